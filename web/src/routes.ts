@@ -1,6 +1,7 @@
 // The table of pages. A page's code is loaded when it is first shown.
 
 import type { Route } from "./router/match";
+import { ADMINISTRATION_ROUTES } from "./routes/administration";
 import { COLLABORATION_ROUTES } from "./routes/collaboration";
 import { VERSION_ROUTES } from "./routes/versions";
 
@@ -28,6 +29,7 @@ export const ROUTES: readonly Route[] = [
   },
   ...VERSION_ROUTES,
   ...COLLABORATION_ROUTES,
+  ...ADMINISTRATION_ROUTES,
 ];
 
 /** Addresses that stand for another page. */

@@ -19,6 +19,7 @@ export function commitActions(
   const hasParent = commit.parents.length > 0;
   return [
     { label: "Browse the data", icon: "folder", href: links.objects(repository, id) },
+    { label: "Runs of hooks", icon: "actions", href: links.actions(repository, { commit: id }) },
     { label: "Copy commit id", icon: "copy", run: () => copy(id, "Commit id") },
     { label: "Copy URI", icon: "copy", run: () => copy(lakefsUri(repository, id), "URI") },
     { label: "Create branch here", icon: "branch", run: () => show("branch") },

@@ -23,4 +23,16 @@ export const COLLABORATION_ROUTES: readonly Route[] = [
     tab: "pulls",
     load: () => import("../pages/pulls/Pull.svelte"),
   },
+  {
+    pattern: `${repository}/actions`,
+    layout: "repository",
+    tab: "actions",
+    load: () => import("../pages/actions/Actions.svelte"),
+  },
+  {
+    pattern: `${repository}/actions/:id`,
+    layout: "repository",
+    tab: "actions",
+    load: () => import("../pages/actions/Run.svelte"),
+  },
 ];

@@ -1,0 +1,82 @@
+// The runs of hooks.
+
+import { apiUrl, send } from "$/api/client";
+import type { Page } from "$/api/types";
+
+/** A run: the hooks of one event. */
+export interface Run {
+  run_id: string;
+  branch: string;
+  commit_id: string;
+  event_type: string;
+  status: string;
+  start_time: string;
+  end_time?: string;
+}
+
+/** A hook of a run. */
+export interface HookRun {
+  hook_run_id: string;
+  action: string;
+  hook_id: string;
+  status: string;
+  start_time: string;
+  end_time?: string;
+}
+
+const RUNS = "/repositories/{repository}/actions/runs";
+
+async function get<T>(path: string, values: Record<string, string>, query: object, signal: AbortSignal): Promise<T> {
+  return (await send(apiUrl(path, values, query as Record<string, unknown>), { signal })).json();
+}
+
+/** Returns a page of the runs of a branch or a commit, or of all, the newest first. */
+export function loadRuns(
+  repository: string,
+  query: { branch: string; commit: string; after: string; amount: number },
+  signal: AbortSignal,
+): Promise<Page<Run>> {
+  return get(RUNS, { repository }, query, signal);
+}
+
+/** Returns a run. */
+export function loadRun(repository: string, run: string, signal: AbortSignal): Promise<Run> {
+  return get(`${RUNS}/{run}`, { repository, run }, {}, signal);
+}
+
+/** Returns all hooks of a run. */
+export async function loadHooks(repository: string, run: string, signal: AbortSignal): Promise<HookRun[]> {
+  const hooks: HookRun[] = [];
+  for (let after = "", more = true; more; ) {
+    const page = await get<Page<HookRun>>(`${RUNS}/{run}/hooks`, { repository, run }, { after, amount: 1000 }, signal);
+    hooks.push(...page.results);
+    ({ has_more: more, next_offset: after } = page.pagination);
+  }
+  return hooks;
+}
+
+/** Returns the address of a hook's output. */
+export function outputUrl(repository: string, run: string, hook: string): string {
+  return apiUrl(`${RUNS}/{run}/hooks/{hook}/output`, { repository, run, hook });
+}
+
+/** Returns what a hook has written. */
+export async function loadOutput(repository: string, run: string, hook: string, signal: AbortSignal): Promise<string> {
+  return (await send(outputUrl(repository, run, hook), { signal })).text();
+}
+
+/** Returns how long something took, or has taken until now. */
+export function duration({ start_time, end_time }: { start_time: string; end_time?: string }): string {
+  const start = Date.parse(start_time);
+  if (start <= 0) return ""; // a hook that was skipped never began
+  const seconds = Math.max(0, ((end_time ? Date.parse(end_time) : Date.now()) - start) / 1000);
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  return minutes < 60 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Whether a server answers that it does not run hooks. */
+export function isUnsupported(status: number | undefined): boolean {
+  return status === 501;
+}
