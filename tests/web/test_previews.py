@@ -275,3 +275,53 @@ def test_a_file_without_an_extension_is_text_if_it_reads_as_text(show):
 def test_a_file_that_is_too_large_for_its_preview_says_so(show):
     page = show("large.ipynb", b" " * (21 << 20))
     expect(page.get_by_role("alert")).to_contain_text("at most 20.0 MiB")
+
+
+def test_no_preview_keeps_anybody_from_using_it(page, repository, axe):
+    notebook = {
+        "nbformat": 4,
+        "cells": [
+            {
+                "cell_type": "code",
+                "source": "level = 7",
+                "outputs": [
+                    {"output_type": "stream", "text": "seven"},
+                    {"output_type": "display_data", "data": {"text/html": "<p>seven</p>"}},
+                    {"output_type": "error", "traceback": ["ValueError"]},
+                ],
+            }
+        ],
+    }
+    place = {"type": "Point", "coordinates": [7, 47]}
+    files = {
+        "gauges.parquet&sql=SELECT 1": written(lambda stream: pq.write_table(gauges(), stream)),
+        "code.py": b"import duckdb  # the engine\n\nclass Level:\n    depth = 'deep', 7\n",
+        "text.md": b"# Levels\n\n- [a](b)\n\n```sql\nSELECT 1 -- one\n```\n\n| a |\n|-|\n| b |\n",
+        "page.html": b"<p>text</p>",
+        "level.png": png(20, 20),
+        "report.pdf": pdf(),
+        "levels.ipynb": json.dumps(notebook).encode(),
+        "basin.geojson": json.dumps(place).encode(),
+        "data.bin": bytes(range(256)),
+    }
+    violations = []
+    for path, content in files.items():
+        repository.put(path.partition("&")[0], content)
+        page.goto(f"/repositories/{repository.name}/object?ref=main&path={path}")
+        page.wait_for_load_state("networkidle")
+        for name in ("Run", "Rendered"):
+            button = page.get_by_role("button", name=name, exact=True)
+            if button.count():
+                button.click()
+                page.wait_for_load_state("networkidle")
+        page.evaluate(axe)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            result = page.evaluate("axe.run({ include: ['main'], exclude: ['iframe'] })")
+            for violation in result["violations"]:
+                where = [node["html"][:200] for node in violation["nodes"][:2]]
+                violations.append((path, scheme, violation["id"], where))
+        page.set_viewport_size({"width": 320, "height": 700})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
+        page.set_viewport_size({"width": 1280, "height": 800})
+    assert violations == []
