@@ -18,6 +18,7 @@ pytestmark = pytest.mark.timeout(600)
 
 PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
 S3A_PAGE = (Path(__file__).parents[2] / "docs" / "spark-s3a.md").read_text(encoding="utf-8")
+TABLES_PAGE = (Path(__file__).parents[2] / "docs" / "spark-tables.md").read_text(encoding="utf-8")
 FORMAT_PAGE = (Path(__file__).parents[2] / "docs" / "spark-format.md").read_text(encoding="utf-8")
 
 
@@ -83,7 +84,7 @@ def test_pages_have_all_functions_and_columns(spark, server, repository):
         "objects": anabranch.spark.objects(spark, source, repository.id, "main"),
         "changes": anabranch.spark.changes(spark, source, repository.id, "main", "main"),
     }
-    pages = PAGE + S3A_PAGE + FORMAT_PAGE
+    pages = PAGE + S3A_PAGE + FORMAT_PAGE + TABLES_PAGE
     assert [x for x in anabranch.spark.__all__ if f"anabranch.spark.{x}(" not in pages] == []
     for name, table in functions.items():
         (line,) = re.findall(rf"^\| `{name}\(.*$", PAGE, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Spark: commits as DataFrames, imports, exports, settings of S3A, transactions on a branch.
+"""Spark: commits as DataFrames, imports, exports, merges of tables, settings of S3A, transactions.
 
     objects = anabranch.spark.objects(spark, server, "sea", "main")
     changes = anabranch.spark.changes(spark, server, "sea", "v1", "main")
@@ -16,6 +16,7 @@ from __future__ import annotations
 from anabranch.spark.data_source.registration import register
 from anabranch.spark.dataframes.changes import changes
 from anabranch.spark.dataframes.inventories import file_listing, inventory_listing
+from anabranch.spark.dataframes.merged_tables import TableMerge, merge_tables
 from anabranch.spark.dataframes.objects import objects
 from anabranch.spark.dataframes.prefixes import prefix_listing
 from anabranch.spark.jobs.exports import export
@@ -31,6 +32,7 @@ __all__ = [
     "GoogleStore",
     "S3Store",
     "Server",
+    "TableMerge",
     "build_image",
     "changes",
     "configure",
@@ -38,6 +40,7 @@ __all__ = [
     "file_listing",
     "import_listing",
     "inventory_listing",
+    "merge_tables",
     "objects",
     "prefix_listing",
     "register",
