@@ -29,6 +29,7 @@ from anabranch.rest.protocol.parameters import AtBranch
 from anabranch.rest.protocol.resources import (
     on_branch,
     on_destination_branch,
+    on_resolved_content,
     on_resolved_objects,
     on_resolved_sources,
 )
@@ -181,6 +182,7 @@ OPERATIONS = (
         summary="merge references asynchronously",
         permission=(
             Need(Action.CREATE_COMMIT, on_destination_branch),
+            Need(Action.READ_OBJECT, on_resolved_content),
             Need(Action.WRITE_OBJECT, on_resolved_objects),
             Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
         ),

@@ -16,6 +16,7 @@ from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
 from anabranch.rest.protocol.parameters import AtBranch, Int64
 from anabranch.rest.protocol.resources import (
     on_branch,
+    on_resolved_content,
     on_resolved_objects,
     on_resolved_sources,
 )
@@ -101,7 +102,7 @@ def revert_branch(call: Call[AtBranch, RevertCreation]) -> None:
     """Reverts a commit by a new one."""
     body = call.body
     message, metadata = _overrides(body.commit_overrides)
-    with described_conflicts():
+    with described_conflicts(call):
         call.services.catalog.branches.revert(
             call.params.repository,
             call.params.branch,
@@ -122,7 +123,7 @@ def cherry_pick(call: Call[AtBranch, CherryPickCreation]) -> Commit:
     """Applies the changes of another commit."""
     body = call.body
     message, metadata = _overrides(body.commit_overrides)
-    with described_conflicts():
+    with described_conflicts(call):
         commit = call.services.catalog.branches.cherry_pick(
             call.params.repository,
             call.params.branch,
@@ -143,7 +144,7 @@ def revert_commits(call: Call[AtBranch, RevertsCreation]) -> Reverts:
     """Reverts several commits, each by a new one; either all or none."""
     body = call.body
     message, metadata = _overrides(body.commit_overrides)
-    with described_conflicts():
+    with described_conflicts(call):
         made = call.services.catalog.branches.revert(
             call.params.repository,
             call.params.branch,
@@ -167,7 +168,7 @@ def _to_reverts(made: Sequence[model.Commit]) -> Reverts:
 
 def rebase_branch(call: Call[AtBranch, RebaseCreation]) -> RebaseResult:
     """Replays a branch's own commits onto another reference."""
-    with described_conflicts():
+    with described_conflicts(call):
         rebased = call.services.catalog.rebase.rebase(
             call.params.repository,
             call.params.branch,
@@ -203,6 +204,7 @@ OPERATIONS = (
         summary="revert",
         permission=(
             Need(Action.REVERT_BRANCH, on_branch),
+            Need(Action.READ_OBJECT, on_resolved_content),
             Need(Action.WRITE_OBJECT, on_resolved_objects),
             Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
         ),
@@ -220,6 +222,7 @@ OPERATIONS = (
         summary="apply one commit again",
         permission=(
             Need(Action.CREATE_COMMIT, on_branch),
+            Need(Action.READ_OBJECT, on_resolved_content),
             Need(Action.WRITE_OBJECT, on_resolved_objects),
             Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
         ),
@@ -241,6 +244,7 @@ EXTENSIONS = (
         summary="revert several commits, in order",
         permission=(
             Need(Action.REVERT_BRANCH, on_branch),
+            Need(Action.READ_OBJECT, on_resolved_content),
             Need(Action.WRITE_OBJECT, on_resolved_objects),
             Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
         ),
@@ -259,6 +263,7 @@ EXTENSIONS = (
         summary="replay a branch's own commits onto another reference",
         permission=(
             Need(Action.CREATE_COMMIT, on_branch),
+            Need(Action.READ_OBJECT, on_resolved_content),
             Need(Action.WRITE_OBJECT, on_resolved_objects),
             Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
         ),

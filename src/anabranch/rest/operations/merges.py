@@ -16,6 +16,7 @@ from anabranch.rest.protocol.parameters import Amount, InRepository
 from anabranch.rest.protocol.resources import (
     on_destination_branch,
     on_repository,
+    on_resolved_content,
     on_resolved_objects,
     on_resolved_sources,
 )
@@ -122,7 +123,7 @@ def merge_refs(call: Call[MergeRefs, Merge], extra_writes: ExtraWritesFor[Commit
     those of the commit.
     """
     body = call.body
-    with described_conflicts():
+    with described_conflicts(call):
         return call.services.catalog.refs.merge(
             call.params.repository,
             call.params.source_ref,
@@ -183,6 +184,7 @@ OPERATIONS = (
         summary="merge references",
         permission=(
             Need(Action.CREATE_COMMIT, on_destination_branch),
+            Need(Action.READ_OBJECT, on_resolved_content),
             Need(Action.WRITE_OBJECT, on_resolved_objects),
             Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
         ),

@@ -24,6 +24,7 @@ from anabranch.rest.protocol.parameters import AtPull, InRepository
 from anabranch.rest.protocol.resources import (
     on_pull_destination,
     on_repository,
+    on_resolved_content,
     on_resolved_objects,
     on_resolved_sources,
 )
@@ -164,7 +165,7 @@ def merge_pull(call: Call[AtPull, Merge]) -> MergeResult:
             *pull, strategy=body.strategy, resolutions=body.resolutions
         )
         return dry_run(call, preview)
-    with described_conflicts():
+    with described_conflicts(call):
         commit_id = call.services.catalog.pulls.merge(
             *pull,
             committer=call.committer,
@@ -263,6 +264,7 @@ OPERATIONS = (
         permission=(
             _WRITE,
             Need(Action.CREATE_COMMIT, on_pull_destination),
+            Need(Action.READ_OBJECT, on_resolved_content),
             Need(Action.WRITE_OBJECT, on_resolved_objects),
             Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
         ),

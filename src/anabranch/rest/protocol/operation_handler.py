@@ -14,7 +14,6 @@ from typing import Any
 from anabranch.access.actor import Actor
 from anabranch.access.authorize import authorize
 from anabranch.access.permissions import Permission
-from anabranch.access.readable_paths import ReadablePaths
 from anabranch.actions.caller import Caller, acting_as, current_caller
 from anabranch.audit.log import RequestAudit
 from anabranch.errors import AnabranchError, MergeConflict, NotFound, NotSupported, OutcomeUnknown
@@ -35,6 +34,7 @@ from anabranch.rest.protocol.operation import Access, Need, Operation
 from anabranch.rest.protocol.responses import json_response
 from anabranch.rest.protocol.services import Services
 from anabranch.rest.protocol.session import authenticate, named_access_key
+from anabranch.rest.protocol.unreadable_conflicts import hide_unreadable
 
 __all__ = ["RUN_HEADER", "OperationHandler", "not_found", "required_permissions"]
 
@@ -158,9 +158,7 @@ class OperationHandler:
                     return self._call(self._handler, call)
             return self._call(self._handler, call)
         except MergeConflict as error:
-            readable = call.readable_paths("", "")
-            if readable is not None:
-                _hide_unreadable(error, readable)
+            hide_unreadable(error, call)
             raise
 
     def _caller(self, request: Request, actor: Actor) -> Caller:
@@ -203,15 +201,6 @@ class OperationHandler:
         if result is None:
             return Response(self._status)
         return json_response(self._status, result)
-
-
-def _hide_unreadable(error: MergeConflict, readable: ReadablePaths) -> None:
-    """Removes paths that the caller may not read; the message may quote their content."""
-    paths = tuple(path for path in error.paths if path in readable)
-    if paths != error.paths:
-        error.paths = paths
-        error.conflicts = tuple(each for each in error.conflicts if each.path in readable)
-        error.message = "conflict found"
 
 
 def not_found() -> NotFound:

@@ -19,6 +19,8 @@ from anabranch.access.permissions import (
     user_arn,
 )
 from anabranch.rest.protocol.call import Call
+from anabranch.versioning.merging.path_patterns import path_pattern
+from anabranch.versioning.strategies.registry import PATH_STRATEGIES
 
 __all__ = [
     "on_anything",
@@ -43,6 +45,9 @@ __all__ = [
     "on_pull_destination",
     "on_ref",
     "on_repository",
+    "on_resolved_content",
+    "on_resolved_objects",
+    "on_resolved_sources",
     "on_staged_source",
     "on_tag",
     "on_triggered_branch",
@@ -145,6 +150,23 @@ def on_resolved_objects(call: _Call) -> list[str]:
     """The paths for which the body's resolutions name an object."""
     repository = call.params.repository
     return [object_arn(repository, path) for path, _ in _resolved_objects(call)]
+
+
+def on_resolved_content(call: _Call) -> list[str]:
+    """The objects, or all that begin like a pattern, whose content the strategies of the body's
+    resolutions read: conflicts tell it, and webhooks are sent it.
+    """
+    repository = call.params.repository
+    resolutions = () if call.body is None else call.body.resolutions
+    found = []
+    for each in resolutions:
+        path, strategy = each.get("path"), each.get("strategy")
+        is_read = isinstance(strategy, str) and strategy and strategy not in PATH_STRATEGIES
+        if isinstance(path, str) and is_read:
+            literal = path_pattern(path).literal
+            name = object_arn(repository, literal)
+            found.append(name if literal == path else AllBelow(name))
+    return found
 
 
 def on_resolved_sources(call: _Call) -> list[str]:

@@ -11,6 +11,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 from anabranch.errors import MergeConflict
 from anabranch.model.stat import Stat
+from anabranch.rest.protocol.call import Call
+from anabranch.rest.protocol.unreadable_conflicts import hide_unreadable
 from anabranch.rest.schemas.object_stats import ObjectStats, object_stats
 from anabranch.rest.schemas.pagination import Pagination
 from anabranch.versioning.merging.conflicts import ConflictKind, OpenConflict
@@ -92,10 +94,13 @@ def _stats(stat: Stat | None) -> ObjectStats | None:
 
 
 @contextmanager
-def described_conflicts() -> Iterator[None]:
-    """Gives the conflicts of a MergeConflict that leaves the context their schema."""
+def described_conflicts(call: Call[Any, Any]) -> Iterator[None]:
+    """Gives the conflicts of a MergeConflict that leaves the context their schema, without those
+    that the caller may not read.
+    """
     try:
         yield
     except MergeConflict as error:
+        hide_unreadable(error, call)
         error.conflicts = tuple(conflict_entry(conflict) for conflict in error.conflicts)
         raise

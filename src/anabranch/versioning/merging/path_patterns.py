@@ -17,7 +17,9 @@ _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]", re.DOTALL)
 
 
 class PathPattern:
-    """A pattern, which also matches the path that is spelled like it."""
+    """A pattern, which also matches the path that is spelled like it. All paths that it matches
+    begin with `literal`.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -26,14 +28,14 @@ class PathPattern:
             if token == "**/":  # noqa: S105  nothing, or anything up to a slash
                 self._tokens.append("folders?")
             self._tokens.append(token)
-        self._literal = text[: min((text + "*").find("*"), (text + "?").find("?"))]
+        self.literal = text[: min((text + "*").find("*"), (text + "?").find("?"))]
         self._start = self._reach({0})
 
     def matches(self, path: str) -> bool:
         """Returns whether a path matches."""
         if path == self.text:
             return True
-        if not path.startswith(self._literal):
+        if not path.startswith(self.literal):
             return False
         places = self._start
         for letter in path:

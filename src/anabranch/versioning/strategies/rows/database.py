@@ -56,6 +56,7 @@ def open_database(folder: str) -> Iterator[Any]:
             # a file's content must not make the server load code
             connection.execute("SET autoinstall_known_extensions = false")
             connection.execute("SET TimeZone = 'UTC'")  # not that of the machine
+            connection.execute("SET enable_progress_bar = false")  # it would be printed
             yield connection
     except duckdb.Error as error:
         raise Conflict(
