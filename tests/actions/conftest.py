@@ -29,11 +29,13 @@ def open_lake(tmp_path: Path) -> Iterator[Callable[..., Lake]]:
     """Opens lakes over one folder and one key-value store, as several servers do."""
     keyvalue = MemoryStore()
     opened: list[Lake] = []
+    outside = tmp_path / "outside"
+    outside.mkdir()
 
     def open_one(settings: ActionSettings = SETTINGS, *, start: bool = True) -> Lake:
         lake = Lake(
             keyvalue,
-            LocalBlocks(tmp_path / "blocks"),
+            LocalBlocks(tmp_path / "blocks", import_enabled=True, external_prefixes=[str(outside)]),
             cache_folder=tmp_path / f"cache{len(opened)}",
             signing_secret=b"a secret of tests",
             action_settings=settings,
