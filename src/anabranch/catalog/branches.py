@@ -253,9 +253,10 @@ class Branches:
 
     def _begin(self, kind: Kind, repository: Repository, branch: str) -> ChangeWithHooks:
         """Returns the hooks of a change that adds commits to a branch, with its own files."""
-        head = self._core.branches.read(repository, branch).branch.commit_id
+        stored = self._core.branches.find(repository, branch)
+        places = [] if stored is None else [Resolved(stored.branch.commit_id)]
         subject = Subject(branch=branch, source_ref=branch)
-        return self._changes.begin(kind, repository, subject, Resolved(head))
+        return self._changes.begin(kind, repository, subject, *places)
 
     def cherry_pick(
         self,
