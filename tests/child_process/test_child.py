@@ -2,8 +2,10 @@
 
 import os
 import subprocess
+import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 
@@ -132,3 +134,30 @@ def test_processor_time_beyond_the_limit_ends_the_process(start):
     """
     with start(program) as child, pytest.raises(ChildEnded, match="ended without a result"):
         child.receive()
+
+
+def test_a_process_dies_with_its_parent(tmp_path, eventually):
+    program = """
+        import time
+        from anabranch.child_process.parent import Parent
+        Parent().send({"ready": True})
+        time.sleep(600)
+    """
+    (tmp_path / "sleeper.py").write_text(textwrap.dedent(program))
+    starter = """
+        import os, time
+        from anabranch.child_process.child import Child
+        with Child("sleeper", time.monotonic() + 600) as child:
+            child.receive()
+            print(child._process.pid, flush=True)
+            time.sleep(600)
+    """
+    paths = (str(tmp_path), os.environ.get("PYTHONPATH", ""))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    command = [sys.executable, "-c", textwrap.dedent(starter)]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as parent:
+        pid = int(parent.stdout.readline())
+        command_line = Path(f"/proc/{pid}/cmdline")
+        assert b"sleeper" in command_line.read_bytes()
+        parent.kill()
+    eventually(lambda: not command_line.exists() or not command_line.read_bytes())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import signal
 import sys
 import threading
 from typing import Any, cast
@@ -15,13 +17,20 @@ from anabranch.errors import AnabranchError
 
 __all__ = ["Parent"]
 
+_PR_SET_PDEATHSIG = 1
+"""See prctl(2). The signal is sent when the parent's thread that waits for this process ends."""
+
 
 class Parent:
     """Messages over this process's standard input and output, which the code that runs here loses:
     what it prints goes to standard error, and it has no input. May be used from several threads.
+
+    If the parent dies, this process is killed: nobody would be left to end it.
     """
 
     def __init__(self) -> None:
+        if sys.platform == "linux":
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         self._lock = threading.RLock()
         self._input = os.fdopen(os.dup(0), "rb")
         self._output = os.fdopen(os.dup(1), "wb")
