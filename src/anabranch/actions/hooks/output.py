@@ -16,7 +16,7 @@ class HookOutput:
     """
 
     def __init__(self, limit: int = MAX_OUTPUT_BYTES) -> None:
-        self._limit = limit
+        self.limit = limit
         self._pieces: list[str] = []
         self._size = 0
         self._is_cut = False
@@ -27,7 +27,7 @@ class HookOutput:
         if self._is_cut:
             return
         encoded = text.encode("utf-8", "replace")
-        room = self._limit - self._size
+        room = self.limit - self._size
         if len(encoded) > room:
             encoded, self._is_cut = encoded[:room], True
         self._pieces.append(encoded.decode("utf-8", "ignore"))
@@ -46,18 +46,19 @@ class HookOutput:
 
     def text(self) -> str:
         """Returns the output."""
-        text = "".join(self._pieces)
+        text = self.redacted("".join(self._pieces))
         if not self._is_cut:
-            return self.redacted(text)
-        text = self.redacted(self._without_begun_secret(text))
-        return f"{text}\n[the output is longer than {self._limit} bytes; the rest is left out]\n"
+            return text
+        while begun := self._begun_secret(text):
+            text = text[:-begun]
+        return f"{text}\n[the output is longer than {self.limit} bytes; the rest is left out]\n"
 
-    def _without_begun_secret(self, text: str) -> str:
-        """Returns a text without the longest end that a secret begins with."""
+    def _begun_secret(self, text: str) -> int:
+        """Returns how many characters at the end of a text are the beginning of a secret."""
         begun = (
             length
             for secret in self._secrets
-            for length in range(min(len(secret), len(text)), 0, -1)
+            for length in range(min(len(secret) - 1, len(text)), 0, -1)
             if text.endswith(secret[:length])
         )
-        return text[: len(text) - max(begun, default=0)]
+        return max(begun, default=0)

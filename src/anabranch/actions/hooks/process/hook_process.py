@@ -26,7 +26,7 @@ def main() -> None:
     request, _ = parent.receive()
     deadline = time.monotonic() + request["seconds"]
     msgspec.convert(request["limits"], Limits).apply()
-    output = SentOutput(parent)
+    output = SentOutput(parent, request["output_bytes"])
     answer: dict[str, Any] = {"done": True}
     stream = cast(TextIO, output)
     with redirect_stdout(stream), redirect_stderr(stream):

@@ -68,6 +68,7 @@ class IsolatedHook(msgspec.Struct, frozen=True, kw_only=True):
         return {
             "factory": self.factory,
             "properties": {**self.plain_properties, **revealed(self.properties, context)},
+            "output_bytes": context.output.limit,
             "limits": Limits(memory_bytes=self.memory_bytes, cpu_seconds=self._cpu_seconds()),
             "context": {**about, "environment": environment},
         }

@@ -70,14 +70,19 @@ class RemoteLake:
 
 
 class SentOutput(HookOutput):
-    """An output that the other process collects, limits and frees of secrets."""
+    """An output that the other process collects, limits and frees of secrets. What is certainly
+    beyond the limit is not sent.
+    """
 
-    def __init__(self, parent: Parent) -> None:
-        super().__init__()
+    def __init__(self, parent: Parent, limit: int) -> None:
+        super().__init__(limit)
         self._parent = parent
+        self._rest = limit + 1
 
     def write(self, text: str) -> None:
         """Sends text, in messages that are not too long."""
+        text = text[: self._rest]
+        self._rest -= len(text)
         for start in range(0, len(text), _BUFFER_BYTES):
             self._parent.send({"output": text[start : start + _BUFFER_BYTES]})
 
