@@ -43,8 +43,7 @@ def test_asynchronous_commit_runs_hooks_for_its_caller(lake, webhook, add_action
     ended = status(lake, task)
     if decision:
         assert ended.commit.id == lake.branches.get("sea", "main").commit_id
-        eventually(lambda: webhook.of("post-commit"))
-        assert callers == ["ann@example"] * 2
+        assert callers == ["ann@example"]
     else:
         assert (ended.status_code, ended.commit) == (412, None)
         assert "pre-commit hook aborted" in ended.error

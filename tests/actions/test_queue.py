@@ -8,7 +8,10 @@ import msgspec
 import pytest
 from support.eventually import eventually
 
+from anabranch.actions.caller import Caller, acting_as
 from anabranch.actions.runs.running import LEASE_SECONDS, Running
+from anabranch.catalog.hook_lake import LibraryAuthority
+from anabranch.keyvalue.contract import Write
 
 LEASES, QUEUE = "anabranch-running-actions", "anabranch-post-hooks"
 
@@ -34,8 +37,6 @@ def expire(lake):
     for key, raw in list(lake.core.keyvalue.scan(LEASES)):
         running = msgspec.json.decode(raw, type=Running)
         dead = msgspec.structs.replace(running, until=lake.engine.clock() - 1)
-        from anabranch.keyvalue.contract import Write
-
         lake.core.keyvalue.apply([Write(LEASES, key, msgspec.json.encode(dead))])
 
 
@@ -205,3 +206,24 @@ def test_refused_change_queues_nothing(lake, webhook, add_action, kind):
         pass
     assert settled(lake)
     assert webhook.of("post-commit") == []
+
+
+def test_process_without_users_leaves_their_events_to_servers(open_lake, lake, webhook, add_action):
+    add_action("post-commit")
+    put(lake, "a.txt")
+    with acting_as(Caller("ann")):
+        theirs = commit(lake).id
+    put(lake, "b.txt")
+    own = commit(lake).id
+    eventually(lambda: [event["commit_id"] for event in webhook.events] == [own])
+    eventually(lambda: len(list(lake.core.keyvalue.scan(QUEUE))) == 1)
+
+    class Server(LibraryAuthority):
+        def serves(self, username):
+            return username == "ann"
+
+    server = open_lake(start=False)
+    server.hook_lakes.authority = Server()
+    server.start()
+    eventually(lambda: settled(lake))
+    assert {event["commit_id"] for event in webhook.events} == {own, theirs}

@@ -48,10 +48,8 @@ def test_the_package_and_the_table_have_the_same_operations():
     assert len(SDK_OPERATIONS) == 130
 
 
-def test_each_implemented_operation_is_called_by_a_test():
-    """Those that respond with 501 are left out, until they are implemented."""
-    implemented = {name for name, operation in DECLARED.items() if operation.handler is not None}
-    needed = (implemented & SDK_OPERATIONS) - TESTED_ELSEWHERE.keys()
+def test_each_operation_is_called_by_a_test():
+    needed = (DECLARED.keys() & SDK_OPERATIONS) - TESTED_ELSEWHERE.keys()
     assert [name for name in sorted(needed) if not is_called(name)] == []
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.rest.compatibility import CLIENTS, main, state_of, tables, with_tables
+from anabranch.rest.compatibility import CLIENTS, main, tables, with_tables
 from anabranch.rest.differences import DIFFERENCES, State
 from anabranch.rest.table import EXTENSIONS, OPERATIONS
 
@@ -40,12 +40,6 @@ def test_every_difference_is_one_of_an_implemented_operation():
 def test_operations_with_idempotency_keys_are_extended():
     keyed = {operation.id for operation in OPERATIONS if operation.keyed}
     assert keyed == {name for name, each in DIFFERENCES.items() if "Idempotency-Key" in each.how}
-
-
-def test_an_operation_without_a_handler_is_not_implemented():
-    for operation in OPERATIONS:
-        missing = state_of(operation).state is State.MISSING
-        assert missing == (operation.handler is None)
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.package)

@@ -85,6 +85,7 @@ def declaration(**changes: object) -> dict[str, object]:
         "path": "/x",
         "summary": "x",
         "permission": Access.ANY_USER,
+        "handler": lambda _: None,
     } | changes
 
 

@@ -70,7 +70,11 @@ class Change:
     """A change without hooks."""
 
     has_hooks = False
-    examine: Examine | None = None
+
+    @property
+    def examine(self) -> Examine | None:
+        """Runs the hooks before a branch moves to a commit; None if there are none."""
+        return None
 
     def prepare(self) -> None:
         """Runs the hooks that may still write to the branch. Raises what `before` raises."""
@@ -158,7 +162,15 @@ class HookedChange(Change):
             commit = self._core.commits.find(self._repository, self._subject.commit_id)
             self._run = self._engine.before(self._repository, event, actions, commit)
 
-    def examine(self, commit: Commit, head: Commit) -> None:
+    @property
+    def examine(self) -> Examine | None:
+        """Runs the hooks before a branch moves to a commit; None if there are none. Raises
+        PreconditionFailed if the action files are wrong.
+        """
+        event = self._event(EventType(f"pre-{self._kind}"), reference="")
+        return self._examine if self._matching(event) else None
+
+    def _examine(self, commit: Commit, head: Commit) -> None:
         """Runs the hooks before a branch moves from its head to a commit."""
         event = self._event(
             EventType(f"pre-{self._kind}"),

@@ -34,7 +34,9 @@ _log = logging.getLogger(__name__)
 
 
 class Engine:
-    """Runs hooks. `lake_for` gives them the lake, `clock` returns seconds since 1970."""
+    """Runs hooks. `lake_for` gives them the lake; `serves` returns whether this process can act for
+    the user who caused an event; `clock` returns seconds since 1970.
+    """
 
     def __init__(
         self,
@@ -42,6 +44,7 @@ class Engine:
         blocks: BlockStore,
         settings: ActionSettings,
         lake_for: LakeFor,
+        serves: Callable[[Event], bool],
         clock: Callable[[], float],
     ) -> None:
         keyvalue = core.keyvalue
@@ -53,6 +56,7 @@ class Engine:
         self.records = RunRecords(keyvalue)
         self.logs = RunLogs(blocks)
         self.running = RunningRuns(keyvalue, self.records, self.logs, clock)
+        self._serves = serves
         self._runner = Runner(settings, lake_for, clock)
         self._slots = threading.BoundedSemaphore(settings.concurrency)
         self._queue = Queue(keyvalue, core.identifiers, self.running)
@@ -133,6 +137,8 @@ class Engine:
         """
         queued = msgspec.json.decode(raw, type=Queued)
         event = queued.event
+        if not self._serves(event):
+            return False
         repository = self._repository(queued)
         actions: Sequence[Action] = ()
         failure = ""

@@ -91,7 +91,9 @@ class Catalog:
         self.usage = Usage(core, clock)
         self.refs_dumps = RefsDumps(core, blocks)
         self.hook_lakes = HookLakes(core, blocks)
-        self.engine = Engine(core, blocks, action_settings, self.hook_lakes, clock)
+        self.engine = Engine(
+            *(core, blocks, action_settings, self.hook_lakes, self.hook_lakes.serve, clock)
+        )
         self.changes = Changes(core, self.engine)
         self.actions = Actions(core, self.engine)
         self._periodic_tasks = PeriodicTasks(

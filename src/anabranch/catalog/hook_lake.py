@@ -30,7 +30,12 @@ _BUFFER_BYTES = 1 << 20
 
 
 class Authority(Protocol):
-    """What users may do, and the operations that they do it by."""
+    """What users may do, and the operations that they do it by. A change that was made without a
+    server has the user "", who is whoever may open the stores.
+    """
+
+    def serves(self, username: str) -> bool:
+        """Returns whether this process can act for a user."""
 
     def readable_paths(
         self, username: str, repository: str, reference: str, prefix: str
@@ -46,7 +51,13 @@ class Authority(Protocol):
 
 
 class LibraryAuthority:
-    """The authority of a process without users: it may read everything, and has no REST API."""
+    """The authority of a process without users: it may read everything, and has no REST API. It
+    leaves the hooks after changes of users to the servers.
+    """
+
+    def serves(self, username: str) -> bool:
+        """Returns whether a change was made without a server."""
+        return not username
 
     def readable_paths(
         self,
@@ -80,6 +91,10 @@ class HookLakes:
         self.authority: Authority = LibraryAuthority()
         self._core = core
         self._blocks = blocks
+
+    def serve(self, event: Event) -> bool:
+        """Returns whether this process can act for the user who caused an event."""
+        return self.authority.serves(event.username)
 
     def __call__(self, event: Event) -> _HookLake:
         """Returns the lake for the hooks of an event."""

@@ -17,8 +17,6 @@ class State(Enum):
     EXTENDED = "extended"
     """Requests that work with lakeFS have the same responses; others work too."""
     DIFFERS = "differs"
-    MISSING = "not implemented"
-    """It responds with 501."""
 
 
 class Difference(NamedTuple):

@@ -160,8 +160,6 @@ def _responses(operation: Operation[Any, Any], schemas: dict[int, Json]) -> Json
     if operation.method == "HEAD":
         responses["default"] = {"description": "An error"}
         return responses
-    if operation.handler is None:
-        responses["501"] = {"$ref": "#/components/responses/Error"}
     responses["default"] = {"$ref": "#/components/responses/Error"}
     return responses
 

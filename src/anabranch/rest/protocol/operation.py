@@ -70,8 +70,7 @@ class Operation(msgspec.Struct, Generic[ParamsT, BodyT], frozen=True, kw_only=Tr
     `body` is the type of its JSON body. `stream` marks a body that is read as a stream; `content`
     describes it by media type, if it is not an upload. `execution` declares where it runs. A
     `keyed` operation records its response in the same write as its change (`Call.recording`), so
-    that a request with an idempotency key is executed once. Without a `handler`, the response is
-    501.
+    that a request with an idempotency key is executed once.
     """
 
     id: str
@@ -91,7 +90,7 @@ class Operation(msgspec.Struct, Generic[ParamsT, BodyT], frozen=True, kw_only=Tr
     others: tuple[OtherResponse, ...] = ()
     execution: Execution = Execution.POOLED
     keyed: bool = False
-    handler: Callable[[Call[ParamsT, BodyT]], object] | None = None
+    handler: Callable[[Call[ParamsT, BodyT]], object]
 
     def __post_init__(self) -> None:
         if self.permission == () or not isinstance(self.permission, (Access, tuple)):

@@ -16,7 +16,7 @@ from anabranch.access.authorize import authorize
 from anabranch.access.permissions import Permission
 from anabranch.actions.caller import Caller, acting_as, current_caller
 from anabranch.audit.log import RequestAudit
-from anabranch.errors import AnabranchError, MergeConflict, NotFound, NotSupported, OutcomeUnknown
+from anabranch.errors import AnabranchError, MergeConflict, NotFound, OutcomeUnknown
 from anabranch.http.response import Response
 from anabranch.model.uri import IMAGES
 from anabranch.rest.protocol.call import Call, Request
@@ -150,8 +150,6 @@ class OperationHandler:
         call = Call(self._services, request, params, body, actor)
         if self._needs:
             authorize(actor, required_permissions(self._needs, call))
-        if self._handler is None:
-            raise NotSupported("Not Implemented", kind="not_implemented")
         try:
             if self._is_change and actor is not None:
                 with acting_as(self._caller(request, actor)):
