@@ -107,6 +107,20 @@ def test_invalid_json_is_an_error(text):
         call("encoding/json", "unmarshal", text)
 
 
+@pytest.mark.parametrize(
+    ("library", "text"),
+    [
+        ("encoding/yaml", "[" * 100_000 + "]" * 100_000),
+        ("encoding/yaml", "- " * 100_000),
+        ("encoding/json", "[" * 100_000 + "]" * 100_000),
+        ("encoding/xml", "<a>" * 100_000),
+    ],
+)
+def test_documents_that_are_nested_too_deep_are_errors(library, text):
+    with pytest.raises(HookFailed, match="^script:1: "):
+        call(library, "unmarshal", text)
+
+
 def test_xml_becomes_tables():
     text = '<a x="1">t<b>u</b>v<c/></a>'
     script = f"local e = require('encoding/xml').unmarshal({literal(text)}) "

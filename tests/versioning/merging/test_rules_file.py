@@ -43,6 +43,8 @@ def test_files_without_rules_have_none(content):
         (b"rules:\n  - {path: a, strategy: \xff}\n", "line 2: the file is not UTF-8"),
         (b"[" * 5000, ""),
         (b"rules:\n  - {path: a, strategy: base, x: " + b"[" * 50 + b"]" * 50 + b"}\n", "nested"),
+        (b"rules: " + b"[" * 100_000 + b"]" * 100_000, "line 1: a value is nested more than 20"),
+        (b"rules: " + b"{a: " * 100_000, "line 1: a value is nested more than 20 levels deep"),
         (b"rules:\n  - {path: a, strategy: base, x: !!python/object:os.system {}}\n", "line 2"),
         (b"rules:\n  - {path: a, strategy: base, x: 2001-99-99}\n", "line 2"),
     ],

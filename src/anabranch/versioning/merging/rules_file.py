@@ -23,6 +23,8 @@ __all__ = ["MAX_BYTES", "RULES_FILE", "parse_rules", "too_long"]
 RULES_FILE = "_lakefs_merge.yaml"
 MAX_BYTES = 1 << 20
 _MAX_DEPTH = 20
+_OUTER_DEPTH = 3
+"""Of the file, its list of rules and a rule, which have the values."""
 _HINT = f"Correct {RULES_FILE} on the destination branch."
 
 
@@ -33,10 +35,7 @@ def parse_rules(content: bytes) -> Sequence[Rule]:
     """
     try:
         text = content.decode("utf-8-sig")
-        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
-            if isinstance(event, yaml.AliasEvent):  # a few aliases make a file of any length
-                mark = event.start_mark
-                raise _invalid(mark.line + 1 if mark else 1, "", "aliases are not allowed")
+        _require_plain(text)
         root = yaml.compose(text, Loader=yaml.CSafeLoader)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
@@ -57,6 +56,22 @@ def parse_rules(content: bytes) -> Sequence[Rule]:
             raise _invalid(_line(value), name, "must be a list of rules")
         rules = [_rule(node, f"rules[{number}]") for number, node in enumerate(value.value)]
     return rules
+
+
+def _require_plain(text: str) -> None:
+    """Raises Invalid for aliases, a few of which make a file of any length, and for values nested
+    so deep that libyaml would overflow the stack.
+    """
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        mark = event.start_mark
+        line = mark.line + 1 if mark else 1
+        if isinstance(event, yaml.AliasEvent):
+            raise _invalid(line, "", "aliases are not allowed")
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > _MAX_DEPTH + _OUTER_DEPTH:
+            raise _invalid(line, "", f"a value is nested more than {_MAX_DEPTH} levels deep")
 
 
 def too_long(size: int) -> Invalid:

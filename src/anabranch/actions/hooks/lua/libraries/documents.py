@@ -61,6 +61,12 @@ def yaml(_: HookContext) -> Mapping[str, Any]:
         )
 
     def unmarshal(text: str) -> Any:
+        depth = 0
+        for event in yaml_codec.parse(text, Loader=yaml_codec.CSafeLoader):
+            depth += isinstance(event, yaml_codec.CollectionStartEvent)
+            depth -= isinstance(event, yaml_codec.CollectionEndEvent)
+            if depth > _MAX_DEPTH:  # libyaml would overflow the stack
+                raise ValueError(f"values are nested more than {_MAX_DEPTH} levels deep")
         return yaml_codec.load(text, Loader=yaml_codec.CSafeLoader)
 
     return {"marshal": marshal, "unmarshal": unmarshal}
