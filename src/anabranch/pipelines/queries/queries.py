@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from anabranch.access.actor import Actor
 from anabranch.catalog.catalog import Catalog
-from anabranch.errors import Busy, Invalid, NotFound, NotSupported
+from anabranch.errors import Invalid, NotFound, NotSupported
 from anabranch.model.uri import LakeUri
+from anabranch.pipelines.admission import Admission
 from anabranch.pipelines.queries.limits import MAX_ROWS, QueryLimits
 from anabranch.pipelines.queries.query_run import run_request
 from anabranch.pipelines.queries.readable_objects import ReadableObjects
@@ -21,6 +21,7 @@ __all__ = ["Queries"]
 
 _LIBRARIES = ("duckdb", "fsspec")
 _WAIT_SECONDS = 10.0
+_MAX_WAITING = 8
 _MAX_TABLES = 100
 
 
@@ -30,7 +31,9 @@ class Queries:
     def __init__(self, catalog: Catalog, limits: QueryLimits) -> None:
         self._catalog = catalog
         self._limits = limits
-        self._slots = threading.BoundedSemaphore(max(1, limits.processes))
+        self._admission = Admission(
+            "queries", running=limits.processes, waiting=_MAX_WAITING, seconds=_WAIT_SECONDS
+        )
 
     def query(
         self,
@@ -90,14 +93,10 @@ class Queries:
             raise NotSupported(
                 "this server runs no queries",
                 kind="queries_unavailable",
-                hint="They need the extra `query`, and queries.processes above 0.",
+                hint="They need `pip install 'anabranch[query]'`, and queries.processes above 0.",
             )
-        if not self._slots.acquire(timeout=_WAIT_SECONDS):
-            raise Busy("too many queries run at once", kind="queries_busy")
-        try:
+        with self._admission.enter():
             yield
-        finally:
-            self._slots.release()
 
 
 def _table(objects: ReadableObjects, name: str, pattern: LakeUri) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import contextlib
 import os
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Mapping
 from typing import IO, Any
@@ -36,14 +35,14 @@ def run_request(
     that fails or takes too much time or memory, and what reading the objects raises.
     """
     lifeline, ours = os.pipe()  # the process ends when `ours` is closed, also by our death
-    with tempfile.TemporaryFile() as errors, contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
         stack.callback(os.close, ours)
         try:
             process = subprocess.Popen(
                 [sys.executable, "-P", "-s", "-m", _MODULE, str(lifeline)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=errors,
+                stderr=subprocess.DEVNULL,
                 cwd=os.sep,
                 env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
                 pass_fds=[lifeline],

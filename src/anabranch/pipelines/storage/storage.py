@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import threading
 from typing import TYPE_CHECKING
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.errors import Busy, NotSupported
+from anabranch.errors import NotSupported
+from anabranch.pipelines.admission import Admission
 from anabranch.pipelines.storage.report import StorageReport
 from anabranch.versioning.core import Core
 
@@ -18,6 +18,7 @@ __all__ = ["Storage"]
 
 _LIBRARIES = ("numpy", "pyarrow")
 _WAIT_SECONDS = 20.0
+_MAX_WAITING = 4
 
 
 class Storage:
@@ -26,7 +27,9 @@ class Storage:
     def __init__(self, core: Core, blocks: BlockStore) -> None:
         self._core = core
         self._blocks = blocks
-        self._lock = threading.Lock()
+        self._admission = Admission(
+            "reports on storage", running=1, waiting=_MAX_WAITING, seconds=_WAIT_SECONDS
+        )
         self._measurement: Measurement | None = None
 
     def report(self, repository: str, *, branch: str = "", points: int) -> StorageReport:
@@ -41,14 +44,10 @@ class Storage:
             raise NotSupported(
                 "this server cannot measure storage",
                 kind="storage_report_unavailable",
-                hint="It needs the extra `gc`.",
+                hint="It needs `pip install 'anabranch[gc]'`.",
             )
-        if not self._lock.acquire(timeout=_WAIT_SECONDS):
-            raise Busy("the storage of another repository is being measured", kind="report_busy")
-        try:
+        with self._admission.enter():
             return self._open().measure(stored, branch or stored.default_branch, points)
-        finally:
-            self._lock.release()
 
     def _open(self) -> Measurement:
         if self._measurement is None:
