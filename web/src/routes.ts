@@ -3,6 +3,7 @@
 import type { Route } from "./router/match";
 import { ADMINISTRATION_ROUTES } from "./routes/administration";
 import { COLLABORATION_ROUTES } from "./routes/collaboration";
+import { IMAGE_ROUTES } from "./routes/images";
 import { VERSION_ROUTES } from "./routes/versions";
 
 export const ROUTES: readonly Route[] = [
@@ -30,6 +31,7 @@ export const ROUTES: readonly Route[] = [
   ...VERSION_ROUTES,
   ...COLLABORATION_ROUTES,
   ...ADMINISTRATION_ROUTES,
+  ...IMAGE_ROUTES,
 ];
 
 /** Addresses that stand for another page. */

@@ -55,6 +55,7 @@ export const links = {
   audit: () => "/auth/audit",
   ownCredentials: () => "/auth/credentials",
   images: (more: Query = {}) => address(["images"], more),
-  newImage: () => "/images/build",
+  /** Builds an image; `from` is one whose Lakefile to begin with. */
+  newImage: (from = "") => address(["images", "build"], { from }),
   image: (tag: string) => address(["images", "tags", tag]),
 };

@@ -1,4 +1,5 @@
-// The pages of a repository's versions: what differs, history, branches and tags.
+// The pages of a repository's versions: what differs, history, branches,
+// tags, what they take, and settings.
 
 import type { Route } from "../router/match";
 
@@ -34,6 +35,12 @@ export const VERSION_ROUTES: readonly Route[] = [
     layout: "repository",
     tab: "tags",
     load: () => import("../pages/tags/Tags.svelte"),
+  },
+  {
+    pattern: `${repository}/storage`,
+    layout: "repository",
+    tab: "storage",
+    load: () => import("../pages/storage/Storage.svelte"),
   },
   ...["/settings", "/settings/:section"].map(
     (path): Route => ({

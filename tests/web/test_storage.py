@@ -1,0 +1,60 @@
+"""What a repository takes: by branch, over time."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+from support.repository_calls import call
+
+
+@pytest.fixture
+def grown(repository):
+    """Two branches: main with 3,000 bytes, dev with 2,000 more."""
+    repository.put("a.bin", b"a" * 1000)
+    repository.commit()
+    repository.put("b.bin", b"b" * 2000)
+    repository.commit()
+    repository.branch("dev")
+    repository.put("c.bin", b"c" * 2000, branch="dev")
+    repository.commit(branch="dev")
+    return repository
+
+
+def test_branches_have_bars_of_what_they_share_and_have_alone(page, grown):
+    page.goto(f"/repositories/{grown.name}/storage")
+    table = page.get_by_role("table", name="Size by branch")
+    rows = table.locator("tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.nth(0)).to_have_text(re.compile(r"dev\s*4\.88 KiB\s*1\.95 KiB\s*3"))
+    expect(rows.nth(1)).to_have_text(re.compile(r"main\s*2\.93 KiB\s*0 B\s*2"))
+    widths = [
+        rows.nth(row)
+        .locator("rect")
+        .evaluate_all("bars => bars.map(bar => bar.getBoundingClientRect().width)")
+        for row in (0, 1)
+    ]
+    (dev, dev_alone), (main, main_alone) = widths
+    assert main / dev == pytest.approx(3000 / 5000, abs=0.01)
+    assert dev_alone / dev == pytest.approx(2000 / 5000, abs=0.01)
+    assert main_alone == 0
+    expect(page.get_by_role("list", name="In total")).to_contain_text("4.88 KiB")
+
+
+def test_growth_of_a_branch_is_a_line_and_a_table(page, grown):
+    page.goto(f"/repositories/{grown.name}/storage?branch=dev")
+    plot = page.get_by_role("img", name=re.compile("Size of dev over time.* to 4.88 KiB"))
+    expect(plot.locator("circle")).to_have_count(4)
+    page.get_by_text("As a table").click()
+    sizes = page.get_by_role("table", name="Size of dev at its commits").locator("tbody tr")
+    expect(sizes.locator("td:last-child")).to_have_text(["0 B", "0.98 KiB", "2.93 KiB", "4.88 KiB"])
+    growth = call(grown, "GET", "storage", branch="dev")["growth"]
+    assert [point["total"]["bytes"] for point in growth] == [0, 1000, 3000, 5000]
+
+
+def test_garbage_is_unknown_until_it_is_collected(page, grown):
+    page.goto(f"/repositories/{grown.name}/storage")
+    expect(page.get_by_text("Garbage collection has not run yet")).to_be_visible()
+    page.get_by_role("link", name="Retention rules").click()
+    expect(page.get_by_role("button", name="Save rules")).to_be_visible()

@@ -1,0 +1,55 @@
+// The report on a repository's storage. The API's description says that members may be absent, for those
+// that have a default; in responses none is.
+
+import { api } from "$/api/client";
+
+/** A number of objects and their total size in bytes. */
+export interface Totals {
+  objects: number;
+  bytes: number;
+}
+
+/** A branch, and what only it has. */
+export interface BranchSize {
+  branch: string;
+  total: Totals;
+  unique: Totals;
+}
+
+/** The objects at a commit; the time is in seconds since 1970. */
+export interface GrowthPoint {
+  commit_id: string;
+  created_at: number;
+  total: Totals;
+}
+
+/** What the newest run of garbage collection found. */
+export interface GarbageFound {
+  run_id: string;
+  state: string;
+  started_at: number;
+  candidates: Totals;
+  due: Totals;
+  swept: Totals;
+  quarantined: Totals;
+}
+
+/** The whole report. */
+export interface StorageReport {
+  branches: BranchSize[];
+  distinct: Totals;
+  growth: GrowthPoint[];
+  garbage: GarbageFound | null;
+  complete: boolean;
+}
+
+/** Returns the report, with at most so many points of a branch's growth. */
+export async function loadReport(
+  repository: string,
+  branch: string,
+  points: number,
+  signal: AbortSignal,
+): Promise<StorageReport> {
+  const found = await api.get("/repositories/{repository}/storage", { path: { repository }, query: { branch, points }, signal });
+  return found as StorageReport;
+}
