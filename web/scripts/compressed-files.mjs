@@ -1,14 +1,14 @@
-// A Vite plugin that writes a gzip file beside each file that compresses well, which the server sends
-// as it is: nothing is compressed while pages are served.
+// A Vite plugin that writes a gzip and a Brotli file beside each file that compresses well, which the
+// server sends as they are: nothing is compressed while pages are served.
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { gzip } from "node:zlib";
+import { brotliCompress, constants, gzip } from "node:zlib";
 
 const COMPRESSIBLE = /\.(?:css|html|js|json|mjs|svg|txt|wasm)$/;
 const MIN_BYTES = 1024;
-const compress = promisify(gzip);
+const [toGzip, toBrotli] = [promisify(gzip), promisify(brotliCompress)];
 
 /** Returns the plugin. */
 export function compressedFiles() {
@@ -26,7 +26,9 @@ export function compressedFiles() {
         const file = join(entry.parentPath, entry.name);
         const content = await readFile(file);
         if (content.length < MIN_BYTES) continue;
-        await writeFile(`${file}.gz`, await compress(content, { level: 9 }));
+        const params = { [constants.BROTLI_PARAM_SIZE_HINT]: content.length };
+        await writeFile(`${file}.gz`, await toGzip(content, { level: 9 }));
+        await writeFile(`${file}.br`, await toBrotli(content, { params }));
       }
     },
   };
