@@ -49,6 +49,10 @@ $(STATIC): web/node_modules/.package-lock.json $(WEB)
 	npm run --silent --prefix web build
 	touch $@
 
+.PHONY: screenshots
+screenshots: install components web ## take the pictures of the web interface again, into docs/images
+	PYTHONPATH=tests $(BIN)/python tools/screenshots.py
+
 .PHONY: web-check
 web-check: $(VENV)/.installed web/node_modules/.package-lock.json ## check the types of the web interface against the API
 	$(BIN)/python tools/openapi_document.py | npm run --silent --prefix web types
