@@ -43,13 +43,13 @@ SCROLL = """async ({ step, name }) => {
   const viewport = document.querySelector(`[aria-label="${name}"] .viewport`);
   const grid = viewport.parentElement;
   const frame = () => new Promise(requestAnimationFrame);
-  let still = 0;
   let rows = 0;
-  while (still < 120) {
-    const before = viewport.scrollTop;
+  let before = -1;
+  while (viewport.scrollTop !== before || grid.getAttribute("aria-rowcount") === "-1") {
+    before = viewport.scrollTop;
     viewport.scrollTop += step;
     await frame();
-    still = viewport.scrollTop === before ? still + 1 : 0;
+    await frame();
     const last = grid.querySelector("[data-row]:last-child");
     rows = Math.max(rows, Number(last?.dataset.row ?? 0) + 1);
   }
