@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
+from support.repository_calls import call
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
@@ -15,9 +16,35 @@ def shown(shared_repository):
     repository.put("README.md", b"# The sea\n\n*Text*, `code`, [a link](data/a.csv).\n")
     repository.put("data/a.csv", b"place,metres\nMariana,10935\n")
     repository.commit("First depths")
+    diverge(repository)
     repository.put("data/b.csv", b"place,metres\nJava,7192\n")
     repository.delete("data/a.csv")
     return repository
+
+
+def diverge(repository):
+    """Adds a branch that conflicts with main, and what people say of it."""
+    repository.branch("dev")
+    repository.put("README.md", b"# The deep sea\n", branch="dev")
+    repository.put("data/c.csv", b"place,metres\nTonga,10820\n", branch="dev")
+    repository.commit("Deeper", branch="dev")
+    repository.put("README.md", b"# The wide sea\n")
+    repository.commit("Wider")
+    call(repository, "POST", "tags", {"id": "v1", "ref": "dev"})
+    rules = [{"pattern": "release-*", "required_approvals": 1}]
+    call(repository, "PUT", "settings/branch_protection", rules)
+    retention = {
+        "default_retention_days": 21,
+        "branches": [{"branch_id": "dev", "retention_days": 7}],
+    }
+    call(repository, "PUT", "settings/gc_rules", retention)
+    pull = {"title": "Deeper", "description": "**Look**", "source_branch": "dev"}
+    pull = call(repository, "POST", "pulls", {**pull, "destination_branch": "main"})["id"]
+    call(repository, "POST", f"pulls/{pull}/comments", {"text": "Why?", "path": "README.md"})
+    call(repository, "POST", f"pulls/{pull}/reviews", {"state": "approved", "text": "*Good*"})
+    image = {"lakefile": f"FROM lakefs://{repository.name}/main\nLABEL sea=wide\n"}
+    assert repository.api.post(f"/images/{repository.name}", json=image).is_success
+    repository.pull = pull
 
 
 PAGES = {
@@ -38,6 +65,44 @@ PAGES = {
     "changes": ("{repository}/changes?ref=main", ""),
     "commit": ("{repository}/changes?ref=main", "button:Commit"),
     "not found": ("/no/such/page", ""),
+    "compare": ("{repository}/compare?ref=main&compare=dev&open=README.md", ""),
+    "compare facts": (
+        "{repository}/compare?ref=main&compare=dev&open=data/c.csv&view=facts",
+        "",
+    ),
+    "merge": (
+        "{repository}/compare?ref=main&compare=dev&merge=1",
+        "show:Show the versions of README.md",
+    ),
+    "history": ("{repository}/commits?ref=main", ""),
+    "commit page": ("{repository}/commits/v1", ""),
+    "revert": ("{repository}/commits/v1", "menu:Actions on this commit:Revert on a branch"),
+    "branches": ("{repository}/branches", ""),
+    "create branch": ("{repository}/branches", "button:Create branch"),
+    "tags": ("{repository}/tags", ""),
+    "general settings": ("{repository}/settings/general", ""),
+    "protection": ("{repository}/settings/branches", ""),
+    "retention": ("{repository}/settings/retention", ""),
+    "metadata of a repository": ("{repository}/settings/metadata", ""),
+    "pull requests": ("{repository}/pulls", ""),
+    "create pull request": ("{repository}/pulls/create?source=dev&destination=main", ""),
+    "pull request": ("{repository}/pulls/{pull}", ""),
+    "changes of a pull request": ("{repository}/pulls/{pull}?tab=changes&open=README.md", ""),
+    "actions": ("{repository}/actions", ""),
+    "storage": ("{repository}/storage", "show:As a table"),
+    "images": ("/images", ""),
+    "image": ("/images/tags/{image}", ""),
+    "build image": ("/images/build?from={image}", ""),
+    "users": ("/auth/users", ""),
+    "create user": ("/auth/users", "button:Create user"),
+    "groups of a user": ("/auth/users/tester", "button:Add to groups"),
+    "access keys of a user": ("/auth/users/tester/credentials", ""),
+    "members": ("/auth/groups/Admins", ""),
+    "policies": ("/auth/policies", "button:Create policy"),
+    "policy": ("/auth/policies/FSReadWriteAll", ""),
+    "explanation": ("/auth/explain?user=tester&action=fs:ReadObject&resource=*", ""),
+    "audit": ("/auth/audit", ""),
+    "own access keys": ("/auth/credentials", ""),
 }
 
 
@@ -45,7 +110,8 @@ PAGES = {
 def test_page_has_no_violations_and_fits_the_width(open_page, site, shown, axe, name):
     path, action = PAGES[name]
     page = open_page(site, signed_in=name != "sign in")
-    page.goto(path.format(repository=f"/repositories/{shown.name}"))
+    places = {"repository": f"/repositories/{shown.name}", "pull": shown.pull}
+    page.goto(path.format(**places, image=shown.name))
     expect(page.locator("h1").first).to_be_attached()
     page.wait_for_load_state("networkidle")
     act(page, action)
@@ -70,6 +136,14 @@ def act(page, action):
     if kind == "button":
         page.get_by_role("button", name=name, exact=True).first.click()
         expect(page.locator("dialog, [popover]").first).to_be_visible()
+    elif kind == "show":
+        page.get_by_text(name).or_(page.get_by_label(name, exact=True)).click()
+        page.wait_for_load_state("networkidle")
+    elif kind == "menu":
+        button, _, entry = name.partition(":")
+        page.get_by_role("button", name=button).click()
+        page.get_by_role("menuitem", name=entry).click()
+        expect(page.locator("dialog").first).to_be_visible()
     elif kind == "key":
         page.keyboard.press(name)
         expect(page.locator("dialog").first).to_be_visible()
