@@ -1,4 +1,4 @@
-"""One request in a process of its own, which is killed when its time is up.
+"""One request in a process of its own, which is killed when its time is up or its client has gone.
 
 The process asks for objects by calls; `ReadableObjects` answers them. An error of the lake in
 such a call, such as a missing permission, is the error of the request.
@@ -11,10 +11,12 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from typing import IO, Any
 
 from anabranch.errors import AnabranchError, Invalid
+from anabranch.http.abandonment import IsAbandoned, abandonment
 from anabranch.pipelines.queries import messages
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.readable_objects import ReadableObjects
@@ -24,6 +26,9 @@ __all__ = ["run_request"]
 _MODULE = "anabranch.pipelines.queries.query_process"
 _ENVIRONMENT = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH")
 """What the process knows of this one's environment, which has secrets."""
+
+_WATCH_SECONDS = 0.25
+"""How often it is looked whether the client of a query has gone."""
 
 _OUT_OF_MEMORY = frozenset({"OutOfMemoryException", "ArrowMemoryError"})
 
@@ -50,13 +55,13 @@ def run_request(
         finally:
             os.close(lifeline)
         run = _Run(process, objects, limits)
-        timer = threading.Timer(limits.seconds, run.stop)
-        timer.start()
+        watching = threading.Thread(target=run.watch, args=(abandonment(),), daemon=True)
+        watching.start()
         try:
             return run.perform(request)
         finally:
-            timer.cancel()
             run.end()
+            watching.join()
 
 
 class _Run:
@@ -71,16 +76,29 @@ class _Run:
         self._objects = objects
         self._limits = limits
         self._bytes_read = 0
-        self._is_stopped = False
+        self._ended = threading.Event()
+        self._stopped: AnabranchError | None = None
         self._refusal: AnabranchError | None = None
 
-    def stop(self) -> None:
-        """Kills the process because its time is up."""
-        self._is_stopped = True
-        self._process.kill()
+    def watch(self, is_abandoned: IsAbandoned) -> None:
+        """Waits for the end, and kills the process when its time is up or its client has gone."""
+        deadline = time.monotonic() + self._limits.seconds
+        while not self._ended.wait(min(_WATCH_SECONDS, max(0.0, deadline - time.monotonic()))):
+            if is_abandoned():
+                self._stopped = Invalid("the query was cancelled", kind="query_cancelled")
+            elif time.monotonic() >= deadline:
+                self._stopped = Invalid(
+                    f"the query did not finish within {self._limits.seconds:g} s",
+                    kind="query_timeout",
+                    hint="Read fewer objects, columns or rows; queries.timeout is the limit.",
+                )
+            if self._stopped is not None:
+                self._process.kill()
+                return
 
     def end(self) -> None:
         """Kills the process, if it still runs, and closes the pipes."""
+        self._ended.set()
         self._process.kill()
         self._process.wait()
         for pipe in (self._input, self._output):
@@ -127,13 +145,7 @@ class _Run:
         return {}, content
 
     def _died(self) -> AnabranchError:
-        if self._is_stopped:
-            return Invalid(
-                f"the query did not finish within {self._limits.seconds:g} s",
-                kind="query_timeout",
-                hint="Read fewer objects, columns or rows; queries.timeout is the limit.",
-            )
-        return _failed("its process ended: it may have needed too much memory", "")
+        return self._stopped or _failed("its process ended: it may have needed too much memory", "")
 
 
 def _failed(reason: str, error_type: str) -> Invalid:

@@ -23,6 +23,7 @@ from typing import NamedTuple, Protocol
 
 from anabranch.catalog.usage import Usage
 from anabranch.errors import AnabranchError, Busy, Invalid, Truncated
+from anabranch.http.abandonment import reset_abandonment, set_abandonment
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.gateway_request import GatewayRequest
 from anabranch.http.request_head import RequestHead
@@ -156,7 +157,7 @@ class Dispatcher:
         executor: Executor = self.executors.batched
         if exchange.execution is not Execution.BATCHED:
             executor = self.executors.pool
-            work = partial(self._respond, request)
+            work = partial(self._respond, exchange)
         try:
             if exchange.length is not None:
                 require_length(len(body), exchange.length)
@@ -164,9 +165,13 @@ class Dispatcher:
         except (Busy, Truncated) as error:
             done(request.respond_to_error(error))
 
-    def _respond(self, request: GatewayRequest, content: Iterable[bytes]) -> Response:
-        with self._running(request):
-            return request.respond(content)
+    def _respond(self, exchange: Exchange, content: Iterable[bytes]) -> Response:
+        token = set_abandonment(exchange.is_abandoned)
+        try:
+            with self._running(exchange.request):
+                return exchange.request.respond(content)
+        finally:
+            reset_abandonment(token)
 
     async def serve(
         self, exchange: Exchange, body: RequestBody, ask: Callable[[], None]
@@ -182,26 +187,26 @@ class Dispatcher:
                 if refused is not None:
                     return refused
             if request.body is BodyKind.NONE:
-                return await pool.run(self._respond, request, ())
+                return await pool.run(self._respond, exchange, ())
             ask()
             if request.body is BodyKind.WHOLE:
-                return await self._serve_whole(request, body)
+                return await self._serve_whole(exchange, body)
             await _await_beginning(body, request.is_enough)
             executor = pool if body.complete else self.executors.transfers
-            return await executor.run(self._respond, request, body)
+            return await executor.run(self._respond, exchange, body)
         except AnabranchError as error:
             return request.respond_to_error(error)
         finally:
             body.fail(Truncated("the rest of the body is not read"))
 
-    async def _serve_whole(self, request: GatewayRequest, body: RequestBody) -> Response:
-        pool = self.executors.pool
+    async def _serve_whole(self, exchange: Exchange, body: RequestBody) -> Response:
+        pool, request = self.executors.pool, exchange.request
         try:
             content = await body.read(request.max_body_bytes)
         except Invalid as error:
             # errors in a body are reported to authenticated clients only
             return await pool.run(request.admit) or request.respond_to_error(error)
-        return await pool.run(self._respond, request, (content,))
+        return await pool.run(self._respond, exchange, (content,))
 
     async def stream(self, exchange: Exchange, response: Response, sink: Sink) -> Response:
         """Sends a response in pieces; see `send_pieces`."""

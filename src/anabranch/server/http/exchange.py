@@ -56,3 +56,7 @@ class Exchange:
         """Whether the head of the response was sent."""
         self.is_cut_off = False
         """Whether the client has disconnected, or can no longer be sent a response."""
+
+    def is_abandoned(self) -> bool:
+        """Returns whether the client can no longer be sent a response."""
+        return self.is_cut_off
