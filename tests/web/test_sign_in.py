@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import socket
 
 import pytest
 from playwright.sync_api import expect
+from support.services.scripted_provider import CLIENT_ID, CLIENT_SECRET, running_provider
 
 from anabranch.testing.server import running_server
 
@@ -113,3 +115,33 @@ def test_first_setup_shows_keys_that_sign_in(open_page, tmp_path):
         page.get_by_role("link", name="Go to sign in").click()
         fill_in(page, key, secret)
         expect(page.get_by_role("button", name="User ada")).to_be_visible()
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@pytest.mark.parametrize("is_default", [False, True], ids=["offered", "preferred"])
+def test_provider_signs_in_and_leads_back(open_page, tmp_path, is_default):
+    with running_provider() as provider:
+        provider.claims = {"sub": "1", "preferred_username": "jane"}
+        port = free_port()
+        settings = {
+            "ENABLED": "true",
+            "URL": provider.issuer,
+            "CLIENT_ID": CLIENT_ID,
+            "CLIENT_SECRET": CLIENT_SECRET,
+            "CALLBACK_BASE_URL": f"http://127.0.0.1:{port}/",
+            "DEFAULT_INITIAL_GROUPS": "Viewers",
+            "IS_DEFAULT_LOGIN": str(is_default).lower(),
+        }
+        env = {f"ANABRANCH_AUTH_OIDC_{name}": value for name, value in settings.items()}
+        with running_server(tmp_path, listen=f"127.0.0.1:{port}", env=env) as server:
+            page = open_page(server, signed_in=False)
+            page.goto("/repositories?search=sea")
+            expect(page.get_by_label("Access key ID")).to_be_visible()
+            page.get_by_role("link", name="Sign in with single sign-on").click()
+            expect(page.get_by_role("button", name="User jane")).to_be_visible()
+            expect(page).to_have_url(f"{server.url}/repositories?search=sea")
