@@ -64,6 +64,19 @@ def test_two_versions_are_compared_by_sql(lake, query):
     assert [row[:2] for row in query(sql)["rows"]] == [[2, 51]]
 
 
+def test_references_may_be_expressions(lake, query):
+    lake.repositories.create("land", "local://land")
+    for number in (1, 2):
+        lake.objects.upload("land", "main", "a.csv", [b"x\n%d\n" % number])
+        lake.commits.commit("land", "main", message="one", committer="ada")
+    lake.tags.create("land", "v:2", "main")
+    lake.objects.upload("land", "main", "a.csv", [b"x\n3\n"])
+    expected = {"main": 3, "main@": 2, "main~1": 1, "main^1": 1, "v:2": 2}
+    expected[lake.commits.get("land", "main").id] = 2
+    for name, number in expected.items():
+        assert query(f"FROM 'lakefs://land/{name}/a.csv'")["rows"] == [[number]], name
+
+
 def test_a_result_is_cut_off_after_the_rows_asked_for(query):
     result = query("FROM gauges ORDER BY number", tables={"gauges": "gauges.csv"}, max_rows=10)
     assert [row[0] for row in result["rows"]] == list(range(10))

@@ -91,6 +91,11 @@ def test_branches_that_share_most_are_measured_exactly(lake, report):
     assert unique["same"] == Totals(0, 0)
     assert unique["dev"].objects > 5
     assert result.complete
+    assert report().branches == result.branches
+    lake.objects.delete("sea", "hotfix", "a/001")
+    commit(lake, "hotfix")
+    again = {each.branch: each.unique for each in report().branches}
+    assert again == expected(lake, names)[1]
 
 
 def test_growth_shows_the_size_at_commits(lake, report, clock):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -34,43 +35,68 @@ MAX_ENTRIES = 5_000_000
 
 _MAX_COMMITS = 100_000
 _MAX_KNOWN_RANGES = 100_000
+_MAX_LATEST = 100
 _SUMMARY = "/summary.json"
 
 
+class _Sharing(NamedTuple):
+    """What branches have and share, of how many entries, and whether it is all branches."""
+
+    branches: list[BranchStorage]
+    distinct: Totals
+    entries: int
+    complete: bool
+
+
 class Measurement:
-    """Measures repositories. Ranges never change, so their totals are kept."""
+    """Measures repositories, one at a time. Ranges never change, so their totals are kept."""
 
     def __init__(self, core: Core, blocks: BlockStore) -> None:
         self._core = core
         self._blocks = blocks
         self._lock = threading.Lock()
         self._known: OrderedDict[str, Totals] = OrderedDict()
+        self._latest: dict[str, tuple[object, _Sharing]] = {}
 
     def measure(self, repository: Repository, growth_of: str, points: int) -> StorageReport:
         """Returns the report on a repository, with at most `points` commits of a branch. Raises
         NotFound for the branch, Gone and Corrupt.
         """
         start = self._core.branches.read(repository, growth_of).branch
+        sharing = self._sharing(repository, list(self._branches(repository, first=start)))
+        return StorageReport(
+            branches=_by_size(sharing.branches),
+            distinct=sharing.distinct,
+            growth=self._growth(repository, start, points, MAX_ENTRIES - sharing.entries),
+            garbage=self._garbage(repository),
+            complete=sharing.complete,
+        )
+
+    def _sharing(self, repository: Repository, branches: list[Branch]) -> _Sharing:
+        """Returns what branches share; of the first ones, if all are too many entries to read. The
+        latest result is kept while no head moves.
+        """
+        key = [(branch.id, branch.commit_id) for branch in branches]
+        latest = self._latest.get(repository.partition)
+        if latest is not None and latest[0] == key:
+            return latest[1]
         heads: dict[str, list[kernel.RangeInfo]] = {}
         ranges: dict[str, int] = {}
-        complete = True
-        for branch in self._branches(repository, first=start):
+        entries = 0
+        for branch in branches:
             own = self._ranges(repository, self._core.commits.get(repository, branch.commit_id))
             added = {info.id: info.count for info in own if info.id not in ranges}
-            if sum(ranges.values()) + sum(added.values()) > MAX_ENTRIES and heads:
-                complete = False
+            if entries + sum(added.values()) > MAX_ENTRIES and heads:
                 continue
+            entries += sum(added.values())
             ranges |= added
             heads[branch.id] = own
-        branches, distinct = measure_branches(heads, lambda info: self._read(repository, info))
-        remaining = MAX_ENTRIES - sum(ranges.values())
-        return StorageReport(
-            branches=_by_size(branches),
-            distinct=distinct,
-            growth=self._growth(repository, start, points, remaining),
-            garbage=self._garbage(repository),
-            complete=complete,
-        )
+        measured, distinct = measure_branches(heads, lambda info: self._read(repository, info))
+        sharing = _Sharing(measured, distinct, entries, len(heads) == len(branches))
+        while len(self._latest) >= _MAX_LATEST:
+            self._latest.pop(next(iter(self._latest)))
+        self._latest[repository.partition] = (key, sharing)
+        return sharing
 
     def _branches(self, repository: Repository, first: Branch) -> Iterator[Branch]:
         yield first
