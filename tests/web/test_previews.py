@@ -130,6 +130,15 @@ def test_code_is_highlighted_with_numbers_of_lines(show):
     assert page.locator(".numbers").inner_text().split() == ["1", "2"]
 
 
+def test_json_is_text_or_a_table(show):
+    page = show("levels.json", b'[{"river": "Spree", "level": 7}, {"river": "Oder"}]')
+    code = page.get_by_role("region", name="Content of levels.json")
+    expect(code.locator(".hljs-attr").first).to_have_text('"river"')
+    page.get_by_role("button", name="Table").click()
+    table = page.get_by_role("region", name="First rows of levels.json")
+    expect(table.locator("tbody td")).to_have_text(["Spree", "7", "Oder", "null"])
+
+
 def test_a_long_text_is_shown_in_part(show):
     page = show("long.log", b"0123456789abcde\n" * (3 << 16))
     expect(page.get_by_text("The first 1.00 MiB of 3.00 MiB")).to_be_visible()

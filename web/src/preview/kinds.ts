@@ -4,6 +4,7 @@
 export type Kind =
   | "table"
   | "text"
+  | "json"
   | "markdown"
   | "html"
   | "image"
@@ -18,6 +19,7 @@ const EXTENSIONS: Record<Exclude<Kind, "unknown" | "text">, string[]> = {
     ...["parquet", "parq", "pq", "csv", "tsv", "psv", "jsonl", "ndjson"],
     ...["orc", "arrow", "arrows", "feather", "ipc", "avro"],
   ],
+  json: ["json"],
   markdown: ["md", "markdown", "mkd"],
   html: ["html", "htm", "xhtml"],
   image: ["png", "jpg", "jpeg", "gif", "webp", "bmp", "avif", "ico"],
@@ -29,6 +31,7 @@ const EXTENSIONS: Record<Exclude<Kind, "unknown" | "text">, string[]> = {
 
 const TYPES: Record<string, Kind> = {
   "application/geo+json": "map",
+  "application/json": "json",
   "application/pdf": "pdf",
   "application/x-ipynb+json": "notebook",
   "application/vnd.apache.parquet": "table",
