@@ -117,7 +117,7 @@ def test_invalid_json_is_an_error(text):
     ],
 )
 def test_documents_that_are_nested_too_deep_are_errors(library, text):
-    with pytest.raises(HookFailed, match="^script:1: "):
+    with pytest.raises(HookFailed, match=r"^script:1: "):
         call(library, "unmarshal", text)
 
 
