@@ -78,6 +78,21 @@ def test_a_failure_for_one_path_leaves_nothing_of_the_others(lake, failure):
     assert lake.blocks() == stored
 
 
+def test_a_webhook_that_timed_out_is_not_asked_again(lake):
+    def hang(handler):
+        handler.rfile.read(1)
+
+    service = Service({"a": hang, "b": hang})
+    with serving(service) as (port, _):
+        path, name, options = webhook(port)
+        with pytest.raises(MergeConflict) as refused:
+            lake.merge((path, name, {**options, "timeout": 0.3}))
+    first, second = refused.value.conflicts
+    assert "no whole response in time" in first.reason
+    assert second.reason == "the strategy was not asked, since it timed out for a"
+    assert [each["path"] for each in service.asked] == ["a"]
+
+
 def test_a_dry_run_asks_but_stores_nothing(lake):
     stored, service = lake.blocks(), Service()
     with serving(service) as (port, _):

@@ -21,7 +21,7 @@ from anabranch.versioning.merging.rules import MergeRules, Rule
 from anabranch.versioning.merging.stored_version import StoredVersion
 from anabranch.versioning.merging.strategy_output import Outcome, StrategyOutput
 from anabranch.versioning.records.entries import entry_from, entry_value
-from anabranch.versioning.strategies.contract import ContentConflict, Side
+from anabranch.versioning.strategies.contract import TIMED_OUT, ContentConflict, Side
 from anabranch.versioning.strategies.registry import PATH_STRATEGIES, make_strategy
 
 __all__ = ["MAX_CONFLICTS", "MAX_DETAILS", "Settled", "Settlement", "Settler"]
@@ -66,13 +66,15 @@ class Settler:
     webhooks may lead.
 
     The outcome of a strategy is reused as long as the three versions of the object are the same: a
-    merge is repeated if its destination has moved.
+    merge is repeated if its destination has moved. A strategy that has timed out is not asked
+    again, since each of many conflicts would take as long.
     """
 
     def __init__(self, folder: Path, guard: AddressGuard) -> None:
         self._folder = folder
         self._guard = guard
         self._known: dict[Hashable, Outcome] = {}
+        self._timed_out: dict[Hashable, str] = {}
 
     def settle(self, trees: MergeTrees, rules: MergeRules) -> Settlement:
         """Settles all conflicts of three trees."""
@@ -113,6 +115,10 @@ class Settler:
         key = conflict, rule.strategy, repr(rule.options)
         if key in self._known:
             return {path: self._known[key]}
+        asked = key[1:]
+        if asked in self._timed_out:
+            reason = f"the strategy was not asked, since it timed out for {self._timed_out[asked]}"
+            return trees.report(conflict, rule.strategy, reason)
         output = StrategyOutput(trees, self._folder)
         reason = ""
         details: Sequence[ContentConflict] = ()
@@ -122,6 +128,8 @@ class Settler:
                 details = _merge(view, output, rule, self._guard)
             except (errors.Conflict, Invalid, NotSupported) as error:
                 reason = f"{error.message} ({error.hint})" if error.hint else error.message
+                if error.kind == TIMED_OUT:
+                    self._timed_out[asked] = path
             except AnabranchError:
                 raise  # not the strategy's fault: an object is lost, the store is busy
             except Exception as error:  # noqa: BLE001  of a library that reads the content

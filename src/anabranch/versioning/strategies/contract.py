@@ -20,6 +20,7 @@ from typing import Any, BinaryIO, Literal, Protocol
 import msgspec
 
 __all__ = [
+    "TIMED_OUT",
     "ContentConflict",
     "MergeOutput",
     "MergeStrategy",
@@ -28,6 +29,8 @@ __all__ = [
     "Side",
     "StrategyFactory",
 ]
+
+TIMED_OUT = "merge_timed_out"
 
 Side = Literal["base", "source", "destination"]
 
@@ -147,7 +150,9 @@ class MergeStrategy(Protocol):
         conflicts, at most 1000; `output` is then ignored.
 
         Raises Conflict for content that cannot be merged (kind merge_failed: a file that is cut
-        off, a missing key column, a key that occurs twice, clashing schemas), with the reason.
+        off, a missing key column, a key that occurs twice, clashing schemas), with the reason. A
+        strategy that gives up waiting raises TIMED_OUT as the kind, and is not asked about other
+        paths of the merge.
         """
 
 

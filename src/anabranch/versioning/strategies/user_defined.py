@@ -18,6 +18,7 @@ import msgspec
 from anabranch.child_process.child import Child, ChildEnded, ChildHangs
 from anabranch.errors import Conflict, Invalid
 from anabranch.versioning.strategies.contract import (
+    TIMED_OUT,
     ContentConflict,
     MergeOutput,
     ObjectVersion,
@@ -63,7 +64,8 @@ class UserDefinedStrategy:
                 child.send(request)
                 return self._answer_calls(child, conflict, output)
         except ChildHangs:
-            raise self._failed(f"it did not finish within {self._timeout:g} s") from None
+            reason = f"it did not finish within {self._timeout:g} s"
+            raise self._failed(reason, TIMED_OUT) from None
         except (ChildEnded, ValueError, OSError) as error:
             raise self._failed(str(error)) from None
 
@@ -78,8 +80,8 @@ class UserDefinedStrategy:
                 return msgspec.convert(message["conflicts"], list[ContentConflict])
             child.send({"result": _perform(message, conflict, output)})
 
-    def _failed(self, reason: str) -> Conflict:
-        return Conflict(f"the strategy {self._name} failed: {reason}", kind="merge_failed")
+    def _failed(self, reason: str, kind: str = "merge_failed") -> Conflict:
+        return Conflict(f"the strategy {self._name} failed: {reason}", kind=kind)
 
 
 def _perform(message: Mapping[str, Any], conflict: PathConflict, output: MergeOutput) -> Any:

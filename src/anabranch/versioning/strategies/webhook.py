@@ -17,6 +17,7 @@ from anabranch.errors import AnabranchError, Conflict, Invalid
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.outbound.http_request import HttpResponse, check_headers, check_url, send_request
 from anabranch.versioning.strategies.contract import (
+    TIMED_OUT,
     ContentConflict,
     MergeOutput,
     ObjectVersion,
@@ -89,7 +90,8 @@ class WebhookStrategy:
                 max_response_bytes=_MAX_RESPONSE_BYTES,
             )
         except AnabranchError as error:
-            raise _failed(error.message) from error
+            timed_out = error.kind == "outbound_timeout"
+            raise _failed(error.message, TIMED_OUT if timed_out else "merge_failed") from error
         answer = _read(response)
         if answer.conflicts is not None:
             return answer.conflicts
@@ -201,5 +203,5 @@ def _invalid(reason: str) -> Invalid:
     return Invalid(reason, kind="invalid_merge_options")
 
 
-def _failed(reason: str) -> Conflict:
-    return Conflict(f"the webhook failed: {reason}", kind="merge_failed")
+def _failed(reason: str, kind: str = "merge_failed") -> Conflict:
+    return Conflict(f"the webhook failed: {reason}", kind=kind)
