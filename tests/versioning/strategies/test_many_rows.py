@@ -12,7 +12,7 @@ import pytest
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 ROWS = 10_000_000
-MAX_MIB = 2048
+MAX_MIB = 2500
 PROGRAM = """
 import json, resource, sys, time
 from pathlib import Path
