@@ -140,3 +140,60 @@ def test_a_cherry_pick_uses_the_rules_of_the_branch(lake):
     picked = lake.api.post(f"{lake.path}/branches/main/cherry-pick", json={"ref": "dev"})
     assert picked.status_code == 201, picked.text
     assert merged(lake) == ({"x": 2, "y": 2}, "2")
+
+
+ROWS = {"path": "t.csv", "strategy": "rows", "key": ["id"]}
+
+
+def test_a_conflict_of_rows_tells_key_column_and_values(api, new_repository):
+    lake = DivergedLake(api, new_repository())
+    lake.diverge(
+        {"t.csv": "id,a,b\n1,x,y\n2,x,y\n"},
+        {"t.csv": "id,a,b\n1,S,y\n"},
+        {"t.csv": "id,a,b\n1,D,y\n2,x,D\n"},
+    )
+    refused = lake.merge(ROWS)
+    assert refused.status_code == 409
+    (entry,) = refused.json()["conflicts"]
+    assert (entry["path"], entry["strategy"]) == ("t.csv", "rows")
+    assert sorted(entry["details"], key=lambda detail: detail["column"]) == [
+        {
+            "key": {"id": "2"},
+            "column": "",
+            "base": {"a": "x", "b": "y"},
+            "source": None,
+            "destination": {"a": "x", "b": "D"},
+            "message": "",
+        },
+        {
+            "key": {"id": "1"},
+            "column": "a",
+            "base": "x",
+            "source": "S",
+            "destination": "D",
+            "message": "",
+        },
+    ]
+    assert lake.merge(ROWS, dry_run=True).json()["conflicts"] == [entry]
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("id,a\n1,x\n1,y\n", "the source has the key id=1 more than once"),
+        ("a\nx\n", "the source has no key column 'id'"),
+        (b"\xff\xfei\0d\0", "the source is UTF-16, not UTF-8"),
+        ('id,a\n1,"x', "the source cannot be read as CSV: it ends within quotes"),
+    ],
+)
+def test_tables_that_cannot_be_merged_are_refused_with_the_reason(
+    api, new_repository, source, reason
+):
+    lake = DivergedLake(api, new_repository())
+    lake.diverge({"t.csv": "id,a\n"}, {"t.csv": source}, {"t.csv": "id,a\n2,y\n"})
+    head = lake.head()
+    refused = lake.merge(ROWS)
+    assert refused.status_code == 409
+    assert refused.json()["message"].startswith(f"conflict found: t.csv: {reason}")
+    assert refused.json()["conflicts"][0]["reason"].startswith(reason)
+    assert lake.head() == head
