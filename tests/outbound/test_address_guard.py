@@ -121,8 +121,9 @@ def test_a_resolver_that_hangs_is_not_waited_for():
     release = threading.Event()
     guard = AddressGuard(resolve=lambda *_, **__: release.wait() and [])
     began = time.monotonic()
-    with pytest.raises(Busy, match="not resolved in time"):
+    with pytest.raises(Busy, match="not resolved in time") as failed:
         guard.destinations("hook.example", 80, 0.05)
+    assert failed.value.kind == "outbound_timeout"
     assert time.monotonic() - began < 30
     release.set()
 

@@ -76,8 +76,8 @@ class AddressGuard:
 
     def destinations(self, host: str, port: int, timeout: float) -> list[Destination]:
         """Returns the permitted addresses of a host, in the resolver's order. Raises Invalid (kind
-        address_denied) if there is none, Busy (kind outbound_failed) if the name has no address or
-        is not resolved within `timeout` seconds.
+        address_denied) if there is none, Busy if the name has no address (kind outbound_failed) or
+        is not resolved within `timeout` seconds (outbound_timeout).
         """
         found = self._addresses(host, port, timeout)
         permitted = [
@@ -109,7 +109,11 @@ class AddressGuard:
         try:
             result = results.get(timeout=max(timeout, 0))
         except queue.Empty:
-            result = OSError("the name was not resolved in time")
+            raise Busy(
+                f"{host}: the name was not resolved in time",
+                kind="outbound_timeout",
+                hint="Check the name.",
+            ) from None
         if isinstance(result, list):
             return result
         reason = getattr(result, "strerror", None) or result

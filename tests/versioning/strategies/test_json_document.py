@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from anabranch.errors import Conflict, Invalid
 from anabranch.testing.strategy_runs import run_strategy
+from anabranch.versioning.strategies import json_document
 from anabranch.versioning.strategies.json_document import json_strategy
 
 # in Python True equals 1, in JSON it does not: of the two, only 1 is used
@@ -137,3 +138,10 @@ def test_lone_surrogates_and_other_characters_are_kept():
 def test_options_are_refused():
     with pytest.raises(Invalid, match="no option 'key'"):
         json_strategy({"key": "id"})
+
+
+def test_documents_that_are_too_long_are_refused(monkeypatch):
+    monkeypatch.setattr(json_document, "MAX_BYTES", 10)
+    sides = {"base": b"[]", "destination": b"[1]", "source": b'"' + b"x" * 9 + b'"'}
+    with pytest.raises(Conflict, match="the source has 11 bytes; at most 10 are merged"):
+        run_strategy(json_strategy({}), "a.json", **sides)

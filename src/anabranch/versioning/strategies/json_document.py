@@ -28,7 +28,9 @@ from anabranch.versioning.strategies.json_text import (
 
 __all__ = ["MAX_BYTES", "json_strategy"]
 
-MAX_BYTES = 256 << 20
+MAX_BYTES = 32 << 20
+"""The largest version that is merged: values take up to 30 times as much memory."""
+
 _MAX_CONFLICTS = 1000
 
 

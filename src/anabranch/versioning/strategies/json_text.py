@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import msgspec
@@ -31,6 +32,10 @@ class _Number(msgspec.Struct, frozen=True):
     """A number as it is spelled."""
 
     text: str
+
+
+_number = lru_cache(maxsize=4096)(_Number)
+"""Makes a number; short ones, of which a document may have many, share their memory."""
 
 
 class _Missing(msgspec.Struct, frozen=True):
@@ -60,8 +65,8 @@ def parse_json(side: str, text: str) -> Any:
     try:
         value = json.loads(
             text.removeprefix("\ufeff"),
-            parse_float=_Number,
-            parse_int=_Number,
+            parse_float=_number,
+            parse_int=_number,
             parse_constant=constant,
             object_pairs_hook=members,
         )

@@ -22,7 +22,7 @@ from anabranch.versioning.strategies.rows.join import MAX_CONFLICTS
 
 __all__ = ["JsonLinesMerge"]
 
-_BATCH_ROWS = 10_000
+_BATCH_ROWS = 1000
 
 
 class JsonLinesMerge:
