@@ -89,6 +89,15 @@ with anabranch.open(folder / "lake") as lake:
             ("x", "branch main"), ("y", "staged on main")
         }
     print("garbage", flush=True)
+
+tables = [
+    spark.createDataFrame([(1, name), (2, "same")], "id int, name string")
+    for name in ("old", "new", "old")
+]
+merge = anabranch.spark.merge_tables(spark, *tables, key="id")
+merge.write(str(folder / "merged"))
+assert {row.name for row in spark.read.parquet(str(folder / "merged")).collect()} == {"new", "same"}
+print("merge", flush=True)
 spark.stop()
 """
 
@@ -105,4 +114,5 @@ def test_all_functions_work_with_a_remote_session(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == ["session", "import", "functions", "format", "export", "garbage"]
+    steps = ["session", "import", "functions", "format", "export", "garbage", "merge"]
+    assert done.stdout.split() == steps

@@ -40,6 +40,15 @@ SCHEMA = Schema(
 BY_DAY = PartitionSpec(PartitionField(2, 1000, IdentityTransform(), "day"))
 
 
+def rows_table(rows: Mapping[int, str | None]) -> pa.Table:
+    """Returns rows as an Arrow table."""
+    columns = {"id": pa.array(rows.keys(), pa.int64()), "day": pa.array(rows.values(), pa.string())}
+    return pa.table(columns)
+
+
+BASE = rows_table({1: "mon", 2: "mon", 3: "tue", 4: "wed"})
+
+
 class FolderCatalog(NoopCatalog):
     """A catalog of one table in a folder, whose metadata files have the names of Hadoop tables
     (`v2.metadata.json`) or those of other catalogs (`00002-….metadata.json`). Both have the file
@@ -52,11 +61,10 @@ class FolderCatalog(NoopCatalog):
         self.hadoop = hadoop
         self._io = PyArrowFileIO()
 
-    def create(self, spec: PartitionSpec = BY_DAY, **properties: str) -> None:
+    def create(self, schema: Schema = SCHEMA, spec: PartitionSpec = BY_DAY) -> None:
         """Creates the table."""
-        metadata = new_table_metadata(
-            SCHEMA, spec, UNSORTED_SORT_ORDER, self._folder.as_uri(), properties
-        )
+        location = self._folder.as_uri()
+        metadata = new_table_metadata(schema, spec, UNSORTED_SORT_ORDER, location, {})
         self._write(metadata, 1)
 
     def load(self) -> Table:
@@ -98,14 +106,22 @@ class FolderCatalog(NoopCatalog):
 class IcebergBranches:
     """A table on the branches base, source and destination, where it is the same at first."""
 
-    def __init__(self, folder: Path, *, hadoop: bool = True, **properties: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        hadoop: bool = True,
+        rows: pa.Table | None = BASE,
+        **table: Any,
+    ) -> None:
         self.folder = folder
         self.table = folder / "table"
         self.table.mkdir(parents=True)
         self.catalog = FolderCatalog(self.table, hadoop=hadoop)
         self._numbers = itertools.count()
-        self.catalog.create(**properties)
-        self.catalog.load().append(rows_table({1: "mon", 2: "mon", 3: "tue", 4: "wed"}))
+        self.catalog.create(**table)
+        if rows is not None:
+            self.catalog.load().append(rows)
         self.base = self.source = self.destination = self.save()
 
     def save(self) -> Path:
@@ -149,9 +165,3 @@ class IcebergBranches:
         found = dict(zip(read["id"].to_pylist(), read["day"].to_pylist(), strict=True))
         assert len(found) == read.num_rows
         return found
-
-
-def rows_table(rows: Mapping[int, str | None]) -> pa.Table:
-    """Returns rows as an Arrow table."""
-    columns = {"id": pa.array(rows.keys(), pa.int64()), "day": pa.array(rows.values(), pa.string())}
-    return pa.table(columns)

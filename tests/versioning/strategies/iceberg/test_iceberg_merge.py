@@ -1,8 +1,25 @@
 """Iceberg tables of two branches that become one, read by the package pyiceberg."""
 
+import datetime as dt
+import decimal
+
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DecimalType,
+    DoubleType,
+    LongType,
+    NestedField,
+    TimestampType,
+    TimeType,
+)
 from support.formats.iceberg_tables import IcebergBranches, rows_table
 from support.merged_trees import read_tree
 
@@ -114,6 +131,64 @@ def test_special_characters_and_null_in_partitions(branches):
     merged, run = branches.merge()
     assert run.conflicts == []
     assert branches.rows(merged) == {**BASE, **values, 20: "b:%/ü", 21: None}
+
+
+AT = "{}-01-02T03:04:05.000006"
+VALUES = {
+    "amount": (DecimalType(9, 2), lambda n: decimal.Decimal(f"{n}.25"), pa.decimal128(9, 2)),
+    "at": (TimestampType(), lambda n: dt.datetime.fromisoformat(AT.format(1960 + n)), None),
+    "share": (DoubleType(), lambda n: n / 3, None),
+    "code": (BinaryType(), lambda n: bytes([n, 255]), None),
+    "time": (TimeType(), lambda n: dt.time(1, 2, n, 3), None),
+    "even": (BooleanType(), lambda n: n % 2 == 0, None),
+}
+
+
+def test_partition_values_of_all_types(tmp_path):
+    """Entries of manifests that are written again keep them."""
+    fields = enumerate(VALUES.items(), 2)
+    columns = [NestedField(n, name, each[0], required=False) for n, (name, each) in fields]
+    schema = Schema(NestedField(1, "id", LongType(), required=False), *columns)
+    partitions = (
+        PartitionField(each.field_id, 1000 + each.field_id, IdentityTransform(), f"by_{each.name}")
+        for each in columns
+    )
+
+    def table(*numbers):
+        values = {
+            name: pa.array([value(number) for number in numbers], arrow_type)
+            for name, (_, value, arrow_type) in VALUES.items()
+        }
+        return pa.table({"id": pa.array(numbers, pa.int64()), **values})
+
+    branches = IcebergBranches(
+        tmp_path, schema=schema, spec=PartitionSpec(*partitions), rows=table(1, 2, 3)
+    )
+    branches.change_source(lambda each: each.append(table(5, 6)))
+    branches.change_source(lambda each: each.delete("id = 1"))
+    branches.change_destination(lambda each: each.append(table(7)))
+    merged, run = branches.merge()
+    assert run.conflicts == []
+    found = branches.open(merged).scan().to_arrow().sort_by("id")
+    assert found.to_pylist() == table(2, 3, 5, 6, 7).to_pylist()
+    for number in (2, 5, 7):
+        for condition in (f"amount = {number}.25", f"at = '{AT.format(1960 + number)}'"):
+            rows = branches.catalog.load().scan(condition).to_arrow()
+            assert rows["id"].to_pylist() == [number]
+
+
+def test_table_without_rows_on_the_destination(tmp_path):
+    """It has no snapshot, and neither has the base."""
+    branches = IcebergBranches(tmp_path, rows=None)
+    branches.change_source(lambda table: table.append(rows_table({5: "mon"})))
+    branches.change_destination(
+        lambda table: table.transaction().set_properties(owner="ada").commit_transaction()
+    )
+    merged, run = branches.merge()
+    assert run.conflicts == []
+    assert branches.rows(merged) == {5: "mon"}
+    assert branches.open(merged).properties == {"owner": "ada"}
+    assert branches.open(merged).current_snapshot().parent_snapshot_id is None
 
 
 DAYS = st.sampled_from(["mon", "tue", "wed", "thu"])
