@@ -28,17 +28,17 @@ def load_tables(
     key: Sequence[str],
 ) -> Tables:
     """Makes the tables or views of files, which are given by the names of their tables. `key` is
-    detected if it is empty. Raises Conflict (kind merge_failed) for files that cannot be read, and
-    without a key that is unique in each.
+    detected if it is empty; a column that it names twice counts once. Raises Conflict (kind
+    merge_failed) for files that cannot be read, and without a key that is unique in each.
     """
-    known = list(key)
+    named = known = list(dict.fromkeys(key))
     if not known and isinstance(file_format, JsonLinesTable):
         known = file_format.possible_keys(versions)
     columns = {
         side: file_format.load(connection, side, version, known)
         for side, version in versions.items()
     }
-    found = list(key) or detect_key(connection, columns)
+    found = named or detect_key(connection, columns)
     require_unique(connection, found, columns)
     return Tables(columns, found)
 
