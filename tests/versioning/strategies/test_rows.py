@@ -2,6 +2,8 @@
 
 import csv
 import io
+import math
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -370,3 +372,31 @@ def test_repeated_and_missing_keys_are_named_in_every_format(name):
     reason = "without a key" if name == "jsonl" else "has no key column 'nope'"
     with pytest.raises(Conflict, match=reason):
         run(f"t.{name}", base, twice, base, key="nope")
+
+
+def test_values_of_conflicts_are_json_values():
+    types = {
+        "id": pa.decimal128(5, 2),
+        "x": pa.float64(),
+        "b": pa.binary(),
+        "t": pa.timestamp("us"),
+        "s": pa.struct([("d", pa.decimal128(20, 1))]),
+    }
+
+    def side(number, value):
+        cells = (value, bytes([254 + number]), 1_000_000 * number, {"d": Decimal(f"{number}.5")})
+        return parquet(types, [(Decimal("1.50"), *cells)])
+
+    ran = run("t.parquet", side(0, 1.0), side(1, math.nan), side(-1, math.inf), key="id")
+    found = {each.column: (each.base, each.source, each.destination) for each in ran.conflicts}
+    assert found == {
+        "x": (1.0, "NaN", "Infinity"),
+        "b": ("/g==", "/w==", "/Q=="),
+        "t": (
+            "1970-01-01T00:00:00.000000",
+            "1970-01-01T00:00:01.000000",
+            "1969-12-31T23:59:59.000000",
+        ),
+        "s": ({"d": "0.5"}, {"d": "1.5"}, {"d": "-1.5"}),
+    }
+    assert {tuple(each.key.items()) for each in ran.conflicts} == {(("id", "1.50"),)}

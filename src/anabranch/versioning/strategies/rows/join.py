@@ -6,12 +6,12 @@ join compares null with null and NaN with NaN as equal.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from anabranch.versioning.strategies.contract import ContentConflict
 from anabranch.versioning.strategies.rows.columns import ROW, Columns, quoted
+from anabranch.versioning.strategies.rows.json_values import json_value
 
 __all__ = ["MAX_CONFLICTS", "Join"]
 
@@ -52,15 +52,16 @@ class Join:
             if not any_row:
                 continue
             query = f"SELECT {self._report(column)} {self._from()} WHERE {condition}"
-            rows = self._connection.execute(f"{query} LIMIT {MAX_CONFLICTS - found}").fetchall()
-            for key, base, source, destination in rows:
+            result = self._connection.execute(f"{query} LIMIT {MAX_CONFLICTS - found}")
+            for row in zip(*result.to_arrow_table().columns, strict=True):
                 found += 1
+                *key, base, source, destination = map(json_value, row)
                 yield ContentConflict(
-                    key=json.loads(key),
+                    key=dict(zip(self._key, key, strict=True)),
                     column=column,
-                    base=_value(base),
-                    source=_value(source),
-                    destination=_value(destination),
+                    base=base,
+                    source=source,
+                    destination=destination,
                 )
             if found >= MAX_CONFLICTS:
                 return
@@ -148,17 +149,16 @@ class Join:
         )
 
     def _report(self, column: str) -> str:
-        """Returns the columns of a report: the key, and the three values, as JSON."""
-        members = ", ".join(f"{quoted(name)} := {quoted(name)}" for name in self._key)
-        parts = [f"to_json(struct_pack({members}))::VARCHAR"]
+        """Returns the columns of a report: the key, and the three values."""
+        parts = [quoted(name) for name in self._key]
         for side in _SIDES:
             if column:
                 value = self._at(side, column) if column in self._tables[side] else "NULL"
             else:
                 value = self._row(side)
             present = f"{_LETTERS[side]}.{quoted(ROW)} IS NOT NULL"
-            parts.append(f"CASE WHEN {present} THEN to_json({value})::VARCHAR END")
-        return ", ".join(parts)
+            parts.append(f"CASE WHEN {present} THEN {value} END")
+        return ", ".join(f"{part} AS v{number}" for number, part in enumerate(parts))
 
     def _row(self, side: str) -> str:
         cells = [name for name in self._tables[side] if name not in self._key]
@@ -166,7 +166,3 @@ class Join:
             return "NULL"
         members = ", ".join(f"{quoted(name)} := {_LETTERS[side]}.{quoted(name)}" for name in cells)
         return f"struct_pack({members})"
-
-
-def _value(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
