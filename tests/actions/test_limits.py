@@ -10,6 +10,7 @@ import pytest
 from actions.conftest import SETTINGS
 from support.eventually import eventually
 
+from anabranch.actions.runs import runner
 from anabranch.errors import Busy, PreconditionFailed
 
 COMMIT = {"message": "a commit", "committer": "ann"}
@@ -43,6 +44,31 @@ def test_hooks_of_an_event_have_a_time_limit(open_lake, lake, webhook, add_actio
     assert time.monotonic() - begin < 30
     hanging.set()
     assert not lake.engine.records.get("sea", webhook.events[-1]["run_id"]).passed
+
+
+class _Stubborn:
+    """A hook that looks at no deadline."""
+
+    def __init__(self):
+        self.released = threading.Event()
+
+    def run(self, context):
+        self.released.wait(60)
+        context.output.write("too late")
+
+
+def test_hook_that_ignores_its_deadline_is_left_behind(lake, add_action, open_lake, monkeypatch):
+    add_action("pre-commit")
+    put(lake, "a.txt")
+    stubborn = _Stubborn()
+    monkeypatch.setattr(runner, "make_hook", lambda *_: stubborn)
+    monkeypatch.setattr(runner, "_GRACE_SECONDS", 0.1)
+    with pytest.raises(PreconditionFailed, match=r"it did not end within 0\.1 seconds"):
+        commit(limited(open_lake, timeout=0.1))
+    stubborn.released.set()
+    failed = next(run for run in runs(lake) if not run.passed)
+    output = lake.engine.logs.read("local://sea", failed.id, "0000_0000")
+    assert output == b"Error: it did not end within 0.1 seconds\n"
 
 
 def test_output_of_a_hook_is_limited(open_lake, lake, webhook, add_action):

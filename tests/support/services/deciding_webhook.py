@@ -34,11 +34,10 @@ class DecidingWebhook:
 @contextmanager
 def deciding_webhook(decide: Decide = lambda _: True) -> Iterator[DecidingWebhook]:
     """Yields a running server, which responds with 200 if `decide` returns True, else with 400."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    server = _Server(("127.0.0.1", 0), _Handler)
     webhook = DecidingWebhook(f"http://127.0.0.1:{server.server_port}/hook", decide)
     server.webhook = webhook  # type: ignore[attr-defined]
     server.handle_error = lambda *_: None  # type: ignore[method-assign]
-    server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
@@ -47,6 +46,11 @@ def deciding_webhook(decide: Decide = lambda _: True) -> Iterator[DecidingWebhoo
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    request_queue_size = 256  # by default 5, of many requests at once some would get no connection
+    daemon_threads = True
 
 
 class _Handler(BaseHTTPRequestHandler):

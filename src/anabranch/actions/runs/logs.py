@@ -89,4 +89,6 @@ def _described_hook(hook: HookRun) -> dict[str, Any]:
 
 
 def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat() if seconds else _NEVER
+    if not seconds:
+        return _NEVER
+    return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")
