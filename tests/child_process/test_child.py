@@ -104,6 +104,7 @@ def test_closing_ends_the_process_and_its_children(start, eventually):
         "import os; os.write(parent._output.fileno(), b'[1]\\n')",
         "import os; os.write(parent._output.fileno(), b'nonsense\\n')",
         "import os; os.write(parent._output.fileno(), b'{\"bytes\": -1}\\n')",
+        "import os; os.write(parent._output.fileno(), b'[' * 50_000 + b'\\n')",
         "import os; os.write(parent._output.fileno(), b'{\"bytes\": 99999999999}\\n')",
     ],
 )

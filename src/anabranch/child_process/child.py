@@ -90,7 +90,10 @@ class Child:
             if len(self._received) > _MAX_LINE_BYTES:
                 raise ValueError("its result is too long")
             self._read()
-        value = json.loads(self._received[:end])
+        try:
+            value = json.loads(self._received[:end])
+        except RecursionError:
+            raise ValueError("its result is nested too deep") from None
         del self._received[: end + 1]
         if not isinstance(value, dict):
             raise ValueError("its process wrote something else than an object")  # noqa: TRY004

@@ -62,6 +62,14 @@ def test_a_changed_schema_is_refused_with_its_differences(lake):
     )
 
 
+def test_a_commit_is_named_by_the_beginning_of_its_id(lake):
+    base = lake.save("main", {"t/1.csv": b"a\n1\n"})
+    branch_anew(lake)
+    lake.put("dev", **{"t/1.csv": b"b\n1\n"})
+    reason = fails(lake, UNCHANGED, base=base)
+    assert f"its schema must be that of t/1.csv on {base[:12]};" in reason
+
+
 def test_the_order_of_columns_and_whether_they_are_null_belong_to_a_schema(lake):
     schema = pa.schema([pa.field("a", pa.int64(), nullable=False), pa.field("b", pa.int64())])
     lake.save("main", {"t/1.parquet": parquet(pa.table([[1], [2]], schema=schema))})
@@ -104,6 +112,7 @@ def test_a_schema_can_be_that_of_a_file(lake):
         ("1.csv", b'a,b\n"",2\n,3\n', 2),
         ("1.csv", b'\xef\xbb\xbfa,b\r\n"x\r\ny",2\r\n,3\r\n', 2),
         ("1.tsv", b"a\tb\n\t1\n", 1),
+        ("1.csv", b"a;b\n1,5;2\n;3\n", 2),
     ],
 )
 def test_nulls_are_refused_with_their_row(lake, name, content, row):

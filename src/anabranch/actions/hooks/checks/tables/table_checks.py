@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
@@ -18,6 +19,9 @@ from anabranch.actions.hooks.contract import HookContext
 from anabranch.errors import NotFound
 
 __all__ = ["TableChecks", "table_checks"]
+
+_ID_CHARS = 64
+_SHORT_ID_CHARS = 12
 
 
 def table_checks(properties: Mapping[str, Any]) -> TableChecks:
@@ -105,7 +109,7 @@ class _Rule:
         if earlier is None:
             return None
         with self._open(earlier, context.base) as table:
-            return f"{earlier} on {context.base}", table.schema
+            return f"{earlier} on {_short(context.base)}", table.schema
 
     def _earlier(self, path: str, base: str) -> str | None:
         """Returns the path of the table before the event; if it is new, that of the first table of
@@ -210,6 +214,12 @@ class _Rule:
         lake = self._context.lake
         with closing(lake.read(reference or self._context.reference, path)) as stream:
             yield open_table(stream, path, self._rule.format)
+
+
+def _short(reference: str) -> str:
+    """Returns a reference for people: of a commit's id the beginning."""
+    is_commit = len(reference) == _ID_CHARS and set(reference) <= set(string.hexdigits)
+    return reference[:_SHORT_ID_CHARS] if is_commit else reference
 
 
 def _in_words(rule: TableRule, name: str) -> str:

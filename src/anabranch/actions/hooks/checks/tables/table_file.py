@@ -66,7 +66,9 @@ class _Parquet:
 
 
 class _Csv:
-    """A file of texts. An empty cell without quotes is null."""
+    """A file of texts. An empty cell without quotes is null. A header of CSV with semicolons and
+    without commas says that semicolons separate the cells.
+    """
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         self._stream = stream
@@ -109,6 +111,8 @@ class _Csv:
         except UnicodeDecodeError as error:
             raise Unreadable(f"it is not UTF-8: byte {error.start}") from error
         lines = text.splitlines(keepends=True)
+        if self._delimiter == "," and lines and "," not in lines[0] and ";" in lines[0]:
+            self._delimiter = ";"
         try:
             names = next(csv.reader(lines, delimiter=self._delimiter), [])
         except csv.Error as error:
