@@ -67,7 +67,7 @@ env.array = array
 env.table = copied(table)
 env.unpack = table.unpack
 
--- what Lua 5.2, lakeFS's, has more
+-- what Lua 5.2, lakeFS's, has more; `bit32` is defined from outside
 env.math = copied(math)
 function env.math.pow(base, exponent)
   return base ^ exponent
@@ -130,6 +130,9 @@ end
 
 function env.require(name)
   name = tostring(name)
+  if name == "bit32" then
+    return env.bit32
+  end
   if loaded[name] == nil then
     local ok, library = open_library(name)
     if not ok then

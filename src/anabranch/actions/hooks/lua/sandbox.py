@@ -62,6 +62,8 @@ class Sandbox:
             _INTERVAL_INSTRUCTIONS,
             name=b"=sandbox",
         )
+        bit32 = files(__package__).joinpath("bit32.lua").read_bytes()
+        self._define(b"bit32", self._include(bit32, b"=bit32"))
         self._values = LuaValues(self._lua, array, is_array, self._function)
 
     def define(self, name: str, value: object) -> None:
