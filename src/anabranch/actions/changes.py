@@ -71,6 +71,10 @@ class Change:
 
     has_hooks = False
 
+    def __init__(self, *, is_staged: bool = False) -> None:
+        self.is_staged = is_staged
+        """Whether the branch was seen to have changes in its active staging area."""
+
     @property
     def examine(self) -> Examine | None:
         """Runs the hooks before a branch moves to a commit; None if there are none."""
@@ -91,6 +95,7 @@ class Change:
 
 
 NO_HOOKS = Change()
+STAGED_WITHOUT_HOOKS = Change(is_staged=True)
 
 
 class Changes:
@@ -111,8 +116,9 @@ class Changes:
             require_no_loop(caller, _name(repository, subject))
         if not self._engine.settings.enabled or repository.read_only:
             return NO_HOOKS
-        if not self._engine.files.exist(repository, *places):
-            return NO_HOOKS
+        look = self._engine.files.look(repository, *places)
+        if not look.exist:
+            return STAGED_WITHOUT_HOOKS if look.staged else NO_HOOKS
         return HookedChange(self._core, self._engine, kind, repository, subject, places)
 
 
@@ -130,6 +136,7 @@ class HookedChange(Change):
         subject: Subject,
         places: Sequence[Resolved],
     ) -> None:
+        super().__init__()
         caller = current_caller()
         self._core = core
         self._engine = engine

@@ -134,7 +134,8 @@ class Branches:
                 return self._core.protection.admit_deletion(stored_repository, name)
 
             writes = combine(extra_writes, admit, change.record)
-            self._core.branches.delete(stored_repository, name, writes)
+            known = None if change.has_hooks else stored
+            self._core.branches.delete(stored_repository, name, writes, known)
         change.end()
 
     def reset(

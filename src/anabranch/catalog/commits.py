@@ -76,6 +76,7 @@ class Commits:
             source_metarange=source_metarange,
             since=since,
             known=None if change.has_hooks else stored_branch,
+            is_staged=change.is_staged,
             extra_writes=combine(extra_writes, change.record),
             examine=change.examine,
         )

@@ -178,9 +178,14 @@ class Branches:
             yield references.branch_from(raw)
 
     def delete(
-        self, repository: Repository, name: str, extra_writes: ExtraWritesFor[None] | None = None
+        self,
+        repository: Repository,
+        name: str,
+        extra_writes: ExtraWritesFor[None] | None = None,
+        known: StoredBranch | None = None,
     ) -> None:
-        """Deletes a branch and its staged changes; `extra_writes` adds writes.
+        """Deletes a branch and its staged changes; `extra_writes` adds writes. `known` is the
+        branch, if the caller has read it already.
 
         Raises NotFound, and Denied for the repository's default branch.
         """
@@ -189,7 +194,7 @@ class Branches:
                 "cannot delete repository default branch", kind="default_branch_undeletable"
             )
         while True:
-            stored = self.read(repository, name)
+            stored, known = known or self.read(repository, name), None
             writes = [
                 Write(repository.partition, keys.branch(name), None),
                 *discard(stored.branch.tokens, self._clock()),

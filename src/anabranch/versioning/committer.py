@@ -90,11 +90,13 @@ class Committer:
         source_metarange: str = "",
         since: int | None = None,
         known: StoredBranch | None = None,
+        is_staged: bool = False,
         extra_writes: ExtraWritesFor[Commit] | None = None,
         examine: Examine | None = None,
     ) -> Commit:
         """Commits the staged changes of a branch or, given `source_metarange`, that tree. `known`
-        is the branch, if the caller has read it already; `extra_writes` adds writes to the
+        is the branch, if the caller has read it already, and `is_staged` whether it has seen
+        changes in its active staging area; `extra_writes` adds writes to the
         commit's; `since` is the number of sweeps that had begun when the tree's entries were read,
         if known.
 
@@ -139,6 +141,7 @@ class Committer:
             *(repository, branch, make, combine(extra_writes, record_changed), known),
             trusts_tree=not source_metarange,
             since=since,
+            is_staged=is_staged,
             examine=examine,
         )
 
@@ -166,6 +169,7 @@ class Committer:
         *,
         trusts_tree: bool = True,
         since: int | None = None,
+        is_staged: bool = False,
         examine: Examine | None = None,
     ) -> Commit:
         """Moves a branch to the commit that `make` returns, and returns that commit.
@@ -173,7 +177,7 @@ class Committer:
         `make` receives the branch, with all its staged changes sealed, and its head; it is called
         again when the branch has changed meanwhile. The sealed areas are dropped: their changes are
         in the new commit, or differ in nothing from it. `extra_writes` adds writes for the commit
-        to the same step. `known` is the branch, if the caller has read it already. Without
+        to the same step. `known` and `is_staged` are as for `commit`. Without
         `trusts_tree`, the commit's tree may name any objects, and garbage collection must admit it;
         `since` is the number of sweeps that had begun when the tree was read.
 
@@ -210,7 +214,9 @@ class Committer:
             return self._move(repository, stored.branch, (), commit, additions(head, commit))
 
         with self._locks.acquire((repository.partition, branch)) as waited:
-            sealed = self.seal(repository, branch, None if waited else known)
+            sealed = self.seal(
+                repository, branch, None if waited else known, is_staged=is_staged and not waited
+            )
             self._branches.update(repository, branch, step, sealed)
         if isinstance(result[0], NoChanges):
             raise result[0]
@@ -314,15 +320,20 @@ class Committer:
             raise DirtyBranch(_DIRTY)
 
     def seal(
-        self, repository: Repository, branch: str, known: StoredBranch | None = None
+        self,
+        repository: Repository,
+        branch: str,
+        known: StoredBranch | None = None,
+        *,
+        is_staged: bool = False,
     ) -> StoredBranch:
         """Seals the active staging area unless it is empty; returns the branch afterwards. `known`
-        is the branch, if the caller has read it already.
+        and `is_staged` are as for `commit`.
         """
         result: list[StoredBranch] = []
 
         def step(stored: StoredBranch) -> ExtraWrites:
-            if self._staging.is_empty([stored.branch.staging_token]):
+            if not is_staged and self._staging.is_empty([stored.branch.staging_token]):
                 result[:] = [stored]
                 return [], []
             sealed = self._branches.seal(repository, stored.branch)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from anabranch.actions.files.action import Action
 from anabranch.actions.files.action_file import (
@@ -63,6 +63,15 @@ class _Cache(Generic[T]):
         return value
 
 
+class Look(NamedTuple):
+    """Whether there are action files, and whether a branch is known to have changes in its active
+    staging area; False if that was not seen.
+    """
+
+    exist: bool
+    staged: bool
+
+
 class StoredActionFiles:
     """Reads the action files of all repositories. `check_hook` is as for `parse_action_file`."""
 
@@ -73,9 +82,20 @@ class StoredActionFiles:
         self._trees: _Cache[_Files] = _Cache(_CACHED_TREES)
         self._parsed: _Cache[Action | Invalid] = _Cache(_CACHED_FILES)
 
-    def exist(self, repository: Repository, *places: Resolved) -> bool:
+    def look(self, repository: Repository, *places: Resolved) -> Look:
         """Returns whether there is an action file at one of several references."""
-        return any(self._files(repository, place) for place in places)
+        staged = False
+        for place in places:
+            committed = self._committed(repository, place)
+            if committed:
+                return Look(exist=True, staged=False)
+            # without an end, it tells in one read whether anything is staged that follows, too
+            for token in place.tokens:
+                for key, _ in self._core.staging.rows([token], _START, limit=1):
+                    if key.startswith(_START):
+                        return Look(exist=True, staged=False)
+                    staged |= token == place.tokens[0]
+        return Look(exist=False, staged=staged)
 
     def read(self, repository: Repository, *places: Resolved) -> Sequence[Action]:
         """Returns the actions of the files at several references, in order of the paths. A file
@@ -96,6 +116,9 @@ class StoredActionFiles:
         tokens = place.tokens
         if tokens and any(self._core.staging.rows(tokens, _START, _END, limit=1)):
             return self._list(repository, place)
+        return self._committed(repository, place)
+
+    def _committed(self, repository: Repository, place: Resolved) -> _Files:
         tree = self._core.commits.get(repository, place.commit_id).metarange_id
         return self._trees.get(
             (repository.storage_namespace, tree),
