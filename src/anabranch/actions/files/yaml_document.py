@@ -17,7 +17,7 @@ from anabranch.errors import Invalid
 
 __all__ = ["MAX_BYTES", "Node", "parse_yaml"]
 
-MAX_BYTES = 1 << 20
+MAX_BYTES = 256 << 10
 """The maximum size of an action file, in bytes."""
 
 _MAX_DEPTH = 50
