@@ -9,6 +9,7 @@ from support.services.recorded_lakefs import ACCESS_KEY_ID, ENCRYPT_KEY, SECRET_
 
 from anabranch import _kernel as kernel
 from anabranch.access.access import Access
+from anabranch.actions.runs.records import RunRecords
 from anabranch.errors import Busy, Conflict, NotFound
 from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.memory import MemoryStore
@@ -30,7 +31,7 @@ STAGED = 1_200
 def unchanged_rows(source: Source) -> dict[tuple[str, bytes], bytes]:
     """Returns the rows of the recorded database that are copied unchanged."""
     sea = source.find_partition("sea")
-    omitted = ("kv-internal-metadata", "actions", "multiparts", "gone-")
+    omitted = ("kv-internal-metadata", "multiparts", "gone-")
     return {
         (partition, key): value
         for (partition, key), value in source.rows.items()
@@ -357,3 +358,11 @@ def test_targets_in_memory_and_on_disk_are_equal(migrate, source, target, tmp_pa
     assert copied.pop(CREDENTIAL) != expected.pop(CREDENTIAL), "salts are random"
     assert copied == expected
     assert isinstance(target, MemoryStore)
+
+
+def test_runs_of_hooks_are_migrated_with_their_repository(migrate, target):
+    migrate().run()
+    [run] = RunRecords(target).list("sea", branch="blocked", amount=9).items
+    assert (run.event, run.passed) == ("pre-commit", False)
+    [hook] = RunRecords(target).hooks("sea", run.id, amount=9).items
+    assert (hook.action, hook.hook_id) == ("refuse", "refuse")

@@ -155,20 +155,27 @@ class Copier:
             self.copied += len(batch)
 
     def _differences(self, surveyed: SurveyedRepository) -> Iterator[Write]:
-        """Yields the writes that make the target's partitions of a repository equal."""
+        """Yields the writes that make the target's partitions of a repository equal, and its parts
+        of shared ones: the index of pull requests, and the runs of hooks.
+        """
         partition = surveyed.repository.partition
-        index = f"repos/{partition}/".encode()
-        end = upper_bound(index)
+        shared = (
+            (_PULLS, f"repos/{partition}/".encode()),
+            (keys.ACTIONS, keys.repository_actions(surveyed.repository.id)),
+        )
         return chain(
             *(
                 _changes(token, self._source.scan(token), self._target.scan(token))
                 for token in surveyed.staging
             ),
             _changes(partition, self._records(partition), self._target.scan(partition)),
-            _changes(
-                _PULLS,
-                self._source.scan(_PULLS, index, end),
-                self._target.scan(_PULLS, index, end),
+            *(
+                _changes(
+                    name,
+                    self._source.scan(name, start, upper_bound(start)),
+                    self._target.scan(name, start, upper_bound(start)),
+                )
+                for name, start in shared
             ),
         )
 

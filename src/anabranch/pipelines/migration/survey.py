@@ -190,14 +190,8 @@ class Survey:
             if partition in _OTHER_PARTITIONS:
                 what, reason = _OTHER_PARTITIONS[partition]
                 self._omit(what, reason, records=number)
-            elif partition == "actions":
-                self._omit(
-                    "runs of hooks",
-                    "they are of the past; the action files come with the objects",
-                    records=number,
-                )
-            elif partition == "pulls":
-                continue  # the index of pull requests, which is migrated with each repository
+            elif partition in {"actions", "pulls"}:
+                continue  # runs of hooks, the index of pull requests: each repository has its part
             elif _is_own(partition):
                 self._omit("records of Anabranch", "it has served this database", records=number)
             else:
