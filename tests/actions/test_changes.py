@@ -392,3 +392,25 @@ def test_branch_that_is_deleted_while_hooks_run_stays_deleted(lake, webhook, add
     with pytest.raises(NotFound, match="branch not found"):
         commit(lake, "dev")
     assert no_proposals(lake)
+
+
+def test_what_hooks_examine_can_be_read_through_another_server(
+    lake, open_lake, webhook, add_action
+):
+    add_action("pre-commit")
+    other = open_lake(start=False)
+    put(lake, "main", "a.txt")
+    seen = []
+
+    def decide(event):
+        seen.extend(paths(other, event["merged_ref"]))
+        seen.append(other.commits.get("sea", event["merged_ref"]).message)
+        return False
+
+    webhook.decide = decide
+    with pytest.raises(PreconditionFailed):
+        commit(lake)
+    assert {"a.txt", "a commit"} <= {*seen}
+    # it is in no cache of the other server either
+    with pytest.raises(NotFound):
+        paths(other, webhook.events[-1]["merged_ref"])

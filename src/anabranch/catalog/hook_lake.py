@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, BinaryIO, Protocol, cast
 
@@ -24,9 +24,15 @@ from anabranch.model.repository import Repository
 from anabranch.model.stat import CommonPrefix, Stat
 from anabranch.versioning.core import Core
 
-__all__ = ["Authority", "HookLakes", "LibraryAuthority"]
+__all__ = ["Authority", "HookLakes", "LibraryAuthority", "Reader"]
 
 _BUFFER_BYTES = 1 << 20
+
+
+Reader = Callable[[str, str, str], ReadablePaths | None]
+"""Returns the paths of a repository that can be read at a reference; None if these are all that
+have a prefix.
+"""
 
 
 class Authority(Protocol):
@@ -37,12 +43,8 @@ class Authority(Protocol):
     def serves(self, username: str) -> bool:
         """Returns whether this process can act for a user."""
 
-    def readable_paths(
-        self, username: str, repository: str, reference: str, prefix: str
-    ) -> ReadablePaths | None:
-        """Returns the paths that a user may read, None if these are all that have the prefix.
-        Raises Denied if the user does not exist any more.
-        """
+    def reader(self, username: str) -> Reader:
+        """Returns what a user may read now. Raises Denied if the user does not exist any more."""
 
     def request(
         self, caller: Caller, method: str, path: str, query: Mapping[str, str], body: bytes
@@ -59,14 +61,9 @@ class LibraryAuthority:
         """Returns whether a change was made without a server."""
         return not username
 
-    def readable_paths(
-        self,
-        username: str,
-        repository: str,
-        reference: str,
-        prefix: str,
-    ) -> None:
-        """Returns None: all paths can be read."""
+    def reader(self, username: str) -> Reader:  # noqa: ARG002  there are no users
+        """Returns that all paths can be read."""
+        return lambda _repository, _reference, _prefix: None
 
     def request(
         self,
@@ -110,6 +107,7 @@ class _HookLake:
         self._authority = authority
         self._name = event.repository
         self._caller = Caller(event.username, event.chain)
+        self._reader: Reader | None = None
 
     def read(self, reference: str, path: str) -> BinaryIO:
         repository = self._repository()
@@ -176,7 +174,9 @@ class _HookLake:
         return self._core.objects.get(repository, reference, path)
 
     def _readable(self, reference: str, prefix: str) -> ReadablePaths | None:
-        return self._authority.readable_paths(self._caller.username, self._name, reference, prefix)
+        if self._reader is None:  # once for all hooks of the event, which may read many objects
+            self._reader = self._authority.reader(self._caller.username)
+        return self._reader(self._name, reference, prefix)
 
 
 class _ObjectStream(io.RawIOBase):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 from urllib.parse import urlencode
 
 from anabranch.access.access import Access
 from anabranch.access.actor import Actor
-from anabranch.access.readable_paths import ReadablePaths
 from anabranch.actions.caller import Caller, acting_as
+from anabranch.catalog.hook_lake import Reader
 from anabranch.catalog.images.images import Images
 from anabranch.errors import Denied, Invalid
 from anabranch.rest.gateway import RestGateway
@@ -33,13 +34,11 @@ class RestAuthority:
         """Returns True: a server can act for all users."""
         return True
 
-    def readable_paths(
-        self, username: str, repository: str, reference: str, prefix: str
-    ) -> ReadablePaths | None:
-        """Returns the paths that a user may read, None if these are all that have the prefix."""
+    def reader(self, username: str) -> Reader:
+        """Returns what a user may read now."""
         if not username:  # whoever has made the change may open the stores
-            return None
-        return self._images.readable_paths(self._actor(username), repository, reference, prefix)
+            return lambda _repository, _reference, _prefix: None
+        return partial(self._images.readable_paths, self._actor(username))
 
     def request(
         self, caller: Caller, method: str, path: str, query: Mapping[str, str], body: bytes
