@@ -184,7 +184,7 @@ class _Rule:
         )
 
         columns = self._rule.unique
-        repeated = first_repeated(columns, self._keys(paths))
+        repeated = first_repeated(columns, lambda: self._keys(paths))
         if repeated is None:
             return
         values = ", ".join(

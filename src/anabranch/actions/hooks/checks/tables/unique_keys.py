@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, Self
 
@@ -15,6 +15,7 @@ from anabranch.work_folders import WorkFolder
 __all__ = ["Repeated", "first_repeated"]
 
 _MEMORY = "512MB"
+_PARTS = (1, 4, 16, 64)
 _PLACE = "anabranch place"
 _FILE_ROWS = 1 << 40
 """The place of a row is this number times the number of its file, and the row's number in it."""
@@ -28,23 +29,43 @@ class Repeated(NamedTuple):
     last: tuple[int, int]
 
 
-def first_repeated(columns: Sequence[str], batches: Iterator[tuple[int, Any]]) -> Repeated | None:
-    """Returns the repeated key that occurs first, None if all are different. The batches, each with
-    the number of its file, have exactly these columns and one schema. Keys with a null are not
-    compared. Raises Unreadable, as the batches may.
+def first_repeated(
+    columns: Sequence[str], batches: Callable[[], Iterator[tuple[int, Any]]]
+) -> Repeated | None:
+    """Returns the repeated key that occurs first, None if all are different. `batches` reads the
+    table from its beginning: batches, each with the number of its file, that have exactly these
+    columns and one schema. Keys with a null are not compared. Raises Unreadable, as they may.
+
+    Keys that do not fit in memory are compared in parts, by their hash; each part reads the table.
     """
+    for parts in _PARTS:
+        try:
+            found = [_first_of_part(columns, batches(), part, parts) for part in range(parts)]
+        except duckdb.OutOfMemoryException as error:
+            failure = error
+        else:
+            repeated = [each for each in found if each is not None]
+            return min(repeated, key=lambda each: each.first, default=None)
+    raise _failed(failure) from failure
+
+
+def _first_of_part(
+    columns: Sequence[str], batches: Iterator[tuple[int, Any]], part: int, parts: int
+) -> Repeated | None:
+    """Returns the first repeated key of a part. Raises Unreadable and OutOfMemoryException."""
     rows = _PlacedRows(columns, batches)
     first = next(rows, None)
     if first is None:
         return None
     reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], rows))
     names = ", ".join(map(_quoted, columns))
-    present = " AND ".join(f"{_quoted(name)} IS NOT NULL" for name in columns)
+    conditions = [f"{_quoted(name)} IS NOT NULL" for name in columns]
+    conditions.append(f"hash({names}) % {parts} = {part}")
     # of states of a fixed size, such as these, DuckDB writes to disk what does not fit in memory
     places = f"min({_quoted(_PLACE)}) AS first, max({_quoted(_PLACE)}) AS last"
     query = (
-        f"SELECT {names}, {places} FROM keys WHERE {present} GROUP BY {names} "  # noqa: S608
-        "HAVING count(*) > 1 ORDER BY first LIMIT 1"
+        f"SELECT {names}, {places} FROM keys WHERE {' AND '.join(conditions)} "  # noqa: S608
+        f"GROUP BY {names} HAVING count(*) > 1 ORDER BY first LIMIT 1"
     )
     with WorkFolder("check") as folder:
         config = {"memory_limit": _MEMORY, "temp_directory": folder, "threads": 2}
@@ -54,6 +75,8 @@ def first_repeated(columns: Sequence[str], batches: Iterator[tuple[int, Any]]) -
             connection.register("keys", reader)
             try:
                 found = connection.execute(query).fetchone()
+            except duckdb.OutOfMemoryException:
+                raise
             except duckdb.Error as error:
                 raise rows.failure or _failed(error) from error
     if rows.failure:
