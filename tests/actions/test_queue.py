@@ -9,6 +9,7 @@ import pytest
 from support.eventually import eventually
 
 from anabranch.actions.caller import Caller, acting_as
+from anabranch.actions.queue.queue import Queued
 from anabranch.actions.runs.running import LEASE_SECONDS, Running
 from anabranch.catalog.hook_lake import LibraryAuthority
 from anabranch.keyvalue.contract import Write
@@ -227,3 +228,16 @@ def test_process_without_users_leaves_their_events_to_servers(open_lake, lake, w
     server.start()
     eventually(lambda: settled(lake))
     assert {event["commit_id"] for event in webhook.events} == {own, theirs}
+
+
+def test_event_whose_hooks_kill_servers_is_given_up(open_lake, lake, webhook, add_action):
+    add_action("post-commit")
+    lake.engine.stop()
+    put(lake, "a.txt")
+    commit(lake)
+    [(key, raw)] = lake.core.keyvalue.scan(QUEUE)
+    tried = msgspec.structs.replace(msgspec.json.decode(raw, type=Queued), attempts=5)
+    lake.core.keyvalue.apply([Write(QUEUE, key, msgspec.json.encode(tried))])
+    open_lake()
+    eventually(lambda: settled(lake))
+    assert webhook.events == []

@@ -9,6 +9,7 @@ runs them again, as another run.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 
 import msgspec
@@ -20,8 +21,10 @@ from anabranch.versioning.identifiers import Identifiers
 
 __all__ = ["Claim", "Queue", "Queued"]
 
+_log = logging.getLogger(__name__)
+
 _PARTITION = "anabranch-post-hooks"
-MAX_ATTEMPTS = 5
+_MAX_ATTEMPTS = 5
 
 
 class Queued(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +74,11 @@ class Queue:
         queued = msgspec.json.decode(raw, type=Queued)
         if queued.run_id and self._running.lives(queued.run_id):
             return None
-        if queued.attempts >= MAX_ATTEMPTS:
+        if queued.attempts >= _MAX_ATTEMPTS:
+            _log.warning(
+                "%s of %s is not tried again: %d servers have died while its hooks ran",
+                *(queued.event.type, queued.event.repository, queued.attempts),
+            )
             self._keyvalue.apply([Write(_PARTITION, key, None)], [Expect(_PARTITION, key, raw)])
             return None
         claimed = msgspec.structs.replace(queued, run_id=begin.run.id, attempts=queued.attempts + 1)
