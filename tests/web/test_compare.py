@@ -172,3 +172,40 @@ def test_names_and_texts_of_users_run_no_script(page, repository):
     page.get_by_role("link", name=f"{name}, changed").click()
     expect(page.get_by_text("<script>alert(1)</script>")).to_be_visible()
     assert dialogs == []
+
+
+def test_rows_of_a_table_are_compared_if_the_server_does_that(page, repository):
+    repository.put("t.csv", b"id,name,depth\n1,a,10\n2,b,20\n3,c,30\n")
+    repository.commit()
+    repository.branch("dev")
+    repository.put("t.csv", b"id,name,depth\n1,a,10\n2,b,25\n4,d,40\n", branch="dev")
+    repository.commit(branch="dev")
+    url = f"{repository.path}/refs/main/diff/dev/rows"
+    available = repository.api.get(url, params={"path": "t.csv"}).status_code == 200
+    page.goto(compare_url(repository, more="&open=t.csv"))
+    if not available:
+        expect(page.get_by_text("This server does not compare rows")).to_be_visible()
+        return
+    rows = page.get_by_role("region", name="Rows that differ").locator("tbody tr")
+    expect(rows).to_have_count(3)
+    assert [row.split() for row in rows.all_inner_texts()] == [
+        ["±", "changed", "2", "20", "25", "b"],
+        ["\u2212", "removed", "3", "30", "c"],
+        ["+", "added", "4", "40", "d"],
+    ]
+
+
+def test_second_of_two_browsers_is_told_that_the_branch_has_moved_on(open_page, site, diverged):
+    first, second = open_page(site), open_page(site)
+    for page in [first, second]:
+        page.goto(compare_url(diverged, more="&merge=1"))
+        page.get_by_label("Conflicts that no choice settles").select_option("source-wins")
+    first.get_by_role("button", name="Merge into main").click()
+    merged = first.get_by_role("status").filter(has_text="Merged into main as")
+    expect(merged).to_be_visible()
+    head = diverged.head()["id"]
+    second.get_by_role("button", name="Merge into main").click()
+    expect(second.get_by_role("alert")).to_contain_text("Nothing was merged")
+    second.reload()
+    expect(second.get_by_text("main has everything that dev changed")).to_be_visible()
+    assert diverged.head()["id"] == head

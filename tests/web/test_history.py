@@ -188,3 +188,20 @@ def test_commit_id_is_copied(page, merged):
     page.get_by_role("button", name="Commit id of main").click()
     expect(page.get_by_text("Commit id of main copied")).to_be_visible()
     assert page.evaluate("navigator.clipboard.readText()") == merged.head()["id"]
+
+
+def test_several_commits_are_reverted_together(page, merged):
+    merged.put("d.txt")
+    merged.commit("Another")
+    page.goto(f"/repositories/{merged.name}/commits?ref=main")
+    page.get_by_role("button", name="Revert several…").click()
+    page.get_by_label("Choose “Both”").check()
+    page.get_by_label("Choose “Another”").check()
+    expect(page.get_by_label("Choose “Repository created”")).to_have_count(0)
+    page.get_by_role("button", name="Revert chosen commits").click()
+    dialog = page.get_by_role("dialog", name="Revert 2 commits on main?")
+    expect(dialog.get_by_role("listitem")).to_have_text([re.compile("Another"), re.compile("Both")])
+    dialog.get_by_role("button", name="Revert", exact=True).click()
+    expect(page.get_by_text("2 commits reverted on main")).to_be_visible()
+    expect(messages(page)).to_have_count(8)
+    assert merged.paths() == ["a.txt", "docs/c.txt"]
