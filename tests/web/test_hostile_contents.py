@@ -188,7 +188,7 @@ def hostile(api):
 
 
 def settle(page):
-    page.wait_for_load_state("networkidle")
+    page.wait_for_load_state("networkidle", timeout=90_000)
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
 
 
@@ -259,7 +259,7 @@ def test_an_object_that_is_opened_itself_runs_nothing(
     requests = []
     page.on("request", lambda request: requests.append(request.url))
     response = page.goto(f"/api/v1{repository.path}/refs/main/objects?path={path}")
-    page.wait_for_load_state("networkidle")
+    page.wait_for_load_state("networkidle", timeout=90_000)
     assert response.headers["content-type"] == content_type
     assert page.evaluate("window.canary") is None
     assert page.evaluate("window.origin") == "null"

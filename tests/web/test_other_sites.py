@@ -53,7 +53,7 @@ def visited(open_page, site, repository, evil):
     page.goto("/repositories")
     expect(page.get_by_role("heading", name="Repositories")).to_be_visible()
     page.goto(evil)
-    page.wait_for_load_state("networkidle")
+    page.wait_for_load_state("networkidle", timeout=90_000)
     yield page
     open_page.problems.clear()  # the browser says what it refuses
 

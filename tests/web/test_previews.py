@@ -317,12 +317,12 @@ def test_no_preview_keeps_anybody_from_using_it(page, repository, axe):
     for path, content in files.items():
         repository.put(path.partition("&")[0], content)
         page.goto(f"/repositories/{repository.name}/object?ref=main&path={path}")
-        page.wait_for_load_state("networkidle")
+        page.wait_for_load_state("networkidle", timeout=90_000)
         for name in ("Run", "Rendered"):
             button = page.get_by_role("button", name=name, exact=True)
             if button.count():
                 button.click()
-                page.wait_for_load_state("networkidle")
+                page.wait_for_load_state("networkidle", timeout=90_000)
         page.evaluate(axe)
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)

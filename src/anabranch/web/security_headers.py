@@ -2,7 +2,7 @@
 
 The policy of the application allows scripts, styles and requests of this server only, and nothing
 inline: a script that a user's content brings into the page is not run, and one that ran could send
-nothing elsewhere. `wasm-unsafe-eval` allows to compile WebAssembly, which is of this server, too.
+nothing elsewhere. The only frames are those whose content the page itself writes.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ __all__ = ["APPLICATION", "confined_page", "style_hash"]
 
 _DIRECTIVES = (
     "default-src 'none'",
-    "script-src 'self' 'wasm-unsafe-eval'",
+    "script-src 'self'",
     "style-src 'self'",
     "img-src 'self' data: blob:",
     "font-src 'self'",
     "connect-src 'self'",
     "worker-src 'self'",
     "manifest-src 'self'",
-    "frame-src 'self'",
     "frame-ancestors 'none'",
     "base-uri 'none'",
     "form-action 'self'",
