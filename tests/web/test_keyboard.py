@@ -104,3 +104,14 @@ def test_tree_folds_by_arrows(page, repository):
     expect(rows).to_have_count(1)
     page.keyboard.press("ArrowRight")
     expect(rows).to_have_count(3)
+
+
+def test_single_keys_can_be_turned_off(listed):
+    listed.get_by_role("button", name="User tester").click()
+    listed.get_by_role("menuitemcheckbox", name="Single-key shortcuts").click()
+    listed.reload()
+    expect(listed.get_by_role("link", name="a.csv")).to_be_visible()
+    listed.keyboard.press("f")
+    listed.keyboard.press("Control+k")
+    expect(listed.get_by_role("dialog", name="Go to or do")).to_be_visible()
+    expect(listed.get_by_role("dialog", name="New folder")).to_have_count(0)
