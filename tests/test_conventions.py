@@ -24,7 +24,9 @@ def tracked(*patterns: str) -> list[Path]:
 def sources() -> list[Path]:
     return [
         path
-        for path in tracked("*.py", "*.pyi", "*.rs", "*.go")
+        for path in tracked(
+            "*.py", "*.pyi", "*.rs", "*.go", "*.ts", "*.js", "*.mjs", "*.svelte", "*.css"
+        )
         if not path.name.endswith(GENERATED)
     ]
 
@@ -42,7 +44,7 @@ def test_source_files_have_at_most_500_lines():
 
 
 def test_module_names_name_a_concept():
-    nameless = re.compile(r"(utils?|helpers?|manager|common|misc)\.(py|rs)$")
+    nameless = re.compile(r"(utils?|helpers?|manager|common|misc)\.(py|rs|ts|svelte)$")
     assert [path.name for path in sources() if nameless.search(path.name)] == []
 
 
