@@ -209,3 +209,14 @@ def test_second_of_two_browsers_is_told_that_the_branch_has_moved_on(open_page, 
     second.reload()
     expect(second.get_by_text("main has everything that dev changed")).to_be_visible()
     assert diverged.head()["id"] == head
+
+
+def test_dry_run_finds_conflicts_that_have_come_up_since(page, diverged):
+    page.goto(compare_url(diverged, more="&merge=1"))
+    page.get_by_label("Choice for config.json").select_option("json")
+    diverged.put("a.txt", b"one\nzwei\nthree\n")
+    diverged.commit("Fourth")
+    page.get_by_role("button", name="Dry run").click()
+    expect(page.get_by_label("Choice for a.txt")).to_be_visible()
+    expect(page.get_by_label("Choice for config.json")).to_have_value("json")
+    expect(page.get_by_text("1 conflict open")).to_be_visible()
