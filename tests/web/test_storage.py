@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
+import httpx2
 import pytest
 from playwright.sync_api import expect
 from support.repository_calls import call
+
+from anabranch.testing.server import running_server
 
 
 @pytest.fixture
@@ -58,3 +63,27 @@ def test_garbage_is_unknown_until_it_is_collected(page, grown):
     expect(page.get_by_text("Garbage collection has not run yet")).to_be_visible()
     page.get_by_role("link", name="Retention rules").click()
     expect(page.get_by_role("button", name="Save rules")).to_be_visible()
+
+
+def test_garbage_that_a_run_has_found_is_shown(open_page, tmp_path):
+    with running_server(tmp_path / "data") as server:
+        with httpx2.Client(base_url=server.api, auth=server.auth, timeout=60) as api:
+            sea = {"name": "sea", "storage_namespace": "local://sea"}
+            assert api.post("/repositories", json=sea).is_success
+            for size in (3000, 10):  # the second replaces the first, which nothing needs then
+                put = api.post(
+                    "/repositories/sea/branches/main/objects",
+                    params={"path": "a.bin"},
+                    content=b"a" * size,
+                    headers={"Content-Type": "application/octet-stream"},
+                )
+                assert put.is_success
+        command = [sys.executable, "-m", "anabranch", "gc", "run", "lakefs://sea"]
+        options = ["--data", str(tmp_path / "data"), "--grace", "0", "--window", "0"]
+        subprocess.run([*command, *options], check=True, capture_output=True)
+        page = open_page(server)
+        page.goto("/repositories/sea/storage")
+        facts = page.get_by_role("region", name="Garbage collection")
+        expect(facts).to_contain_text("Due 2.93 KiB, 1 object have waited long enough")
+        total = page.get_by_role("list", name="In total").get_by_role("listitem").nth(2)
+        expect(total).to_contain_text("2.93 KiB")
