@@ -37,7 +37,7 @@ CATEGORIES = (
     "disabled-by-default-devtools.timeline.frame",
     "toplevel",
 )
-STEP_PIXELS = 4_000
+STEP_PIXELS = 12_000
 VIEWPORT = {"width": 1280, "height": 800}
 SCROLL = """async ({ step, name }) => {
   const viewport = document.querySelector(`[aria-label="${name}"] .viewport`);

@@ -34,6 +34,7 @@ export class PagedRows<T> {
   #running = false;
   #known = 0;
   #ended = false;
+  #fresh = true; // the next page is the first
   #wanted = 0;
   #abort = new AbortController();
 
@@ -68,9 +69,7 @@ export class PagedRows<T> {
     this.#next = "";
     this.#running = false;
     this.#ended = false;
-    this.#pages = [];
-    this.#known = 0;
-    this.complete = false;
+    this.#fresh = true;
     void this.#append();
   }
 
@@ -103,10 +102,15 @@ export class PagedRows<T> {
     this.#running = this.loading = true;
     const { signal } = this.#abort;
     const after = this.#next;
-    const amount = this.#pages.length ? PAGE_ROWS : FIRST_PAGE_ROWS;
+    const amount = this.#fresh && this.#wanted < FIRST_PAGE_ROWS ? FIRST_PAGE_ROWS : PAGE_ROWS;
     try {
       const { results, pagination } = await this.#load(after, amount, signal);
       if (signal.aborted) return;
+      if (this.#fresh) {
+        this.#pages = [];
+        this.#known = 0;
+        this.#fresh = false;
+      }
       const page = { after, start: this.#known, length: results.length, rows: results, loading: false };
       if (results.length) this.#pages.push(page);
       this.#known += results.length;
