@@ -59,7 +59,7 @@ def test_a_listing(run, folder, raw, tmp_path):
     )
     words = ("import", "--listing", listing, "--data", folder, "--to", "lakefs://sea/main/x")
     ran = run.ok(*words, "-m", "In", "--meta", "k=v", "--committer", "me")
-    assert "engine: local, as 0 MiB are read in this process" in ran.err
+    assert "engine: local, for 0 MiB in about 0 s, and in 20 s on Spark with" in ran.err
     assert "reading the listing" in ran.err
     assert ran.lines[0] == "Imported 2 objects to lakefs://sea/main/x"
     assert [line.split(":")[0] for line in ran.lines[1:4]] == ["Commit", "Message", "Committer"]
@@ -165,8 +165,9 @@ def test_an_inventory(run, folder, bucket, tmp_path):
     }
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
     words = ("import", "--inventory", tmp_path, "--data", folder, "--to", "lakefs://land/main")
-    ran = run.ok(*words, "--prefix", "raw/")
-    assert "engine: local, as 5,120 MiB are read in this process" in ran.err
+    ran = run.ok(*words, "--prefix", "raw/", "--master", "local[1]")
+    assert "engine: local, for 5,120 MiB in about" in ran.err
+    assert "on Spark with 1 core" in ran.err
     assert ran.lines[0] == "Imported 2 objects to lakefs://land/main"
     ran = run(*words)
     assert (ran.code, "'other'" in ran.err, "not stored" in ran.err) == (1, True, True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import importlib.util
+import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -14,6 +15,12 @@ from anabranch.cli.errors import Failure
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.metadata import pairs
 from anabranch.cli.jobs.engines import EngineChoice, opener, server_settings, spark
+from anabranch.cli.jobs.import_costs import (
+    BYTES_PER_ROW,
+    local_seconds,
+    spark_cores,
+    spark_seconds,
+)
 from anabranch.cli.output.progress import show_progress
 from anabranch.model.commit import Commit
 from anabranch.model.imports import ImportSource
@@ -30,21 +37,26 @@ if TYPE_CHECKING:
 
 __all__ = ["engine_for", "import_from_listing"]
 
-_LARGE_BYTES = 16 << 30
 _POLL_SECONDS = 0.1
 
 
 def engine_for(context: CommandContext, source: str) -> EngineChoice:
-    """Returns the engine for the size of a listing or an inventory."""
+    """Returns the engine that is expected to be faster for a listing or an inventory."""
     loaded = server_settings(context, context.arguments.data, context.arguments.settings)
     with open_stores(loaded.settings) as stores:
         size = listing_bytes(_listing(context), stores.blocks, inventory=source == "inventory")
-    read = f"{size / (1 << 20):,.0f} MiB"
-    if size < _LARGE_BYTES:
-        return EngineChoice("local", f"as {read} are read in this process")
+    rows, cores = size // BYTES_PER_ROW, spark_cores(context.arguments.master)
+    here = local_seconds(rows, os.cpu_count() or 1)
+    there = spark_seconds(rows, cores)
+    estimate = (
+        f"for {size / (1 << 20):,.0f} MiB in about {here:,.0f} s, and in {there:,.0f} s on Spark"
+        f" with {cores} core{'' if cores == 1 else 's'}"
+    )
+    if here <= there:
+        return EngineChoice("local", estimate)
     if importlib.util.find_spec("pyspark") is None:
-        return EngineChoice("local", f"for {read}, as PySpark is not installed")
-    return EngineChoice("spark", f"as {read} are too much for one process to sort")
+        return EngineChoice("local", f"{estimate}, but PySpark is not installed")
+    return EngineChoice("spark", estimate.replace("for", "instead of in this process, for", 1))
 
 
 def import_from_listing(context: CommandContext, source: str, engine: str) -> dict[str, Any]:
