@@ -5,7 +5,7 @@
 
 A store object is pickled and sent to the workers with the job, including its keys, and opened
 there. Without keys, each worker uses the credentials of its own environment, such as an instance
-role.
+role. `retry_policy` decides how often requests are repeated.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
+from anabranch.blocks.cloud.retry_policy import RetryPolicy
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local.store import LocalBlocks
 from anabranch.errors import NotSupported
 from anabranch.model.secret import Secret
 
 __all__ = [
+    "PATIENT",
     "AzureStore",
     "GoogleStore",
     "Opener",
@@ -29,6 +31,11 @@ __all__ = [
     "store_opener",
     "unreachable",
 ]
+
+PATIENT = RetryPolicy(deadline=150.0, retries=60)
+"""The retries of requests by tasks. A cluster can make a store throttle requests for minutes, and a
+task that gives up has to start again.
+"""
 
 Opener: TypeAlias = Callable[[], BlockStore]
 """Opens a store; it can be pickled."""
@@ -48,7 +55,9 @@ class S3Store:
         secret_access_key: str = "",
         session_token: str = "",
         path_style: bool = False,
+        retry_policy: RetryPolicy = PATIENT,
     ) -> None:
+        self._retry_policy = retry_policy
         self.endpoint = endpoint
         self.region = region
         self._path_style = path_style
@@ -75,7 +84,8 @@ class S3Store:
         return s3_blocks(
             S3Endpoint(
                 credentials, endpoint=self.endpoint, region=region, path_style=self._path_style
-            )
+            ),
+            retry_policy=self._retry_policy,
         )
 
 
@@ -84,7 +94,14 @@ class GoogleStore:
     application default credentials. `endpoint` is for emulators.
     """
 
-    def __init__(self, *, credentials_json: str = "", endpoint: str = "") -> None:
+    def __init__(
+        self,
+        *,
+        credentials_json: str = "",
+        endpoint: str = "",
+        retry_policy: RetryPolicy = PATIENT,
+    ) -> None:
+        self._retry_policy = retry_policy
         self.endpoint = endpoint
         self._key = Secret(credentials_json)
 
@@ -96,7 +113,12 @@ class GoogleStore:
         from anabranch.blocks.gcs.store import gcs_blocks  # noqa: PLC0415  slow to import
 
         file = "" if self._key else os.environ.get("GOOGLE_APPLICATION_CREDENTIALS", "")
-        return gcs_blocks(credentials_json=self._key, credentials_file=file, endpoint=self.endpoint)
+        return gcs_blocks(
+            credentials_json=self._key,
+            credentials_file=file,
+            endpoint=self.endpoint,
+            retry_policy=self._retry_policy,
+        )
 
 
 class AzureStore:
@@ -104,7 +126,15 @@ class AzureStore:
     azure-identity finds on each worker. `endpoint` is for emulators, and includes the account.
     """
 
-    def __init__(self, *, account: str = "", access_key: str = "", endpoint: str = "") -> None:
+    def __init__(
+        self,
+        *,
+        account: str = "",
+        access_key: str = "",
+        endpoint: str = "",
+        retry_policy: RetryPolicy = PATIENT,
+    ) -> None:
+        self._retry_policy = retry_policy
         self.account = account
         self.endpoint = endpoint
         self._key = Secret(access_key)
@@ -116,7 +146,12 @@ class AzureStore:
         """Opens the store and returns it."""
         from anabranch.blocks.azure.store import azure_blocks  # noqa: PLC0415  slow to import
 
-        return azure_blocks(account=self.account, access_key=self._key, endpoint=self.endpoint)
+        return azure_blocks(
+            account=self.account,
+            access_key=self._key,
+            endpoint=self.endpoint,
+            retry_policy=self._retry_policy,
+        )
 
 
 def store_opener(blocks: BlockStore, store: Opener | None, namespace: str) -> Opener:
