@@ -19,6 +19,9 @@ WEB := $(filter-out %/schema.ts,$(shell find web/index.html web/*.js web/scripts
 
 # PySpark's newest version and what Spark Connect needs, over the libraries of .venv
 NEXT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/anabranch/spark-next
+SPARK_OLD := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/anabranch/spark-old
+# the jobs that do not need Spark 4's data sources
+SPARK_OLD_TESTS := driver_rows exports garbage garbage_files images import_listing objects_and_changes
 PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 
 .PHONY: help
@@ -89,6 +92,7 @@ test-all: install components minio clients fuzz ## run all tests, including the 
 	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features -- --include-ignored
 	$(BIN)/pytest -n $(WORKERS)
 	$(MAKE) test-spark-next
+	$(MAKE) test-spark-old
 
 .PHONY: test-spark-next
 test-spark-next: install components ## the Spark tests with a newer PySpark, which is installed outside the checkout
@@ -97,6 +101,13 @@ test-spark-next: install components ## the Spark tests with a newer PySpark, whi
 	$(BIN)/python $(PURELIB) >"$$($(NEXT)/bin/python $(PURELIB))/anabranch.pth"
 	$(NEXT)/bin/python -P -m pytest -m 'not slow' tests/spark
 	$(NEXT)/bin/python -P -m pytest tests/spark/test_connect.py
+
+.PHONY: test-spark-old
+test-spark-old: install components ## the Spark tests that need no data source, with PySpark 3.5
+	test -x $(SPARK_OLD)/bin/python || $(PYTHON) -m venv $(SPARK_OLD)
+	$(SPARK_OLD)/bin/pip install --quiet --disable-pip-version-check --no-deps -r constraints-spark-old.txt
+	$(BIN)/python $(PURELIB) >"$$($(SPARK_OLD)/bin/python $(PURELIB))/anabranch.pth"
+	$(SPARK_OLD)/bin/python -P -m pytest -m 'not slow' $(addprefix tests/spark/test_,$(SPARK_OLD_TESTS:=.py))
 
 .PHONY: fuzz
 fuzz: ## run libFuzzer on the table reader for a minute, if cargo-fuzz is installed

@@ -121,13 +121,13 @@ def test_missing_or_damaged_range_fails_an_export_with_its_name(spark, filled, t
 
 
 def test_old_versions_of_spark_are_refused(lake, tmp_path):
-    old = SimpleNamespace(version="3.5.9")
+    old = SimpleNamespace(version="3.4.4")
     listing = SimpleNamespace(sparkSession=old, columns=[])
-    with pytest.raises(NotSupported, match=r"3\.5\.9 is too old"):
+    with pytest.raises(NotSupported, match=r"3\.4\.4 is too old"):
         anabranch.spark.import_listing(lake, "sea", "main", listing)
-    with pytest.raises(NotSupported, match=r"3\.5\.9 is too old"):
+    with pytest.raises(NotSupported, match=r"3\.4\.4 is too old"):
         anabranch.spark.export(old, lake, "sea", "main", str(tmp_path / "out"))
-    with pytest.raises(NotSupported, match=r"3\.5\.9 is too old"):
+    with pytest.raises(NotSupported, match=r"3\.4\.4 is too old"):
         anabranch.spark.objects(old, lake, "sea", "main")
     assert not (tmp_path / "out").exists()
 

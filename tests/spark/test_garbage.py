@@ -251,6 +251,12 @@ def test_both_engines_agree_on_random_histories(spark, lake, collector, seed):
         for name in ("run_id", "engine", "started_at", "ended_at", "candidates_location"):
             del summary[name]
         assert (summary["missing"]["objects"], summary["missing"]["checked"]) == (0, "all")
+        phases = summary.pop("phases")
+        assert list(phases) == [
+            *("listing", "marking", "comparing", "looking for missing objects"),
+            "tracing origins",
+        ]
+        assert min(phases.values()) >= 0
         for name in ("clock_ahead_seconds", "next_due_at", "page_location"):
             del summary[name]
         for name in ("ranges_read", "addresses"):

@@ -23,7 +23,8 @@ _PAGE = 1_000
 class ExportSummary(msgspec.Struct, kw_only=True):
     """Result of an export: `stored` objects of `bytes` in total, `removed` paths that the commit
     no longer has, `extra` paths that did not come from the repository. `unfit` paths were skipped;
-    `shown` has the messages of the first of these.
+    `shown` has the messages of the first of these. `phases` are the seconds that each phase of an
+    export on Spark took.
     """
 
     repository: str
@@ -39,6 +40,7 @@ class ExportSummary(msgspec.Struct, kw_only=True):
     marker: str = ""
     started_at: float
     ended_at: float = 0.0
+    phases: dict[str, float] = {}
 
 
 class ExportRun:

@@ -25,6 +25,7 @@ from anabranch.pipelines.garbage.run_files import RunFiles
 from anabranch.pipelines.garbage.sweeping.purge import Purge
 from anabranch.pipelines.garbage.sweeping.quarantine_files import QuarantineFiles
 from anabranch.pipelines.garbage.sweeping.removal import QuarantineRemover
+from anabranch.pipelines.jobs.phase_times import PhaseTimes
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.work_folders import WorkFolder
 
@@ -53,6 +54,7 @@ class Run:
         self._files = RunFiles(blocks, namespace, summary.run_id, self._folder)
         self._context = RunContext(blocks, namespace, self._files, self._folder, summary.run_id)
         self._now = 0.0
+        self._phases = PhaseTimes()
         self.summary = summary
 
     def determine_time(self) -> float:
@@ -70,22 +72,26 @@ class Run:
         """Finds the candidates, and writes them and the report to the run's files."""
         before = int(self._now - self.summary.grace_seconds)
         with self._list_store(before) as listing:
-            self._engine.mark(self.reachability)
+            with self._phases.measure("marking"):
+                self._engine.mark(self.reachability)
             times = CandidateTimes(
                 before, int(self._now), self._due_until(), int(self.summary.window_seconds)
             )
-            totals = self._engine.find_candidates(self.reachability, times, self._progress)
+            with self._phases.measure("comparing"):
+                totals = self._engine.find_candidates(self.reachability, times, self._progress)
             self.summary.set_candidates(totals)
             self._find_missing()
-            self.summary.origins = self._engine.trace_origins(
-                self.reachability, totals, self._progress
-            )
+            with self._phases.measure("tracing origins"):
+                self.summary.origins = self._engine.trace_origins(
+                    self.reachability, totals, self._progress
+                )
         self._report(listing)
 
     def check(self) -> None:
         """Finds missing objects only; writes no candidates."""
         with self._list_store(int(self._now)) as listing:
-            self._engine.mark(self.reachability)
+            with self._phases.measure("marking"):
+                self._engine.mark(self.reachability)
             self._find_missing()
         self.summary.listed = ObjectTotals(listing.objects, listing.size)
         self.summary.found = self.reachability.statistics
@@ -116,10 +122,11 @@ class Run:
                 )
             sweep = self._engine.sweeper(context, self.reachability, self._progress, rate, remover)
             self._progress.begin("removing", self.summary.due.objects)
-            for removed in sweep.remove(self.due()):
-                amount.add(removed.objects, removed.size)
-                self.summary.revived += removed.revived
-                self.summary.late += removed.late
+            with self._phases.measure("removing"):
+                for removed in sweep.remove(self.due()):
+                    amount.add(removed.objects, removed.size)
+                    self.summary.revived += removed.revived
+                    self.summary.late += removed.late
             self._purge()
             if end_uploads:
                 for upload in self._old_uploads():
@@ -178,13 +185,16 @@ class Run:
     def _list_store(self, before: int) -> Iterator[ListingTotals]:
         """Lists the store; the engine's temporary files are removed on exit."""
         try:
-            yield self._engine.list(self._context, before, self._progress)
+            with self._phases.measure("listing"):
+                listing = self._engine.list(self._context, before, self._progress)
+            yield listing
         finally:
             self._engine.release()
 
     def _find_missing(self) -> None:
         before = int(self._now) - CLOCK_SKEW_SECONDS
-        missing = self._engine.find_missing(self.reachability, before, self._progress)
+        with self._phases.measure("looking for missing objects"):
+            missing = self._engine.find_missing(self.reachability, before, self._progress)
         if missing.shown:
             files = QuarantineFiles(self._context.blocks, self._context.namespace)
             addresses = frozenset(reference.address for reference in missing.shown)
@@ -206,5 +216,6 @@ class Run:
     def _end(self, state: State) -> None:
         self.summary.state = state
         self.summary.ended_at = self._clock()
+        self.summary.phases = dict(self._phases.seconds)
         self._files.write_summary(self.summary)
         self._files.write_page(render_page(self.summary))

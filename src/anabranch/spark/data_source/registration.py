@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from anabranch.errors import Invalid
-from anabranch.spark.require_version import require_version
+from anabranch.spark.require_version import FOR_DATA_SOURCES, require_version
 from anabranch.spark.sources.server_source import Server
 from anabranch.spark.sources.stores import Opener
 
@@ -35,7 +35,7 @@ def register(
 
     Raises NotSupported for a Spark before 4.1, and Invalid for a name of another session.
     """
-    require_version(spark)
+    require_version(spark, FOR_DATA_SOURCES)
     from pyspark.errors import PySparkException  # noqa: PLC0415  an extra
 
     from anabranch.spark.data_source.provider import data_source  # noqa: PLC0415  imports PySpark

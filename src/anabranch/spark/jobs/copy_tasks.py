@@ -23,6 +23,7 @@ from anabranch.pipelines.exports.changes import Change, changes
 from anabranch.pipelines.exports.chunked import chunked
 from anabranch.pipelines.exports.copier import THREADS, Copied, Copier
 from anabranch.pipelines.exports.destination_parsing import parse_destination
+from anabranch.spark.jobs.monitor import TaskCounts
 from anabranch.spark.planning.partition_planning import Ranges
 from anabranch.spark.sources.stores import Opener, open_store
 from anabranch.spark.sources.table_files import TableFiles, open_range_tables
@@ -66,6 +67,7 @@ class ExportTasks(NamedTuple):
     repository: Repository
     destination: str
     leave_unfit: bool
+    counts: TaskCounts
 
     def remove(self, partition: CopyPartition) -> Iterator[pa.RecordBatch]:
         """Removes the files that the commit no longer has, durably, and yields the result."""
@@ -106,7 +108,9 @@ class ExportTasks(NamedTuple):
         done = Copied()
         with ThreadPoolExecutor(THREADS) as pool:
             for batch in chunked(own, _BATCH_SIZE):
-                done.add(copier.store(pool, batch))
+                copied = copier.store(pool, batch)
+                self.counts.add(copied.stored, copied.bytes)
+                done.add(copied)
         return done
 
     def _changes(self, partition: CopyPartition) -> Iterator[Change]:

@@ -27,6 +27,7 @@ from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
 from anabranch.spark.jobs.copy_tasks import RESULT, CopyPartition, ExportTasks, sum_results
 from anabranch.spark.jobs.export_source import export_source, tree_ranges
+from anabranch.spark.jobs.monitor import JobMonitor
 from anabranch.spark.planning.partition_planning import Range, partition_trees
 from anabranch.spark.planning.scan_plan import default_tasks, map_in_tasks
 from anabranch.spark.require_version import require_version
@@ -75,6 +76,7 @@ def export(
     Also raises NotSupported if `store` is missing, and for a version of Spark that is too old.
     """
     require_version(spark)
+    monitor = JobMonitor(spark, f"export of {repository}")
     with export_source(source, repository, store) as opened:
         target = parse_destination(destination, opened.blocks)
         require_separate(target, opened.namespaces(), opened.blocks)
@@ -86,28 +88,42 @@ def export(
             commit_ids = (export_run.state.complete, *export_run.commits)
             trees = [tree_ranges(opened, each) for each in commit_ids]
             tasks = ExportTasks(
-                *(opened.opener, opened.tables, opened.repository, destination, leave_unfit)
+                *(opened.opener, opened.tables, opened.repository, destination, leave_unfit),
+                monitor.counts,
             )
 
             def run(
+                phase: str,
                 work: Callable[[CopyPartition], Iterator[pa.RecordBatch]],
                 wave: Sequence[CopyPartition],
             ) -> tuple[Copied, int]:
                 lease.check()
-                return sum_results(map_in_tasks(spark, wave, work, RESULT).collect())
+                with monitor.describe(phase):
+                    return sum_results(map_in_tasks(spark, wave, work, RESULT).collect())
 
             progress.begin("copying", 0)
-            waves = _Waves(trees, entries_per_task, tasks_at_once or _wave_tasks(spark))
+            with monitor.describe("planning"):
+                wave_tasks = tasks_at_once or _wave_tasks(spark)
+            waves = _Waves(trees, entries_per_task, wave_tasks)
             if len(trees) > 2 or trees[0]:  # noqa: PLR2004  else nothing was exported
-                for _, (_, removed) in _overlap(partial(run, tasks.remove), waves.after(b"")):
-                    export_run.summary.removed += removed
+                with monitor.phase("removing"):
+                    for _, (_, removed) in _overlap(
+                        partial(run, "removing", tasks.remove), waves.after(b"")
+                    ):
+                        export_run.summary.removed += removed
             left = waves.after(encode_path(export_run.state.after))
-            for wave, (done, _) in _overlap(partial(run, tasks.copy), left):
-                export_run.checkpoint(_last_path(wave), done)
-                progress.advance(done.stored + done.unfit)
+            with monitor.phase("copying"):
+                for wave, (done, _) in _overlap(partial(run, "copying", tasks.copy), left):
+                    export_run.checkpoint(_last_path(wave), done)
+                    progress.advance(done.stored + done.unfit)
             if remove_extra:
-                with open_range_tables(opened.tables, trees[-1]) as tree, translate_errors():
+                with (
+                    monitor.phase("removing extra files"),
+                    open_range_tables(opened.tables, trees[-1]) as tree,
+                    translate_errors(),
+                ):
                     export_run.remove_extra(tree)
+            export_run.summary.phases = monitor.phases
             return export_run.end()
 
 

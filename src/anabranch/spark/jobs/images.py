@@ -23,7 +23,9 @@ from anabranch.pipelines.images.layers import Counts, PreparedLayer
 from anabranch.pipelines.images.open_images import OpenImages
 from anabranch.pipelines.images.overlay import Written
 from anabranch.pipelines.jobs.progress import Progress
+from anabranch.spark.arrow_tables import collect_arrow
 from anabranch.spark.jobs.boundary_tasks import join_in_tasks
+from anabranch.spark.jobs.monitor import JobMonitor
 from anabranch.spark.jobs.overlay_tasks import RESULT, OverlayTasks, TaskLayer, partition_overlay
 from anabranch.spark.planning.key_range import KeyRange
 from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Range, Ranges, list_ranges
@@ -113,9 +115,12 @@ class _OverlayWriter(NamedTuple):
         task_layers = [self._task_layer(each, images, folder) for each in layers]
         partitions = list(enumerate(partition_overlay(task_layers, self.entries)))
         work = OverlayTasks([layer for layer, _ in task_layers], tables)
-        rows = map_in_tasks(self.spark, partitions, work.write, RESULT).toArrow().to_pylist()
+        monitor = JobMonitor(self.spark, "image build")
+        with monitor.phase("writing the overlay"):
+            results = map_in_tasks(self.spark, partitions, work.write, RESULT)
+            rows = collect_arrow(results).to_pylist()
         tasks = _ranges_by_task(rows)
-        with translate_errors():
+        with monitor.phase("joining ranges"), translate_errors():
             ranges = join_in_tasks(self.spark, tables, tasks)
             infos = [kernel.RangeInfo(*each) for each in ranges]
             metarange_id = kernel.write_metarange(infos, folder) if infos else kernel.EMPTY_TREE_ID

@@ -46,7 +46,9 @@ from anabranch.pipelines.imports.listings.row_validation import (
     RowValidator,
 )
 from anabranch.pipelines.imports.listings.stored_check import StoredCheck, require_stored
+from anabranch.spark.arrow_tables import collect_arrow
 from anabranch.spark.jobs.boundary_tasks import join_in_tasks
+from anabranch.spark.jobs.monitor import JobMonitor, TaskCounts
 from anabranch.spark.jobs.parts import PartWriter
 from anabranch.spark.jobs.rejected_files import RejectedFiles
 from anabranch.spark.jobs.server_import_target import ServerTarget
@@ -155,6 +157,7 @@ def import_listing(
     changed then.
     """
     require_version(listing.sparkSession)
+    monitor = JobMonitor(listing.sparkSession, f"import to {repository}")
     request = ListingRequest(
         branch=branch,
         destination=destination,
@@ -182,7 +185,8 @@ def import_listing(
         writable = tables if isinstance(tables, StoredTables) else FolderTables(folder)
         rejected = RejectedFiles(opener, namespace, request.left_out)
         with rejected:
-            return _write(listing, request, folder, writable, opener, rejected)
+            written = _write(listing, request, folder, writable, opener, rejected, monitor)
+        return written._replace(phases=monitor.phases)
 
     return commit_listing(target, request, write)
 
@@ -194,6 +198,7 @@ def _write(
     tables: WritableTables,
     opener: Opener,
     rejected: RejectedFiles,
+    monitor: JobMonitor,
 ) -> WrittenListing:
     """Writes the tables of a listing. The driver writes its own tables to `folder`."""
     spark = listing.sparkSession
@@ -204,9 +209,11 @@ def _write(
         request.verify,
         _sampled_rows(spark),
         rejected.prefix,
+        monitor.counts,
     )
     with translate_errors():
-        results = _sort(listing).mapInArrow(writer.write, _RESULT).toArrow()
+        with monitor.phase("sorting and writing ranges"):
+            results = collect_arrow(_sort(listing).mapInArrow(writer.write, _RESULT))
         of_task, sampled = pc.is_valid(results["task"]), pc.is_valid(results["hash"])
         sample = smallest(results.filter(sampled).select(SAMPLED.names).cast(SAMPLED))
         rows = results.filter(of_task).to_pylist()
@@ -215,8 +222,10 @@ def _write(
         tasks = _ranges_by_task(rows)
         if not tasks or (skipped and request.unfit == "fail"):  # the import fails anyway
             return WrittenListing(kernel.EMPTY_TREE_ID, [], 0, skipped, shown)
-        require_stored(sample, stored_problems(spark, opener, sample))
-        ranges = join_in_tasks(spark, tables, tasks)
+        with monitor.phase("comparing a sample with the store"):
+            require_stored(sample, stored_problems(spark, opener, sample))
+        with monitor.phase("joining ranges"):
+            ranges = join_in_tasks(spark, tables, tasks)
         metarange_id = kernel.write_metarange([kernel.RangeInfo(*each) for each in ranges], folder)
     table_ids = {*(each.id for each in ranges), metarange_id}
     in_folder = [table_id for table_id in table_ids if Path(folder, table_id).exists()]
@@ -257,6 +266,7 @@ class _ListingWriter(NamedTuple):
     verify: Verify
     sampled_rows: int
     rejected_prefix: str
+    counts: TaskCounts
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Writes rows and yields the results, as batches of _RESULT_ARROW."""
@@ -271,7 +281,7 @@ class _ListingWriter(NamedTuple):
             reject = rejected.write if self.rejected_prefix else _ignore
             validator = RowValidator(self.prefix, reject, checks=checks)
             valid = sample.sample_batches(validator.batches(map(to_listed, batches)))
-            reader = pa.RecordBatchReader.from_batches(WRITTEN, valid)
+            reader = pa.RecordBatchReader.from_batches(WRITTEN, self._counted(valid))
             ranges = self.tables.write_ranges(partial(kernel.write_ranges_arrow, reader))
         rows = [
             {
@@ -296,6 +306,11 @@ class _ListingWriter(NamedTuple):
             nulls = {field.name: pa.nulls(batch.num_rows, field.type) for field in _RESULT_ARROW}
             columns = {**nulls, **dict(zip(batch.schema.names, batch.columns, strict=True))}
             yield pa.RecordBatch.from_arrays(list(columns.values()), schema=_RESULT_ARROW)
+
+    def _counted(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            self.counts.add(batch.num_rows, pc.sum(batch.column("size")).as_py() or 0)
+            yield batch
 
 
 def _ignore(_: pa.RecordBatch) -> None:

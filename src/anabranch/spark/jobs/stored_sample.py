@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from anabranch.pipelines.imports.listings.stored_check import sample_problems
+from anabranch.spark.arrow_tables import collect_arrow
 from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.sources.stores import Opener, open_store
 
@@ -35,7 +36,8 @@ def stored_problems(
     partitions = sample.to_batches(max_chunksize=_ROWS_PER_TASK)
     if not partitions:
         return []
-    problems = map_in_tasks(spark, partitions, partial(_find_problems, opener), _PROBLEMS).toArrow()
+    found = map_in_tasks(spark, partitions, partial(_find_problems, opener), _PROBLEMS)
+    problems = collect_arrow(found)
     return [(row["path"], row["physical_address"], row["problem"]) for row in problems.to_pylist()]
 
 

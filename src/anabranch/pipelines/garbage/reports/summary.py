@@ -27,7 +27,7 @@ class Summary(msgspec.Struct, kw_only=True):
     unfinished multipart uploads that began at least `uploads_seconds` ago, `ended_uploads` of those
     that were aborted. `missing` objects are referenced but not in the store; a run in the state
     `checked` looked only for these. `young` objects are not old enough to be candidates, `unknown`
-    objects are dead but have no generated address.
+    objects are dead but have no generated address. `phases` are the seconds that each phase took.
     """
 
     run_id: str
@@ -64,6 +64,7 @@ class Summary(msgspec.Struct, kw_only=True):
     missing: Missing = msgspec.field(default_factory=Missing)
     candidates_location: str = ""
     page_location: str = ""
+    phases: dict[str, float] = {}
 
     def set_candidates(self, totals: CandidateTotals) -> None:
         """Takes over the totals of the candidates."""

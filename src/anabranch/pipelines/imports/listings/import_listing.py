@@ -72,7 +72,8 @@ class ListingRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 class WrittenListing(NamedTuple):
     """The tree of a listing: the ids of its tables in the folder, the number of its objects, the
-    number of skipped rows by reason, and the first of those, as (path, reason).
+    number of skipped rows by reason, the first of those, as (path, reason), and the seconds that
+    each phase took, if they were measured.
     """
 
     metarange_id: str
@@ -80,17 +81,20 @@ class WrittenListing(NamedTuple):
     objects: int
     skipped: Mapping[str, int]
     shown: Sequence[tuple[str, str]]
+    phases: Mapping[str, float] = {}
 
 
 class Imported(NamedTuple):
     """Result of an import: the commit, the number of objects, the number of skipped rows by
-    reason, and the first of those, as (path, reason).
+    reason, the first of those, as (path, reason), and the seconds that each phase took, if they
+    were measured.
     """
 
     commit: Commit
     objects: int
     skipped: Mapping[str, int]
     shown: Sequence[tuple[str, str]]
+    phases: Mapping[str, float] = {}
 
 
 class ImportTarget(Protocol):
@@ -186,7 +190,7 @@ def commit_listing(
         if not written.objects:
             raise NotFound("the listing has no objects", kind="nothing_to_import")
         commit = target.commit(request, folder, written)
-    return Imported(commit, written.objects, written.skipped, written.shown)
+    return Imported(commit, *written[2:])
 
 
 def unfit_rows_error(skipped: Mapping[str, int], shown: Sequence[tuple[str, str]]) -> Invalid:

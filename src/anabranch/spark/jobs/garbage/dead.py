@@ -79,9 +79,9 @@ class DeadObjects:
 
     def find(
         self, listed: DataFrame, marks: DataFrame, ranges: int, times: CandidateTimes
-    ) -> tuple[CandidateTotals, Absent]:
-        """Writes the candidates to the run's files, and returns their totals, and the marks without
-        a listed object.
+    ) -> tuple[list[str], int, Absent]:
+        """Writes the dead objects that can be candidates to files, and returns these, the number of
+        other dead objects, and the marks without a listed object.
         """
         joined = listed.join(marks, "hash", "full_outer")
         unmatched = joined.where(f"number IS NULL AND mtime < {times.before} OR address IS NULL")
@@ -90,10 +90,8 @@ class DeadObjects:
         )
         work = partial(_write_dead, self._store, self._folder, ranges, times)
         rows = dated.mapInArrow(work, _UNMATCHED).collect()
-        totals = CandidateTotals(unknown=sum(row["unknown"] for row in rows))
         files = [self._folder + name for row in rows for name in row["files"]]
-        self._sort(files, times, totals)
-        return totals, _absent(rows, ranges)
+        return files, sum(row["unknown"] for row in rows), _absent(rows, ranges)
 
     def find_absent(self, listed: DataFrame, marks: DataFrame, ranges: int) -> Absent:
         """Returns the marks without a listed object."""
@@ -105,15 +103,11 @@ class DeadObjects:
         """Removes the files of dead objects; the candidates are kept."""
         remove_parts(self._context.blocks, self._folder)
 
-    def _earlier(self) -> DataFrame:
-        """Returns when the candidates of an earlier run were first found dead, by hash."""
-        addresses = self._context.files.earlier_candidate_files()
-        read = partial(_read_earlier, PartReader(self._store, ["address", "since"]))
-        earlier = map_in_tasks(self._spark, addresses, read, _EARLIER)
-        return earlier.groupBy("hash").agg({"since": "min"}).toDF("hash", "since")
-
-    def _sort(self, files: list[str], times: CandidateTimes, totals: CandidateTotals) -> None:
-        """Writes the candidates, sorted by address, and adds their totals."""
+    def sort(self, files: list[str], times: CandidateTimes) -> CandidateTotals:
+        """Writes the dead objects in files, sorted by address, to the run's files of candidates,
+        and returns their totals.
+        """
+        totals = CandidateTotals()
         parts: list[CandidatePart] = []
         if files:
             dead = read_parts(self._spark, self._store, files, CANDIDATES, _CANDIDATES)
@@ -127,6 +121,14 @@ class DeadObjects:
                 parts += map(CandidatePart, row["files"], row["rows"])
                 totals.add(msgspec.json.decode(row["totals"], type=CandidateTotals))
         self._context.files.write_parts(parts)
+        return totals
+
+    def _earlier(self) -> DataFrame:
+        """Returns when the candidates of an earlier run were first found dead, by hash."""
+        addresses = self._context.files.earlier_candidate_files()
+        read = partial(_read_earlier, PartReader(self._store, ["address", "since"]))
+        earlier = map_in_tasks(self._spark, addresses, read, _EARLIER)
+        return earlier.groupBy("hash").agg({"since": "min"}).toDF("hash", "since")
 
 
 def _read_earlier(read: PartReader, address: str) -> Iterator[pa.RecordBatch]:

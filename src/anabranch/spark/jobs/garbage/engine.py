@@ -32,6 +32,7 @@ from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.run_files import MARKS_FOLDER
 from anabranch.pipelines.garbage.sweeping.removal import Remover, quarantine_not_supported
 from anabranch.pipelines.jobs.progress import Progress
+from anabranch.spark.arrow_tables import to_frame
 from anabranch.spark.jobs.garbage.dead import DeadObjects
 from anabranch.spark.jobs.garbage.listing import HASHED, StoredListing, hash_column
 from anabranch.spark.jobs.garbage.missing import Absent, MissingSearch
@@ -46,6 +47,7 @@ from anabranch.spark.jobs.garbage.ranges import (
     split_reads,
 )
 from anabranch.spark.jobs.garbage.sweep import SparkSweep
+from anabranch.spark.jobs.monitor import JobMonitor
 from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Range
 from anabranch.spark.planning.scan_plan import default_tasks, map_in_tasks
 from anabranch.spark.sources.commit_sources import open_tables
@@ -87,6 +89,7 @@ class SparkEngine:
         tasks: int = 0,
     ) -> None:
         self._spark = spark
+        self._monitor = JobMonitor(spark, "garbage collection")
         self._store = store
         self._listing = listing
         self._entries = entries_per_task
@@ -101,13 +104,18 @@ class SparkEngine:
         """Lists the store, or takes the given listing."""
         progress.begin("listing the store", 0)
         self._context = context
-        if self._listing is None:
+        with self._monitor.phase("listing the store"):
+            if self._listing is not None:
+                return self._count_given(self._listing, before)
             slices = self._slices or _SLICES_PER_TASK * default_tasks(self._spark)
             stored = self._stored_listing(context)
             totals = stored.make(context.blocks, before, slices)
             self._listed = stored.frame()
             return totals
-        columns = self._listing.select("address", "size", "mtime")
+
+    def _count_given(self, listing: DataFrame, before: int) -> ListingTotals:
+        """Takes the given listing and returns its totals."""
+        columns = listing.select("address", "size", "mtime")
         self._listed = columns.mapInArrow(hash_column, HASHED)
         aggregates = columns.selectExpr(
             "count(*)", "coalesce(sum(size), 0)", f"count_if(mtime >= {before})"
@@ -131,8 +139,14 @@ class SparkEngine:
         """
         assert self._listed is not None  # noqa: S101  list() comes first
         progress.begin("comparing", 0)
-        marks = self._marks(reachability)
-        totals, self._absent = self._dead().find(self._listed, marks, len(self._reads), times)
+        with self._monitor.phase("comparing with references"):
+            marks = self._marks(reachability)
+            files, unknown, self._absent = self._dead().find(
+                self._listed, marks, len(self._reads), times
+            )
+        with self._monitor.phase("sorting candidates"):
+            totals = self._dead().sort(files, times)
+            totals.unknown = unknown
         self._remove_unused_marks()
         return totals
 
@@ -150,12 +164,13 @@ class SparkEngine:
             BranchRead(plan.read(number, info), branch)
             for number, (branch, info) in enumerate(expired.ranges)
         ]
-        return trace_origins(
-            *(self._spark, self._store_opener(context), context.files.candidate_files()),
-            tasks=split_reads(reads, self._entries),
-            expired=expired,
-            total=totals.candidates,
-        )
+        with self._monitor.phase("reading expired commits"):
+            return trace_origins(
+                *(self._spark, self._store_opener(context), context.files.candidate_files()),
+                tasks=split_reads(reads, self._entries),
+                expired=expired,
+                total=totals.candidates,
+            )
 
     def find_missing(self, reachability: Reachability, before: int, progress: Progress) -> Missing:
         """Returns the missing objects whose addresses were generated before a time, in seconds
@@ -164,11 +179,12 @@ class SparkEngine:
         context = self._run_context()
         assert self._listed is not None  # noqa: S101  list() comes first
         progress.begin("looking for missing objects", 0)
-        if self._absent is None:
-            marks = self._marks(reachability)
-            self._absent = self._dead().find_absent(self._listed, marks, len(self._reads))
-        search = MissingSearch(self._spark, self._store_opener(context), context, self._entries)
-        return search.find(self._absent, self._listed, self._reads, reachability, before)
+        with self._monitor.phase("looking for missing objects"):
+            if self._absent is None:
+                marks = self._marks(reachability)
+                self._absent = self._dead().find_absent(self._listed, marks, len(self._reads))
+            search = MissingSearch(self._spark, self._store_opener(context), context, self._entries)
+            return search.find(self._absent, self._listed, self._reads, reachability, before)
 
     def release(self) -> None:
         """Removes the files of the listing, and the marks of ranges that no longer exist."""
@@ -189,14 +205,17 @@ class SparkEngine:
         """
         if remover is not None:
             raise quarantine_not_supported(self.name)
+        with self._monitor.describe("planning"):
+            tasks = self._tasks or default_tasks(self._spark)
         return SparkSweep(
             self._spark,
             self._store_opener(context),
             context.namespace,
             reachability,
             progress,
+            monitor=self._monitor,
             sweep=context.run_id,
-            tasks=self._tasks or default_tasks(self._spark),
+            tasks=tasks,
             rate=rate,
         )
 
@@ -209,7 +228,9 @@ class SparkEngine:
 
     def _stored_listing(self, context: RunContext) -> StoredListing:
         store, prefix = self._store_opener(context), context.namespace.prefix
-        return StoredListing(self._spark, store, prefix, context.prefix)
+        return StoredListing(
+            self._spark, store, prefix, context.prefix, counts=self._monitor.counts
+        )
 
     def _dead(self) -> DeadObjects:
         context = self._run_context()
@@ -230,14 +251,13 @@ class SparkEngine:
         uncommitted = pa.Table.from_batches(
             [mark_batch(distinct(reachability.hashes), UNCOMMITTED)]
         )
-        return marks.unionAll(self._frame(uncommitted))
+        return marks.unionAll(self._uncommitted_frame(uncommitted))
 
-    def _frame(self, table: pa.Table) -> DataFrame:
-        """Returns a table as a DataFrame. It is passed as one batch, because PySpark 4.1 drops the
-        batches after an empty one. Raises Corrupt if rows are missing nevertheless: a lost hash
+    def _uncommitted_frame(self, table: pa.Table) -> DataFrame:
+        """Returns a table of MARKS as a DataFrame. Raises Corrupt if rows are missing: a lost hash
         would cause the loss of an object.
         """
-        frame = self._spark.createDataFrame(table.combine_chunks())
+        frame = to_frame(self._spark, table, MARKS)
         if frame.count() != table.num_rows:
             raise Corrupt(f"Spark created a DataFrame without all of the {table.num_rows} rows")
         return frame

@@ -20,6 +20,7 @@ from anabranch.pipelines.column_hashes import hash_addresses
 from anabranch.pipelines.garbage.addresses.listing import DATA_PREFIX, LISTING, list_slice
 from anabranch.pipelines.garbage.engine import ListingTotals
 from anabranch.spark.jobs.garbage.slices import cut_listing
+from anabranch.spark.jobs.monitor import NO_COUNTS, TaskCounts
 from anabranch.spark.jobs.parts import PART_ROWS, PartWriter, read_parts, remove_parts
 from anabranch.spark.planning.listing_slices import FirstAfter, Slice
 from anabranch.spark.planning.scan_plan import map_in_tasks
@@ -67,6 +68,7 @@ class _Lister(NamedTuple):
     prefix: str
     files: str
     before: int
+    counts: TaskCounts
 
     def list(self, task: _Task) -> Iterator[pa.RecordBatch]:
         """Lists a slice and yields the result."""
@@ -84,6 +86,7 @@ class _Lister(NamedTuple):
                 size += pc.sum(batch.column("size")).as_py() or 0
                 for hashed in hash_column([batch]):
                     writer.write(hashed)
+                self.counts.add(batch.num_rows, pc.sum(batch.column("size")).as_py() or 0)
                 if objects >= task.objects:
                     last = self.prefix + batch.column("address")[-1].as_py()
                     after = last.removeprefix(root)
@@ -111,7 +114,9 @@ class StoredListing:
         prefix: str,
         files: str,
         round_objects: int = PART_ROWS,
+        counts: TaskCounts = NO_COUNTS,
     ) -> None:
+        self._counts = counts
         self._spark = spark
         self._store = store
         self._prefix = prefix
@@ -130,7 +135,7 @@ class StoredListing:
             block = next(iter(blocks.list(root, after)), None)
             return None if block is None else block.address.removeprefix(root)
 
-        lister = _Lister(self._store, self._prefix, self._files, before)
+        lister = _Lister(self._store, self._prefix, self._files, before, self._counts)
         objects = size = young = 0
         left = cut_listing(first_after, slices)
         limit = self._round_objects

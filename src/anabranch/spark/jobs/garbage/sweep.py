@@ -30,6 +30,8 @@ from anabranch.pipelines.garbage.sweeping.sweep import (
     Rounds,
 )
 from anabranch.pipelines.jobs.progress import Progress
+from anabranch.spark.arrow_tables import to_frame
+from anabranch.spark.jobs.monitor import JobMonitor, TaskCounts
 from anabranch.spark.sources.stores import Opener, open_store
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ _ROUND_SECONDS = 60.0
 _MAX_ROUND_SIZE = 1 << 20
 """The largest number of objects of a round, which the driver sends to tasks: about 100 MB."""
 
+_DUE = "address STRING, size BIGINT"
 _TOTALS = "objects BIGINT, size BIGINT, late BIGINT"
 _TOTALS_ARROW = pa.schema([("objects", pa.int64()), ("size", pa.int64()), ("late", pa.int64())])
 
@@ -51,6 +54,7 @@ class _TaskParameters(NamedTuple):
     store: Opener
     prefix: str
     rate: float | None
+    counts: TaskCounts
 
 
 class SparkSweep:
@@ -66,12 +70,14 @@ class SparkSweep:
         reachability: Reachability,
         progress: Progress,
         *,
+        monitor: JobMonitor,
         sweep: str,
         tasks: int,
         rate: float | None = None,
         ticks: Callable[[], float] = time.monotonic,
     ) -> None:
         self._spark = spark
+        self._monitor = monitor
         self._reachability = reachability
         self._fence = reachability.fence(sweep)
         self._progress = progress
@@ -79,7 +85,7 @@ class SparkSweep:
         self._rate = rate
         self._ticks = ticks
         self._parameters = _TaskParameters(
-            store, namespace.prefix, None if rate is None else rate / tasks
+            *(store, namespace.prefix, None if rate is None else rate / tasks), monitor.counts
         )
 
     def remove(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Removed]:
@@ -118,9 +124,9 @@ class SparkSweep:
     def _remove(self, dead: pa.RecordBatch, deadline: Deadline) -> tuple[int, int]:
         """Returns the number of removed objects, and their bytes."""
         table = pa.Table.from_batches([dead]).select(["address", "size"])
-        frame = self._spark.createDataFrame(table).repartitionByRange(self._tasks, "address")
+        frame = to_frame(self._spark, table, _DUE).repartitionByRange(self._tasks, "address")
         work = partial(_remove, self._parameters, deadline.elsewhere)
-        with self._fence.track_removal():
+        with self._monitor.phase("removing"), self._fence.track_removal():
             totals = frame.mapInArrow(work, _TOTALS).collect()
         removed, size, late = (sum(row[name] for row in totals) for name in _TOTALS_ARROW.names)
         if removed + late != dead.num_rows:
@@ -146,7 +152,9 @@ def _remove(
                 addresses = [parameters.prefix + name for name in batch_names]
                 delete_with_backoff(blocks, addresses, deadline)
                 removed += len(addresses)
-                size += pc.sum(batch.column("size").slice(start, amount)).as_py() or 0
+                batch_size = pc.sum(batch.column("size").slice(start, amount)).as_py() or 0
+                size += batch_size
+                parameters.counts.add(len(addresses), batch_size)
                 if parameters.rate is not None:
                     ahead = removed / parameters.rate - (time.monotonic() - began)
                     time.sleep(max(0.0, ahead))
