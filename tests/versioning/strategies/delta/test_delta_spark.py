@@ -11,7 +11,7 @@ PROGRAM = Path(__file__).parents[1] / "programs" / "merge_delta_with_spark.py"
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_tables_that_spark_wrote_are_read_by_spark(tmp_path):
     jars = PROJECT / ".components" / "jars"
     if not jars.is_dir():
