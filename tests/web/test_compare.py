@@ -220,3 +220,29 @@ def test_dry_run_finds_conflicts_that_have_come_up_since(page, diverged):
     expect(page.get_by_label("Choice for a.txt")).to_be_visible()
     expect(page.get_by_label("Choice for config.json")).to_have_value("json")
     expect(page.get_by_text("1 conflict open")).to_be_visible()
+
+
+def test_strategies_and_their_options_are_sent_as_they_are_chosen(page, diverged):
+    page.goto(compare_url(diverged, more="&merge=1"))
+    page.get_by_label("Choice for config.json").select_option("rows")
+    page.get_by_label("Key columns for config.json").fill("id, name")
+    rules = [
+        ("tables/**", "delta", None, None),
+        ("ice/**", "iceberg", "Location of the table", "s3a://sea/main/ice"),
+        ("odd/**", "other", "Name of the strategy", "longest"),
+    ]
+    for number, (pattern, strategy, label, text) in enumerate(rules, 1):
+        page.get_by_role("button", name="Add a rule").click()
+        page.get_by_label(f"Pattern {number}", exact=True).fill(pattern)
+        page.get_by_label(f"Choice for pattern {number}").select_option(strategy)
+        if label:
+            page.get_by_label(f"{label} for pattern {number}").fill(text)
+    page.get_by_label("Snapshot isolation").check()
+    with page.expect_request("**/refs/dev/merge/main") as sent:
+        page.get_by_role("button", name="Dry run").click()
+    assert sent.value.post_data_json["resolutions"] == [
+        {"path": "config.json", "strategy": "rows", "key": ["id", "name"]},
+        {"path": "tables/**", "strategy": "delta", "isolation": "snapshot"},
+        {"path": "ice/**", "strategy": "iceberg", "location": "s3a://sea/main/ice"},
+        {"path": "odd/**", "strategy": "longest"},
+    ]

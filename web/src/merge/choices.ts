@@ -9,7 +9,14 @@ export interface Choice {
   key?: string;
   /** Whether only what the log of a Delta table says counts, for `delta`. */
   snapshot?: boolean;
+  /** The address of the table on the destination, for `iceberg`. */
+  location?: string;
+  /** The name of a strategy that is installed on the server, for OTHER. */
+  name?: string;
 }
+
+/** Stands for a strategy of another name. */
+export const OTHER = "other";
 
 /** A choice for all paths that match a pattern. */
 export interface Rule extends Choice {
@@ -36,6 +43,7 @@ export function ruleStrategies(source: string, destination: string): [name: stri
     ["delta", "Merge Delta Lake logs"],
     ["iceberg", "Merge Iceberg tables"],
     ["fail", "Stay a conflict"],
+    [OTHER, "Another strategy of the server"],
   ];
 }
 
@@ -46,18 +54,24 @@ export function toResolutions(
 ): NonNullable<MergeOptions["resolutions"]> {
   const resolutions: Record<string, unknown>[] = [
     ...[...choices].map(([path, choice]) => resolution(path, choice)),
-    ...rules.filter(({ pattern, strategy }) => pattern && strategy).map((rule) => resolution(rule.pattern, rule)),
+    ...rules.filter(isWhole).map((rule) => resolution(rule.pattern, rule)),
   ];
   return resolutions as NonNullable<MergeOptions["resolutions"]>;
 }
 
-function resolution(path: string, { strategy, key = "", snapshot = false }: Choice): Record<string, unknown> {
+function isWhole({ pattern, strategy, name = "" }: Rule): boolean {
+  return pattern !== "" && strategy !== "" && (strategy !== OTHER || name.trim() !== "");
+}
+
+function resolution(path: string, choice: Choice): Record<string, unknown> {
+  const { strategy, key = "", snapshot = false, location = "", name = "" } = choice;
   const columns = key.split(",").map((name) => name.trim()).filter(Boolean);
   return {
     path,
-    strategy,
+    strategy: strategy === OTHER ? name.trim() : strategy,
     ...(strategy === "rows" && columns.length && { key: columns }),
     ...(strategy === "delta" && snapshot && { isolation: "snapshot" }),
+    ...(strategy === "iceberg" && location.trim() && { location: location.trim() }),
   };
 }
 
