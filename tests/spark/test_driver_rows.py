@@ -10,6 +10,7 @@ from support.garbage import stored
 
 import anabranch.spark
 from anabranch.errors import Invalid
+from anabranch.spark.arrow_tables import collect_arrow
 from anabranch.spark.jobs import boundary_tasks
 from anabranch.testing.tree_strategies import CUTS
 
@@ -60,7 +61,7 @@ def test_import_joins_the_ranges_of_tasks_in_tasks(spark, lake, monkeypatch):
     assert len(runs) > boundary_tasks._FEW
     assert done.objects >= ROWS
     assert received.total < 200
-    expected = lake.import_listing("sea", "local", listing.toArrow(), verify="none")
+    expected = lake.import_listing("sea", "local", collect_arrow(listing), verify="none")
     assert done.commit.metarange_id == expected.commit.metarange_id
 
 

@@ -18,8 +18,11 @@ from anabranch.pipelines.garbage.addresses.listing import LISTING, list_objects
 from anabranch.pipelines.garbage.addresses.namespace import to_namespace
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.marking.missing import MISSING
+from anabranch.spark.arrow_tables import to_frame
 from anabranch.spark.jobs.garbage import SparkEngine
 from anabranch.spark.jobs.garbage import missing as garbage_missing
+
+LISTED = "address STRING, size BIGINT, mtime BIGINT"
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -81,7 +84,7 @@ def test_both_engines_find_the_same_candidates(spark, lake, history, collector):
 def test_given_listing_is_swept_by_tasks(spark, lake, history, collector):
     table, _ = history
     aged(lake, "local://sea")
-    listing = spark.createDataFrame(table)
+    listing = to_frame(spark, table, LISTED)
     engine = SparkEngine(spark, listing=listing)
     options = {"grace_seconds": -5, "window_seconds": -5}
     with collector.mark("sea", engine=engine, **options) as run:
@@ -163,9 +166,7 @@ def test_missing_references_are_sampled_in_the_summary_and_complete_in_the_file(
 
 
 def test_object_stored_after_the_listing_is_not_missing(spark, lake, collector):
-    listing = spark.createDataFrame(
-        pa.table({"address": pa.array([], pa.string()), "size": [], "mtime": []}, schema=LISTING)
-    )
+    listing = spark.createDataFrame([], LISTED)
     address = f"local://sea/data/{'c' * 20}/{'c' * 20}"
     lake.blocks.put(address, [b"1"])
     for path in ("a", "b"):

@@ -18,12 +18,14 @@ from support.garbage import addresses, aged, stored
 from anabranch.pipelines.garbage.addresses.listing import LISTING
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.run_files import MARKS_FOLDER
+from anabranch.spark.arrow_tables import to_frame
 from anabranch.spark.jobs.garbage import SparkEngine, listing
 from anabranch.spark.jobs.parts import PartReader, PartWriter
 
 pytestmark = pytest.mark.timeout(600)
 
 NOW = {"grace_seconds": -5, "window_seconds": -5}
+LISTED = "address STRING, size BIGINT, mtime BIGINT"
 LONG_AGO = 1_600_000_000
 DIGITS = np.frombuffer(b"0123456789abcdefghijklmnopqrstuv", np.uint8)
 
@@ -71,7 +73,7 @@ def generated(count):
 def test_driver_receives_few_rows_for_many_objects(spark, lake, collector):
     """20,000 addresses alone are a megabyte."""
     for count in (2_000, 20_000):
-        frame = spark.createDataFrame(generated(count)).repartition(4)
+        frame = to_frame(spark, generated(count), LISTED).repartition(4)
         frame.write.mode("overwrite").parquet(f"{collector._folder}/listing-{count}")
         given = spark.read.parquet(f"{collector._folder}/listing-{count}")
         engine = SparkEngine(spark, listing=given, tasks=2)
@@ -112,7 +114,7 @@ def test_time_of_first_finding_is_kept_across_engines(spark, collector, filled):
 def test_object_that_is_listed_twice_is_a_candidate_once(spark, collector, filled):
     first, *_ = sorted(filled)
     rows = [(first, 5, LONG_AGO), (first, 5, LONG_AGO + 9), (first, 5, LONG_AGO)]
-    given = spark.createDataFrame(rows, "address STRING, size BIGINT, mtime BIGINT")
+    given = spark.createDataFrame(rows, LISTED)
     with next_run(collector, SparkEngine(spark, listing=given), **NOW) as run:
         (row,) = [row for batch in run.candidates() for row in batch.to_pylist()]
         assert (row["address"], row["mtime"]) == (first, LONG_AGO + 9)

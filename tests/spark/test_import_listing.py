@@ -25,6 +25,7 @@ from anabranch.library import Lake
 from anabranch.model.entry import AddressType, Entry
 from anabranch.pipelines.imports.listings.columns import to_listed
 from anabranch.pipelines.imports.listings.row_validation import WRITTEN, RowValidator
+from anabranch.spark.arrow_tables import collect_arrow
 from anabranch.spark.jobs.imports import _sort
 
 pytestmark = pytest.mark.timeout(600)
@@ -310,7 +311,7 @@ def test_ranges_of_many_tasks_equal_those_of_a_single_writer(spark, lake, tmp_pa
     )
     result = import_unverified(lake, "sea", "main", listing.repartitionByRange(7, "path"))
     assert result.objects == 400_000
-    single = _sort(listing).coalesce(1).sort("path").toArrow()
+    single = collect_arrow(_sort(listing).coalesce(1).sort("path"))
     listed = map(to_listed, single.to_batches())
     reader = pa.RecordBatchReader.from_batches(WRITTEN, RowValidator("").batches(listed))
     assert result.commit.metarange_id == kernel.write_arrow(reader, str(tmp_path)).metarange_id

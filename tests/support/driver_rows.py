@@ -41,13 +41,21 @@ def driver_rows(spark: SparkSession, max_result: str) -> Iterator[DriverRows]:
     configuration = spark.sparkContext._jsc.sc().conf()  # which each new stage reads
     before = configuration.get(_SETTING, "1g")
     with pytest.MonkeyPatch.context() as patch:
-        for name, size in (("collect", len), ("toArrow", lambda table: table.num_rows)):
+        # Spark 3.5 has no `toArrow`
+        for name, size in (("collect", len), ("_collect_as_arrow", _rows)):
             patch.setattr(frame, name, _counting(getattr(frame, name), size, counted))
         configuration.set(_SETTING, max_result)
         try:
             yield counted
         finally:
             configuration.set(_SETTING, before)
+
+
+def _rows(batches: Any) -> int:
+    """Returns the number of rows of batches, or of a table."""
+    if hasattr(batches, "num_rows"):
+        return int(batches.num_rows)
+    return sum(batch.num_rows for batch in batches)
 
 
 def _counting(method: Any, size: Any, counted: DriverRows) -> Any:
