@@ -9,11 +9,14 @@ import pytest
 from support.eventually import eventually
 
 from anabranch.actions.caller import Caller, acting_as
+from anabranch.actions.hooks.contract import HookSettings
 from anabranch.actions.queue.queue import Queued
 from anabranch.actions.runs.running import LEASE_SECONDS, Running
+from anabranch.actions.runs.settings import ActionSettings
 from anabranch.catalog.hook_lake import LibraryAuthority
 from anabranch.keyvalue.contract import Write
 
+SETTINGS = ActionSettings(hooks=HookSettings(webhook_allow=("127.0.0.1",)))
 LEASES, QUEUE = "anabranch-running-actions", "anabranch-post-hooks"
 
 
@@ -145,6 +148,28 @@ def test_hundred_commits_in_a_row_lose_no_event(open_lake, lake, webhook, add_ac
     found = runs(lake)
     assert sorted(run.commit_id for run in found if run.branch.startswith("b-")) == sorted(commits)
     assert all(run.passed for run in found)
+
+
+def test_server_runs_what_waits_behind_events_of_another(open_lake, lake, webhook, add_action):
+    add_action("post-commit")
+    lake.engine.stop()
+    hanging = threading.Event()
+    slow, quick = [], []
+    webhook.decide = lambda event: event["commit_id"] in quick or hanging.wait(50)
+    for number in range(4):
+        put(lake, f"{number}.txt")
+        (slow if number < 3 else quick).append(commit(lake).id)
+    try:
+        open_lake(msgspec.structs.replace(SETTINGS, concurrency=3))
+        eventually(lambda: len(webhook.events) == 3)
+        open_lake(msgspec.structs.replace(SETTINGS, concurrency=1))
+        eventually(lambda: len(webhook.events) == 4)
+        assert len(list(lake.core.keyvalue.scan(QUEUE))) >= 3, "the others have ended"
+    finally:
+        hanging.set()
+    eventually(lambda: settled(lake))
+    assert [event["commit_id"] for event in webhook.events[3:]] == quick
+    assert {event["commit_id"] for event in webhook.events[:3]} == set(slow)
 
 
 def test_event_of_a_deleted_repository_is_dropped(open_lake, lake, webhook, add_action):

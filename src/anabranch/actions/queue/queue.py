@@ -63,9 +63,14 @@ class Queue:
         key = self._identifiers.xid().encode()
         return Write(_PARTITION, key, msgspec.json.encode(queued))
 
-    def oldest(self, amount: int) -> Iterator[tuple[bytes, bytes]]:
-        """Yields the keys and records of the oldest events."""
-        return self._keyvalue.scan(_PARTITION, limit=amount)
+    def waiting(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yields the keys and records of the events whose hooks no living server runs, the oldest
+        first.
+        """
+        for key, raw in self._keyvalue.scan(_PARTITION):
+            run_id = msgspec.json.decode(raw, type=Queued).run_id
+            if not (run_id and self._running.lives(run_id)):
+                yield key, raw
 
     def claim(self, key: bytes, raw: bytes, begin: Running) -> Claim | None:
         """Claims an event for the run `begin`, whose record is stored with the claim; returns None
@@ -86,7 +91,7 @@ class Queue:
         writes = [Write(_PARTITION, key, record), self._running.begin(begin)]
         if self._keyvalue.apply(writes, [Expect(_PARTITION, key, raw)]):
             return Claim(key, claimed, record)
-        self._running.end(begin.run.id)
+        self._running.end(begin.run.id)  # nothing was written: only this process forgets the run
         return None
 
     def drop(self, key: bytes, raw: bytes) -> bool:

@@ -71,7 +71,7 @@ class Workers:
 
     def _start_events(self) -> None:
         """Starts a thread for each event, as long as there are few enough."""
-        for key, raw in list(self._queue.oldest(2 * self._limit)):
+        for key, raw in self._queue.waiting():
             with self._changed:
                 if self._stopped or len(self._busy) >= self._limit:
                     return
