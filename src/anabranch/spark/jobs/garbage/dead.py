@@ -85,7 +85,7 @@ class DeadObjects:
         """
         joined = listed.join(marks, "hash", "full_outer")
         unmatched = joined.where(f"number IS NULL AND mtime < {times.before} OR address IS NULL")
-        dated = unmatched.join(self._earlier(), "hash", "left").select(
+        dated = unmatched.join(self._earlier().hint("merge"), "hash", "left").select(
             "address", "size", "mtime", "hash", "number", "since"
         )
         work = partial(_write_dead, self._store, self._folder, ranges, times)
@@ -124,7 +124,9 @@ class DeadObjects:
         return totals
 
     def _earlier(self) -> DataFrame:
-        """Returns when the candidates of an earlier run were first found dead, by hash."""
+        """Returns when the candidates of an earlier run were first found dead, by hash. Its joins
+        need a hint, because Spark collects small tables on the driver to broadcast them.
+        """
         addresses = self._context.files.earlier_candidate_files()
         read = partial(_read_earlier, PartReader(self._store, ["address", "since"]))
         earlier = map_in_tasks(self._spark, addresses, read, _EARLIER)
