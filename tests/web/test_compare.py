@@ -174,18 +174,13 @@ def test_names_and_texts_of_users_run_no_script(page, repository):
     assert dialogs == []
 
 
-def test_rows_of_a_table_are_compared_if_the_server_does_that(page, repository):
+def test_rows_of_a_table_are_compared(page, repository):
     repository.put("t.csv", b"id,name,depth\n1,a,10\n2,b,20\n3,c,30\n")
     repository.commit()
     repository.branch("dev")
     repository.put("t.csv", b"id,name,depth\n1,a,10\n2,b,25\n4,d,40\n", branch="dev")
     repository.commit(branch="dev")
-    url = f"{repository.path}/refs/main/diff/dev/rows"
-    available = repository.api.get(url, params={"path": "t.csv"}).status_code == 200
     page.goto(compare_url(repository, more="&open=t.csv"))
-    if not available:
-        expect(page.get_by_text("This server does not compare rows")).to_be_visible()
-        return
     rows = page.get_by_role("region", name="Rows that differ").locator("tbody tr")
     expect(rows).to_have_count(3)
     assert [row.split() for row in rows.all_inner_texts()] == [

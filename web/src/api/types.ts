@@ -4,6 +4,7 @@ import type { components } from "./schema";
 
 type Schemas = components["schemas"];
 
+export type ActionRun = Schemas["ActionRun"];
 export type BranchProtectionRule = Schemas["BranchProtectionRule"];
 export type Commit = Schemas["Commit"];
 export type Config = Schemas["Config"];
@@ -12,6 +13,7 @@ export type CredentialsWithSecret = Schemas["CredentialsWithSecret"];
 export type Diff = Schemas["Diff"];
 export type GarbageCollectionRules = Schemas["GarbageCollectionRules"];
 export type Group = Schemas["Group"];
+export type HookRun = Schemas["HookRun"];
 export type Image = Schemas["ImageDescription"];
 export type ImagePreview = Schemas["ImagePreview"];
 export type ImportStatus = Schemas["ImportStatus"];

@@ -1,6 +1,6 @@
 // The rows of a table that differ, as the server finds them by their keys.
 
-import { apiUrl, send } from "$/api/client";
+import { api } from "$/api/client";
 import type { Page } from "$/api/types";
 
 /** A row that differs. A side is null if it does not have the row; `columns` are those that differ. */
@@ -22,18 +22,17 @@ export interface ComparedTable {
 }
 
 /** Returns a page of the rows that differ. */
-export async function loadRowDifferences(
+export function loadRowDifferences(
   { repository, left, right, path, key }: ComparedTable,
   after: string,
   amount: number,
   signal: AbortSignal,
 ): Promise<Page<RowDifference>> {
-  const url = apiUrl(
-    "/repositories/{repository}/refs/{left}/diff/{right}/rows",
-    { repository, left, right },
-    { path, key, after, amount, type: "two_dot" },
-  );
-  return (await send(url, { signal })).json();
+  return api.get("/repositories/{repository}/refs/{leftRef}/diff/{rightRef}/rows", {
+    path: { repository, leftRef: left, rightRef: right },
+    query: { path, key, after, amount, type: "two_dot" },
+    signal,
+  });
 }
 
 /** Returns the columns of rows: those of the key first. */

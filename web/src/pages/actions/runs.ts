@@ -1,54 +1,30 @@
 // The runs of hooks.
 
-import { apiUrl, send } from "$/api/client";
-import type { Page } from "$/api/types";
-
-/** A run: the hooks of one event. */
-export interface Run {
-  run_id: string;
-  branch: string;
-  commit_id: string;
-  event_type: string;
-  status: string;
-  start_time: string;
-  end_time?: string;
-}
-
-/** A hook of a run. */
-export interface HookRun {
-  hook_run_id: string;
-  action: string;
-  hook_id: string;
-  status: string;
-  start_time: string;
-  end_time?: string;
-}
+import { api, apiUrl, send } from "$/api/client";
+import type { ActionRun, HookRun, Page } from "$/api/types";
 
 const RUNS = "/repositories/{repository}/actions/runs";
-
-async function get<T>(path: string, values: Record<string, string>, query: object, signal: AbortSignal): Promise<T> {
-  return (await send(apiUrl(path, values, query as Record<string, unknown>), { signal })).json();
-}
 
 /** Returns a page of the runs of a branch or a commit, or of all, the newest first. */
 export function loadRuns(
   repository: string,
   query: { branch: string; commit: string; after: string; amount: number },
   signal: AbortSignal,
-): Promise<Page<Run>> {
-  return get(RUNS, { repository }, query, signal);
+): Promise<Page<ActionRun>> {
+  return api.get(RUNS, { path: { repository }, query, signal });
 }
 
 /** Returns a run. */
-export function loadRun(repository: string, run: string, signal: AbortSignal): Promise<Run> {
-  return get(`${RUNS}/{run}`, { repository, run }, {}, signal);
+export function loadRun(repository: string, run_id: string, signal: AbortSignal): Promise<ActionRun> {
+  return api.get(`${RUNS}/{run_id}`, { path: { repository, run_id }, signal });
 }
 
 /** Returns all hooks of a run. */
-export async function loadHooks(repository: string, run: string, signal: AbortSignal): Promise<HookRun[]> {
+export async function loadHooks(repository: string, run_id: string, signal: AbortSignal): Promise<HookRun[]> {
   const hooks: HookRun[] = [];
   for (let after = "", more = true; more; ) {
-    const page = await get<Page<HookRun>>(`${RUNS}/{run}/hooks`, { repository, run }, { after, amount: 1000 }, signal);
+    const path = { repository, run_id };
+    const page = await api.get(`${RUNS}/{run_id}/hooks`, { path, query: { after, amount: 1000 }, signal });
     hooks.push(...page.results);
     ({ has_more: more, next_offset: after } = page.pagination);
   }
@@ -74,9 +50,4 @@ export function duration({ start_time, end_time }: { start_time: string; end_tim
   if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
   const minutes = Math.floor(seconds / 60);
   return minutes < 60 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-}
-
-/** Whether a server answers that it does not run hooks. */
-export function isUnsupported(status: number | undefined): boolean {
-  return status === 501;
 }
