@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, BinaryIO, Protocol, cast
+from typing import BinaryIO, Protocol, cast
 
 from anabranch.access.readable_paths import ReadablePaths
 from anabranch.actions.caller import Caller
@@ -22,6 +21,7 @@ from anabranch.model.entry import Entry
 from anabranch.model.page import Page
 from anabranch.model.repository import Repository
 from anabranch.model.stat import CommonPrefix, Stat
+from anabranch.ranged_stream import open_ranges
 from anabranch.versioning.core import Core
 
 __all__ = ["Authority", "HookLakes", "LibraryAuthority", "Reader"]
@@ -112,7 +112,10 @@ class _HookLake:
     def read(self, reference: str, path: str) -> BinaryIO:
         repository = self._repository()
         opened = OpenObject(repository, self._entry(repository, reference, path), self._blocks)
-        return cast("BinaryIO", io.BufferedReader(_ObjectStream(opened), _BUFFER_BYTES))
+        return cast(
+            "BinaryIO",
+            open_ranges(opened.read_bytes, opened.entry.size, buffer_bytes=_BUFFER_BYTES),
+        )
 
     def stat(self, reference: str, path: str) -> Stat:
         repository = self._repository()
@@ -177,38 +180,3 @@ class _HookLake:
         if self._reader is None:  # once for all hooks of the event, which may read many objects
             self._reader = self._authority.reader(self._caller.username)
         return self._reader(self._name, reference, prefix)
-
-
-class _ObjectStream(io.RawIOBase):
-    """The bytes of an object as a seekable file."""
-
-    def __init__(self, opened: OpenObject) -> None:
-        super().__init__()
-        self._opened = opened
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._opened.entry.size}
-        at = start[whence] + offset
-        if at < 0:
-            raise ValueError(f"negative position {at}")
-        self._at = at
-        return at
-
-    def tell(self) -> int:
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        with memoryview(buffer) as view:
-            length = min(len(view), self._opened.entry.size - self._at)
-            if length <= 0:
-                return 0
-            view[:length] = self._opened.read_bytes(self._at, length)
-        self._at += length
-        return length

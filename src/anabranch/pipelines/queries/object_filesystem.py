@@ -15,6 +15,7 @@ import msgspec
 from fsspec.spec import AbstractFileSystem
 
 from anabranch.pipelines.queries.messages import MAX_READ_BYTES
+from anabranch.ranged_stream import open_ranges
 
 __all__ = ["ObjectFilesystem", "ServerCall"]
 
@@ -48,7 +49,13 @@ class ObjectFilesystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has 
         if mode not in {"r", "rb"}:
             raise PermissionError("queries cannot write objects")
         opened = self._open(path)
-        return io.BufferedReader(_ObjectFile(self._request, path, opened.size), _BUFFER_BYTES)
+
+        def read_range(start: int, length: int) -> bytes:
+            length = min(length, MAX_READ_BYTES)
+            call = {"call": "read", "address": path, "start": start, "length": length}
+            return self._request(call)[1]
+
+        return open_ranges(read_range, opened.size, buffer_bytes=_BUFFER_BYTES)
 
     def glob(self, path: str, **_: Any) -> list[str]:
         """Returns the addresses of the objects that match a pattern."""
@@ -97,42 +104,3 @@ class ObjectFilesystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has 
             error = FileNotFoundError if result["missing"] else OSError
             raise error(result["error"])
         return result, content
-
-
-class _ObjectFile(io.RawIOBase):
-    """One object, read in ranges."""
-
-    def __init__(
-        self,
-        request: Callable[[dict[str, Any]], tuple[dict[str, Any], bytes]],
-        address: str,
-        size: int,
-    ) -> None:
-        self._request = request
-        self._address = address
-        self._size = size
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        self._at = max(0, base + offset)
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        length = min(len(buffer), self._size - self._at, MAX_READ_BYTES)
-        if length <= 0:
-            return 0
-        call = {"call": "read", "address": self._address, "start": self._at, "length": length}
-        _, content = self._request(call)
-        buffer[: len(content)] = content
-        self._at += len(content)
-        return len(content)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 import msgspec
 
@@ -14,6 +13,7 @@ from anabranch.model.change import Change
 from anabranch.model.commit import Commit
 from anabranch.model.page import Page
 from anabranch.model.stat import CommonPrefix, Stat
+from anabranch.ranged_stream import open_ranges
 
 __all__ = ["RemoteLake", "SentOutput"]
 
@@ -29,8 +29,12 @@ class RemoteLake:
     def read(self, reference: str, path: str) -> BinaryIO:
         """Returns a seekable stream of an object's bytes; the caller closes it."""
         opened = self._parent.call("open", reference=reference, path=path)
-        raw = _RemoteObject(self._parent, opened["stream"], opened["size"])
-        return cast(BinaryIO, io.BufferedReader(raw, _BUFFER_BYTES))
+
+        def read_range(start: int, length: int) -> bytes:
+            place = {"stream": opened["stream"], "start": start, "length": length}
+            return self._parent.call_for_bytes("read", **place)[1]
+
+        return cast(BinaryIO, open_ranges(read_range, opened["size"], buffer_bytes=_BUFFER_BYTES))
 
     def stat(self, reference: str, path: str) -> Stat:
         """Returns an object's path, entry and full address."""
@@ -88,42 +92,3 @@ class SentOutput(HookOutput):
 
     def flush(self) -> None:
         """Does nothing: what is written is sent."""
-
-
-class _RemoteObject(io.RawIOBase):
-    def __init__(self, parent: Parent, stream: int, size: int) -> None:
-        self._parent = parent
-        self._stream = stream
-        self._size = size
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        if start + offset < 0:
-            raise ValueError("a negative position")
-        self._at = start + offset
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        wanted = min(len(buffer), max(0, self._size - self._at))
-        if not wanted:
-            return 0
-        place = {"stream": self._stream, "start": self._at, "length": wanted}
-        _, data = self._parent.call_for_bytes("read", **place)
-        buffer[: len(data)] = data
-        self._at += len(data)
-        return len(data)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._parent.call("close", stream=self._stream)
-        super().close()
