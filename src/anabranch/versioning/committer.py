@@ -8,6 +8,7 @@ meanwhile, it starts again from the new head and reuses the tables that the fail
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import partial
 
 import msgspec
@@ -43,6 +44,9 @@ Examine = Callable[[Commit, Commit], None]
 """
 
 _MAX_EXAMINATIONS = 10
+_UNLOCKED_EXAMINATIONS = 3
+"""After so many, other changes of the branch in this process wait, so that the next succeeds."""
+
 _DIRTY = "uncommitted changes (dirty branch)"
 
 
@@ -181,8 +185,8 @@ class Committer:
         `trusts_tree`, the commit's tree may name any objects, and garbage collection must admit it;
         `since` is the number of sweeps that had begun when the tree was read.
 
-        With `examine`, the commit can be read as a proposal while that is called, and nobody waits
-        for it; if the branch has moved meanwhile, the next commit is examined.
+        With `examine`, the commit can be read as a proposal while that is called. The branch can be
+        changed meanwhile; if it has moved, the next commit is examined.
 
         Raises what `make`, `examine` and `extra_writes` raise, and Conflict; then the branch has
         not moved, and its staged changes remain.
@@ -234,19 +238,26 @@ class Committer:
         """Moves a branch to a commit that was examined. The branch can be changed meanwhile: what
         is staged then remains staged, and if its head moves, the commit is made again.
         """
-        for _ in range(_MAX_EXAMINATIONS):
-            with self._locks.acquire((repository.partition, branch)):
+        acquire = partial(self._locks.acquire, (repository.partition, branch))
+        for number in range(_MAX_EXAMINATIONS):
+            with ExitStack() as lock:
+                lock.enter_context(acquire())
                 before = self.seal(repository, branch).branch
                 head = self._commits.get(repository, before.commit_id)
                 commit = make(StoredBranch(before, b""), head)
-            proposal = self._proposals.store(repository, commit)
-            try:
-                examine(commit, head)
-                moved = self._move_from(
-                    repository, before, commit, partial(additions, head, commit)
-                )
-            finally:
-                self._proposals.remove(proposal)
+                keeps_lock = number >= _UNLOCKED_EXAMINATIONS
+                if not keeps_lock:
+                    lock.close()
+                proposal = self._proposals.store(repository, commit)
+                try:
+                    examine(commit, head)
+                    if not keeps_lock:
+                        lock.enter_context(acquire())
+                    moved = self._move_from(
+                        repository, before, commit, partial(additions, head, commit)
+                    )
+                finally:
+                    self._proposals.remove(proposal)
             if moved:
                 self._commits.remember(repository, commit)
                 return commit
