@@ -164,7 +164,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "data"
         create(data, arguments.objects)
-        with running_server(data) as server, running_chromium(program) as browser:
+        with (
+            running_server(data) as server,
+            running_chromium(program) as chromium,
+            chromium.driven() as browser,
+        ):
             remove(server, arguments.changes)
             context = browser.new_context(base_url=server.url, viewport=VIEWPORT)
             context.set_default_timeout(600_000)

@@ -128,7 +128,8 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as data,
         running_server(data) as server,
-        running_chromium(program) as browser,
+        running_chromium(program) as chromium,
+        chromium.driven() as browser,
     ):
         run_steps(FlightsExample(server.url, *server.auth), lambda _line, _seconds: None)
         take_all(browser, server, add_work(server))

@@ -29,11 +29,17 @@ def built():
 
 
 @pytest.fixture(scope="session")
-def browser(built):  # noqa: ARG001
+def chromium(built):  # noqa: ARG001
     program = chromium_program()
     if program is None:
         pytest.skip("Chromium is not installed")
-    with running_chromium(program) as browser:
+    with running_chromium(program) as running:
+        yield running
+
+
+@pytest.fixture
+def browser(chromium):
+    with chromium.driven() as browser:
         yield browser
 
 
