@@ -43,6 +43,7 @@ COMMANDS = [
         ("merge", "merging.md"),
         ("pr", "pull-requests.md"),
         ("branch-protect", "pull-requests.md"),
+        ("local", "local.md"),
     )
     for line in re.findall(rf"^anabranch ({word} [^#\n]*)", PAGES[page], re.MULTILINE)
 ]

@@ -75,6 +75,7 @@ SECTIONS = (
         "Objects",
         (
             CommandEntry("fs", "fs.group", "List, read, upload, download and remove objects"),
+            CommandEntry("local", "local.group", "Keep a folder in step with a path of a branch"),
             CommandEntry(
                 "image",
                 "image.group",

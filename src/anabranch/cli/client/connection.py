@@ -43,12 +43,13 @@ class Connection(RestClient):
         size: int | None,
         content_type: str,
         repeatable: bool,
+        metadata: Mapping[str, str] | None = None,
         **params: Any,
     ) -> Any:
         """Returns the response to a POST of a body that `content` yields again at each call. With
-        `size`, in bytes, the server knows when the body is complete.
+        `size`, in bytes, the server knows when the body is complete. `metadata` are headers.
         """
-        headers = {"Content-Type": content_type}
+        headers = {"Content-Type": content_type, **(metadata or {})}
         if size is not None:
             headers["Content-Length"] = str(size)
         request = Request(

@@ -12,7 +12,15 @@ from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.metadata import META, pairs
 from anabranch.model.uri import LakeUri
 
-__all__ = ["COMMAND", "MERGE_OPTIONS", "merge_body", "send_merge"]
+__all__ = [
+    "COMMAND",
+    "MERGE_OPTIONS",
+    "SETTLING_OPTIONS",
+    "merge_body",
+    "merge_failure",
+    "send_merge",
+    "settling",
+]
 
 _CONFLICT = 409
 
@@ -35,14 +43,22 @@ def merge_body(context: CommandContext) -> dict[str, Any]:
     }
     if options.message:
         body["message"] = options.message
+    body |= settling(context)
+    if options.dry_run:
+        body["dry_run"] = True
+    return body
+
+
+def settling(context: CommandContext) -> dict[str, Any]:
+    """Returns how a request settles conflicts, from SETTLING_OPTIONS."""
+    options = context.arguments
+    body: dict[str, Any] = {}
     if options.strategy:
         body["strategy"] = options.strategy
     if options.resolve:
         body["resolutions"] = [
             {"path": pattern, "strategy": strategy} for pattern, strategy in options.resolve
         ]
-    if options.dry_run:
-        body["dry_run"] = True
     return body
 
 
@@ -70,8 +86,9 @@ def send_merge(
     try:
         result = context.connection.send(method, *path, body=body)
     except Failure as failure:
-        if failure.status == _CONFLICT and _is_merge_result(failure.answer):
-            raise _conflict(context, source, destination, failure) from failure
+        conflict = merge_failure(context, source, destination, failure)
+        if conflict is not None:
+            raise conflict from failure
         if failure.kind == "no_changes":
             failure.hint = "Add --allow-empty to create a merge commit anyway."
         raise
@@ -84,6 +101,15 @@ def send_merge(
         f"{address(source.repository, destination)} at {commit}",
         result,
     )
+
+
+def merge_failure(
+    context: CommandContext, source: LakeUri, destination: str, refused: Failure
+) -> Failure | None:
+    """Returns the failure that lists the conflicts of a refused merge, None if there are none."""
+    if refused.status == _CONFLICT and _is_merge_result(refused.answer):
+        return _conflict(context, source, destination, refused)
+    return None
 
 
 def _is_merge_result(answer: Any) -> bool:
@@ -120,9 +146,7 @@ def _conflict(
     )
 
 
-MERGE_OPTIONS = (
-    Option("-m, --message", "The message of the merge commit", "TEXT", default=""),
-    META,
+SETTLING_OPTIONS = (
     Option(
         "--strategy",
         "The side to take for objects that both changed",
@@ -136,6 +160,12 @@ MERGE_OPTIONS = (
         parse=_resolution,
         repeat=True,
     ),
+)
+
+MERGE_OPTIONS = (
+    Option("-m, --message", "The message of the merge commit", "TEXT", default=""),
+    META,
+    *SETTLING_OPTIONS,
     Option("--dry-run", "Print what would happen, and change nothing; exit with 1 for conflicts"),
     Option("--squash", "Make one commit without the source as a parent"),
     Option("--allow-empty", "Merge even if the source brings no changes"),

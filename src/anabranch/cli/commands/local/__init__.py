@@ -1,0 +1,1 @@
+"""The commands of `local`: a folder that is kept in step with a path of a branch."""

@@ -1,0 +1,140 @@
+"""`local commit`: commits the local changes of a folder to its branch.
+
+If the branch has not moved, they are written to it and committed. Otherwise they are committed to a
+hidden branch at the folder's commit, which the server merges into the branch.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from anabranch.cli.commands.local.download import bring, check_bring
+from anabranch.cli.commands.local.link import (
+    Link,
+    check_complete,
+    exclusive,
+    read_link,
+    write_link,
+)
+from anabranch.cli.commands.local.temporary_branch import merged, temporary_branch
+from anabranch.cli.commands.local.trees import Tree, compare, local_tree, remote_tree, unnoticed
+from anabranch.cli.commands.local.upload import send_changes
+from anabranch.cli.commands.merge import settling
+from anabranch.cli.errors import Failure, Usage
+from anabranch.cli.framework.address import address
+from anabranch.cli.framework.context import CommandContext
+from anabranch.cli.framework.metadata import pairs
+
+__all__ = ["run"]
+
+
+def run(context: CommandContext) -> None:
+    """Commits the changes of the folder, and brings those of the branch into it."""
+    options = context.arguments
+    if not options.message and not options.allow_empty_message:
+        raise Usage(
+            "a commit needs a message",
+            hint="Add -m 'what changed and why', or --allow-empty-message.",
+        )
+    body = {"message": options.message, "metadata": pairs(options.meta)}
+    link = read_link(Path(options.dir or "."))
+    with exclusive(link.folder):
+        check_complete(link)
+        files = local_tree(link.folder)
+        base = remote_tree(context, link.source.repository, link.head, link.prefix)
+        changes = list(compare(base, files))
+        if not changes:
+            raise Failure("the folder has no changes", kind="no_changes")
+        commit = None
+        if _head(context, link) == link.head:
+            commit = _commit(context, link, files, changes, body)
+        if commit is None:
+            commit = _merge(context, link, files, changes, body)
+        _follow(context, link, base, files, commit)
+    place = address(link.source.repository, link.source.ref)
+    context.output.done(
+        f"Committed {len(changes)} changes to {place} at {context.output.paint(commit, 'id')}",
+        {"id": commit, "changes": len(changes)},
+    )
+
+
+def _head(context: CommandContext, link: Link) -> str:
+    path = ("repositories", link.source.repository, "branches", link.source.ref)
+    return str(context.connection.get(*path)["commit_id"])
+
+
+def _commit(
+    context: CommandContext, link: Link, files: Tree, changes: list[str], body: dict[str, Any]
+) -> str | None:
+    """Returns the commit of the changes on the branch, None if it has moved in the meantime. After
+    a failure, the branch has none of the changes.
+    """
+    branch = ("repositories", link.source.repository, "branches", link.source.ref)
+    _check_clean(context, link, changes)
+    try:
+        send_changes(context, link, files, changes, branch=link.source.ref)
+        if _head(context, link) == link.head:
+            return str(context.connection.send("POST", *branch, "commits", body=body)["id"])
+    except BaseException:
+        _take_back(context, link, changes)
+        raise
+    _take_back(context, link, changes)
+    return None
+
+
+def _check_clean(context: CommandContext, link: Link, changes: list[str]) -> None:
+    """Raises Failure if a commit would include uncommitted changes of others, or replace them."""
+    diff = ("repositories", link.source.repository, "branches", link.source.ref, "diff")
+    uncommitted = {item["path"] for item in context.connection.pages(*diff)}
+    replaced = uncommitted & {link.prefix + path for path in changes}
+    if replaced or (uncommitted and not context.arguments.force):
+        hint = "Commit them or `anabranch branch reset` the branch first"
+        raise Failure(
+            "the branch has uncommitted changes",
+            kind="dirty_branch",
+            hint=f"{hint}." if replaced else f"{hint}, or add --force to commit them, too.",
+            paths=sorted(replaced or uncommitted),
+        )
+
+
+def _take_back(context: CommandContext, link: Link, changes: list[str]) -> None:
+    """Removes the uncommitted changes that were sent to the branch."""
+    branch = ("repositories", link.source.repository, "branches", link.source.ref)
+    for path in changes:
+        body = {"type": "object", "path": link.prefix + path}
+        try:
+            context.connection.send("PUT", *branch, body=body)
+        except Failure as failure:
+            if failure.kind == "not_found":
+                continue
+            if failure.kind == "protected_branch":
+                return
+            context.output.note(f"uncommitted changes may be left: {failure.message}")
+            return
+
+
+def _merge(
+    context: CommandContext, link: Link, files: Tree, changes: list[str], body: dict[str, Any]
+) -> str:
+    """Returns the commit that merges the changes into the branch."""
+    with temporary_branch(context, link) as branch:
+        send_changes(context, link, files, changes, branch=branch)
+        path = ("repositories", link.source.repository, "branches", branch, "commits")
+        context.connection.send("POST", *path, body=body)
+        return merged(context, link, branch, link.source.ref, {**body, **settling(context)})
+
+
+def _follow(context: CommandContext, link: Link, base: Tree, files: Tree, commit: str) -> None:
+    """Brings what the commit has besides the files that were sent. Files that changed in the
+    meantime stay, as local changes.
+    """
+    tree = remote_tree(context, link.source.repository, commit, link.prefix)
+    now = local_tree(link.folder)
+    differ = {*compare(files, tree), *unnoticed(link.folder, tree, now, compare(base, tree))}
+    paths = {path for path in differ if now.get(path) == files.get(path)}
+    check_bring(link, now, tree, paths)
+    bring(context, link, tree, paths, commit=commit)
+    write_link(replace(link, head=commit))
