@@ -417,6 +417,100 @@ def test_a_branch_that_moves_during_the_upload_is_merged(ana, cloned, monkeypatc
     assert ana.ok("diff", lake.at("main"), "--json").json == []
 
 
+def test_uncommitted_changes_that_appear_during_the_upload_are_not_committed(
+    ana, cloned, monkeypatch
+):
+    lake, folder = cloned
+    head = lake.head("main")
+    write(folder / "a", "local")
+    original, written = Connection.upload, []
+
+    def upload(self, *segments, **options):
+        if not written:
+            written.append(True)
+            lake.put("main/other", "of others")
+        return original(self, *segments, **options)
+
+    monkeypatch.setattr(Connection, "upload", upload)
+    error = ana("local", "commit", folder, "-m", "Mine", "--json").error
+    assert (error["kind"], error["paths"]) == ("dirty_branch", ["other"])
+    assert lake.head("main") == head
+    assert [row["path"] for row in ana.ok("diff", lake.at("main"), "--json").json] == ["other"]
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_file_stays_if_others_write_its_object_at_the_moment_of_the_commit(
+    ana, cloned, monkeypatch, removed
+):
+    lake, folder = cloned
+    write(folder / "a", "local")
+    original = Connection.send
+
+    def send(self, method, *segments, **options):
+        if segments[-1] == "commits":
+            monkeypatch.setattr(Connection, "send", original)
+            if removed:
+                ana.ok("fs", "rm", lake.at("main/data/a"))
+            else:
+                lake.put("main/data/a", "other")
+        return original(self, method, *segments, **options)
+
+    monkeypatch.setattr(Connection, "send", send)
+    error = ana("local", "commit", folder, "-m", "Mine", "--json").error
+    assert (error["kind"], error["paths"]) == ("conflict", ["a"])
+    assert (folder / "a").read_text() == "local"
+    change = "added" if removed else "changed"
+    assert ana.ok("local", "status", folder).rows == [["local", change, "a"]]
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_new_time_alone_is_committed(ana, cloned, moved):
+    lake, folder = cloned
+    if moved:
+        lake.put("main/data/b", "remote b")
+        lake.commit("main", "theirs")
+    write(folder / "a", "data/a")
+    assert ana.ok("local", "status", folder, "-l").rows == [["local", "changed", "a"]]
+    ana.ok("local", "commit", folder, "-m", "Touch")
+    assert ana.ok("local", "status", folder).out == ""
+
+
+def test_a_commit_that_was_merged_already_is_followed(ana, cloned, monkeypatch):
+    lake, folder = cloned
+    lake.put("main/data/b", "remote b")
+    lake.commit("main", "theirs")
+    write(folder / "a", "local")
+    with monkeypatch.context() as patch:
+        patch.setattr("anabranch.cli.commands.local.commit._follow", _interrupt)
+        assert ana("local", "commit", folder, "-m", "Mine").code == 130
+    merged = lake.head("main")
+    ana.ok("local", "commit", folder, "-m", "Mine")
+    assert contents(folder) == {"a": "local", "b": "remote b", "c/d": "data/c/d"}
+    assert ana.ok("local", "status", folder).out == ""
+    assert lake.read(f"{merged}/data/a") == b"local"
+    assert branches(lake) == ["main"]
+
+
+def _interrupt(*_arguments: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_hooks_guard_the_merge(ana, cloned):
+    lake, folder = cloned
+    action = (
+        "name: guard\non: {pre-merge: {branches: [main]}}\n"
+        "hooks:\n  - {id: no, type: lua, properties: {script: \"error('not today')\"}}\n"
+    )
+    lake.put("main/_lakefs_actions/guard.yaml", action)
+    head = lake.commit("main", "guard")
+    write(folder / "a", "local")
+    ran = ana("local", "commit", folder, "-m", "Mine")
+    assert (ran.code, "412" in ran.err) == (1, True)
+    assert lake.head("main") == head
+    assert (folder / "a").read_text() == "local"
+    assert branches(lake) == ["main"]
+
+
 def test_checkout_asks_before_it_discards(ana, cloned):
     lake, folder = cloned
     base = lake.head("main")

@@ -48,12 +48,12 @@ def run(context: CommandContext) -> None:
         changes = list(compare(base, files))
         if not changes:
             raise Failure("the folder has no changes", kind="no_changes")
-        commit = None
+        commit, kept = None, set(changes)
         if _head(context, link) == link.head:
             commit = _commit(context, link, files, changes, body)
         if commit is None:
-            commit = _merge(context, link, files, changes, body)
-        _follow(context, link, base, files, commit)
+            commit, kept = _merge(context, link, files, changes, body), set()
+        _follow(context, link, base, files, commit, kept)
     place = address(link.source.repository, link.source.ref)
     context.output.done(
         f"Committed {len(changes)} changes to {place} at {context.output.paint(commit, 'id')}",
@@ -73,10 +73,15 @@ def _commit(
     a failure, the branch has none of the changes.
     """
     branch = ("repositories", link.source.repository, "branches", link.source.ref)
-    _check_clean(context, link, changes)
+    sent = {link.prefix + path for path in changes}
+    uncommitted = _uncommitted(context, link)
+    if replaced := uncommitted & sent:
+        raise _dirty(replaced, "Commit them or `anabranch branch reset` the branch first.")
+    _check_clean(context, uncommitted)
     try:
         send_changes(context, link, files, changes, branch=link.source.ref)
         if _head(context, link) == link.head:
+            _check_clean(context, _uncommitted(context, link) - sent)
             return str(context.connection.send("POST", *branch, "commits", body=body)["id"])
     except BaseException:
         _take_back(context, link, changes)
@@ -85,19 +90,26 @@ def _commit(
     return None
 
 
-def _check_clean(context: CommandContext, link: Link, changes: list[str]) -> None:
-    """Raises Failure if a commit would include uncommitted changes of others, or replace them."""
+def _uncommitted(context: CommandContext, link: Link) -> set[str]:
+    """Returns the paths that have uncommitted changes on the branch."""
     diff = ("repositories", link.source.repository, "branches", link.source.ref, "diff")
-    uncommitted = {item["path"] for item in context.connection.pages(*diff)}
-    replaced = uncommitted & {link.prefix + path for path in changes}
-    if replaced or (uncommitted and not context.arguments.force):
-        hint = "Commit them or `anabranch branch reset` the branch first"
-        raise Failure(
-            "the branch has uncommitted changes",
-            kind="dirty_branch",
-            hint=f"{hint}." if replaced else f"{hint}, or add --force to commit them, too.",
-            paths=sorted(replaced or uncommitted),
+    return {item["path"] for item in context.connection.pages(*diff)}
+
+
+def _check_clean(context: CommandContext, others: set[str]) -> None:
+    """Raises Failure if a commit would include uncommitted changes of others unasked."""
+    if others and not context.arguments.force:
+        raise _dirty(
+            others,
+            "Commit them or `anabranch branch reset` the branch first, or add --force to commit "
+            "them, too.",
         )
+
+
+def _dirty(paths: set[str], hint: str) -> Failure:
+    return Failure(
+        "the branch has uncommitted changes", kind="dirty_branch", hint=hint, paths=sorted(paths)
+    )
 
 
 def _take_back(context: CommandContext, link: Link, changes: list[str]) -> None:
@@ -124,17 +136,33 @@ def _merge(
         send_changes(context, link, files, changes, branch=branch)
         path = ("repositories", link.source.repository, "branches", branch, "commits")
         context.connection.send("POST", *path, body=body)
-        return merged(context, link, branch, link.source.ref, {**body, **settling(context)})
+        try:
+            return merged(context, link, branch, link.source.ref, {**body, **settling(context)})
+        except Failure as failure:
+            if failure.kind != "no_changes":
+                raise
+            # the branch has them already, such as after an interrupt that followed the merge
+            return _head(context, link)
 
 
-def _follow(context: CommandContext, link: Link, base: Tree, files: Tree, commit: str) -> None:
+def _follow(
+    context: CommandContext, link: Link, base: Tree, files: Tree, commit: str, kept: set[str]
+) -> None:
     """Brings what the commit has besides the files that were sent. Files that changed in the
-    meantime stay, as local changes.
+    meantime stay, as local changes, and those `kept`: if the commit has others in their place,
+    somebody wrote to the branch at the same moment.
     """
     tree = remote_tree(context, link.source.repository, commit, link.prefix)
     now = local_tree(link.folder)
     differ = {*compare(files, tree), *unnoticed(link.folder, tree, now, compare(base, tree))}
-    paths = {path for path in differ if now.get(path) == files.get(path)}
+    paths = {path for path in differ - kept if now.get(path) == files.get(path)}
     check_bring(link, now, tree, paths)
     bring(context, link, tree, paths, commit=commit)
     write_link(replace(link, head=commit))
+    if replaced := differ & kept:
+        raise Failure(
+            f"others wrote to the branch at the same time: the commit {commit} has their objects",
+            kind="conflict",
+            hint="Your files are kept, as local changes: see `anabranch local status`.",
+            paths=sorted(replaced),
+        )
