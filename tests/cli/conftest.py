@@ -11,6 +11,7 @@ import uuid
 from typing import Any, NamedTuple
 
 import pytest
+from support.linked_folders import write
 
 from anabranch.cli.main import main
 
@@ -153,3 +154,26 @@ def lake(ana, server):
     """An empty repository with the branch main."""
     name = f"cli-{uuid.uuid4().hex[:12]}"
     return Lake(ana, name, f"{server.storage}{name}")
+
+
+@pytest.fixture
+def cloned(ana, lake, tmp_path):
+    """A clone of the path data/ on main, with the files a, b and c/d."""
+    for path in ("data/a", "data/b", "data/c/d", "other"):
+        lake.put(f"main/{path}", path)
+    lake.commit("main", "base")
+    folder = tmp_path / "clone"
+    ana.ok("local", "clone", lake.at("main/data/"), folder)
+    return lake, folder
+
+
+@pytest.fixture
+def diverged(cloned):
+    """The clone, with a changed there and on the branch, where b is removed and e is new, too."""
+    lake, folder = cloned
+    write(folder / "a", "local")
+    write(folder / "mine", "mine")
+    lake.ana.ok("fs", "rm", lake.at("main/data/b"))
+    lake.put("main/data/e", "remote e")
+    lake.put("main/data/a", "remote a")
+    return lake, folder, lake.commit("main", "theirs")
