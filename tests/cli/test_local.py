@@ -196,9 +196,34 @@ def test_an_interrupted_clone_cannot_be_committed_and_is_completed(
         assert ana("local", "clone", lake.at("main/"), tmp_path / "clone").code == 1
     error = ana("local", "commit", tmp_path / "clone", "-m", "m", "--json").error
     assert error["kind"] == "interrupted"
+    (tmp_path / "clone/.anabranch-0123456789abcdef.part").write_text("of a process that was killed")
     ana.ok("local", "checkout", tmp_path / "clone")
     assert contents(tmp_path / "clone") == {"a": "a", "b": "b"}
     assert ana.ok("local", "status", tmp_path / "clone").out == ""
+
+
+def test_an_interrupted_checkout_is_completed_or_undone(ana, cloned, monkeypatch):
+    lake, folder = cloned
+    base = lake.head("main")
+    for name in ("a", "b"):
+        lake.put(f"main/data/{name}", f"DATA/{name}")  # of the same size, maybe in the same second
+    lake.commit("main", "second")
+    original = Connection.download
+
+    def download(self, *segments, **options):
+        if options["path"] == "data/b":
+            raise Failure("broken")
+        return original(self, *segments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Connection, "download", download)
+        assert ana("local", "checkout", folder).code == 1
+    assert contents(folder) == {"a": "DATA/a", "b": "data/b", "c/d": "data/c/d"}
+    assert ana("local", "pull", folder, "--json").error["kind"] == "interrupted"
+    ana.ok("local", "checkout", folder, "--ref", base, "--yes")
+    assert contents(folder) == {"a": "data/a", "b": "data/b", "c/d": "data/c/d"}
+    ana.ok("local", "checkout", folder, "--ref", "main")
+    assert contents(folder) == {"a": "DATA/a", "b": "DATA/b", "c/d": "data/c/d"}
 
 
 def test_checkout_asks_before_it_discards(ana, cloned):

@@ -55,8 +55,9 @@ def run(context: CommandContext) -> None:
             commit, kept = _merge(context, link, files, changes, body), set()
         _follow(context, link, base, files, commit, kept)
     place = address(link.source.repository, link.source.ref)
+    count = "1 change" if len(changes) == 1 else f"{len(changes)} changes"
     context.output.done(
-        f"Committed {len(changes)} changes to {place} at {context.output.paint(commit, 'id')}",
+        f"Committed {count} to {place} at {context.output.paint(commit, 'id')}",
         {"id": commit, "changes": len(changes)},
     )
 

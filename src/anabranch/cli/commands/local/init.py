@@ -31,7 +31,7 @@ def init(context: CommandContext) -> None:
     link.folder.mkdir(parents=True, exist_ok=True)
     with exclusive(link.folder):
         write_link(link)
-    _done(context, link, "Linked")
+    _done(context, link, "Linked {folder} to {place} at {head}")
 
 
 def clone(context: CommandContext) -> None:
@@ -55,7 +55,8 @@ def clone(context: CommandContext) -> None:
             raise
         bring(context, link, tree, tree, commit=link.head)
         write_link(link)
-    _done(context, link, f"Cloned {len(tree)} objects:")
+    objects = "1 object" if len(tree) == 1 else f"{len(tree)} objects"
+    _done(context, link, f"Cloned {objects} of {{place}} at {{head}} into {{folder}}")
 
 
 def _new_link(context: CommandContext) -> Link:
@@ -78,13 +79,13 @@ def _new_link(context: CommandContext) -> Link:
     return link
 
 
-def _done(context: CommandContext, link: Link, verb: str) -> None:
+def _done(context: CommandContext, link: Link, sentence: str) -> None:
     ignoring = ignore_in_git(link.folder) if context.arguments.gitignore == "true" else None
     source = link.source
     place = address(source.repository, source.ref, source.key)
     if ignoring is not None and not context.output.json:
         context.output.note(f"Added the folder to {printable(str(ignoring))}")
     context.output.done(
-        f"{verb} {printable(str(link.folder))} to {place} at {link.head}",
+        sentence.format(folder=printable(str(link.folder)), place=place, head=link.head),
         {"folder": str(link.folder), "src": str(source), "at_head": link.head},
     )

@@ -8,7 +8,13 @@ from msgspec.structs import replace
 
 from anabranch.cli.commands.local.download import bring, check_bring
 from anabranch.cli.commands.local.link import Link, write_link
-from anabranch.cli.commands.local.trees import compare, local_tree, remote_tree, unnoticed
+from anabranch.cli.commands.local.trees import (
+    compare,
+    local_tree,
+    remote_tree,
+    remove_partials,
+    unnoticed,
+)
 from anabranch.cli.framework.context import CommandContext
 from anabranch.model.uri import LakeUri
 
@@ -43,6 +49,7 @@ def replace_content(
     if lost:
         allow(len(lost))
     write_link(replace(link, interrupted=name))
+    remove_partials(link.folder)
     bring(context, link, theirs, paths, commit=head)
     new = Link(link.folder, source, head)
     write_link(new)

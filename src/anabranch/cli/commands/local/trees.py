@@ -28,6 +28,7 @@ __all__ = [
     "has_content",
     "local_tree",
     "remote_tree",
+    "remove_partials",
     "unnoticed",
 ]
 
@@ -95,6 +96,13 @@ def local_tree(folder: Path) -> Tree:
             paths=sorted(refused),
         )
     return tree
+
+
+def remove_partials(folder: Path) -> None:
+    """Removes what downloads that were killed left below a folder in which no other is running."""
+    for file in list(folder.rglob(".anabranch-*.part")):
+        if _PARTIAL.fullmatch(file.name) and not file.is_dir():
+            file.unlink()
 
 
 def compare(old: Tree, new: Tree) -> dict[str, str]:
