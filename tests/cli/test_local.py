@@ -9,6 +9,7 @@ import pytest
 from support.linked_folders import LINK, branches, contents, write
 
 from anabranch.cli.client.connection import Connection
+from anabranch.cli.commands.local import pull
 from anabranch.cli.commands.local.git_ignore import ignore_in_git
 from anabranch.cli.commands.local.link import exclusive, read_link
 from anabranch.cli.commands.local.safe_names import check_names, clashes
@@ -154,6 +155,37 @@ def test_pull_never_takes_an_edit_of_the_same_size_and_time_for_the_object(ana, 
     lake.commit("main", "theirs")
     assert ana("local", "pull", folder, "--json").error["paths"] == ["data/a"]
     assert (folder / "a").read_text() == "DATA/A"
+
+
+def test_pull_replaces_a_file_that_has_only_a_new_time(ana, cloned):
+    lake, folder = cloned
+    write(folder / "a", "data/a")
+    lake.put("main/data/a", "remote a")
+    lake.commit("main", "theirs")
+    ana.ok("local", "pull", folder)
+    assert contents(folder)["a"] == "remote a"
+    assert ana.ok("local", "status", folder).out == ""
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_a_file_that_is_edited_during_a_pull_stays(ana, cloned, monkeypatch, removed):
+    lake, folder = cloned
+    if removed:
+        ana.ok("fs", "rm", lake.at("main/data/a"))
+    else:
+        lake.put("main/data/a", "remote a")
+    lake.commit("main", "theirs")
+    original = pull.check_bring
+
+    def check_bring(*arguments):
+        original(*arguments)
+        write(folder / "a", "edited")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pull, "check_bring", check_bring)
+        assert ana("local", "pull", folder, "--json").error["kind"] == "file_error"
+    assert contents(folder)["a"] == "edited"
+    assert ana("local", "pull", folder, "--json").error["paths"] == ["data/a"]
 
 
 def test_an_interrupted_pull_is_completed_by_the_next(ana, cloned, monkeypatch):

@@ -158,7 +158,7 @@ def _follow(
     differ = {*compare(files, tree), *unnoticed(link.folder, tree, now, compare(base, tree))}
     paths = {path for path in differ - kept if now.get(path) == files.get(path)}
     check_bring(link, now, tree, paths)
-    bring(context, link, tree, paths, commit=commit)
+    bring(context, link, now, tree, paths, commit=commit)
     write_link(replace(link, head=commit))
     if replaced := differ & kept:
         raise Failure(

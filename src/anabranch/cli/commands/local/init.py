@@ -53,7 +53,7 @@ def clone(context: CommandContext) -> None:
         except Failure:
             (link.folder / LINK_FILE).unlink()
             raise
-        bring(context, link, tree, tree, commit=link.head)
+        bring(context, link, {}, tree, tree, commit=link.head)
         write_link(link)
     objects = "1 object" if len(tree) == 1 else f"{len(tree)} objects"
     _done(context, link, f"Cloned {objects} of {{place}} at {{head}} into {{folder}}")

@@ -29,7 +29,6 @@ from anabranch.cli.commands.local.trees import (
     has_content,
     local_tree,
     remote_tree,
-    unnoticed,
 )
 from anabranch.cli.commands.local.upload import send_changes
 from anabranch.cli.commands.merge import settling
@@ -75,15 +74,16 @@ def run(context: CommandContext) -> None:
 def _pull(context: CommandContext, sides: _Sides) -> None:
     link, head, base, theirs, files = sides
     remote = set(compare(base, theirs))
-    local = set(compare(base, files)) | unnoticed(link.folder, base, files, remote)
-    equal = {path for path in remote & local if _is_equal(link, theirs, files, path)}
-    conflicts = (remote & local) - equal
+    # by content, because neither a new time alone nor an old one decides what may be replaced
+    local = {path for path in remote if not _is_equal(link, base, files, path)}
+    equal = {path for path in local if _is_equal(link, theirs, files, path)}
+    conflicts = local - equal
     # checked as if the branch won everywhere, before anything is sent or changed
     check_bring(link, files, theirs, remote)
     if conflicts:
         _merge(context, sides, remote - local, sorted(conflicts))
     else:
-        bring(context, link, theirs, remote - local, commit=head)
+        bring(context, link, files, theirs, remote - local, commit=head)
     for path in equal & theirs.keys():
         os.utime(link.folder / path, (theirs[path].mtime, theirs[path].mtime))
 
@@ -122,8 +122,8 @@ def _merge(context: CommandContext, sides: _Sides, remote: set[str], conflicts: 
         for path in kept & new.keys() & theirs.keys():
             if files[path].mtime == theirs[path].mtime:
                 os.utime(link.folder / path, (new[path].mtime, new[path].mtime))
-        bring(context, link, theirs, remote | (set(conflicts) - ours), commit=head)
-        bring(context, link, new, ours - kept, commit=commit)
+        bring(context, link, files, theirs, remote | (set(conflicts) - ours), commit=head)
+        bring(context, link, files, new, ours - kept, commit=commit)
 
 
 def _done(context: CommandContext, link: Link) -> None:

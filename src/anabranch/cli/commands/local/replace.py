@@ -50,7 +50,7 @@ def replace_content(
         allow(len(lost))
     write_link(replace(link, interrupted=name))
     remove_partials(link.folder)
-    bring(context, link, theirs, paths, commit=head)
+    bring(context, link, files, theirs, paths, commit=head)
     new = Link(link.folder, source, head)
     write_link(new)
     return new
