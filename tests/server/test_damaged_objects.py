@@ -171,7 +171,7 @@ def test_every_failure_is_logged_with_its_request_and_cause(sea, eventually):
         assert line["request_id"] in line["msg"]
         assert "there is no data" in line["msg"]
     assert file.name in result[0]["msg"]
-    refused = sea.api.get("/repositories/sea/actions/runs")
+    refused = sea.api.post("/sts/login", json={"code": "c", "state": "s", "redirect_uri": "u"})
     assert refused.status_code == 501
     line = sea.failures()[-1]
     assert (line["level"], line["kind"]) == ("info", "not_implemented")

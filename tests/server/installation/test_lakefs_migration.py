@@ -33,6 +33,7 @@ from anabranch.keyvalue.postgres.database import PostgresDatabase
 from anabranch.records import lakefs_pb2 as records
 from anabranch.testing.server import Server, running_server
 
+REFUSING = "_lakefs_actions/refuse.yaml"
 KEY_PAIR = (ACCESS_KEY_ID, SECRET_ACCESS_KEY)
 LAKEFS_KEY = {"LAKEFS_AUTH_ENCRYPT_SECRET_KEY": ENCRYPT_KEY}
 
@@ -130,13 +131,19 @@ def moved(namespace: str, storage: str) -> str:
 
 
 def commit_and_merge(calls: RestCalls) -> None:
-    """Commits the uncommitted changes, also those of lakeFS's sealed staging areas, and merges."""
+    """Commits the uncommitted changes, also those of lakeFS's sealed staging areas, and merges. The
+    hook that refused every commit of `blocked` in lakeFS refuses them here, too.
+    """
     branches = "/repositories/sea/branches"
+    with pytest.raises(Exception, match=r"pre-commit hook aborted.*hook 'refuse': .*no"):
+        calls.call("POST", f"{branches}/blocked/commits", {"message": "came over"})
+    calls.call("DELETE", f"{branches}/blocked/objects", path=REFUSING)
     for branch in ("dev", "blocked"):
         wanted = expected()["sea"]["trees"][branch]
         calls.call("POST", f"{branches}/{branch}/commits", {"message": "came over"})
         entries = calls.pages(f"/repositories/sea/refs/{branch}@/objects/ls")
-        assert [entry["path"] for entry in entries] == [entry["path"] for entry in wanted]
+        kept = [path for entry in wanted if (path := entry["path"]) != REFUSING]
+        assert [entry["path"] for entry in entries] == kept
         assert calls.pages(f"{branches}/{branch}/diff") == []
     calls.call("POST", "/repositories/sea/refs/dev/merge/main", {"strategy": "source-wins"})
     with pytest.raises(Exception, match="cannot write to protected branch"):
