@@ -75,7 +75,7 @@ class IsolatedHook(msgspec.Struct, frozen=True, kw_only=True):
 
     def _cpu_seconds(self) -> int:
         """Returns what the process can use until it is killed: the limit is for the case that
-        nobody is left to kill it.
+        no process is left to kill it.
         """
         return (int(self.timeout) + _SPARE_SECONDS) * (os.cpu_count() or 1)
 
