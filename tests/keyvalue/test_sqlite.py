@@ -330,18 +330,23 @@ def child():
     assert refused(lambda: store.drop("p"))
     assert refused(lambda: SQLiteStore(path))
     store.close()
+def use_other():
     other = SQLiteStore(path + "-closed")
     assert other.apply([Write("p", b"%d" % os.getpid(), b"")], [Expect("p", b"k", b"v")])
     other.close()
-for number in range(5):
+def fork(run, leave):
     pid = os.fork()
     if pid == 0:
-        child()
-        sys.exit(0)
+        run()
+        leave(0)
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+for number in range(5):
+    fork(child, os._exit)  # what a thread had locked in SQLite stays locked, also when it closes
 stop.set()
 for thread in threads:
     thread.join()
+for number in range(5):
+    fork(lambda: (child(), use_other()), sys.exit)
 assert store.apply([Write("p", b"parent", b"2")], [Expect("p", b"parent", b"1")])
 store.close()
 """

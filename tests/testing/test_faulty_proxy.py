@@ -120,6 +120,19 @@ def test_answers_end_after_so_many_bytes(proxy, count):
         assert ask(connection, b"after") == b"after"
 
 
+@pytest.mark.parametrize("round_trips", [0, 1, 2])
+def test_an_answer_is_lost_after_so_many_round_trips(proxy, round_trips):
+    with connect(proxy) as connection:
+        assert ask(connection, b"before") == b"before"
+        proxy.lose_answer(round_trips)
+        for _ in range(round_trips):
+            assert ask(connection, b"through") == b"through"
+        connection.sendall(b"lost")
+        assert until_reset(connection) == b""
+    with connect(proxy) as connection:
+        assert ask(connection, b"after") == b"after"
+
+
 def test_what_is_swallowed_comes_through_when_that_is_over(proxy):
     with connect(proxy) as connection:
         proxy.swallow()

@@ -3,6 +3,7 @@
     with FaultyProxy(("127.0.0.1", 5432)) as proxy:
         ...                                     connect to proxy.port
         proxy.pass_answers(10)                  lets ten more bytes of answers through, then cuts
+        proxy.lose_answer(3)                    lets three answers through, takes the next, cuts
         proxy.swallow()                         forward nothing, close no connection
 
 Each direction of a connection is pumped by a thread of its own, which asks the proxy's mode before
@@ -51,6 +52,7 @@ class FaultyProxy:
         self.round_trips = 0
         self._server = server
         self._answers_left: int | None = None
+        self._lost_round_trip: int | None = None
         self._lock = threading.Lock()
         self._open: set[socket.socket] = set()
         self._unanswered: set[socket.socket] = set()
@@ -63,7 +65,8 @@ class FaultyProxy:
 
     def reset(self) -> None:
         """Passes everything on again, what was held back too; what was cut stays so."""
-        self.mode, self.delay_seconds, self._answers_left = Mode.PASS, 0.0, None
+        self.mode, self.delay_seconds = Mode.PASS, 0.0
+        self._answers_left = self._lost_round_trip = None
         self._stalled = set()
 
     def swallow(self) -> None:
@@ -91,6 +94,12 @@ class FaultyProxy:
     def pass_answers(self, count: int) -> None:
         """Passes on so many more bytes of the server's answers, then cuts all connections."""
         self._answers_left = count
+
+    def lose_answer(self, round_trips: int) -> None:
+        """After so many more round trips, drops the first bytes of the next answer and cuts all
+        connections: the server has done what it was asked, and the client does not learn it.
+        """
+        self._lost_round_trip = self.round_trips + round_trips
 
     def cut(self) -> None:
         """Resets all connections, at both ends."""
@@ -186,7 +195,11 @@ class FaultyProxy:
     def _is_last(self, data: bytes, target: socket.socket) -> bool:
         """Returns whether the answers end here, after passing on what may still be."""
         with self._lock:
-            left = self._answers_left
+            lost = self._lost_round_trip
+            if lost is not None and self.round_trips >= lost and target in self._unanswered:
+                self._lost_round_trip, left = None, 0
+            else:
+                left = self._answers_left
             if left is None or len(data) < left:
                 self._answers_left = None if left is None else left - len(data)
                 return False
