@@ -112,11 +112,14 @@ class RunningRuns:
             msgspec.structs.replace(each, started=run.started, ended=now) for each in running.hooks
         ]
         key = run.id.encode()
+        if self._keyvalue.get(_PARTITION, key) != raw:
+            return True  # another server has stored it, with the outputs of its hooks
+        # outputs come first: whoever reads that the run has failed finds them
+        outputs = {each.hook_run_id: _INTERRUPTED for each in hooks}
+        self._logs.write(running.namespace, run, hooks, outputs)
         writes = [Write(_PARTITION, key, None)]
         writes += self._records.writes(running.repository, run, hooks)
         if self._keyvalue.apply(writes, [Expect(_PARTITION, key, raw)]):
-            outputs = {each.hook_run_id: _INTERRUPTED for each in hooks}
-            self._logs.write(running.namespace, run, hooks, outputs)
             _log.warning("the server of run %s of %s has stopped", run.id, running.repository)
         return True
 
