@@ -195,11 +195,9 @@ class FaultyProxy:
     def _is_last(self, data: bytes, target: socket.socket) -> bool:
         """Returns whether the answers end here, after passing on what may still be."""
         with self._lock:
-            lost = self._lost_round_trip
+            left, lost = self._answers_left, self._lost_round_trip
             if lost is not None and self.round_trips >= lost and target in self._unanswered:
                 self._lost_round_trip, left = None, 0
-            else:
-                left = self._answers_left
             if left is None or len(data) < left:
                 self._answers_left = None if left is None else left - len(data)
                 return False
