@@ -32,8 +32,8 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What happens in a repository; its JSON, without empty fields, is the body of webhooks.
 
     `event_time` is RFC 3339. `source_ref` is lakeFS's: before a commit the branch, before a merge
-    the source's commit. The last two fields are Anabranch's own: `merged_ref` is, before a merge, a
-    reference to the merged result, which can be read until the hooks of the event have run.
+    the source's commit. The last two fields are Anabranch's own: `merged_ref` is, before a branch
+    moves, the id of the commit that it would move to, which can be read until the hooks have run.
     """
 
     event_type: str
