@@ -25,12 +25,19 @@ export class ApiError extends Error {
     return this.status === 401 && this.kind !== "insufficient_permissions";
   }
 
-  /** Whether the server was not reached or is busy, so that trying again may help. */
+  /** Whether the server was not reached or is busy, so that the same request may succeed soon. */
   get isTemporary(): boolean {
-    return this.status === 0 || this.status === 429 || this.status >= 502;
+    const unanswered = this.status === 0 && this.kind === UNREACHABLE;
+    return unanswered || this.status === 408 || this.status === 429 || this.status >= 502;
+  }
+
+  /** Whether a person may succeed by trying again: not where something is missing, forbidden or wrong. */
+  get mayPass(): boolean {
+    return this.isTemporary || this.status === 500;
   }
 }
 
+const UNREACHABLE = "unreachable";
 const UNREACHABLE_HINT = "Check the network and that the server runs, then try again.";
 
 /** Returns the error of a response without success. */
@@ -50,7 +57,7 @@ export function errorFromText(
   } catch {
     // a proxy's page, say: the status has to do
   }
-  const message = typeof details.message === "string" ? details.message : `the server responded ${status}`;
+  const message = typeof details.message === "string" ? details.message : `The server responded ${status}.`;
   return new ApiError(message, {
     status,
     kind: header("X-Anabranch-Kind") ?? "",
@@ -61,7 +68,12 @@ export function errorFromText(
 
 /** Returns the error of a request that got no response. */
 export function unreachable(): ApiError {
-  return new ApiError("the server does not respond", { kind: "unreachable", hint: UNREACHABLE_HINT });
+  return new ApiError("The server does not respond.", { kind: UNREACHABLE, hint: UNREACHABLE_HINT });
+}
+
+/** Returns the error of a page whose code did not arrive. */
+export function notLoaded(): ApiError {
+  return new ApiError("The page could not be loaded.", { kind: UNREACHABLE, hint: UNREACHABLE_HINT });
 }
 
 /** Returns any thrown value as an error that can be shown. */

@@ -36,7 +36,7 @@ export async function allBytes(
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (size > MAX_WHOLE_BYTES) {
     throw new ApiError(
-      `the object has ${formatBytes(size)}, and previews of this type read at most ${formatBytes(MAX_WHOLE_BYTES)}`,
+      `The object has ${formatBytes(size)}, and previews of this type read at most ${formatBytes(MAX_WHOLE_BYTES)}.`,
       { kind: "too_large", hint: "Download it to look at it." },
     );
   }

@@ -34,7 +34,7 @@ export function parseNotebook(text: string): Notebook {
   try {
     root = fields(JSON.parse(text));
   } catch {
-    throw new ApiError("the notebook is not JSON", { kind: "unreadable" });
+    throw new ApiError("The notebook is not JSON.", { kind: "unreadable" });
   }
   const metadata = fields(root.metadata);
   const named = fields(metadata.language_info).name ?? fields(metadata.kernelspec).language;

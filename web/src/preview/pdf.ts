@@ -17,7 +17,7 @@ export async function openPdf(bytes: Uint8Array): Promise<PDFDocumentProxy> {
       verbosity: 0,
     }).promise;
   } catch (error) {
-    throw new ApiError("the PDF document cannot be read", {
+    throw new ApiError("The PDF document cannot be read.", {
       kind: "unreadable",
       hint: error instanceof Error ? error.message : "",
     });

@@ -135,7 +135,7 @@ async function sendPart(
   );
   const response = await put({ method: "PUT", url, body, signal, progress });
   const etag = response.header("ETag");
-  if (!etag) throw new ApiError("the store did not return the ETag of a part");
+  if (!etag) throw new ApiError("The store did not return the ETag of a part.");
   return etag;
 }
 

@@ -13,6 +13,6 @@ export function parseRules(text: string): GarbageCollectionRules {
     typeof rules?.default_retention_days === "number" &&
     Array.isArray(branches) &&
     branches.every((rule) => typeof rule?.branch_id === "string" && typeof rule.retention_days === "number");
-  if (!isValid) throw new Error(`the rules do not look like ${EXAMPLE}`);
+  if (!isValid) throw new Error(`The rules do not look like ${EXAMPLE}`);
   return { default_retention_days: rules.default_retention_days!, branches };
 }

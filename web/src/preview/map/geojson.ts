@@ -36,14 +36,14 @@ export function parseGeoJson(text: string): Feature[] {
   try {
     root = JSON.parse(text);
   } catch {
-    throw new ApiError("the file is not JSON", { kind: "unreadable" });
+    throw new ApiError("The file is not JSON.", { kind: "unreadable" });
   }
   const reader = new Reader();
   const object = fields(root);
   const list = Array.isArray(object.features) ? object.features : [root];
   const features = list.map((item, index) => reader.feature(fields(item), index));
   if (!features.some((each) => each.points.length + each.lines.length + each.rings.length)) {
-    throw new ApiError("the file has no places on a map", { kind: "unreadable" });
+    throw new ApiError("The file has no places on a map.", { kind: "unreadable" });
   }
   return features;
 }
@@ -132,7 +132,7 @@ class Reader {
     }
     this.#places += places.length;
     if (this.#places > MAX_PLACES) {
-      throw new ApiError(`the file has more than ${MAX_PLACES.toLocaleString("en")} places, too many for a map`, {
+      throw new ApiError(`The file has more than ${MAX_PLACES.toLocaleString("en")} places, too many for a map.`, {
         kind: "too_large",
         hint: "Download it to look at it.",
       });
