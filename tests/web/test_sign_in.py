@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import expect
@@ -145,3 +146,25 @@ def test_provider_signs_in_and_leads_back(open_page, tmp_path, is_default):
             page.get_by_role("link", name="Sign in with single sign-on").click()
             expect(page.get_by_role("button", name="User jane")).to_be_visible()
             expect(page).to_have_url(f"{server.url}/repositories?search=sea")
+
+
+def test_command_line_login_signs_in_with_a_key_pair_without_single_sign_on(open_page, site):
+    login = {"port": "4242", "state": "s" * 32, "challenge": "c" * 43}
+    page = open_page(site, signed_in=False)
+    page.goto(f"/auth/cli?{urlencode(login)}")
+    expect(page).to_have_url(re.compile(r"/auth/login\?next="))
+    fill_in(page, site.access_key_id, "wrong")
+    expect(page.get_by_role("alert")).to_contain_text("You are not signed in")
+    fill_in(page, *site.auth)
+    expect(page.get_by_role("heading", name="Log in on the command line?")).to_be_visible()
+    expect(page).to_have_url(f"{site.url}/auth/cli?{urlencode(login)}")
+    expect(page.get_by_role("link", name="Allow")).to_be_visible()
+
+
+@pytest.mark.parametrize("target", ["/auth/cli/allow?confirm=x", "/logout"])
+def test_signing_in_never_leads_to_an_act_of_the_server(open_page, site, target):
+    page = open_page(site, signed_in=False)
+    page.goto(f"/auth/login?{urlencode({'next': target})}")
+    fill_in(page, *site.auth)
+    expect(page).to_have_url(f"{site.url}/repositories")
+    expect(page.get_by_role("button", name="User tester")).to_be_visible()

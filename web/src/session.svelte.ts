@@ -5,7 +5,7 @@ import { api, whenSignedOut } from "./api/client";
 import { ApiError } from "./api/error";
 import type { Config, LoginConfig, User } from "./api/types";
 import { links } from "./router/links";
-import { isOwnPath, location, navigate } from "./router/location.svelte";
+import { isCommandLinePage, isOwnPath, location, navigate } from "./router/location.svelte";
 
 const PUBLIC_PATHS = ["/auth/login", "/setup"];
 
@@ -50,7 +50,8 @@ class Session {
     this.user = user;
     if (PUBLIC_PATHS.includes(location.path)) {
       const next = location.query.get("next") ?? "";
-      navigate(isOwnPath(next) ? next : links.repositories(), { replace: true });
+      if (isCommandLinePage(next)) window.location.replace(next);
+      else navigate(isOwnPath(next) ? next : links.repositories(), { replace: true });
     }
   }
 

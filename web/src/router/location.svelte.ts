@@ -2,7 +2,7 @@
 // of the application changes the address without loading a document.
 
 /** Paths that the server itself answers. */
-const SERVER_PATHS = /^\/(?:api|oidc|logout|openapi\.json|metrics|_health|_signed|scim|assets)(?:\/|$)/;
+const SERVER_PATHS = /^\/(?:api|auth\/cli|oidc|logout|openapi\.json|metrics|_health|_signed|scim|assets)(?:\/|$)/;
 
 class Location {
   path = $state(window.location.pathname);
@@ -49,6 +49,12 @@ export function setQuery(
 export function isOwnPath(href: string): boolean {
   if (!href.startsWith("/") || href.startsWith("//") || href.includes("\\")) return false;
   return !SERVER_PATHS.test(href.split(/[?#]/, 1)[0]!);
+}
+
+/** Whether an address is the server's page at which the command line asks to act as the user. It sends
+ * who is not signed in to the page to sign in. */
+export function isCommandLinePage(href: string): boolean {
+  return /^\/auth\/cli(?:\?|$)/.test(href);
 }
 
 function onClick(event: MouseEvent): void {

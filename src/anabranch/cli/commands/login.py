@@ -130,7 +130,7 @@ COMMAND = Command(
             "--access-key-id", "The access key id; prompted for on a terminal", "ID", default=""
         ),
         Option("--no-check", "Do not check the credentials"),
-        Option("--browser", "Log in in a browser, by single sign-on, and save a token"),
+        Option("--browser", "Log in in a browser, and save a token"),
         Option("--no-open", "With --browser, only print the address of the page to open"),
     ),
     details="""Writes ~/.config/anabranch/client.toml, readable by you alone, after the server has

@@ -22,6 +22,7 @@ from anabranch.rest.schemas.tokens import AuthenticationToken
 __all__ = ["OPERATIONS", "PAGES"]
 
 _PATH = "/auth/cli"
+_SIGN_IN_PATH = "/auth/login"  # of the web interface
 _ALLOW_PATH = "/auth/cli/allow"
 _FOUND = 302
 _TEXT = Annotated[str, Meta(min_length=20, max_length=128, pattern="^[A-Za-z0-9_-]+$")]
@@ -79,7 +80,8 @@ def ask(call: Call[LoginParams, None]) -> Response:
     query = urlencode({"port": params.port, "state": params.state, "challenge": params.challenge})
     actor = _logged_in(call)
     if actor is None:
-        place = f"{LOGIN_PATH}?next={quote(f'{_PATH}?{query}', safe='')}"
+        login_page = _SIGN_IN_PATH if call.services.single_sign_on is None else LOGIN_PATH
+        place = f"{login_page}?next={quote(f'{_PATH}?{query}', safe='')}"
         return Response(_FOUND, headers=[("Location", place), *_PRIVATE])
     logins = call.services.access.command_line_logins
     login = _login(params)
