@@ -86,6 +86,8 @@ def test_a_commit_without_changes_has_the_status_of_the_synchronous_operation(se
     status = completed(COMMIT, send("POST", COMMIT, {"message": "none"}))
     assert (status["status_code"], status["error"]) == (refused.status_code, refused.json())
     assert status["status_code"] == 400
+    for name in ("kind", "hint"):
+        assert status[f"error_{name}"] == refused.headers[f"X-Anabranch-{name}"]
     assert "result" not in status
     allowed = completed(COMMIT, send("POST", COMMIT, {"message": "none", "allow_empty": True}))
     assert allowed["result"] == send("GET", "/commits/main").json()

@@ -12,7 +12,7 @@ __all__ = ["JobStatus"]
 class JobStatus(msgspec.Struct, frozen=True, kw_only=True):
     """The state of a job: `progress` objects were processed, `updated_at` is in seconds since 1970.
     A job ends with a commit, `completed`, or with an `error`, never with both. Asynchronous commits
-    and merges also have their `branch` and the HTTP status of their error.
+    and merges also have their `branch`, and of their error the HTTP status, the kind and the hint.
     """
 
     id: str
@@ -23,6 +23,8 @@ class JobStatus(msgspec.Struct, frozen=True, kw_only=True):
     commit: Commit | None = None
     error: str = ""
     status_code: int = 0
+    error_kind: str = ""
+    error_hint: str = ""
     branch: str = ""
 
     @property

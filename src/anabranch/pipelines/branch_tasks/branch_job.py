@@ -83,8 +83,20 @@ class BranchJob(Job):
         return msgspec.structs.replace(super().status(), branch=self._branch)
 
     def failure(self, reason: str) -> JobStatus:
-        """Returns the state of the job after it has failed, with the HTTP status of its error, or
-        503 if it was stopped without an error.
+        """Returns the state of the job after it has failed, with the HTTP status, the kind and the
+        hint of its error, or 503 if it was stopped without an error.
         """
-        code = INTERRUPTED_STATUS if self.error is None else http_status(self.error)
-        return msgspec.structs.replace(super().failure(reason), status_code=code)
+        failed = super().failure(reason)
+        if self.error is None:
+            return msgspec.structs.replace(
+                failed,
+                status_code=INTERRUPTED_STATUS,
+                error_kind="interrupted",
+                error_hint="Nothing was changed: start it again.",
+            )
+        return msgspec.structs.replace(
+            failed,
+            status_code=http_status(self.error),
+            error_kind=self.error.kind,
+            error_hint=self.error.hint,
+        )

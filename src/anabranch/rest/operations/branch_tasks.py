@@ -44,7 +44,9 @@ class TaskCreation(msgspec.Struct, frozen=True):
 
 
 class CommitAsyncStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """Status of a commit; a completed one has a result, or an error and its HTTP status."""
+    """Status of a commit; a completed one has a result, or an error, its HTTP status and, which
+    lakeFS does not have, its kind and hint.
+    """
 
     task_id: str
     completed: bool
@@ -52,10 +54,14 @@ class CommitAsyncStatus(msgspec.Struct, frozen=True, kw_only=True):
     result: Commit | UnsetType = UNSET
     error: Error | UnsetType = UNSET
     status_code: int | UnsetType = UNSET
+    error_kind: str | UnsetType = UNSET
+    error_hint: str | UnsetType = UNSET
 
 
 class MergeAsyncStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """Status of a merge; a completed one has a result, or an error and its HTTP status."""
+    """Status of a merge; a completed one has a result, or an error, its HTTP status and, which
+    lakeFS does not have, its kind and hint.
+    """
 
     task_id: str
     completed: bool
@@ -63,6 +69,8 @@ class MergeAsyncStatus(msgspec.Struct, frozen=True, kw_only=True):
     result: MergeResult | UnsetType = UNSET
     error: Error | UnsetType = UNSET
     status_code: int | UnsetType = UNSET
+    error_kind: str | UnsetType = UNSET
+    error_hint: str | UnsetType = UNSET
 
 
 class CommitTask(AtBranch, frozen=True, kw_only=True):
@@ -142,6 +150,8 @@ def _state(status: JobStatus) -> dict[str, Any]:
         "update_time": datetime.fromtimestamp(status.updated_at, UTC),
         "error": Error(status.error) if status.error else UNSET,
         "status_code": status.status_code or UNSET,
+        "error_kind": status.error_kind or UNSET,
+        "error_hint": status.error_hint or UNSET,
     }
 
 
