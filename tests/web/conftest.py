@@ -47,6 +47,7 @@ def browser(chromium):
 def site(built, tmp_path_factory):  # noqa: ARG001
     """A server that gives presigned URLs, by which long files are uploaded in parts."""
     env = {
+        "ANABRANCH_ACTIONS_WEBHOOK_ALLOW": "127.0.0.1",
         "ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED": "true",
         "ANABRANCH_BLOCKSTORE_LOCAL_IMPORT_ENABLED": "true",
         "ANABRANCH_BLOCKSTORE_LOCAL_ALLOWED_EXTERNAL_PREFIXES": str(tmp_path_factory.getbasetemp()),

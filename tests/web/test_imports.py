@@ -44,14 +44,16 @@ def test_source_that_is_not_allowed_is_told(page, repository):
     expect(dialog.get_by_text("This server imports from addresses such as")).to_be_visible()
 
 
-def test_import_is_cancelled(page, repository, tmp_path):
+@pytest.fixture
+def long_import(page, repository, tmp_path):
+    """The dialog of an import that takes seconds, which is under way."""
     many = tmp_path / "many"
     many.mkdir()
     for number in range(1000):
         (many / f"{number}").touch()
 
     def lengthen(route):
-        """Has the server import the folder a thousand times, which takes seconds."""
+        """Has the server import the folder a thousand times."""
         if route.request.method != "POST":
             return route.continue_()
         creation = route.request.post_data_json
@@ -60,11 +62,25 @@ def test_import_is_cancelled(page, repository, tmp_path):
         return route.continue_(post_data={**creation, "paths": paths})
 
     page.route("**/branches/main/import*", lengthen)
-    head = repository.head()["id"]
     dialog = open_import(page, repository)
     dialog.get_by_label("Source", exact=True).fill(f"local://{many}/")
     dialog.get_by_role("button", name="Import", exact=True).click()
     expect(dialog.get_by_role("progressbar", name="Importing")).to_be_visible()
-    dialog.get_by_role("button", name="Cancel").click()
+    return dialog
+
+
+def test_import_is_cancelled(page, repository, long_import):
+    head = repository.head()["id"]
+    long_import.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("The import was cancelled")).to_be_visible()
+    assert repository.head()["id"] == head
+
+
+def test_import_in_the_background_is_cancelled(page, repository, long_import):
+    head = repository.head()["id"]
+    long_import.get_by_role("button", name="Continue in the background").click()
+    background = page.get_by_role("region", name="In the background")
+    expect(background).to_contain_text("Importing to main")
+    background.get_by_role("button", name="Cancel").click()
+    expect(background).to_contain_text("The import to main was cancelled")
     assert repository.head()["id"] == head

@@ -27,8 +27,12 @@ export class ApiError extends Error {
 
   /** Whether the server was not reached or is busy, so that the same request may succeed soon. */
   get isTemporary(): boolean {
-    const unanswered = this.status === 0 && this.kind === UNREACHABLE;
-    return unanswered || this.status === 408 || this.status === 429 || this.status >= 502;
+    return this.kind === UNREACHABLE || this.status === 408 || this.status === 429 || this.status >= 502;
+  }
+
+  /** Whether the request may have been performed although no response of the server arrived. */
+  get isUnanswered(): boolean {
+    return this.kind === UNREACHABLE || this.status === 502 || this.status === 504;
   }
 
   /** Whether a person may succeed by trying again: not where something is missing, forbidden or wrong. */

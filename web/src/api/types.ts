@@ -16,7 +16,6 @@ export type Group = Schemas["Group"];
 export type HookRun = Schemas["HookRun"];
 export type Image = Schemas["ImageDescription"];
 export type ImagePreview = Schemas["ImagePreview"];
-export type ImportStatus = Schemas["ImportStatus"];
 export type LoginConfig = Schemas["LoginConfig"];
 export type MergeOptions = Schemas["Merge"];
 export type MergeResult = Schemas["MergeResult"];

@@ -34,3 +34,12 @@ export function formatRelative(seconds: number, now: number): string {
 export function formatAbsolute(seconds: number): string {
   return ABSOLUTE.format(seconds * 1000);
 }
+
+/** Returns a duration as minutes and seconds, with hours if there are some: `0:05`, `1:02:03`. */
+export function formatDuration(seconds: number): string {
+  const whole = Math.floor(seconds);
+  const two = (value: number) => String(value).padStart(2, "0");
+  const hours = Math.floor(whole / 3600);
+  const minutes = Math.floor(whole / 60) % 60;
+  return hours ? `${hours}:${two(minutes)}:${two(whole % 60)}` : `${minutes}:${two(whole % 60)}`;
+}
