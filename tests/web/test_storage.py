@@ -1,4 +1,4 @@
-"""What a repository takes: by branch, over time."""
+"""What a repository takes: by branch, over time, and what garbage collection would free."""
 
 from __future__ import annotations
 
@@ -58,11 +58,42 @@ def test_growth_of_a_branch_is_a_line_and_a_table(page, grown):
     assert [point["total"]["bytes"] for point in growth] == [0, 1000, 3000, 5000]
 
 
-def test_garbage_is_unknown_until_it_is_collected(page, grown):
+def test_garbage_is_found_from_the_page_which_says_how_old_the_figure_is(page, grown):
+    grown.put("a.bin", b"new")  # what it replaces is committed, and stays
+    grown.put("d.bin", b"1")
+    grown.put("d.bin", b"2")  # nothing references the first now, but it is too young
+    paths = grown.paths()
     page.goto(f"/repositories/{grown.name}/storage")
-    expect(page.get_by_text("Garbage collection has not run yet")).to_be_visible()
-    page.get_by_role("link", name="Retention rules").click()
+    total = page.get_by_role("list", name="In total").get_by_role("listitem").nth(2)
+    facts = page.get_by_role("region", name="Garbage collection")
+    expect(total).to_contain_text("not known")
+    facts.get_by_role("button", name="Find out").click()
+    expect(total).to_contain_text(re.compile("0 B.*as found just now"))
+    expect(facts).to_contain_text("Too young 6 objects")
+    expect(facts).to_contain_text("which removed nothing")
+    found = call(grown, "GET", "storage")["garbage"]
+    assert (found["state"], found["young"], found["candidates"]["objects"]) == ("reported", 6, 0)
+    assert grown.paths() == paths
+    expect(facts.get_by_role("button", name="Look again")).to_be_enabled()
+    facts.get_by_role("link", name="retention rules").click()
     expect(page.get_by_role("button", name="Save rules")).to_be_visible()
+
+
+def test_search_for_garbage_shows_elapsed_time_and_its_failure(page, grown):
+    page.goto(f"/repositories/{grown.name}/storage")
+    facts = page.get_by_role("region", name="Garbage collection")
+    held = []
+
+    def hold(route):
+        held.append(route)
+
+    page.route("**/storage/garbage", hold)
+    facts.get_by_role("button", name="Find out").click()
+    expect(facts).to_contain_text(re.compile(r"0:0[1-9]"))
+    expect(facts.get_by_role("button", name="Find out")).to_be_disabled()
+    held[0].abort()
+    expect(facts.get_by_role("alert")).to_contain_text("The server does not respond.")
+    expect(facts.get_by_role("button", name="Find out")).to_be_enabled()
 
 
 def test_garbage_that_a_run_has_found_is_shown(open_page, tmp_path):
@@ -90,6 +121,6 @@ def test_garbage_that_a_run_has_found_is_shown(open_page, tmp_path):
         page = open_page(server)
         page.goto("/repositories/sea/storage")
         facts = page.get_by_role("region", name="Garbage collection")
-        expect(facts).to_contain_text("Due 2.93 KiB, 1 object have waited long enough")
+        expect(facts).to_contain_text("Due 2.93 KiB, 1 object had waited long enough")
         total = page.get_by_role("list", name="In total").get_by_role("listitem").nth(2)
         expect(total).to_contain_text("2.93 KiB")

@@ -126,6 +126,39 @@ def test_branches_beyond_the_limit_are_left_out(lake, report, monkeypatch):
     assert not result.complete
 
 
+def test_found_garbage_is_that_of_a_run_of_garbage_collection_and_stays(
+    lake, report, clock, tmp_path
+):
+    put(lake, "main", "a", 10)
+    put(lake, "main", "a", 20)  # the first is referenced by nothing now
+    put(lake, "main", "b", 30)
+    commit(lake)
+    before = entries(lake, "main")
+    clock.now += 3 * DAY
+    put(lake, "main", "young", 40)
+    storage = Storage(lake.core, lake.blocks, clock)
+    found = storage.find_garbage("sea")
+    assert (found.candidates, found.due, found.young) == (Totals(1, 10), Totals(), 1)
+    assert report().garbage == found
+    clock.now += 2 * DAY
+    again = storage.find_garbage("sea")
+    assert (again.candidates, again.due) == (Totals(1, 10), Totals(1, 10))
+    with Collector(lake.core, lake.blocks, tmp_path / "marks", clock=clock).mark("sea") as run:
+        assert run.summary.due.objects == again.due.objects
+    assert entries(lake, "main@") == before
+    with pytest.raises(NotFound):
+        storage.find_garbage("lake")
+
+
+def test_run_that_failed_does_not_count(lake, report, clock, tmp_path):
+    found = Storage(lake.core, lake.blocks, clock).find_garbage("sea")
+    clock.now += DAY
+    collector = Collector(lake.core, lake.blocks, tmp_path / "marks", clock=clock)
+    with pytest.raises(RuntimeError), collector.mark("sea") as run, run.record_failure():
+        raise RuntimeError
+    assert report().garbage == found
+
+
 def test_the_newest_garbage_collection_is_in_the_report(lake, report, clock, tmp_path):
     assert report().garbage is None
     put(lake, "main", "a", 10)

@@ -36,6 +36,7 @@ MAX_ENTRIES = 5_000_000
 _MAX_COMMITS = 100_000
 _MAX_KNOWN_RANGES = 100_000
 _MAX_LATEST = 100
+_COMPLETE = frozenset({"reported", "swept"})
 _SUMMARY = "/summary.json"
 
 
@@ -130,16 +131,18 @@ class Measurement:
         return grown[::-1]
 
     def _garbage(self, repository: Repository) -> GarbageFound | None:
-        """Returns what the newest run found; the ids of runs sort the newest first."""
+        """Returns what the newest complete run found; the ids of runs sort the newest first."""
         namespace = self._blocks.namespace(repository.storage_namespace)
         runs = f"{namespace.rstrip('/')}/{RUNS}"
         for block in self._blocks.list(runs):
             if block.address.endswith(_SUMMARY):
                 text = b"".join(self._blocks.get(block.address))
                 try:
-                    return msgspec.json.decode(text, type=GarbageFound)
+                    found = msgspec.json.decode(text, type=GarbageFound)
                 except msgspec.MsgspecError:
                     continue  # another version's
+                if found.state in _COMPLETE:
+                    return found
         return None
 
     def _ranges(self, repository: Repository, commit: Commit) -> list[kernel.RangeInfo]:

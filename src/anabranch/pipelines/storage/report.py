@@ -33,8 +33,9 @@ class GrowthPoint(msgspec.Struct, frozen=True):
 
 
 class GarbageFound(msgspec.Struct, frozen=True, kw_only=True):
-    """What the newest run of garbage collection found: `candidates` are referenced by nothing, of
-    these `due` have waited long enough to be removed.
+    """What the newest complete run of garbage collection found: `candidates` are referenced by
+    nothing, of these `due` had waited long enough to be removed; the next of the others is due at
+    `next_due_at`. `young` objects may be referenced soon, so whether they are was not looked at.
     """
 
     run_id: str
@@ -44,11 +45,13 @@ class GarbageFound(msgspec.Struct, frozen=True, kw_only=True):
     due: Totals = Totals()
     swept: Totals = Totals()
     quarantined: Totals = Totals()
+    young: int = 0
+    next_due_at: int = 0
 
 
 class StorageReport(msgspec.Struct, frozen=True, kw_only=True):
     """A repository's storage. `distinct` counts bytes that several paths or branches share once.
-    `complete` is whether all branches are in the report. `garbage` is None without a run.
+    `complete` is whether all branches are in the report. `garbage` is None without a complete run.
     """
 
     branches: list[BranchStorage]

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
+import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import NotSupported
 from anabranch.pipelines.admission import Admission
-from anabranch.pipelines.storage.report import StorageReport
+from anabranch.pipelines.storage.report import GarbageFound, StorageReport
 from anabranch.versioning.core import Core
+from anabranch.work_folders import WorkFolder
 
 if TYPE_CHECKING:
     from anabranch.pipelines.storage.measurement import Measurement
@@ -22,13 +28,19 @@ _MAX_WAITING = 4
 
 
 class Storage:
-    """Measures the storage of repositories."""
+    """Measures the storage of repositories. `clock` returns seconds since 1970."""
 
-    def __init__(self, core: Core, blocks: BlockStore) -> None:
+    def __init__(
+        self, core: Core, blocks: BlockStore, clock: Callable[[], float] = time.time
+    ) -> None:
         self._core = core
         self._blocks = blocks
+        self._clock = clock
         self._admission = Admission(
             "reports on storage", running=1, waiting=_MAX_WAITING, seconds=_WAIT_SECONDS
+        )
+        self._searches = Admission(
+            "searches for garbage", running=1, waiting=_MAX_WAITING, seconds=_WAIT_SECONDS
         )
         self._measurement: Measurement | None = None
 
@@ -40,14 +52,26 @@ class Storage:
         reports take too long.
         """
         stored = self._core.repositories.get(repository)
-        if not all(map(importlib.util.find_spec, _LIBRARIES)):
-            raise NotSupported(
-                "this server cannot measure storage",
-                kind="storage_report_unavailable",
-                hint="It needs `pip install 'anabranch[gc]'`.",
-            )
+        _require_libraries()
         with self._admission.enter():
             return self._open().measure(stored, branch or stored.default_branch, points)
+
+    def find_garbage(self, repository: str) -> GarbageFound:
+        """Finds what nothing references any more, as a run of garbage collection that removes
+        nothing, and returns it; later reports show it. Reads the references of all repositories.
+
+        Raises the errors of `Collector.mark`, NotSupported without the libraries, and Busy while
+        another search takes too long.
+        """
+        self._core.repositories.get(repository)
+        _require_libraries()
+        # the core runs without these libraries
+        from anabranch.pipelines.garbage.collector import Collector  # noqa: PLC0415
+
+        with self._searches.enter(), WorkFolder("gc") as folder:
+            collector = Collector(self._core, self._blocks, Path(folder), clock=self._clock)
+            with collector.mark(repository) as run:
+                return msgspec.convert(msgspec.to_builtins(run.summary), GarbageFound)
 
     def _open(self) -> Measurement:
         if self._measurement is None:
@@ -56,3 +80,12 @@ class Storage:
 
             self._measurement = Measurement(self._core, self._blocks)
         return self._measurement
+
+
+def _require_libraries() -> None:
+    if not all(map(importlib.util.find_spec, _LIBRARIES)):
+        raise NotSupported(
+            "this server cannot measure storage",
+            kind="storage_report_unavailable",
+            hint="It needs `pip install 'anabranch[gc]'`.",
+        )

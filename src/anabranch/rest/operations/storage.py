@@ -1,4 +1,4 @@
-"""The report on a repository's storage."""
+"""The report on a repository's storage, and the search for what garbage collection would free."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from anabranch.access.permissions import Action
-from anabranch.pipelines.storage.report import StorageReport
+from anabranch.pipelines.storage.report import GarbageFound, StorageReport
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import InRepository
@@ -33,6 +33,11 @@ def get_storage_report(call: Call[GetStorageReport, None]) -> StorageReport:
     )
 
 
+def find_garbage(call: Call[InRepository, None]) -> GarbageFound:
+    """Finds what garbage collection would remove; removes nothing."""
+    return call.services.storage.find_garbage(call.params.repository)
+
+
 OPERATIONS = (
     Operation(
         id="getStorageReport",
@@ -48,5 +53,16 @@ OPERATIONS = (
         params=GetStorageReport,
         response=StorageReport,
         handler=get_storage_report,
+    ),
+    Operation(
+        id="findGarbage",
+        tag="repositories",
+        method="POST",
+        path="/repositories/{repository}/storage/garbage",
+        summary="find what garbage collection would remove, and remove nothing",
+        permission=(Need(Action.PREPARE_GARBAGE_COLLECTION_COMMITS, on_repository),),
+        params=InRepository,
+        response=GarbageFound,
+        handler=find_garbage,
     ),
 )

@@ -23,7 +23,7 @@ export interface GrowthPoint {
   total: Totals;
 }
 
-/** What the newest run of garbage collection found. */
+/** What the newest complete run of garbage collection found. */
 export interface GarbageFound {
   run_id: string;
   state: string;
@@ -32,6 +32,10 @@ export interface GarbageFound {
   due: Totals;
   swept: Totals;
   quarantined: Totals;
+  /** How many objects were too young to be looked at. */
+  young: number;
+  /** Seconds since 1970; 0 if nothing waits. */
+  next_due_at: number;
 }
 
 /** The whole report. */
@@ -52,4 +56,14 @@ export async function loadReport(
 ): Promise<StorageReport> {
   const found = await api.get("/repositories/{repository}/storage", { path: { repository }, query: { branch, points }, signal });
   return found as StorageReport;
+}
+
+/** Finds what garbage collection would free; removes nothing. Throws ApiError. */
+export async function findGarbage(repository: string): Promise<void> {
+  await api.post("/repositories/{repository}/storage/garbage", { path: { repository } });
+}
+
+/** Returns what the next run would free of what a run has found: nothing of what it has removed itself. */
+export function freeable({ state, due }: GarbageFound): Totals {
+  return state === "swept" ? { objects: 0, bytes: 0 } : due;
 }
