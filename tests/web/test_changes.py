@@ -133,3 +133,20 @@ def test_prefix_search_limits_the_tree(page, edited):
     page.get_by_label("Search by prefix").fill("depth/p")
     expect(tree(page).get_by_role("link")).to_have_text(["pacific.csv"])
     expect(page).to_have_url(re.compile("prefix=depth"))
+
+
+def test_folders_stay_as_one_left_them_when_one_goes_back(page, repository):
+    for path in ("deep/a.txt", "deep/b.txt", "flat/c.txt"):
+        repository.put(path)
+    page.goto(f"/repositories/{repository.name}/changes?ref=main")
+    folder = page.get_by_role("button", name="deep/", exact=True)
+    folder.click()
+    expect(page.get_by_role("link", name="a.txt, added")).to_have_count(0)
+    page.get_by_role("link", name="c.txt, added").click()
+    expect(page).to_have_url(re.compile("/object"))
+    page.go_back()
+    expect(folder).to_have_attribute("aria-expanded", "false")
+    expect(page.get_by_role("link", name="a.txt, added")).to_have_count(0)
+    page.get_by_role("link", name="Branches", exact=True).click()
+    page.get_by_role("link", name="Changes", exact=True).click()  # another visit begins anew
+    expect(page.get_by_role("link", name="a.txt, added")).to_be_visible()

@@ -205,3 +205,21 @@ def test_several_commits_are_reverted_together(page, merged):
     expect(page.get_by_text("2 commits reverted on main")).to_be_visible()
     expect(messages(page)).to_have_count(8)
     assert merged.paths() == ["a.txt", "docs/c.txt"]
+
+
+def test_long_history_is_where_it_was_when_one_goes_back(page, repository):
+    for number in range(120):
+        body = {"message": f"Commit {number}", "allow_empty": True}
+        call(repository, "POST", "branches/main/commits", body)
+    page.goto(f"/repositories/{repository.name}/commits?ref=main")
+    page.get_by_role("button", name="Show more").click()
+    link = page.get_by_role("link", name="Commit 3", exact=True)
+    link.scroll_into_view_if_needed()
+    page.wait_for_function("history.state?.places?.page > 1000")
+    link.click()
+    expect(page.get_by_role("heading", name="Commit 3")).to_be_visible()
+    expect(page.get_by_role("heading", name="Commit 3")).to_be_in_viewport()
+    page.go_back()
+    expect(link).to_be_in_viewport()
+    page.reload()
+    expect(link).to_be_in_viewport()

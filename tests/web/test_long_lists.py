@@ -101,6 +101,42 @@ def test_many_changes_are_counted_and_scrolled(open_page, library):
     assert rows(page).count() <= MAX_ROWS_IN_PAGE
 
 
+def scroll_to(page, number):
+    """Scrolls the list to a row, and waits until the place is kept."""
+    top = "document.querySelector('[data-row]').offsetHeight * row"
+    scroll = f"(element, row) => {{ element.scrollTop = {top} }}"
+
+    def is_there():
+        page.locator(".viewport").evaluate(scroll, number)  # more rows are loaded on the way
+        return page.locator(f'[data-row="{number}"] a').count()
+
+    eventually(is_there)
+    places = "Object.values(history.state?.places ?? {})"
+    page.wait_for_function(f"row => {places}.some((at) => Math.abs(at - row) < 2)", arg=number)
+
+
+@pytest.mark.parametrize("again", ["back", "reload"])
+@pytest.mark.parametrize(
+    ("view", "row"), [("objects?ref=main", 8000), ("changes?ref=edited", 2000)]
+)
+def test_list_is_where_it_was_when_one_comes_back(open_page, library, view, row, again):
+    page = open_page(library)
+    page.goto(f"/repositories/long/{view}")
+    expect(page.get_by_role("link", name=path(0))).to_be_visible()
+    scroll_to(page, row)
+    link = page.get_by_role("link", name=path(row + 3))
+    if again == "back":
+        link.click()
+        expect(page.get_by_role("link", name="Preview")).to_be_visible()
+        page.go_back()
+    else:
+        page.reload()
+    expect(link).to_be_in_viewport()
+    assert rows(page).count() <= MAX_ROWS_IN_PAGE
+    page.get_by_label("Search by prefix").fill("part-00")  # another list begins at its beginning
+    expect(page.get_by_role("link", name=path(0))).to_be_in_viewport()
+
+
 def test_prefix_search_finds_what_is_far_away(open_page, library):
     page = open_page(library)
     page.goto("/repositories/long/objects?ref=main")

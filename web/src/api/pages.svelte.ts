@@ -1,5 +1,7 @@
 // Listings that arrive page by page, each asked for by where the one before it ended.
 
+import { untrack } from "svelte";
+import { keepPlace, placeOf } from "$/router/places";
 import { type ApiError, isAbort, toApiError } from "./error";
 import type { Page } from "./types";
 
@@ -58,6 +60,21 @@ export class Listing<T> {
   stop(): void {
     this.#abort.abort();
   }
+}
+
+/** Has a listing load as much as it had when one left the page, by its name there. For use while a component
+ * is initialised. */
+export function keepLength<T>(name: string, listing: Listing<T>): void {
+  const place = `length of ${name}`;
+  let wanted = placeOf<number>(place) ?? 0;
+  $effect(() => {
+    const length = listing.rows.length;
+    if (listing.loading || listing.error) return;
+    if (length < wanted && listing.hasMore && length) return untrack(() => void listing.more());
+    if (!length) return;
+    wanted = 0;
+    if (length !== placeOf<number>(place)) keepPlace(place, length);
+  });
 }
 
 /** Returns a listing whose first page is loaded now, and again whenever state that `load` reads before

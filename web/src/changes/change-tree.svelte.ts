@@ -2,6 +2,7 @@
 
 import { type ApiError, isAbort, toApiError } from "$/api/error";
 import type { Diff, Page } from "$/api/types";
+import { keepPlace, placeOf } from "$/router/places";
 
 export type ChangeKind = "added" | "changed" | "removed" | "conflict";
 
@@ -36,6 +37,14 @@ export type LoadChanges = (after: string, amount: number, signal: AbortSignal) =
 const PAGE_ROWS = 1000;
 const MAX_ROWS = 200_000;
 const MAX_OPEN_BY_ITSELF = 50;
+const PLACE = "folders";
+const MAX_FOLDERS_KEPT = 1000;
+
+/** What the user chose: for all folders, and afterwards for some by their paths. */
+interface Folders {
+  all?: boolean;
+  paths: Record<string, boolean>;
+}
 
 /** The differences of a listing, as a tree. */
 export class ChangeTree {
@@ -48,6 +57,7 @@ export class ChangeTree {
   #load: LoadChanges;
   #after = "";
   #abort = new AbortController();
+  #folders: Folders = placeOf<Folders>(PLACE) ?? { paths: {} };
 
   /** The lines that are shown. */
   rows: readonly ChangeRow[] = $derived.by(() => {
@@ -80,7 +90,7 @@ export class ChangeTree {
       while (loaded < MAX_ROWS) {
         const page = await this.#load(this.#after, PAGE_ROWS, signal);
         if (signal.aborted) return;
-        for (const change of page.results) insert(this.#root, change);
+        for (const change of page.results) insert(this.#root, change, this.#folders);
         loaded += page.results.length;
         this.#after = page.pagination.next_offset;
         this.complete = !page.pagination.has_more;
@@ -98,6 +108,8 @@ export class ChangeTree {
   toggle(row: ChangeRow, open: boolean): void {
     row.node.open = open;
     this.#version += 1;
+    const paths = { ...this.#folders.paths, [row.node.path]: open };
+    if (Object.keys(paths).length <= MAX_FOLDERS_KEPT) this.#keep({ ...this.#folders, paths });
   }
 
   /** Opens or closes all folders. */
@@ -109,6 +121,12 @@ export class ChangeTree {
     };
     for (const child of this.#root.children.values()) visit(child);
     this.#version += 1;
+    this.#keep({ all: open, paths: {} });
+  }
+
+  #keep(folders: Folders): void {
+    this.#folders = folders;
+    keepPlace(PLACE, folders);
   }
 
   /** Ends loading. */
@@ -127,7 +145,7 @@ function folder(name: string, path: string): ChangeNode {
   return { name, path, change: undefined, counts, bytes: 0, children: new Map(), open: undefined };
 }
 
-function insert(root: ChangeNode, change: Diff): void {
+function insert(root: ChangeNode, change: Diff, { all, paths }: Folders): void {
   const kind = change.type as ChangeKind;
   const bytes = change.size_bytes ?? 0;
   const names = change.path.split("/");
@@ -139,6 +157,7 @@ function insert(root: ChangeNode, change: Diff): void {
     let child = node.children.get(key);
     if (!child) {
       child = folder(key, node.path + key);
+      child.open = Object.hasOwn(paths, child.path) ? paths[child.path] : all;
       node.children.set(key, child);
     }
     node = child;

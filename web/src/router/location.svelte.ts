@@ -1,6 +1,8 @@
 // The address of the page as state, and navigation. Links are plain anchors: a click on one to a page
 // of the application changes the address without loading a document.
 
+import { dropPlaces, keepPagePlace, writePlaces } from "./places";
+
 /** Paths that the server itself answers. */
 const SERVER_PATHS = /^\/(?:api|auth\/cli|oidc|logout|openapi\.json|metrics|_health|_signed|scim|assets)(?:\/|$)/;
 
@@ -25,7 +27,11 @@ function read(): void {
 /** Goes to an address of the application. */
 export function navigate(href: string, { replace = false } = {}): void {
   if (href === location.href) return;
-  history[replace ? "replaceState" : "pushState"](null, "", href);
+  writePlaces();
+  // another search has other rows
+  const isSameSearch = new URL(href, window.location.href).searchParams.get("prefix") === location.query.get("prefix");
+  if (replace) history.replaceState(isSameSearch ? history.state : null, "", href);
+  else history.pushState(null, "", href);
   read();
 }
 
@@ -70,6 +76,10 @@ function onClick(event: MouseEvent): void {
 
 /** Follows links and the browser's history from now on. */
 export function startRouting(): void {
-  window.addEventListener("popstate", read);
+  keepPagePlace();
+  window.addEventListener("popstate", () => {
+    dropPlaces();
+    read();
+  });
   document.addEventListener("click", onClick);
 }
