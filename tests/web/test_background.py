@@ -252,3 +252,26 @@ def test_server_that_restarts_during_a_commit_tells_that_nothing_was_committed(
         gate.open()
         dialog.get_by_role("button", name="Commit", exact=True).click()
         expect(page.get_by_text("Committed to main as")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_background_work_is_accessible_and_fits_a_narrow_page(
+    open_page, site, held_up, axe, scheme
+):
+    page = open_page(site, color_scheme=scheme, viewport={"width": 320, "height": 640})
+    dialog = begin_commit(page, held_up.name)
+    expect(dialog).to_contain_text("0:01")
+    assert problems(page, axe) == []
+    page.keyboard.press("Escape")
+    expect(background(page)).to_be_visible()
+    assert problems(page, axe) == []
+
+
+def problems(page, axe):
+    page.evaluate(axe)
+    found = page.evaluate(
+        "axe.run().then(run => run.violations.map(each => each.id + ': ' + each.nodes[0].html))"
+    )
+    if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+        found.append("the page scrolls sideways")
+    return found
