@@ -275,3 +275,26 @@ def problems(page, axe):
     if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
         found.append("the page scrolls sideways")
     return found
+
+
+def test_commit_that_is_left_before_it_has_started_is_told_of(page, held_up, gate):
+    starting = []
+
+    def hold(route):
+        starting.append(route)
+
+    page.route("**/commits/async", hold)
+    page.goto(f"/repositories/{held_up.name}/branches")
+    page.get_by_role("link", name="Changes", exact=True).click()
+    page.get_by_role("button", name="Commit", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Message").fill("Late")
+    with page.expect_request("**/commits/async"):
+        dialog.get_by_role("button", name="Commit", exact=True).click()
+    page.go_back()
+    expect(dialog).to_have_count(0)
+    starting[0].continue_()
+    expect(background(page)).to_contain_text("Committing to main")
+    gate.open()
+    expect(background(page)).to_contain_text("Committed to main")
+    expect(page).to_have_url(re.compile("/branches$"))

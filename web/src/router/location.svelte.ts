@@ -1,7 +1,7 @@
 // The address of the page as state, and navigation. Links are plain anchors: a click on one to a page
 // of the application changes the address without loading a document.
 
-import { dropPlaces, keepPagePlace, writePlaces } from "./places";
+import { entryChanged, keepPagePlace, leaveEntry, writePlaces } from "./places";
 
 /** Paths that the server itself answers. */
 const SERVER_PATHS = /^\/(?:api|auth\/cli|oidc|logout|openapi\.json|metrics|_health|_signed|scim|assets)(?:\/|$)/;
@@ -27,7 +27,8 @@ function read(): void {
 /** Goes to an address of the application. */
 export function navigate(href: string, { replace = false } = {}): void {
   if (href === location.href) return;
-  writePlaces();
+  if (replace) writePlaces();
+  else leaveEntry();
   // another search has other rows
   const isSameSearch = new URL(href, window.location.href).searchParams.get("prefix") === location.query.get("prefix");
   if (replace) history.replaceState(isSameSearch ? history.state : null, "", href);
@@ -78,7 +79,7 @@ function onClick(event: MouseEvent): void {
 export function startRouting(): void {
   keepPagePlace();
   window.addEventListener("popstate", () => {
-    dropPlaces();
+    entryChanged();
     read();
   });
   document.addEventListener("click", onClick);

@@ -23,7 +23,14 @@ export function keepPlace(name: string, value: unknown): void {
   timer ??= setTimeout(writePlaces, SAVE_MS);
 }
 
-/** Writes what is to be kept, before the entry is left. */
+/** Writes what is to be kept, before the browser gets another entry. */
+export function leaveEntry(): void {
+  writePlaces();
+  held = undefined;
+  stop?.();
+}
+
+/** Writes what is to be kept, now. */
 export function writePlaces(): void {
   clearTimeout(timer);
   timer = undefined;
@@ -32,23 +39,29 @@ export function writePlaces(): void {
   unsaved = {};
 }
 
-/** Drops what is to be kept, after the browser has left the entry. */
-export function dropPlaces(): void {
+/** Notes that the browser has gone to another entry: what was to be kept is of the one before. */
+export function entryChanged(): void {
   clearTimeout(timer);
   timer = undefined;
   unsaved = {};
+  stop?.();
+  held = placeOf<number>(PAGE) ?? 0;
 }
 
 const PAGE = "page";
 const PATIENCE_MS = 10_000;
 
-/** Whether the page is on its way to where it was, so that where it is now is nothing to keep. */
-let returning = false;
+/** Where to go back to once the page is shown: until then, where it is scrolled to is nothing to keep. */
+let held: number | undefined;
+/** Ends going back, while the page is not long enough yet. */
+let stop: (() => void) | undefined;
 
 /** Scrolls the page to where it was in this entry of the history, as soon as it is long enough, unless the
  * user does something before. */
 export function returnToPlace(): void {
-  const top = placeOf<number>(PAGE) ?? 0;
+  stop?.();
+  const top = held ?? placeOf<number>(PAGE) ?? 0;
+  held = undefined;
   window.scrollTo(0, top);
   if (window.scrollY >= top - 1) return;
   const observer = new ResizeObserver(() => {
@@ -56,24 +69,29 @@ export function returnToPlace(): void {
     end();
     window.scrollTo(0, top);
   });
-  const acts = ["wheel", "touchstart", "pointerdown", "keydown", "popstate"];
+  const acts = ["wheel", "touchstart", "pointerdown", "keydown"];
   const timer = setTimeout(end, PATIENCE_MS);
   function end(): void {
-    returning = false;
+    stop = undefined;
     observer.disconnect();
     clearTimeout(timer);
     for (const act of acts) window.removeEventListener(act, end);
   }
-  returning = true;
+  stop = end;
   for (const act of acts) window.addEventListener(act, end, { passive: true });
   observer.observe(document.body);
+}
+
+/** Does so if the browser has gone to this entry, for pages that are shown already. */
+export function returnIfHeld(): void {
+  if (held !== undefined) returnToPlace();
 }
 
 /** Keeps where the page is scrolled to from now on. */
 export function keepPagePlace(): void {
   window.history.scrollRestoration = "manual";
   window.addEventListener("scroll", () => {
-    if (!returning) keepPlace(PAGE, window.scrollY);
+    if (held === undefined && !stop) keepPlace(PAGE, window.scrollY);
   });
   window.addEventListener("pagehide", writePlaces);
 }

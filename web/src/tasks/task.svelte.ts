@@ -51,11 +51,10 @@ export class Task {
     }
   }
 
-  /** Returns whether the task has ended: false once the user has left it. Throws its error. */
+  /** Returns whether a watched task has ended: false once the user has left it. Throws its error. */
   async watch(following: Promise<void>): Promise<boolean> {
-    this.watched = true;
     const left = new Promise<void>((resolve) => (this.#leave = resolve));
-    await Promise.race([following, left]);
+    if (this.watched) await Promise.race([following, left]);
     if (!this.watched) return false;
     if (this.error) throw this.error;
     return true;

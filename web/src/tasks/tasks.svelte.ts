@@ -9,7 +9,8 @@ const STORED = "tasks";
 
 function stored(): TaskDescription[] {
   try {
-    return JSON.parse(sessionStorage.getItem(STORED) ?? "[]") as TaskDescription[];
+    const found: unknown = JSON.parse(sessionStorage.getItem(STORED) ?? "[]");
+    return Array.isArray(found) ? (found as TaskDescription[]) : [];
   } catch {
     return []; // of another version, or without storage
   }
