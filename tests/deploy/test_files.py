@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import httpx2
@@ -16,6 +17,7 @@ from anabranch.server.config.loader import load_settings
 PROJECT = Path(__file__).parents[2]
 DEPLOY = PROJECT / "deploy"
 PAGE = (PROJECT / "docs" / "deploy.md").read_text("utf-8")
+PINS = (PROJECT / "constraints.txt").read_text("utf-8")
 VARIABLES = {variable(name) for name in declared()}
 GIVEN = re.compile(r"\$\{(\w+)\}")
 
@@ -94,6 +96,15 @@ def test_settings_on_the_page_are_there(setting):
     if setting.endswith((".md", ".py", ".conf", ".db")):
         return
     assert setting in declared()
+
+
+def test_spark_image_has_the_tested_version_of_spark_and_existing_extras():
+    text = (DEPLOY / "spark" / "Dockerfile").read_text("utf-8")
+    (tested,) = re.findall(r"^pyspark==(.+)$", PINS, re.MULTILINE)
+    assert re.findall(r"^ARG SPARK=([\d.]+)-", text, re.MULTILINE) == [tested]
+    (extras,) = re.findall(r"\.whl\)\[([\w,]+)\]", text)
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert set(extras.split(",")) <= project["optional-dependencies"].keys()
 
 
 def test_the_image_starts_the_server():
