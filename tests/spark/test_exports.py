@@ -140,7 +140,7 @@ def test_summary_equals_that_of_the_local_engine(spark, lake, tmp_path):
         exporter = Exporter(lake.core, lake.blocks)
         destination = FolderDestination(out["local"])
         local = exporter.export("sea", "main", destination, remove_extra=True)
-        skipped = ("destination", "started_at", "ended_at", "marker", "phases")
+        skipped = ("destination", "started_at", "ended_at", "marker", "phases", "tasks")
         summaries = [
             {
                 name: value

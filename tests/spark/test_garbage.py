@@ -252,7 +252,8 @@ def test_both_engines_agree_on_random_histories(spark, lake, collector, seed):
         for name in ("run_id", "engine", "started_at", "ended_at", "candidates_location"):
             del summary[name]
         assert (summary["missing"]["objects"], summary["missing"]["checked"]) == (0, "all")
-        phases = summary.pop("phases")
+        tasks, phases = summary.pop("tasks"), summary.pop("phases")
+        assert bool(tasks) == (engine is not None)
         assert list(phases) == [
             *("listing", "marking", "comparing", "looking for missing objects"),
             "tracing origins",

@@ -53,19 +53,24 @@ def test_all_stages_of_jobs_are_named(spark, lake, new_jobs, tmp_path):
     assert set(imported.phases) == {
         *("sorting and writing ranges", "comparing a sample with the store", "joining ranges")
     }
+    sorting = imported.tasks["sorting and writing ranges"]
+    assert sorting.completed >= 2 * 3
+    assert sorting.shuffled_bytes > 0
     for number in range(3):
         lake.objects.upload("sea", "main", f"q/{number}", [b"1"])
         lake.objects.upload("sea", "main", f"q/{number}", [b"22"])
     lake.objects.delete_many("sea", "main", [f"p/{number}" for number in range(900)])
     lake.commits.commit("sea", "main", message="m", committer="c")
     exported = anabranch.spark.export(spark, lake, "sea", "main", str(tmp_path / "out"))
-    assert set(exported.phases) == {"copying"}
+    assert set(exported.phases) == set(exported.tasks) == {"copying"}
     aged(lake, "local://sea")
     collector = Collector(lake.core, lake.blocks, tmp_path / "gc", clock=time.time)
     now = {"grace_seconds": -5, "window_seconds": -5}
     with collector.mark("sea", engine=SparkEngine(spark), **now) as run:
         assert run.sweep().swept.objects == 3
         assert {"listing", "comparing", "removing"} <= set(run.summary.phases)
+        assert run.summary.tasks["comparing with references"].shuffled_bytes > 0
+        assert {"listing the store", "removing"} <= set(run.summary.tasks)
     jobs = new_jobs()
     assert [job for job in jobs if not (job[0] or "").startswith("anabranch: ")] == []
     assert all(group.startswith("anabranch-") for _, group in jobs)
@@ -113,7 +118,7 @@ def test_progress_and_counts_are_logged(spark, caplog):
     assert any(map(line.fullmatch, caplog.messages))
     assert caplog.messages[0] == "job: counting"
     assert caplog.messages[-1].startswith("job: counting took ")
-    assert caplog.messages[-1].endswith(" s, 30 objects, 300 bytes")
+    assert " s, 30 objects, 300 bytes; 3 tasks, 0 failed, 0 killed, " in caplog.messages[-1]
     assert list(monitor.phases) == ["counting"]
 
 

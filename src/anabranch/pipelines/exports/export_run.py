@@ -13,6 +13,7 @@ from anabranch.pipelines.exports.chunked import chunked
 from anabranch.pipelines.exports.copier import SHOWN, Copied
 from anabranch.pipelines.exports.destination import Destination
 from anabranch.pipelines.exports.state import STATE, State, encode_state, export_marker, read_state
+from anabranch.pipelines.jobs.task_totals import TaskTotals
 from anabranch.versioning.trees import translate_errors
 
 __all__ = ["ExportRun", "ExportSummary"]
@@ -24,7 +25,7 @@ class ExportSummary(msgspec.Struct, kw_only=True):
     """Result of an export: `stored` objects of `bytes` in total, `removed` paths that the commit
     no longer has, `extra` paths that did not come from the repository. `unfit` paths were skipped;
     `shown` has the messages of the first of these. `phases` are the seconds that each phase of an
-    export on Spark took.
+    export on Spark took, `tasks` the totals of their tasks.
     """
 
     repository: str
@@ -41,6 +42,7 @@ class ExportSummary(msgspec.Struct, kw_only=True):
     started_at: float
     ended_at: float = 0.0
     phases: dict[str, float] = {}
+    tasks: dict[str, TaskTotals] = {}
 
 
 class ExportRun:

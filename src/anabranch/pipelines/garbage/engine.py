@@ -4,7 +4,7 @@ interface, and the engine that runs in this process.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -24,6 +24,7 @@ from anabranch.pipelines.garbage.run_files import RunFiles
 from anabranch.pipelines.garbage.sweeping.removal import Remover
 from anabranch.pipelines.garbage.sweeping.sweep import Removed, Sweep
 from anabranch.pipelines.jobs.progress import Progress
+from anabranch.pipelines.jobs.task_totals import TaskTotals
 
 __all__ = ["Engine", "ListingTotals", "LocalEngine", "RunContext", "Sweeper"]
 
@@ -68,6 +69,10 @@ class Engine(Protocol):
 
     name: str
     supports_quarantine: bool
+
+    @property
+    def tasks(self) -> Mapping[str, TaskTotals]:
+        """The totals of the tasks of each phase, if the engine divides phases into tasks."""
 
     def list(self, context: RunContext, before: int, progress: Progress) -> ListingTotals:
         """Lists the store. Only objects stored before a time, in seconds since 1970, can become
@@ -119,6 +124,7 @@ class LocalEngine:
 
     name = "local"
     supports_quarantine = True
+    tasks: Mapping[str, TaskTotals] = {}
 
     def __init__(
         self,

@@ -217,5 +217,6 @@ class Run:
         self.summary.state = state
         self.summary.ended_at = self._clock()
         self.summary.phases = dict(self._phases.seconds)
+        self.summary.tasks = dict(self._engine.tasks)
         self._files.write_summary(self.summary)
         self._files.write_page(render_page(self.summary))

@@ -124,6 +124,7 @@ def export(
                 ):
                     export_run.remove_extra(tree)
             export_run.summary.phases = monitor.phases
+            export_run.summary.tasks = monitor.tasks
             return export_run.end()
 
 

@@ -186,7 +186,7 @@ def import_listing(
         rejected = RejectedFiles(opener, namespace, request.left_out)
         with rejected:
             written = _write(listing, request, folder, writable, opener, rejected, monitor)
-        return written._replace(phases=monitor.phases)
+        return written._replace(phases=monitor.phases, tasks=monitor.tasks)
 
     return commit_listing(target, request, write)
 

@@ -4,6 +4,9 @@ While a phase runs, Spark's jobs have its name as description and belong to a gr
 caller has set one. A thread writes to the log how many tasks have ended and how many objects and
 bytes these have processed. Repeated attempts of a task count again there, and only there.
 
+When a phase has ended, the log and `JobMonitor.tasks` have the totals of its tasks, such as their
+time and the bytes that they shuffled.
+
 A session of Spark Connect has neither descriptions nor accumulators: there, Spark's jobs have a
 tag, and only the times of phases are in the log.
 """
@@ -18,6 +21,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from anabranch.pipelines.jobs.phase_times import PhaseTimes
+from anabranch.pipelines.jobs.task_totals import TaskTotals
+from anabranch.spark.jobs.stage_totals import StageTotals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -60,6 +65,7 @@ class JobMonitor:
         self._interval = interval
         self._own_group = f"anabranch-{uuid.uuid4()}"
         self._times = PhaseTimes()
+        self._totals = StageTotals(self._context)
         self.counts = NO_COUNTS
         if self._context is not None:
             self.counts = TaskCounts(self._context.accumulator(0), self._context.accumulator(0))
@@ -69,21 +75,33 @@ class JobMonitor:
         """The seconds that each phase has taken."""
         return dict(self._times.seconds)
 
+    @property
+    def tasks(self) -> dict[str, TaskTotals]:
+        """The totals of the tasks of each phase that has ended, if Spark has recorded them."""
+        found = {name: self._totals.get(self._description(name)) for name in self._times.seconds}
+        return {name: totals for name, totals in found.items() if totals is not None}
+
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Names the Spark jobs of this thread while the context is entered, and logs their progress
         and their time.
         """
-        with self._times.measure(name), self.describe(name), self._progress(name):
-            _log.info("%s: %s", self._name, name)
-            yield
+        try:
+            with self._times.measure(name), self.describe(name), self._progress(name):
+                _log.info("%s: %s", self._name, name)
+                yield
+        finally:
+            self._totals.collect(wait=True)
         counted = "" if self._context is None else f", {self._counted()}"
+        tasks = self.tasks.get(name)
+        if tasks is not None:
+            counted += f"; {_format_totals(tasks)}"
         _log.info("%s: %s took %.1f s%s", self._name, name, self._times.seconds[name], counted)
 
     @contextmanager
     def describe(self, name: str) -> Iterator[None]:
         """Names the Spark jobs of this thread while the context is entered."""
-        description = f"anabranch: {self._name}: {name}"
+        description = self._description(name)
         if self._context is None:
             tag = description.replace(",", " ")
             self._spark.addTag(tag)
@@ -96,6 +114,7 @@ class JobMonitor:
         if before[_GROUP] is None:
             self._context.setLocalProperty(_GROUP, self._own_group)
         self._context.setLocalProperty(_DESCRIPTION, description)
+        self._totals.add_group(before[_GROUP] or self._own_group)
         try:
             yield
         finally:
@@ -113,6 +132,7 @@ class JobMonitor:
 
         def log() -> None:
             while not ended.wait(self._interval):
+                self._totals.collect()
                 done, total = _tasks(self._context, group)
                 _log.info(
                     "%s: %s: %d of %d tasks, %s", self._name, name, done, total, self._counted()
@@ -126,8 +146,19 @@ class JobMonitor:
             ended.set()
             thread.join()
 
+    def _description(self, phase: str) -> str:
+        """Returns the description of the Spark jobs of a phase."""
+        return f"anabranch: {self._name}: {phase}"
+
     def _counted(self) -> str:
         return f"{self.counts.objects.value:,} objects, {self.counts.bytes.value:,} bytes"
+
+
+def _format_totals(totals: TaskTotals) -> str:
+    return (
+        f"{totals.completed:,} tasks, {totals.failed:,} failed, {totals.killed:,} killed,"
+        f" {totals.executor_seconds:,.1f} s of executors, {totals.shuffled_bytes:,} bytes shuffled"
+    )
 
 
 def _tasks(context: Any, group: str) -> tuple[int, int]:

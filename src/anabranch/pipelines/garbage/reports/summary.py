@@ -11,6 +11,7 @@ from anabranch.pipelines.garbage.marking.attribution import Origins
 from anabranch.pipelines.garbage.marking.missing import Missing
 from anabranch.pipelines.garbage.marking.reachable import MarkStatistics
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
+from anabranch.pipelines.jobs.task_totals import TaskTotals
 
 __all__ = ["State", "Summary"]
 
@@ -28,6 +29,7 @@ class Summary(msgspec.Struct, kw_only=True):
     that were aborted. `missing` objects are referenced but not in the store; a run in the state
     `checked` looked only for these. `young` objects are not old enough to be candidates, `unknown`
     objects are dead but have no generated address. `phases` are the seconds that each phase took.
+    `tasks` are the totals of the tasks of each phase on Spark, whose names are those in its log.
     """
 
     run_id: str
@@ -65,6 +67,7 @@ class Summary(msgspec.Struct, kw_only=True):
     candidates_location: str = ""
     page_location: str = ""
     phases: dict[str, float] = {}
+    tasks: dict[str, TaskTotals] = {}
 
     def set_candidates(self, totals: CandidateTotals) -> None:
         """Takes over the totals of the candidates."""

@@ -14,6 +14,7 @@ from anabranch.errors import Invalid, NotFound
 from anabranch.model.commit import Commit
 from anabranch.model.imports import ImportSource
 from anabranch.pipelines.imports.commit_import import ImportCommitter, ImportRequest, require_clean
+from anabranch.pipelines.jobs.task_totals import TaskTotals
 from anabranch.versioning.core import Core
 from anabranch.versioning.repositories import check_writable
 
@@ -72,8 +73,8 @@ class ListingRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 class WrittenListing(NamedTuple):
     """The tree of a listing: the ids of its tables in the folder, the number of its objects, the
-    number of skipped rows by reason, the first of those, as (path, reason), and the seconds that
-    each phase took, if they were measured.
+    number of skipped rows by reason, the first of those, as (path, reason), and for each phase the
+    seconds that it took and the totals of its tasks, if they were measured.
     """
 
     metarange_id: str
@@ -82,12 +83,13 @@ class WrittenListing(NamedTuple):
     skipped: Mapping[str, int]
     shown: Sequence[tuple[str, str]]
     phases: Mapping[str, float] = {}
+    tasks: Mapping[str, TaskTotals] = {}
 
 
 class Imported(NamedTuple):
     """Result of an import: the commit, the number of objects, the number of skipped rows by
-    reason, the first of those, as (path, reason), and the seconds that each phase took, if they
-    were measured.
+    reason, the first of those, as (path, reason), and for each phase the seconds that it took and
+    the totals of its tasks, if they were measured.
     """
 
     commit: Commit
@@ -95,6 +97,7 @@ class Imported(NamedTuple):
     skipped: Mapping[str, int]
     shown: Sequence[tuple[str, str]]
     phases: Mapping[str, float] = {}
+    tasks: Mapping[str, TaskTotals] = {}
 
 
 class ImportTarget(Protocol):

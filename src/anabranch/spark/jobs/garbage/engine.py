@@ -32,6 +32,7 @@ from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.run_files import MARKS_FOLDER
 from anabranch.pipelines.garbage.sweeping.removal import Remover, quarantine_not_supported
 from anabranch.pipelines.jobs.progress import Progress
+from anabranch.pipelines.jobs.task_totals import TaskTotals
 from anabranch.spark.arrow_tables import to_frame
 from anabranch.spark.jobs.garbage.dead import DeadObjects
 from anabranch.spark.jobs.garbage.listing import HASHED, StoredListing, hash_column
@@ -99,6 +100,11 @@ class SparkEngine:
         self._context: RunContext | None = None
         self._listed: DataFrame | None = None
         self._absent: Absent | None = None
+
+    @property
+    def tasks(self) -> dict[str, TaskTotals]:
+        """The totals of the tasks of each phase that has ended, if Spark has recorded them."""
+        return self._monitor.tasks
 
     def list(self, context: RunContext, before: int, progress: Progress) -> ListingTotals:
         """Lists the store, or takes the given listing."""
