@@ -21,7 +21,7 @@ WEB := $(filter-out %/schema.ts,$(shell find web/index.html web/*.js web/scripts
 NEXT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/anabranch/spark-next
 SPARK_OLD := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/anabranch/spark-old
 # the jobs that do not need Spark 4's data sources
-SPARK_OLD_TESTS := driver_rows exports garbage garbage_files images import_listing objects_and_changes
+SPARK_OLD_TESTS := driver_rows exports garbage garbage_files images import_listing monitor objects_and_changes stage_totals
 PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 
 .PHONY: help

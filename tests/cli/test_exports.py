@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
 import anabranch
@@ -60,3 +63,24 @@ def test_what_cannot_be_is_said(run, folder, tmp_path):
         ran = run("export", "--data", folder, reference, to)
         assert (ran.code, word in ran.err) == (1, True), ran.err
     assert run("export", "--data", folder, "lakefs://sea", tmp_path / "out").code == 2
+
+
+def test_engine_is_chosen_by_the_size_of_the_export(run, folder, tmp_path):
+    out = tmp_path / "out"
+    words = ("export", "--data", folder, "lakefs://sea/main", out, "--leave-unfit")
+    ran = run.ok(*words)
+    assert "engine: local, which copies in this process, because no --master is given" in ran.err
+    expected = r"engine: local, for (.*), in about 0 s, and in 20 s on Spark with 16 cores"
+    (amount,) = re.findall(expected, run.ok(*words, "--master", "yarn", "--everything").err)
+    assert amount == "3 objects or less, of 16 B"
+    (amount,) = re.findall(expected, run.ok(*words, "--master", "yarn").err)
+    assert amount == "0 objects or less, of 0 B"
+    summary = tmp_path / "summary.json"
+    ran = run(
+        *("export", "--data", folder, "lakefs://land/main", out, "--master", "yarn"),
+        *("--summary", summary),
+    )
+    assert (ran.code, "repository not found" in ran.err) == (1, True)
+    failed = json.loads(summary.read_text())
+    assert (failed["engine"], failed["state"]) == ("local", "failed")
+    assert failed["why"] == "because the size of the job cannot be found"

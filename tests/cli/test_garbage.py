@@ -76,6 +76,24 @@ def test_report_removes_nothing(run, folder):
     assert "listing the store" in ran.err
 
 
+def test_engine_is_chosen_by_the_objects_of_the_last_run(run, folder):
+    wait_a_second()
+    for words, why in (
+        ((), "which runs in this process, because no --master is given"),
+        (("--quarantine", "7d", "--master", "yarn"), "which alone has a quarantine"),
+    ):
+        assert f"engine: local, {why}" in gc(run, folder, *words).err
+    with anabranch.open(folder) as lake:
+        lake.repositories.create("land", "local://land")
+    new = run.ok("gc", "lakefs://land", "--data", folder, "--master", "yarn")
+    assert "engine: local, because no earlier run has counted the objects" in new.err
+    expected = (
+        "engine: local, for 2 objects, which the last run listed, in about 0 s,"
+        " and in 20 s on Spark with 16 cores"
+    )
+    assert expected in gc(run, folder, "--master", "yarn").err
+
+
 def test_page_is_written_to_the_given_file(run, folder, tmp_path):
     wait_a_second()
     ran = gc(run, folder, "--html", tmp_path / "page.html")

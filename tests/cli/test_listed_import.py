@@ -93,6 +93,7 @@ def test_a_summary_is_written_however_it_ends(run, folder, raw, tmp_path):
     result = ran.json["result"]
     assert result["skipped"] == {"a negative size": 1}
     assert result["shown"] == [{"path": "bad", "reason": "a negative size"}]
+    assert (result["phases"], result["tasks"]) == ({}, {})
     with anabranch.open(folder) as lake:
         head = lake.commits.get("sea", "main")
     assert (result["commit"], result["metarange_id"]) == (head.id, head.metarange_id)

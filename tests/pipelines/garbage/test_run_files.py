@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from support.garbage import DAY, put, stored
 
+from anabranch.errors import NotFound
 from anabranch.pipelines.garbage.addresses.candidates import CANDIDATES
+from anabranch.pipelines.garbage.run_files import RUNS
 
 
 def test_run_writes_summary_and_candidates_to_the_store(lake, clock, collector):
@@ -32,3 +35,31 @@ def test_files_of_old_runs_are_removed(lake, clock, collector):
     runs = {name.split("/")[4] for name in stored(lake, "mem://sea") if "gc/anabranch" in name}
     assert len(runs) == 10
     assert run.summary.run_id == min(runs)
+
+
+def test_last_listed_is_the_number_of_the_newest_complete_run(lake, clock, collector):
+    assert collector.last_listed("sea") is None
+    put(lake, "a", body=b"123"), put(lake, "b", body=b"1")
+    with collector.mark("sea"):
+        pass
+    assert collector.last_listed("sea") == 2
+    put(lake, "c", body=b"1")
+    clock.advance(60)
+    with collector.mark("sea", check_only=True):
+        pass
+    assert collector.last_listed("sea") == 3
+    with pytest.raises(NotFound):
+        collector.last_listed("land")
+
+
+def test_last_listed_ignores_incomplete_and_damaged_runs_and_quarantined_objects(lake, collector):
+    folder = f"mem://sea/{RUNS}"
+    for run, content in (
+        ("a", b"{"),
+        ("b", b'{"listed": {"objects": 0, "bytes": 0}}'),
+        ("c/quarantine", b'{"listed": {"objects": 6, "bytes": 1}}'),
+        ("d", b'{"listed": {"objects": 7, "bytes": 1}}'),
+        ("e", b'{"listed": {"objects": 8, "bytes": 1}}'),
+    ):
+        lake.blocks.put(f"{folder}{run}/summary.json", [content])
+    assert collector.last_listed("sea") == 7

@@ -4,14 +4,15 @@ date.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from anabranch.cli.framework.address import ref_address
 from anabranch.cli.framework.command import Argument, Command, Option
 from anabranch.cli.framework.context import CommandContext
+from anabranch.cli.jobs.engine_costs import EXPORT, Amount, choose_engine
 from anabranch.cli.jobs.engines import (
     MASTER,
-    EngineChoice,
     announce,
     engine_option,
     opener,
@@ -27,9 +28,7 @@ __all__ = ["COMMAND"]
 
 
 def _export(context: CommandContext) -> None:
-    choice = EngineChoice("local", "which copies in this process")
-    if context.arguments.engine != "auto":
-        choice = EngineChoice(context.arguments.engine, "as requested")
+    choice = choose_engine(context, EXPORT, partial(_amount, context))
     announce(context, choice)
     with write_summary(context, "export", choice) as summary:
         done = _run(context, choice.engine)
@@ -38,6 +37,26 @@ def _export(context: CommandContext) -> None:
         context.output.note(path)
     if not summary.printed:
         _show(context, done)
+
+
+def _amount(context: CommandContext) -> Amount | str:
+    """Returns what the export will copy at most, or the reason for this process."""
+    given = context.arguments
+    if not given.master:
+        return "which copies in this process, because no --master is given"
+    from anabranch.pipelines.exports.destination_parsing import parse_destination  # noqa: PLC0415
+    from anabranch.pipelines.exports.estimate import estimate_export  # noqa: PLC0415  not for --help
+    from anabranch.server.stores.open_stores import open_stores  # noqa: PLC0415
+
+    loaded = server_settings(context, given.data, given.config)
+    with open_stores(loaded.settings) as stores:
+        place = parse_destination(given.to, stores.blocks)
+        what: LakeUri = given.reference
+        found = estimate_export(
+            stores.core, what.repository, what.ref, place, everything=given.everything
+        )
+    text = f"{_objects(found.objects)} or less, of {size(found.bytes)},"
+    return Amount(found.objects, found.bytes, text)
 
 
 def _run(context: CommandContext, engine: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,9 @@ from anabranch.cli.commands.garbage_rules import REPOSITORY, RULES
 from anabranch.cli.errors import Failure, Usage, file_failure
 from anabranch.cli.framework.command import YES, Command, Group, Option
 from anabranch.cli.framework.context import CommandContext
+from anabranch.cli.jobs.engine_costs import COLLECTION, Amount, choose_engine
 from anabranch.cli.jobs.engines import (
     MASTER,
-    EngineChoice,
     announce,
     engine_option,
     opener,
@@ -28,6 +29,7 @@ from anabranch.cli.jobs.engines import (
 from anabranch.cli.jobs.summary import SUMMARY, write_summary
 from anabranch.cli.output.format import iso_time
 from anabranch.cli.output.progress import ProgressRelay, show_progress
+from anabranch.pipelines.jobs.progress import NO_PROGRESS
 
 if TYPE_CHECKING:
     from anabranch.pipelines.garbage.installations.requests import ServerRequests
@@ -56,16 +58,31 @@ def _run(context: CommandContext) -> int:
         )
     if given.sweep and context.output.json and not given.yes:
         raise Usage("--json cannot ask for confirmation", hint="Add --yes to agree to the sweep.")
-    choice = EngineChoice("local", "which runs in this process")
-    if given.engine != "auto":
-        choice = EngineChoice(given.engine, "as requested")
+    choice = choose_engine(context, COLLECTION, partial(_amount, context))
     announce(context, choice)
     with write_summary(context, "gc", choice) as summary:
-        summary.result = _collect(context, summary.printed)
+        summary.result = _collect(context, choice.engine, summary.printed)
     return Failure.exit_code if summary.result["missing"]["objects"] else 0
 
 
-def _collect(context: CommandContext, quiet: bool) -> Any:
+def _amount(context: CommandContext) -> Amount | str:
+    """Returns the objects that the latest run listed, or the reason for this process."""
+    given = context.arguments
+    if given.quarantine is not None:
+        return "which alone has a quarantine"
+    if not given.master:
+        return "which runs in this process, because no --master is given"
+    from anabranch.server.stores.open_stores import open_collector  # noqa: PLC0415  not for --help
+
+    loaded = server_settings(context, given.data, given.config)
+    with open_collector(loaded.settings, NO_PROGRESS, _requests(context)) as collector:
+        objects = collector.last_listed(given.repository.repository)
+    if objects is None:
+        return "because no earlier run has counted the objects"
+    return Amount(objects, 0, f"{objects:,} objects, which the last run listed,")
+
+
+def _collect(context: CommandContext, chosen: str, quiet: bool) -> Any:
     """Marks, sweeps if the options say so, and returns the summary of the run."""
     # the server's libraries are slow to import, and --help must not wait for them
     from anabranch.server.stores.open_stores import open_collector  # noqa: PLC0415
@@ -75,7 +92,7 @@ def _collect(context: CommandContext, quiet: bool) -> Any:
     relay = ProgressRelay()
     with ExitStack() as stack:
         engine = None
-        if given.engine == "spark":
+        if chosen == "spark":
             from anabranch.spark.jobs.garbage import SparkEngine  # noqa: PLC0415  an extra
 
             engine = SparkEngine(stack.enter_context(spark(context)), opener(loaded))

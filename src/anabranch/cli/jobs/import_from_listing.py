@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import getpass
-import importlib.util
-import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.metadata import pairs
+from anabranch.cli.jobs.engine_costs import BYTES_PER_ROW, IMPORT, Amount, choose_engine
 from anabranch.cli.jobs.engines import EngineChoice, opener, server_settings, spark
-from anabranch.cli.jobs.import_costs import (
-    BYTES_PER_ROW,
-    local_seconds,
-    spark_cores,
-    spark_seconds,
-)
 from anabranch.cli.output.progress import show_progress
 from anabranch.model.commit import Commit
 from anabranch.model.imports import ImportSource
@@ -42,21 +37,14 @@ _POLL_SECONDS = 0.1
 
 def engine_for(context: CommandContext, source: str) -> EngineChoice:
     """Returns the engine that is expected to be faster for a listing or an inventory."""
-    loaded = server_settings(context, context.arguments.data, context.arguments.settings)
-    with open_stores(loaded.settings) as stores:
-        size = listing_bytes(_listing(context), stores.blocks, inventory=source == "inventory")
-    rows, cores = size // BYTES_PER_ROW, spark_cores(context.arguments.master)
-    here = local_seconds(rows, os.cpu_count() or 1)
-    there = spark_seconds(rows, cores)
-    estimate = (
-        f"for {size / (1 << 20):,.0f} MiB in about {here:,.0f} s, and in {there:,.0f} s on Spark"
-        f" with {cores} core{'' if cores == 1 else 's'}"
-    )
-    if here <= there:
-        return EngineChoice("local", estimate)
-    if importlib.util.find_spec("pyspark") is None:
-        return EngineChoice("local", f"{estimate}, but PySpark is not installed")
-    return EngineChoice("spark", estimate.replace("for", "instead of in this process, for", 1))
+
+    def amount() -> Amount:
+        loaded = server_settings(context, context.arguments.data, context.arguments.settings)
+        with open_stores(loaded.settings) as stores:
+            size = listing_bytes(_listing(context), stores.blocks, inventory=source == "inventory")
+        return Amount(size // BYTES_PER_ROW, 0, f"{size / (1 << 20):,.0f} MiB")
+
+    return choose_engine(context, IMPORT, amount)
 
 
 def import_from_listing(context: CommandContext, source: str, engine: str) -> dict[str, Any]:
@@ -84,6 +72,8 @@ def import_from_listing(context: CommandContext, source: str, engine: str) -> di
         "objects": imported.objects,
         "skipped": dict(imported.skipped),
         "shown": [{"path": path, "reason": reason} for path, reason in imported.shown],
+        "phases": dict(imported.phases),
+        "tasks": msgspec.to_builtins(imported.tasks),
     }
     return {"result": result, "commit": _commit(imported.commit), "document": result}
 

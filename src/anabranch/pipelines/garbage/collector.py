@@ -26,6 +26,7 @@ from anabranch.pipelines.garbage.installations.stored import StoredInstallation
 from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.reports.summary import Summary
 from anabranch.pipelines.garbage.run import Run
+from anabranch.pipelines.garbage.run_files import last_listed
 from anabranch.pipelines.garbage.sweeping.purge import Purge, PurgeResult
 from anabranch.pipelines.garbage.sweeping.removal import (
     quarantine_not_supported,
@@ -72,6 +73,13 @@ class Collector:
         self._clock = clock
         self._progress = progress
         self._partition_hashes = partition_hashes
+
+    def last_listed(self, repository: str) -> int | None:
+        """Returns the number of objects that the newest complete run of a repository listed, or
+        None without one. Raises NotFound.
+        """
+        stored_repository = self._installation.repository(repository)
+        return last_listed(self._blocks, to_namespace(stored_repository, self._blocks))
 
     def mark(
         self,

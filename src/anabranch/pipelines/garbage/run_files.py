@@ -14,6 +14,7 @@ A run's id sorts before those of earlier runs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -25,6 +26,7 @@ from anabranch.errors import Corrupt
 from anabranch.pipelines.garbage.addresses.candidates import CANDIDATES
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.marking.missing import MISSING, MissingReference
+from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.reports.summary import Summary
 from anabranch.versioning.garbage.stored_rules import RETENTION
 
@@ -39,6 +41,7 @@ __all__ = [
     "CandidatePart",
     "RunFiles",
     "file_pieces",
+    "last_listed",
     "read_candidates",
 ]
 
@@ -196,6 +199,24 @@ class RunFiles:
         for run in sorted(runs)[_MAX_RUNS:]:
             if not any(f"/{run}/{QUARANTINE}" in address for address in runs[run]):
                 self._blocks.delete(runs[run])
+
+
+class _Listed(msgspec.Struct):
+    """The totals of a run's listing, in its summary."""
+
+    listed: ObjectTotals = msgspec.field(default_factory=ObjectTotals)
+
+
+def last_listed(blocks: BlockStore, namespace: Namespace) -> int | None:
+    """Returns the number of objects that the newest complete run listed, or None without one."""
+    runs = namespace.prefix + RUNS
+    for block in blocks.list(runs):
+        if block.address.count("/") == runs.count("/") + 1 and block.address.endswith(_SUMMARY):
+            with suppress(msgspec.MsgspecError):  # written by an older version, or damaged
+                summary = msgspec.json.decode(blocks.read(block.address), type=_Listed)
+                if summary.listed.objects:
+                    return summary.listed.objects
+    return None
 
 
 def read_candidates(path: Path, address: str) -> Iterator[pa.RecordBatch]:
