@@ -10,6 +10,7 @@ import json
 import re
 import subprocess
 import sys
+import textwrap
 import time
 import uuid
 from pathlib import Path
@@ -20,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 from lakefs.client import Client
 from support.services.installed_wheel import write_wheel
+from support.services.s3_service import CREDENTIALS
 from support.services.spark_cluster import spark_cluster
 
 from anabranch.testing.server import running_server
@@ -35,9 +37,10 @@ NOW = ("--grace", "0", "--window", "0")
 
 def block(text):
     """Returns the shell or Python block of the page that has a text."""
-    found = [each for each in re.findall(r"```\w+\n(.*?)```", PAGE, re.DOTALL) if text in each]
+    blocks = re.findall(r"```\w+\n(.*?)```", PAGE, re.DOTALL)
+    found = [each for each in blocks if text in each]
     assert len(found) == 1, f"{text}: {len(found)} blocks"
-    return found[0]
+    return textwrap.dedent(found[0])
 
 
 def filled(text, replacements):
@@ -132,6 +135,9 @@ def test_packed_environment_runs_an_import_an_export_and_a_collection(
         output = run_block(f"{submit}{' '.join(words)}\n", packed, environment)
         summary = json.loads(output[output.index("{") :])
         assert (summary["engine"], summary["state"]) == ("spark", "done")
+        tasks = summary["result"]["tasks"].values()
+        assert sum(phase["completed"] for phase in tasks) > 0
+        assert sum(phase["failed"] for phase in tasks) == 0
         return summary["result"]
 
     listing = ("--listing", str(tmp_path / "listing.parquet"), "--no-progress")
@@ -160,6 +166,45 @@ def test_packed_environment_runs_an_import_an_export_and_a_collection(
     # each executor has unpacked the environment
     unpacked = list(cluster.work.glob("app-*/*/environment/bin/python"))
     assert len(unpacked) >= 3
+
+
+def test_nightly_collection_runs_through_a_server(cluster, packed, sea, s3_service, tmp_path):
+    """The driver has only a file with the store's settings, the archive, and two key pairs."""
+    repository, blocks, bucket = sea
+    client = repository._client.config
+    night = tmp_path / "night"
+    night.mkdir()
+    settings = block('region = "eu-west-1"').replace("eu-west-1", s3_service.region)
+    (tmp_path / "store.toml").write_text(
+        f'{settings}endpoint = "{s3_service.endpoint}"\nforce_path_style = true\n'
+        "[blockstore.s3.credentials]\n"
+        f'access_key_id = "{CREDENTIALS.access_key_id}"\n'
+        f'secret_access_key = "{CREDENTIALS.secret.reveal()}"\n'
+    )
+    script = filled(
+        block("aws s3 cp s3://jobs"),
+        {
+            "aws s3 cp s3://jobs/environment.tar.gz": f"cp {packed}/environment.tar.gz",
+            "aws s3 cp s3://jobs/store.toml": f"cp {tmp_path}/store.toml",
+            "ANABRANCH_ACCESS_KEY_ID=…": f"ANABRANCH_ACCESS_KEY_ID={client.username}",
+            "ANABRANCH_SECRET_ACCESS_KEY=…": f"ANABRANCH_SECRET_ACCESS_KEY={client.password}",
+            "--master yarn": f"--master {cluster.master}",
+            "https://lake.example.com": client.host.removesuffix("/api/v1"),
+            "--window 23": " ".join(NOW),
+        },
+    )
+    data = {block.address for block in blocks.list(f"s3://{bucket}/sea/data/")}
+    time.sleep(1.1)  # times of the store have whole seconds
+    run_block(script, night, dict(cluster.environment))
+    summary = json.loads((night / "summary.json").read_text())
+    assert (summary["engine"], summary["state"]) == ("spark", "done")
+    assert summary["result"]["swept"]["objects"] == REPLACED
+    assert summary["result"]["tasks"]["removing"]["completed"] > 0
+    left = {block.address for block in blocks.list(f"s3://{bucket}/sea/data/")}
+    assert len(data - left) == REPLACED
+    for number in range(OBJECTS):
+        content = repository.branch("main").object(f"d/{number:02}").reader(mode="rb").read()
+        assert content == b"%d of 1" % number
 
 
 def test_modules_of_a_program_reach_the_workers(cluster, packed, sea):
