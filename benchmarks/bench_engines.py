@@ -4,7 +4,8 @@
 
 Prints the processor time of all processes for each object and each byte that the local engine and
 Spark export to a folder, and for each object that a collection lists in a folder and removes there.
-Small objects have 1 KiB; the cost of a byte is that of objects of 8 MiB. A first export of each
+Small objects have 1 KiB; the cost of a byte is that of objects of 8 MiB. The time in Python, which
+only one thread at a time has, is that of the driver outside of the system. A first export of each
 engine is not counted, because Java compiles then. Needs Java.
 """
 
@@ -41,11 +42,14 @@ def commit(lake: Lake, branch: str, objects: int, size: int) -> None:
     lake.commits.commit("sea", branch, message="m", committer="c")
 
 
-def measure(run: Callable[[], object]) -> tuple[float, float]:
-    """Returns the time and the processor time of a call, in seconds."""
-    began, used = time.perf_counter(), cpu_seconds(os.getpid())
+def measure(run: Callable[[], object]) -> tuple[float, float, float]:
+    """Returns the time of a call, its processor time, and the part of this process outside of the
+    system, in seconds.
+    """
+    began, used, user = time.perf_counter(), cpu_seconds(os.getpid()), os.times().user
     run()
-    return time.perf_counter() - began, cpu_seconds(os.getpid()) - used
+    wall = time.perf_counter() - began
+    return wall, cpu_seconds(os.getpid()) - used, os.times().user - user
 
 
 def main() -> None:
@@ -79,12 +83,13 @@ def main() -> None:
                     ("small", objects, "object"),
                     ("large", LARGE_OBJECTS * LARGE, "byte"),
                 ):
-                    wall, cpu = measure(lambda: export(branch))  # noqa: B023  called here
+                    wall, cpu, user = measure(lambda: export(branch))  # noqa: B023  called here
                     shutil.rmtree(out)
                     if amount:
                         print(
                             f"export, {name}: {wall:.1f} s, {cpu:.1f} s of CPU,"
-                            f" {cpu / amount * 1e6:.4f} µs for each {unit}",
+                            f" {cpu / amount * 1e6:.4f} µs for each {unit},"
+                            f" {user / amount * 1e6:.4f} µs of it in Python",
                             flush=True,
                         )
             listed = 0
@@ -93,10 +98,10 @@ def main() -> None:
                 nonlocal listed
                 listed = sum(batch.num_rows for batch in list_slice(lake.blocks, "local://sea/"))
 
-            wall, cpu = measure(list_all)
+            wall, cpu, _ = measure(list_all)
             print(f"list: {listed:,} objects, {wall:.1f} s, {cpu / listed * 1e6:.1f} µs for each")
             found = [block.address for block in lake.blocks.list("local://sea/data/")]
-            wall, cpu = measure(lambda: lake.blocks.delete(found))
+            wall, cpu, _ = measure(lambda: lake.blocks.delete(found))
             print(f"remove: {wall:.1f} s, {cpu / listed * 1e6:.1f} µs for each")
 
 
