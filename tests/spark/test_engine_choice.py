@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
 
 import pytest
 
@@ -46,12 +48,17 @@ def run(spark, data, tmp_path, monkeypatch):
     return run
 
 
-def test_export_runs_on_the_chosen_engine(run, tmp_path):
+def test_export_runs_on_the_chosen_engine(run, tmp_path, capsys):
     out = tmp_path / "out"
     done = run("export", "lakefs://sea/main", str(out))
     assert done["engine"] == "spark"
     assert done["why"].startswith("instead of in this process, for 30 objects or less, of 30 B, in")
     assert set(done["result"]["tasks"]) == {"copying"}
+    lines = [line for line in capsys.readouterr().err.splitlines() if "export of sea:" in line]
+    assert lines[0].endswith("export of sea: copying")
+    assert re.search(r"copying took .* 30 objects, 30 bytes; \d+ tasks, 0 failed,", lines[-1])
+    log = logging.getLogger("anabranch.spark")
+    assert (log.level, log.handlers) == (logging.NOTSET, [])
     assert len(list((out / "a").iterdir())) == 30
     done = run("export", "lakefs://sea/main", str(out))
     # nothing has changed, which is as fast in this process

@@ -6,6 +6,7 @@ running server; `spark` is a Spark session that is started for the job.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from anabranch.cli.framework.command import Option
 from anabranch.cli.framework.context import CommandContext
+from anabranch.cli.output.streams import Output
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,6 +33,8 @@ __all__ = [
     "server_settings",
     "spark",
 ]
+
+_SPARK_LOG = "anabranch.spark"
 
 MASTER = Option(
     "--master", "The Spark master: local[4], spark://HOST:7077, yarn, …", "URL", default=""
@@ -74,11 +78,45 @@ def server_settings(context: CommandContext, data: str | None, config: str | Non
 
 @contextmanager
 def spark(context: CommandContext) -> Iterator[SparkSession]:
-    """Yields a Spark session. Raises Invalid if PySpark or Java is missing."""
+    """Yields a Spark session, and prints the log of the job: when a phase begins and ends, and what
+    its tasks have used. Raises Invalid if PySpark or Java is missing.
+    """
     from anabranch.spark.sessions import session  # noqa: PLC0415  an extra
 
-    with session(context.arguments.master, os.environ) as started:
+    with session(context.arguments.master, os.environ) as started, _print_log(context):
         yield started
+
+
+@contextmanager
+def _print_log(context: CommandContext) -> Iterator[None]:
+    """Prints the log of jobs on Spark while the context is entered, as schedulers keep it. On a
+    terminal, there is a bar instead.
+    """
+    output = context.output
+    if output.json or output.err_terminal or vars(context.arguments).get("no_progress"):
+        yield
+        return
+    log, handler = logging.getLogger(_SPARK_LOG), _NoteHandler(output)
+    level = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
+        log.removeHandler(handler)
+
+
+class _NoteHandler(logging.Handler):
+    """Prints each line of a log as a note."""
+
+    def __init__(self, output: Output) -> None:
+        super().__init__()
+        self._output = output
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Prints a line."""
+        self._output.note(record.getMessage())
 
 
 def opener(loaded: Loaded) -> Opener | None:
