@@ -64,7 +64,7 @@ BEGINNING_WITH_HEAD = {"stat", "copy"}
         (404, "NoSuchBucket", "bucket_missing"),
         (403, "InvalidAccessKeyId", "storage_credentials"),
         (403, "SignatureDoesNotMatch", "storage_credentials"),
-        (400, "ExpiredToken", "storage_credentials"),
+        (400, "ExpiredToken", "credentials_expired"),
         (403, "AccessDenied", "storage_permission"),
         (400, "AuthorizationHeaderMalformed", "storage_region"),
         (301, "PermanentRedirect", "storage_region"),

@@ -15,6 +15,7 @@ __all__ = [
     "gone",
     "invalid_storage_class",
     "range_missing",
+    "refuses_credentials",
     "translate_error",
     "unreachable",
 ]
@@ -27,14 +28,12 @@ _FAILED_KEY = re.compile(r"request failed for key .*\(code: (?:(\d{3})|(\w+))\)"
 _CREDENTIALS = frozenset(
     {
         "AuthenticationFailed",
-        "ExpiredToken",
-        "ExpiredTokenException",
         "InvalidAccessKeyId",
         "InvalidToken",
         "SignatureDoesNotMatch",
-        "TokenRefreshRequired",
     }
 )
+_EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})
 _NO_BUCKET = frozenset({"NoSuchBucket", "ContainerNotFound", "InvalidBucketName"})
 _REGION = frozenset(
     {
@@ -67,6 +66,11 @@ _UNAUTHORISED, _FORBIDDEN, _NOT_FOUND, _TOO_MANY, _UNAVAILABLE = 401, 403, 404, 
 _REDIRECTS = frozenset({301, 302, 307, 308})
 _SERVER_ERRORS = 500
 _STATUS_BY_CODE = {"AccessDenied": _FORBIDDEN, "AllAccessDisabled": _FORBIDDEN}
+
+
+def refuses_credentials(error: AnabranchError) -> bool:
+    """Returns whether an error is about the credentials, so that others may be accepted."""
+    return error.kind in {"storage_credentials", "credentials_expired"}
 
 
 def gone(address: str) -> Gone:
@@ -153,10 +157,8 @@ def _configuration_error(address: str, status: int, code: str, said: str) -> Sto
         )
     if code in _CLOCK:
         return _refused(address, said, "storage_clock", "Correct this machine's clock.")
-    if code in _CREDENTIALS or status == _UNAUTHORISED:
-        return _refused(
-            address, said, "storage_credentials", "Check the credentials under blockstore."
-        )
+    if code in _EXPIRED or code in _CREDENTIALS or status == _UNAUTHORISED:
+        return _credentials_error(address, code, said)
     if status == _FORBIDDEN:
         return _refused(
             address,
@@ -165,6 +167,18 @@ def _configuration_error(address: str, status: int, code: str, said: str) -> Sto
             "Allow these credentials to list, get, put and delete in the bucket.",
         )
     return _refused(address, said, "store_refused", "")
+
+
+def _credentials_error(address: str, code: str, said: str) -> StoreRefused:
+    """Returns the error for credentials that the store does not accept, or no longer."""
+    if code in _EXPIRED:
+        return _refused(
+            address,
+            f"{said}: the credentials have expired",
+            "credentials_expired",
+            "Renew the credentials where this process finds them, and try again.",
+        )
+    return _refused(address, said, "storage_credentials", "Check the credentials under blockstore.")
 
 
 def _refused(address: str, said: str, kind: str, hint: str) -> StoreRefused:

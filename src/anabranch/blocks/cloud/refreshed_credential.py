@@ -12,26 +12,35 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-__all__ = ["CHECK_INTERVAL", "RefreshedCredential"]
+__all__ = ["CHECK_INTERVAL", "RENEWAL_INTERVAL", "RefreshedCredential"]
 
 CHECK_INTERVAL = 10.0
 """In seconds; libraries refresh credentials minutes before they expire."""
+
+RENEWAL_INTERVAL = 1.0
+"""In seconds. A store may refuse many requests at once, and looking for credentials takes time."""
 
 _Credential = TypeVar("_Credential")
 
 
 class RefreshedCredential(Generic[_Credential]):
     """Calls `fetch` for the current credential at most once in `check_interval`, in seconds. Errors
-    that it raises are not cached.
+    that it raises are not cached. `forget` makes it look for the credential anew.
     """
 
     def __init__(
-        self, fetch: Callable[[], _Credential], *, check_interval: float = CHECK_INTERVAL
+        self,
+        fetch: Callable[[], _Credential],
+        *,
+        forget: Callable[[], None] = lambda: None,
+        check_interval: float = CHECK_INTERVAL,
     ) -> None:
         self._fetch = fetch
+        self._forget = forget
         self._check_interval = check_interval
         self._lock = threading.Lock()
         self._cached: tuple[_Credential, float] | None = None
+        self._next_renewal = 0.0
 
     def __call__(self) -> _Credential:
         """Returns the current credential. Raises what `fetch` raises."""
@@ -45,8 +54,24 @@ class RefreshedCredential(Generic[_Credential]):
             fetched_meanwhile = self._cached
             if fetched_meanwhile is not None and fetched_meanwhile is not cached:
                 return fetched_meanwhile[0]
-            credential = self._fetch()
-            self._cached = credential, time.monotonic() + self._check_interval
-            return credential
+            return self._fetch_and_cache()
         finally:
             self._lock.release()
+
+    def renew(self, refused: _Credential) -> _Credential:
+        """Returns the current credential, which is looked for anew if it is still the one that was
+        refused, at most once in `RENEWAL_INTERVAL`. Raises what `fetch` raises.
+        """
+        with self._lock:
+            if self._cached is not None and self._cached[0] != refused:
+                return self._cached[0]
+            if time.monotonic() < self._next_renewal:
+                return refused
+            self._next_renewal = time.monotonic() + RENEWAL_INTERVAL
+            self._forget()
+            return self._fetch_and_cache()
+
+    def _fetch_and_cache(self) -> _Credential:
+        credential = self._fetch()
+        self._cached = credential, time.monotonic() + self._check_interval
+        return credential

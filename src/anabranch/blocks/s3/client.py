@@ -22,7 +22,8 @@ _PART_BYTES = 8 << 20
 _MAX_SINGLE_COPY_BYTES = 512 << 20
 _COPY_PART_BYTES = 256 << 20
 
-_OK, _NO_CONTENT, _PARTIAL, _NOT_FOUND, _UNSATISFIABLE = 200, 204, 206, 404, 416
+_OK, _NO_CONTENT, _PARTIAL = 200, 204, 206
+_BAD_REQUEST, _FORBIDDEN, _NOT_FOUND, _UNSATISFIABLE = 400, 403, 404, 416
 
 
 class S3Client:
@@ -80,6 +81,10 @@ class S3Client:
     def head(self, location: Location) -> ObjectInfo | None:
         """Returns the object, or None if it does not exist."""
         response = self._requests.send("HEAD", location)
+        if response.status in (_BAD_REQUEST, _FORBIDDEN):
+            # has no body with the reason, which may be that other credentials are needed
+            self._window(location, 0, 1)
+            response = self._requests.send("HEAD", location)
         if response.status == _NOT_FOUND:
             return None
         require_status(response, location, _OK)

@@ -40,7 +40,8 @@ def find_credentials(
     region: str = "",
     check_interval: float = CHECK_INTERVAL,
 ) -> Callable[[], Credentials]:
-    """Returns a function that returns the current credentials, refreshed before they expire.
+    """Returns a function that returns the current credentials, refreshed before they expire. Those
+    of the environment and of files are read again when a store refuses them (`S3Endpoint.renew`).
 
     It raises StoreRefused (kind no_credentials) where there are none or where a service refuses
     them, and Busy where a service does not answer. `region` is where roles are assumed; botocore is
@@ -50,12 +51,10 @@ def find_credentials(
     if access_key_id:
         configured = Credentials(access_key_id, secret_access_key, session_token.reveal() or None)
         return lambda: configured
-    from_environment = _from_environment()
-    if from_environment is not None and not profile:
-        return lambda: from_environment
-    return RefreshedCredential(
-        _Chain(profile, credentials_file, region), check_interval=check_interval
-    )
+    if not profile and _from_environment() is not None:
+        return RefreshedCredential(_require_environment, check_interval=check_interval)
+    chain = _Chain(profile, credentials_file, region)
+    return RefreshedCredential(chain, forget=chain.forget, check_interval=check_interval)
 
 
 class _Chain:
@@ -79,6 +78,10 @@ class _Chain:
         if frozen is None:
             raise _no_credentials("there are no credentials for S3")
         return Credentials(frozen.access_key, Secret(frozen.secret_key), frozen.token or None)
+
+    def forget(self) -> None:
+        """Forgets the provider, which may never read its file or run its program again."""
+        self._provided = None
 
     def _session(self) -> Any:
         session = self._botocore.session.Session(profile=self._profile or None)
@@ -132,6 +135,13 @@ def _from_environment() -> Credentials | None:
     if not access_key_id or not secret:
         return None
     return Credentials(access_key_id, Secret(secret), os.environ.get("AWS_SESSION_TOKEN") or None)
+
+
+def _require_environment() -> Credentials:
+    credentials = _from_environment()
+    if credentials is None:
+        raise _no_credentials("the environment no longer has credentials for S3")
+    return credentials
 
 
 def _no_credentials(message: str) -> StoreRefused:

@@ -11,14 +11,20 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from anabranch.blocks.cloud.http_pool import HttpPool
+from anabranch.blocks.cloud.refreshed_credential import RefreshedCredential
 from anabranch.model.secret import Secret
 from anabranch.signing.encoding import encode_key
 from anabranch.signing.sign import SigningCredentials
 
-__all__ = ["Credentials", "S3Endpoint"]
+__all__ = ["RENEWALS", "Credentials", "S3Endpoint"]
 
 _DEFAULT_REGION = "us-east-1"
 _TIMEOUT = 5.0
+
+RENEWALS = 2
+"""How often a request is sent again with other credentials: a source may return some that have
+expired as well.
+"""
 
 
 class Credentials(NamedTuple):
@@ -53,6 +59,14 @@ class S3Endpoint:
         self._region = region
         self._discover = discover_region and not endpoint
         self._regions: dict[str, str] = {}
+
+    def renew(self, refused: Credentials) -> bool:
+        """Looks for the credentials anew after the store has refused some; returns whether there
+        are others. Raises what `credentials` raises.
+        """
+        if isinstance(self.credentials, RefreshedCredential):
+            return bool(self.credentials.renew(refused) != refused)
+        return self.credentials() != refused
 
     def url(self, bucket: str, key: str = "", *, public: bool = False) -> str:
         """Returns the URL of a key, or of the bucket without a key. A key is encoded and never

@@ -1,14 +1,20 @@
-"""Signed requests to S3, and presigned URLs for clients."""
+"""Signed requests to S3, and presigned URLs for clients.
+
+If the store refuses the credentials and others can be found, a request is sent again with those.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from typing import BinaryIO
 
 from anabranch.blocks.cloud.addresses import Location
+from anabranch.blocks.cloud.errors import error_from_response, refuses_credentials
+from anabranch.blocks.cloud.http_pool import HttpResponse
 from anabranch.blocks.cloud.retry_policy import RetryPolicy
-from anabranch.blocks.cloud.signed_requests import SignedRequest, SigningClient
-from anabranch.blocks.s3.endpoint import S3Endpoint
+from anabranch.blocks.cloud.signed_requests import SignedRequest, SigningClient, error_code
+from anabranch.blocks.s3.endpoint import RENEWALS, S3Endpoint
 from anabranch.signing.encoding import encode_query
 from anabranch.signing.sign import presign, sign_request
 
@@ -29,6 +35,32 @@ class S3Requests(SigningClient):
         self.access = access
         self._clock = clock
 
+    def send(
+        self,
+        method: str,
+        location: Location,
+        *,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | BinaryIO = b"",
+        length: int | None = None,
+        retry: bool = True,
+    ) -> HttpResponse:
+        """Returns the response as `SigningClient.send` does, also with renewed credentials."""
+        for left in range(RENEWALS, -1, -1):
+            used = self.access.credentials()
+            response = super().send(
+                *(method, location),
+                query=query,
+                headers=headers,
+                body=body,
+                length=length,
+                retry=retry,
+            )
+            if not left or not _is_refusal(response) or not self.access.renew(used):
+                break
+        return response
+
     def presigned(
         self, method: str, location: Location, query: Mapping[str, str], seconds: int
     ) -> str:
@@ -48,3 +80,9 @@ class S3Requests(SigningClient):
         signer = self.access.signer(location.bucket)
         signed = sign_request(signer, method, url, headers, time=self._clock())
         return SignedRequest(url, signed.headers)
+
+
+def _is_refusal(response: HttpResponse) -> bool:
+    """Returns whether a response refuses the credentials."""
+    code = error_code(response)
+    return bool(code) and refuses_credentials(error_from_response("", response.status, code))

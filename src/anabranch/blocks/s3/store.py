@@ -20,8 +20,9 @@ from anabranch.blocks.cloud.store import CloudBlocks
 from anabranch.blocks.contract import StorageConfig
 from anabranch.blocks.multipart.s3_api import S3Uploads
 from anabranch.blocks.s3.client import S3Client
-from anabranch.blocks.s3.endpoint import S3Endpoint
+from anabranch.blocks.s3.endpoint import Credentials, S3Endpoint
 from anabranch.blocks.s3.quarantine import S3Quarantine
+from anabranch.blocks.s3.renewed_client import RenewedClient
 from anabranch.blocks.s3.requests import S3Requests
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ def s3_blocks(
     requests = S3Requests(access, retry_policy, clock=clock)
     uploads = S3Uploads(requests, clock=clock)
     addresses = AddressParser(_BUCKET.pattern)
-    paths, exact = ObstoreClient(_Buckets(access, retry_policy)), S3Client(requests, uploads)
+    paths = RenewedClient(ObstoreClient(_Buckets(access, retry_policy)), access)
+    exact = S3Client(requests, uploads)
 
     def delete(locations: Sequence[Location]) -> None:
         # the keys of a namespace are either all paths, or none is
@@ -79,19 +81,24 @@ def s3_blocks(
 
 
 class _Buckets:
-    """Cache of obstore's stores, one per bucket."""
+    """Cache of obstore's stores, one per bucket. Other credentials need other stores, because each
+    store has a cache of its own.
+    """
 
     def __init__(self, access: S3Endpoint, retry_policy: RetryPolicy) -> None:
         self._access = access
         self._retry_policy = retry_policy
         self._lock = threading.Lock()
         self._stores: dict[str, S3Store] = {}
+        self._credentials: Credentials | None = None
 
     def __call__(self, location: Location) -> S3Store:
-        self._access.credentials()  # raises our own errors, obstore's do not tell the reason
+        credentials = self._access.credentials()  # raises our own errors; obstore's have no reason
         store = self._stores.get(location.bucket)
-        if store is None:
+        if store is None or credentials != self._credentials:
             with self._lock:
+                if credentials != self._credentials:
+                    self._stores, self._credentials = {}, credentials
                 store = self._stores.get(location.bucket) or self._open(location.bucket)
                 self._stores[location.bucket] = store
         return store
