@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-__all__ = ["RetryPolicy"]
+__all__ = ["FIRST_BACKOFF", "MAX_BACKOFF", "RetryPolicy"]
 
-_FIRST_BACKOFF = 0.1
-_MAX_BACKOFF = 5.0
+FIRST_BACKOFF = 0.1
+MAX_BACKOFF = 5.0
 
 
 class RetryPolicy(NamedTuple):
@@ -29,4 +29,4 @@ class RetryPolicy(NamedTuple):
         5, multiplied by a random factor of 1 to 2 so that clients do not retry in step.
         """
         factor = random.uniform(1, 2)  # noqa: S311  no secret
-        return float(min(_MAX_BACKOFF, _FIRST_BACKOFF * 2**attempt) * factor)
+        return float(min(MAX_BACKOFF, FIRST_BACKOFF * 2**attempt) * factor)
