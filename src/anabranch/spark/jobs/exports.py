@@ -32,6 +32,7 @@ from anabranch.spark.planning.partition_planning import Range, partition_trees
 from anabranch.spark.planning.scan_plan import default_tasks, map_in_tasks
 from anabranch.spark.require_version import require_version
 from anabranch.spark.sources.commit_sources import Stores
+from anabranch.spark.sources.refusals import raise_refusals
 from anabranch.spark.sources.server_source import Server
 from anabranch.spark.sources.stores import Opener
 from anabranch.spark.sources.table_files import open_range_tables
@@ -47,6 +48,7 @@ _MIN_WAVE_TASKS = 64
 _WAVES_AT_ONCE = 4
 
 
+@raise_refusals()
 def export(
     spark: SparkSession,
     source: Stores | Server,

@@ -32,6 +32,7 @@ from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Range,
 from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.require_version import require_version
 from anabranch.spark.sources.commit_sources import Stores, open_tables
+from anabranch.spark.sources.refusals import raise_refusals
 from anabranch.spark.sources.stores import Opener
 from anabranch.spark.sources.table_files import FolderTables
 from anabranch.versioning.trees import translate_errors
@@ -45,6 +46,7 @@ _NO_ARGUMENTS: Mapping[str, str] = MappingProxyType({})
 _MAX_SHOWN_KEYS = 10
 
 
+@raise_refusals()
 def build_image(
     spark: SparkSession,
     source: Stores,

@@ -56,6 +56,7 @@ from anabranch.spark.jobs.stored_sample import stored_problems
 from anabranch.spark.planning.partition_planning import Range
 from anabranch.spark.require_version import require_version
 from anabranch.spark.sources.commit_sources import Stores, open_tables
+from anabranch.spark.sources.refusals import note_refusals, raise_refusals
 from anabranch.spark.sources.server_source import Server
 from anabranch.spark.sources.stores import Opener, open_store, store_opener
 from anabranch.spark.sources.table_files import FolderTables, StoredTables, WritableTables
@@ -118,6 +119,7 @@ up to more.
 _MIN_SAMPLED_PER_TASK = 10
 
 
+@raise_refusals()
 def import_listing(
     source: Stores | Server,
     repository: str,
@@ -308,9 +310,10 @@ class _ListingWriter(NamedTuple):
             yield pa.RecordBatch.from_arrays(list(columns.values()), schema=_RESULT_ARROW)
 
     def _counted(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            self.counts.add(batch.num_rows, pc.sum(batch.column("size")).as_py() or 0)
-            yield batch
+        with note_refusals():  # the kernel, which reads them, raises errors of its own
+            for batch in batches:
+                self.counts.add(batch.num_rows, pc.sum(batch.column("size")).as_py() or 0)
+                yield batch
 
 
 def _ignore(_: pa.RecordBatch) -> None:

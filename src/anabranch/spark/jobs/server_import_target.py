@@ -9,13 +9,14 @@ the merge, a second merge follows.
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from anabranch import _kernel as kernel
-from anabranch.errors import DirtyBranch, Invalid, NotFound, NotSupported
+from anabranch.errors import AnabranchError, DirtyBranch, Invalid, NotFound, NotSupported
 from anabranch.model.commit import Commit
 from anabranch.model.names import encode_path
 from anabranch.pipelines.imports.commit_import import DEFAULT_MESSAGE
@@ -30,6 +31,8 @@ from anabranch.versioning.trees import translate_errors
 from anabranch.work_folders import WorkFolder
 
 __all__ = ["ServerTarget"]
+
+_log = logging.getLogger("anabranch.spark")
 
 
 class ServerTarget:
@@ -100,7 +103,10 @@ class ServerTarget:
         except BaseException as error:
             discard_branch(self._references, name, error)
             raise
-        self._references.delete_branch(name)
+        try:
+            self._references.delete_branch(name)
+        except AnabranchError as error:  # the import has been made
+            _log.warning("the hidden branch %s could not be deleted: %s", name, error.message)
 
     def _replace_destination(self, head: str, imported: str, prefix: bytes) -> str:
         """Returns the tree of the head with the destination replaced by the imported tree."""

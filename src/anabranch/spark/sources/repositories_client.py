@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
+from anabranch.client.error_responses import ErrorResponse
 from anabranch.client.rest_client import (
     Content,
     Request,
@@ -21,7 +22,8 @@ from anabranch.client.rest_client import (
     basic_authorization,
 )
 from anabranch.client.retry_policy import NO_RETRIES, RetryPolicy
-from anabranch.errors import Invalid
+from anabranch.client.transport import Response
+from anabranch.errors import AnabranchError, Invalid, Unauthenticated
 
 __all__ = ["RETRIES", "RepositoriesClient"]
 
@@ -30,6 +32,30 @@ RETRIES = RetryPolicy(attempts=8)
 
 _TIMEOUTS = Timeouts(read=60, change=900, connect=None)
 """The server responds to a commit or a merge only when it has finished, which may take minutes."""
+
+
+class _Client(RestClient):
+    """Tells a key pair that was accepted before from one that never was."""
+
+    _accepted = False
+
+    def exchange(self, request: Request) -> Response:
+        """Returns the response to a request if its status is a success."""
+        response = super().exchange(request)
+        self._accepted = True
+        return response
+
+    def status_error(self, request: Request, response: ErrorResponse) -> AnabranchError:
+        """Returns the error that a response stands for."""
+        error = super().status_error(request, response)
+        if self._accepted and isinstance(error, Unauthenticated):
+            return Unauthenticated(
+                f"{error.message}: the server no longer accepts the key pair, which it accepted "
+                "before",
+                kind=error.kind,
+                hint="Run it again with a key pair that is valid.",
+            )
+        return error
 
 
 class RepositoriesClient:
@@ -52,9 +78,7 @@ class RepositoriesClient:
             # requests on a reused connection can fail when the server closes it, and changes are
             # not sent again then
             self._client, self._single = (
-                RestClient(
-                    *(url, authorization), timeouts=_TIMEOUTS, retries=each, keep_alive=False
-                )
+                _Client(*(url, authorization), timeouts=_TIMEOUTS, retries=each, keep_alive=False)
                 for each in (retries, NO_RETRIES)
             )
         except ValueError as error:

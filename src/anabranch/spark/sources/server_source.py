@@ -14,6 +14,7 @@ from pathlib import Path
 from anabranch import _kernel as kernel
 from anabranch.client.retry_policy import RetryPolicy
 from anabranch.errors import Busy, Corrupt, Gone, Invalid, NotFound
+from anabranch.spark.sources.refusals import note_refusals
 from anabranch.spark.sources.repositories_client import RETRIES, RepositoriesClient
 from anabranch.work_folders import WorkFolder
 
@@ -72,7 +73,11 @@ class Server:
     def _download(self, repository: str, table_id: str, path: Path) -> None:
         location = (repository, "metadata", "object", "range", table_id)
         try:
-            with self.client.download(*location) as content, path.open("wb") as file:
+            with (
+                note_refusals(),
+                self.client.download(*location) as content,
+                path.open("wb") as file,
+            ):
                 file.writelines(content.chunks)
         except NotFound as error:
             raise Gone(

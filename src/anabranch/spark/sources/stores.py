@@ -20,6 +20,7 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local.store import LocalBlocks
 from anabranch.errors import NotSupported
 from anabranch.model.secret import Secret
+from anabranch.spark.sources.refusals import note_refusals
 
 __all__ = [
     "PATIENT",
@@ -32,9 +33,9 @@ __all__ = [
     "unreachable",
 ]
 
-PATIENT = RetryPolicy(deadline=150.0, retries=60)
+PATIENT = RetryPolicy(deadline=150.0, retries=600)
 """The retries of requests by tasks. A cluster can make a store throttle requests for minutes, and a
-task that gives up has to start again.
+task that gives up has to start again. Only the deadline ends them.
 """
 
 Opener: TypeAlias = Callable[[], BlockStore]
@@ -43,7 +44,8 @@ Opener: TypeAlias = Callable[[], BlockStore]
 
 class S3Store:
     """S3, or an S3-compatible service at `endpoint`. Without an access key, credentials are found
-    like those of AWS's own tools.
+    like those of AWS's own tools, in `profile` and `credentials_file` if these are given. Those
+    that the store refuses are looked for again: a file may have new ones.
     """
 
     def __init__(
@@ -54,6 +56,8 @@ class S3Store:
         access_key_id: str = "",
         secret_access_key: str = "",
         session_token: str = "",
+        profile: str = "",
+        credentials_file: str = "",
         path_style: bool = False,
         retry_policy: RetryPolicy = PATIENT,
     ) -> None:
@@ -64,6 +68,8 @@ class S3Store:
         self._access_key_id = access_key_id
         self._secret = Secret(secret_access_key)
         self._token = Secret(session_token)
+        self._profile = profile
+        self._credentials_file = credentials_file
 
     def __repr__(self) -> str:
         return f"S3Store(endpoint={self.endpoint!r}, region={self.region!r})"
@@ -79,6 +85,8 @@ class S3Store:
             access_key_id=self._access_key_id,
             secret_access_key=self._secret,
             session_token=self._token,
+            profile=self._profile,
+            credentials_file=self._credentials_file,
             region=region,
         )
         return s3_blocks(
@@ -175,9 +183,10 @@ def unreachable(namespace: str) -> NotSupported:
 
 @contextmanager
 def open_store(store: Opener) -> Iterator[BlockStore]:
-    """Opens a store and closes it when the context ends."""
-    blocks = store()
-    try:
-        yield blocks
-    finally:
-        blocks.close()
+    """Opens a store and closes it when the context ends. Notes refusals."""
+    with note_refusals():
+        blocks = store()
+        try:
+            yield blocks
+        finally:
+            blocks.close()

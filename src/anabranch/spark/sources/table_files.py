@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
-from anabranch.errors import NotSupported
+from anabranch.errors import AnabranchError, NotSupported
 from anabranch.spark.planning.partition_planning import Ranges
 from anabranch.spark.sources.stores import Opener, open_store
 from anabranch.versioning.trees import translate_errors
@@ -104,9 +104,10 @@ class StoredTables(NamedTuple):
 
 @contextmanager
 def open_range_tables(files: TableFiles, ranges: Ranges) -> Iterator[kernel.Tree]:
-    """Gives a tree that consists of `ranges`. Raises Gone for a missing table and Corrupt for a
-    damaged one, also while the tree is read.
+    """Gives a tree that consists of `ranges`. Raises Gone for a missing table, Corrupt for a
+    damaged one, and other errors of `files`, also while the tree is read.
     """
+    failures: list[AnabranchError] = []
     with (
         WorkFolder("spark") as folder,
         files.locator() as locate,
@@ -115,6 +116,17 @@ def open_range_tables(files: TableFiles, ranges: Ranges) -> Iterator[kernel.Tree
         metarange_id = kernel.write_metarange([kernel.RangeInfo(*each) for each in ranges], folder)
 
         def path(table_id: str) -> str:
-            return f"{folder}/{table_id}" if table_id == metarange_id else locate(table_id)
+            if table_id == metarange_id:
+                return f"{folder}/{table_id}"
+            try:
+                return locate(table_id)
+            except AnabranchError as error:
+                failures.append(error)
+                raise
 
-        yield kernel.Tables().tree(metarange_id, path)
+        try:
+            yield kernel.Tables().tree(metarange_id, path)
+        except Exception as error:
+            if failures and error is not failures[0]:
+                raise failures[0] from error  # Arrow has kept only its text
+            raise

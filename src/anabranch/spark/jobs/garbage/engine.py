@@ -52,6 +52,7 @@ from anabranch.spark.jobs.monitor import JobMonitor
 from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Range
 from anabranch.spark.planning.scan_plan import default_tasks, map_in_tasks
 from anabranch.spark.sources.commit_sources import open_tables
+from anabranch.spark.sources.refusals import raise_refusals
 from anabranch.spark.sources.server_source import Server
 from anabranch.spark.sources.stores import Opener, store_opener
 from anabranch.versioning.identifiers import Identifiers
@@ -106,6 +107,7 @@ class SparkEngine:
         """The totals of the tasks of each phase that has ended, if Spark has recorded them."""
         return self._monitor.tasks
 
+    @raise_refusals()
     def list(self, context: RunContext, before: int, progress: Progress) -> ListingTotals:
         """Lists the store, or takes the given listing."""
         progress.begin("listing the store", 0)
@@ -137,6 +139,7 @@ class SparkEngine:
         with reachability.use_range_reader(partial(self._plan, self._context)):
             reachability.mark()
 
+    @raise_refusals()
     def find_candidates(
         self, reachability: Reachability, times: CandidateTimes, progress: Progress
     ) -> CandidateTotals:
@@ -156,6 +159,7 @@ class SparkEngine:
         self._remove_unused_marks()
         return totals
 
+    @raise_refusals()
     def trace_origins(
         self, reachability: Reachability, totals: CandidateTotals, progress: Progress
     ) -> Origins:
@@ -178,6 +182,7 @@ class SparkEngine:
                 total=totals.candidates,
             )
 
+    @raise_refusals()
     def find_missing(self, reachability: Reachability, before: int, progress: Progress) -> Missing:
         """Returns the missing objects whose addresses were generated before a time, in seconds
         since 1970. Tasks find them, query the store for each, and write the run's file.

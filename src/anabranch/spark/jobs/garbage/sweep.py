@@ -32,6 +32,7 @@ from anabranch.pipelines.garbage.sweeping.sweep import (
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.spark.arrow_tables import to_frame
 from anabranch.spark.jobs.monitor import JobMonitor, TaskCounts
+from anabranch.spark.sources.refusals import raise_refusals
 from anabranch.spark.sources.stores import Opener, open_store
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ class SparkSweep:
         limit = _MAX_ROUND_SIZE if self._rate is None else self._rate * _ROUND_SECONDS
         return max(1, int(min(estimate, limit, _MAX_ROUND_SIZE)))
 
+    @raise_refusals()
     def _remove(self, dead: pa.RecordBatch, deadline: Deadline) -> tuple[int, int]:
         """Returns the number of removed objects, and their bytes."""
         table = pa.Table.from_batches([dead]).select(["address", "size"])
