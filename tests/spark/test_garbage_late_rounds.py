@@ -57,8 +57,8 @@ def stage(lake, old):
 def test_tombstones_of_a_late_round_are_kept_until_the_lease_expires(
     spark, lake, old, collector, monkeypatch
 ):
-    """The driver's clock is an hour behind those of the executors. An attempt at a task that Spark
-    has abandoned may have been in time, and may still be running.
+    """An attempt at a task that Spark has abandoned may have been in time, and may still be
+    running.
     """
     monkeypatch.setattr(Fence.begin_round, "__defaults__", (-HOUR,))
     with collector.mark("sea", engine=SparkEngine(spark, tasks=2), **NOW) as run:

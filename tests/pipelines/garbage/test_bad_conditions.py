@@ -122,7 +122,10 @@ def test_busy_delete_is_retried_until_the_deadline(lake):
     assert slept == [1.0]
     with pytest.raises(Busy):
         delete_with_backoff(
-            FaultyBlocks(lake.blocks, busy_once()), ["mem://sea/x"], Deadline(0.0), slept.append
+            FaultyBlocks(lake.blocks, busy_once()),
+            ["mem://sea/x"],
+            Deadline(0.0, 0.0),
+            slept.append,
         )
 
 

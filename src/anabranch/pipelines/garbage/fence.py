@@ -25,26 +25,29 @@ much shorter than the lease (`versioning.garbage.sweeps`), so that clocks may di
 
 class Deadline(NamedTuple):
     """The end of a round: by the wall clock, in seconds since 1970, which advances while a machine
-    is suspended, and by the monotonic clock, which cannot be set but is valid on one machine only.
+    is suspended, and by the monotonic clock, which cannot be set. Both are valid on one machine
+    only.
     """
 
     wall: float
-    ticks: float | None = None
+    ticks: float
 
     @classmethod
     def after(cls, seconds: float) -> Deadline:
         """Returns the deadline a number of seconds from now."""
         return cls(time.time() + seconds, time.monotonic() + seconds)
 
-    @property
-    def elsewhere(self) -> Deadline:
-        """The deadline for use on another machine: by the wall clock only."""
-        return Deadline(self.wall)
+    def postponed(self, seconds: float) -> Deadline:
+        """Returns the deadline that is later by a number of seconds."""
+        return Deadline(self.wall + seconds, self.ticks + seconds)
+
+    def left(self) -> float:
+        """Returns the seconds that are left by the clock that has advanced more."""
+        return min(self.wall - time.time(), self.ticks - time.monotonic())
 
     def passed(self) -> bool:
         """Returns whether the deadline has passed by either clock."""
-        by_ticks = self.ticks is not None and time.monotonic() > self.ticks
-        return by_ticks or time.time() > self.wall
+        return self.left() < 0
 
 
 class Fence:

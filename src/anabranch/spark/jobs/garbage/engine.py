@@ -221,11 +221,10 @@ class SparkEngine:
         return SparkSweep(
             self._spark,
             self._store_opener(context),
-            context.namespace,
+            context,
             reachability,
             progress,
             monitor=self._monitor,
-            sweep=context.run_id,
             tasks=tasks,
             rate=rate,
         )

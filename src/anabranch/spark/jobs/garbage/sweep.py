@@ -2,10 +2,10 @@
 marks reachable addresses again.
 
 Tasks remove their objects, each those of a range of addresses, a thousand at a time and at its part
-of the rate, until the round's deadline. A retried task removes objects that are gone already, which
-has no effect. An earlier attempt that Spark has given up may still be running, and may remove
-objects that the retry reports as late. The tombstones of a round that did not finish in time
-therefore stay until the lease of the sweep ends.
+of the rate, until the round's deadline, for which the clocks of their machines do not count. A
+retried task removes objects that are gone already, which has no effect. An earlier attempt that
+Spark has given up may still be running, and may remove objects that the retry reports as late. The
+tombstones of a round that did not finish in time therefore stay until the lease of the sweep ends.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.errors import Corrupt
-from anabranch.pipelines.garbage.addresses.namespace import Namespace
+from anabranch.pipelines.garbage.engine import RunContext
 from anabranch.pipelines.garbage.fence import Deadline
 from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.sweeping.removal import delete_with_backoff
@@ -31,7 +31,9 @@ from anabranch.pipelines.garbage.sweeping.sweep import (
 )
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.spark.arrow_tables import to_frame
+from anabranch.spark.jobs.garbage.store_deadline import StoreDeadline
 from anabranch.spark.jobs.monitor import JobMonitor, TaskCounts
+from anabranch.spark.jobs.parts import remove_parts
 from anabranch.spark.sources.refusals import raise_refusals
 from anabranch.spark.sources.stores import Opener, open_store
 
@@ -67,12 +69,11 @@ class SparkSweep:
         self,
         spark: SparkSession,
         store: Opener,
-        namespace: Namespace,
+        context: RunContext,
         reachability: Reachability,
         progress: Progress,
         *,
         monitor: JobMonitor,
-        sweep: str,
         tasks: int,
         rate: float | None = None,
         ticks: Callable[[], float] = time.monotonic,
@@ -80,13 +81,15 @@ class SparkSweep:
         self._spark = spark
         self._monitor = monitor
         self._reachability = reachability
-        self._fence = reachability.fence(sweep)
+        self._context = context
+        self._fence = reachability.fence(context.run_id)
         self._progress = progress
         self._tasks = tasks
         self._rate = rate
         self._ticks = ticks
         self._parameters = _TaskParameters(
-            *(store, namespace.prefix, None if rate is None else rate / tasks), monitor.counts
+            *(store, context.namespace.prefix, None if rate is None else rate / tasks),
+            monitor.counts,
         )
 
     def remove(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Removed]:
@@ -127,9 +130,12 @@ class SparkSweep:
         """Returns the number of removed objects, and their bytes."""
         table = pa.Table.from_batches([dead]).select(["address", "size"])
         frame = to_frame(self._spark, table, _DUE).repartitionByRange(self._tasks, "address")
-        work = partial(_remove, self._parameters, deadline.elsewhere)
+        blocks, clock_files = self._context.blocks, f"{self._context.prefix}clock/"
+        in_tasks = StoreDeadline.of(deadline, blocks, clock_files)
+        work = partial(_remove, self._parameters, in_tasks)
         with self._monitor.phase("removing"), self._fence.track_removal():
             totals = frame.mapInArrow(work, _TOTALS).collect()
+        remove_parts(blocks, clock_files)
         removed, size, late = (sum(row[name] for row in totals) for name in _TOTALS_ARROW.names)
         if removed + late != dead.num_rows:
             raise Corrupt(f"Spark tasks processed {removed + late} of {dead.num_rows} objects")
@@ -137,13 +143,14 @@ class SparkSweep:
 
 
 def _remove(
-    parameters: _TaskParameters, deadline: Deadline, batches: Iterable[pa.RecordBatch]
+    parameters: _TaskParameters, until: StoreDeadline, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     began, removed, size, late = time.monotonic(), 0, 0, 0
     amount = (
         BATCH_SIZE if parameters.rate is None else max(1, min(BATCH_SIZE, int(parameters.rate)))
     )
     with open_store(parameters.store) as blocks:
+        deadline = until.on_this_machine(blocks)
         for batch in batches:
             names = batch.column("address").to_pylist()
             for start in range(0, len(names), amount):
