@@ -152,6 +152,25 @@ def test_each_round_of_a_long_sweep_marks_again(lake, clock, collector, monkeypa
     assert set(dead) & stored(lake, "mem://sea") == {last}
 
 
+def test_marking_before_each_round_adds_only_what_is_new(lake, clock, collector):
+    """What a sweep remembers does not grow with the number of its rounds."""
+    for number in range(9):
+        put(lake, f"staged/{number}")
+    clock.advance(2 * DAY)
+    with collector.mark("sea") as run:
+        hashes = run.reachability.hashes
+        before = sum(map(len, hashes))
+        assert before == 9
+        for _ in range(5):
+            run.reachability.mark()
+        assert sum(map(len, hashes)) == before
+        put(lake, "staged/new")
+        for _ in range(5):
+            run.reachability.mark()
+        assert sum(map(len, hashes)) == before + 1
+        assert run.reachability.statistics.uncommitted == 10
+
+
 class Throttled(FaultyBlocks):
     """A store that is busy for the first `times` requests of an operation."""
 

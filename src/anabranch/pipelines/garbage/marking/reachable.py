@@ -21,7 +21,7 @@ from anabranch.model.repository import Repository
 from anabranch.model.uploads.upload import Upload
 from anabranch.pipelines.column_hashes import Hashes, distinct
 from anabranch.pipelines.garbage.addresses.address_index import AddressIndex
-from anabranch.pipelines.garbage.addresses.anti_join import intersect
+from anabranch.pipelines.garbage.addresses.anti_join import intersect, is_in
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.fence import Fence
 from anabranch.pipelines.garbage.installations.gc_roots import Roots
@@ -87,6 +87,7 @@ class Reachability:
         self._ranges: set[tuple[str, str]] = set()
         self.statistics = MarkStatistics()
         self.hashes: list[Hashes] = []
+        self._uncommitted: Hashes = distinct([])
         self._range_reader: RangeReader = self._load_hashes
         self._hashes_by_range: list[tuple[str, kernel.RangeInfo, Hashes]] = []
 
@@ -197,9 +198,15 @@ class Reachability:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _mark_uncommitted(self) -> None:
+        """Marks uncommitted addresses. They are read before each round of a sweep, and only those
+        that are new are added.
+        """
         hashes = distinct(self._installation.uncommitted_hashes(self._collected, self._namespace))
-        self.hashes.append(hashes)
         self.statistics.uncommitted = max(self.statistics.uncommitted, len(hashes))
+        new = hashes[~is_in(hashes, self._uncommitted)]
+        if len(new):
+            self.hashes.append(new)
+            self._uncommitted = distinct([self._uncommitted, new])
 
     def _mark_references(self) -> dict[str, Roots]:
         """Marks the trees of all repositories and returns the roots by partition. Leaves out
