@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
+import pyarrow as pa
 import pytest
-from support.garbage import DAY, addresses, commit, found, put, stored
+from hypothesis import given
+from hypothesis import strategies as st
+from support.garbage import DAY, addresses, commit, found, memory_lake, put, stored
 
 from anabranch.errors import Gone
 from anabranch.keyvalue.contract import Write
 from anabranch.model.retention import RetentionRules
-from anabranch.pipelines.garbage.addresses.listing import list_objects
+from anabranch.pipelines.garbage.addresses.listing import LISTING, list_objects
 from anabranch.pipelines.garbage.addresses.namespace import to_namespace
 from anabranch.pipelines.garbage.collector import Collector
+from anabranch.testing.lake import Clock
 from anabranch.versioning.records import keys
 
 
@@ -188,3 +195,36 @@ def test_given_listing_replaces_listing_the_store(lake, clock, collector):
 
     namespace = to_namespace(lake.core.repositories.get("sea"), lake.blocks)
     assert found(collector, listing=list(list_objects(lake.blocks, namespace))) == {first}
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 5), st.integers(1, 3)), max_size=30),
+    batch=st.integers(1, 7),
+)
+def test_object_that_a_given_listing_repeats_is_a_candidate_once(rows, batch):
+    """The newest of its rows counts, the first of several with one time."""
+    clock = Clock()
+    with tempfile.TemporaryDirectory() as folder, memory_lake(folder, clock) as lake:
+        lake.repositories.create("sea", "mem://sea")
+        names = [put(lake, "a") for _ in range(6)]
+        lake.objects.delete("sea", "main", "a")
+        clock.advance(2 * DAY)
+        columns = [[], [], []]
+        for number, (name, mtime) in enumerate(rows):
+            for column, value in zip(columns, (names[name], number, mtime), strict=True):
+                column.append(value)
+        table = pa.Table.from_arrays(
+            [pa.array(column, field.type) for column, field in zip(columns, LISTING, strict=True)],
+            schema=LISTING,
+        )
+        collector = Collector(lake.core, lake.blocks, Path(folder, "gc"), clock=clock)
+        with collector.mark("sea", listing=table.to_batches(max_chunksize=batch)) as run:
+            candidates = [row for each in run.candidates() for row in each.to_pylist()]
+            total = run.summary.candidates
+    expected = {}
+    for number, (name, mtime) in enumerate(rows):
+        if mtime > expected.get(names[name], (0, 0))[1]:
+            expected[names[name]] = (number, mtime)
+    assert {row["address"]: (row["size"], row["mtime"]) for row in candidates} == expected
+    assert len(candidates) == len(expected) == total.objects
+    assert total.bytes == sum(size for size, _ in expected.values())

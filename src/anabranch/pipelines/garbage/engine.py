@@ -16,6 +16,7 @@ from anabranch.pipelines.garbage.addresses.anti_join import PARTITION_HASHES, co
 from anabranch.pipelines.garbage.addresses.candidates import candidates, earlier_candidates
 from anabranch.pipelines.garbage.addresses.listing import Listing, list_objects, write_listing
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
+from anabranch.pipelines.garbage.addresses.repeated_rows import unflag_repeated
 from anabranch.pipelines.garbage.candidate_totals import CandidateTimes, CandidateTotals
 from anabranch.pipelines.garbage.marking.attribution import Origins
 from anabranch.pipelines.garbage.marking.missing import MAX_SHOWN_REFERENCES, Missing
@@ -163,6 +164,8 @@ class LocalEngine:
         earlier = earlier_candidates(files.earlier_candidates())
         comparison = compare(listing, reachability.hashes, progress, self._partition_hashes)
         self._absent = comparison.absent
+        if self._batches is not None:
+            unflag_repeated(listing, comparison.dead)
         totals = CandidateTotals()
 
         def counted() -> Iterator[pa.RecordBatch]:
