@@ -157,6 +157,20 @@ def test_import_of_a_prefix_of_a_bucket(spark, s3_service, bucket, store, tmp_pa
             assert listing.count() == sum((root + each).startswith(prefix) for each in names)
 
 
+def test_listing_of_a_prefix_with_most_of_the_objects_has_balanced_tasks(
+    spark, lake, bucket, store, monkeypatch
+):
+    monkeypatch.setattr("anabranch.spark.dataframes.prefixes._MIN_TASKS", 4)
+    names = ["cold/x", *(f"hot/{number:02}.csv" for number in range(59))]
+    root = f"s3://{bucket}/skewed/{uuid.uuid4().hex}/"
+    for name in names:
+        lake.blocks.put(root + name, [b"x"])
+    listing = anabranch.spark.prefix_listing(spark, lake, root, store=store, objects_per_task=4)
+    assert {row["path"] for row in listing.select("path").collect()} == set(names)
+    sizes = listing.selectExpr("spark_partition_id() AS task").groupBy("task").count().collect()
+    assert max(row["count"] for row in sizes) <= 16
+
+
 def test_import_through_a_server(spark, lake, listing, served, repository, store):
     result = import_unverified(
         *(served, repository.id, "main", listing), store=store, message="All", metadata={"k": "v"}

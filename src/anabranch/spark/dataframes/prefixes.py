@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from anabranch.blocks.cloud.external_objects import CloudExternalObjects
+from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.external_objects import ExternalObject, base_length
 from anabranch.blocks.local.external_objects import LocalExternalObjects
 from anabranch.errors import NotSupported
-from anabranch.spark.planning.listing_slices import Slice, cut_names
+from anabranch.spark.planning.listing_slices import Slice, balanced_slices
 from anabranch.spark.planning.scan_plan import default_tasks, map_in_tasks
 from anabranch.spark.sources.commit_sources import Stores
 from anabranch.spark.sources.stores import Opener, open_store, unreachable
@@ -35,21 +36,30 @@ _ARROW = pa.schema(
         ("last_modified", pa.timestamp("us", "UTC")),
     ]
 )
+_END = "slice BIGINT, last STRING"
+_END_ARROW = pa.schema([("slice", pa.int64()), ("last", pa.string())])
 _BATCH_ROWS = 10_000
+_OBJECTS_PER_TASK = 100_000
 _MIN_TASKS = 64
 
 
 def prefix_listing(
-    spark: SparkSession, source: Stores, prefix: str, *, store: Opener | None = None
+    spark: SparkSession,
+    source: Stores,
+    prefix: str,
+    *,
+    store: Opener | None = None,
+    objects_per_task: int = _OBJECTS_PER_TASK,
 ) -> DataFrame:
     """Returns the objects whose addresses begin with a prefix, as a listing for `import_listing`.
     Paths are relative to the last slash of the prefix.
 
     The driver divides a bucket into about 64 slices or more, or twice the session's default
-    parallelism, which tasks list; `store` gives workers access to the bucket. In a folder, the
-    driver lists the direct children and divides them among at most as many tasks, which need to see
-    the folder at the same path. An object at the prefix
-    itself, such as a directory marker, is left out, because its path would be empty.
+    parallelism; `store` gives workers access to the bucket. Tasks list it once to divide slices
+    with many more than `objects_per_task` objects further, so that tasks of the listing have
+    similar numbers of objects. In a folder, the driver lists the direct children and divides them
+    among at most as many tasks, which need to see the folder at the same path. An object at the
+    prefix itself, such as a directory marker, is left out, because its path would be empty.
 
     Raises NotFound and Denied for a prefix that cannot be read, Invalid for an address of another
     store, and NotSupported if a `store` is needed, and for stores that cannot list a prefix.
@@ -73,7 +83,12 @@ def prefix_listing(
         names = (each.address[len(prefix) :] for each in bucket.list(prefix, name))
         return next((each for each in names if each != name), None)  # both may be empty
 
-    slices = cut_names(first_after, tasks)
+    def probe(parts: Sequence[Slice], limit: int) -> Sequence[str | None]:
+        numbered = list(enumerate(parts))
+        ends = map_in_tasks(spark, numbered, partial(_probe, store, prefix, limit), _END).collect()
+        return [row["last"] for row in sorted(ends, key=lambda row: row["slice"])]
+
+    slices = balanced_slices(first_after, probe, tasks, objects_per_task)
     return map_in_tasks(spark, slices, partial(_list_slice, store, prefix, base), _SCHEMA)
 
 
@@ -85,15 +100,36 @@ def _list_children(
     )
 
 
-def _list_slice(store: Opener, prefix: str, base: int, part: Slice) -> Iterator[pa.RecordBatch]:
-    last = part.last.encode()
+def _probe(
+    store: Opener, prefix: str, limit: int, numbered: tuple[int, Slice]
+) -> Iterator[pa.RecordBatch]:
+    """Yields the number of a slice, and the last of its first `limit` names if it has more."""
+    number, part = numbered
     with open_store(store) as blocks:
-        sources = blocks.sources
-        assert isinstance(sources, CloudExternalObjects)  # noqa: S101  checked by the driver
-        objects: Iterator[ExternalObject] = sources.list(prefix, part.after)
-        if last:
-            objects = takewhile(lambda each: each.address[len(prefix) :].encode() <= last, objects)
-        yield from _rows((each for each in objects if each.name), base)
+        names = _names(blocks, prefix, part)
+        last = next(islice(names, limit - 1, limit), None)
+        if next(names, None) is None:
+            last = None
+    yield pa.RecordBatch.from_pylist([{"slice": number, "last": last}], schema=_END_ARROW)
+
+
+def _names(blocks: BlockStore, prefix: str, part: Slice) -> Iterator[str]:
+    return (each.address[len(prefix) :] for each in _objects(blocks, prefix, part))
+
+
+def _objects(blocks: BlockStore, prefix: str, part: Slice) -> Iterator[ExternalObject]:
+    """Yields the objects of a slice."""
+    sources, last = blocks.sources, part.last.encode()
+    assert isinstance(sources, CloudExternalObjects)  # noqa: S101  checked by the driver
+    objects = sources.list(prefix, part.after)
+    if not last:
+        return objects
+    return takewhile(lambda each: each.address[len(prefix) :].encode() <= last, objects)
+
+
+def _list_slice(store: Opener, prefix: str, base: int, part: Slice) -> Iterator[pa.RecordBatch]:
+    with open_store(store) as blocks:
+        yield from _rows((each for each in _objects(blocks, prefix, part) if each.name), base)
 
 
 def _rows(objects: Iterator[ExternalObject], base: int) -> Iterator[pa.RecordBatch]:

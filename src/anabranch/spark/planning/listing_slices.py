@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 
-__all__ = ["ALL_NAMES", "FirstAfter", "Slice", "cut_names"]
+__all__ = ["ALL_NAMES", "FirstAfter", "Probe", "Slice", "balanced_slices", "cut_names"]
 
 FirstAfter = Callable[[str], str | None]
 """Returns the first name after another in the store's order, or None if there is none."""
@@ -28,6 +29,9 @@ _MAX_NAME_LENGTH = 1_024
 """The maximum length of a name, in characters."""
 
 _CONCURRENT_PREFIXES = 16
+_MANY_RESTS = 2
+"""The limit of a round grows if the rests are at least this part of the slices."""
+
 _EXPECTED_CHILDREN = 16
 """The expected number of next characters of a prefix, so that there are not too many slices."""
 
@@ -43,19 +47,51 @@ class Slice(NamedTuple):
 
 ALL_NAMES = Slice("", "")
 
+Probe = Callable[[Sequence[Slice], int], Sequence[str | None]]
+"""Lists the first names of each slice, up to a number of them; returns the last of these, or None
+for a slice that has no more names.
+"""
 
-def cut_names(first_after: FirstAfter, slices: int) -> list[Slice]:
-    """Returns about `slices` slices that together contain all names. There are more slices if a
-    prefix has many different next characters, and fewer if there are few names or if names differ
-    only at their ends.
+
+def balanced_slices(first_after: FirstAfter, probe: Probe, slices: int, limit: int) -> list[Slice]:
+    """Returns slices that together contain all names, in order. `slices` is how many can be listed
+    at the same time.
+
+    Slices are cut by names, which tells nothing of how many names each has. They are therefore
+    listed in rounds: the first `limit` names of each become a slice of their own, and the rest is
+    divided again for the next round, until nothing is left. The limit grows as long as there are
+    many rests, so that no slice has much more than its share.
     """
+    done: list[Slice] = []
+    left = cut_names(first_after, slices)
+    while left:
+        rests: list[Slice] = []
+        for part, end in zip(left, probe(left, limit), strict=True):
+            done.append(part if end is None else Slice(part.after, end))
+            if end is not None:
+                rests.append(Slice(end, part.last))
+        each = max(1, slices // max(1, len(rests)))
+        cut = partial(cut_names, first_after, each)
+        left = [piece for pieces in parallel_map(cut, rests) for piece in pieces]
+        if len(left) * _MANY_RESTS >= slices:
+            limit *= 2
+    return sorted(done, key=lambda part: part.after.encode())
+
+
+def cut_names(first_after: FirstAfter, slices: int, within: Slice = ALL_NAMES) -> list[Slice]:
+    """Returns about `slices` slices that together contain all names of a slice. There are more
+    slices if a prefix has many different next characters, and fewer if there are few names or if
+    names differ only at their ends.
+    """
+    last = within.last.encode()
     requests = itertools.count()
     made = 0
 
     def counted(name: str) -> str | None:
         nonlocal made
         made = next(requests)
-        return first_after(name)
+        found = first_after(max(name, within.after, key=str.encode))
+        return None if found is None or (last and found.encode() > last) else found
 
     def children_of(prefix: str) -> list[str]:
         return list(_children(counted, prefix))
@@ -78,8 +114,9 @@ def cut_names(first_after: FirstAfter, slices: int) -> list[Slice]:
             else:
                 leaves.append(prefix)
         prefixes.extendleft(reversed(unique))
-    boundaries = sorted([*prefixes, *leaves], key=str.encode)[1:]
-    return [Slice(*ends) for ends in zip(["", *boundaries], [*boundaries, ""], strict=True)]
+    boundaries = sorted({*prefixes, *leaves} - {within.last}, key=str.encode)[1:]
+    ends = zip([within.after, *boundaries], [*boundaries, within.last], strict=True)
+    return [Slice(*each) for each in ends]
 
 
 def _children(first_after: FirstAfter, prefix: str) -> Iterator[str]:
