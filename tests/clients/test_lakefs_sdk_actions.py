@@ -4,26 +4,7 @@ from __future__ import annotations
 
 import lakefs_sdk
 import pytest
-
-ACTION = """\
-name: only tables
-on:
-  pre-commit:
-  pre-create-tag:
-hooks:
-- id: only_tables
-  type: check
-  properties:
-    files: [{within: [tables/, _lakefs_actions/]}]
-- id: after_success
-  type: check
-  properties:
-    files: [{formats: [parquet, csv, yaml]}]
-- id: after_failure
-  type: check
-  if: failure()
-  properties: {files: [{max_size: 1 GiB}]}
-"""
+from support.hook_runs import ONLY_TABLES
 
 
 @pytest.fixture
@@ -33,8 +14,8 @@ def actions(repo):
 
 @pytest.fixture
 def guarded(repo):
-    """The repository with the action above, committed."""
-    repo.save("_lakefs_actions/tables.yaml", ACTION.encode())
+    """The repository with an action, committed."""
+    repo.save("_lakefs_actions/tables.yaml", ONLY_TABLES.encode())
     return repo
 
 

@@ -3,32 +3,13 @@
 from __future__ import annotations
 
 import pytest
-
-ACTION = """\
-name: only tables
-on:
-  pre-commit:
-  pre-create-tag:
-hooks:
-- id: only_tables
-  type: check
-  properties:
-    files: [{within: [tables/, _lakefs_actions/]}]
-- id: after_success
-  type: check
-  properties:
-    files: [{formats: [parquet, csv, yaml]}]
-- id: after_failure
-  type: check
-  if: failure()
-  properties: {files: [{max_size: 1 GiB}]}
-"""
+from support.hook_runs import ONLY_TABLES
 
 
 @pytest.fixture
 def guarded(api, repository):
-    """A repository with the action above, committed."""
-    put(api, repository, "_lakefs_actions/tables.yaml", ACTION.encode())
+    """A repository with an action, committed."""
+    put(api, repository, "_lakefs_actions/tables.yaml", ONLY_TABLES.encode())
     assert commit(api, repository).status_code == 201
     return repository
 

@@ -10,7 +10,7 @@ import msgspec
 from anabranch.actions.hooks.contract import HookContext, HookEvent, HookLake, HookSettings
 from anabranch.actions.hooks.output import HookOutput
 
-__all__ = ["EVENT", "HERE", "hook_context"]
+__all__ = ["EVENT", "HERE", "ONLY_TABLES", "hook_context"]
 
 EVENT = HookEvent(
     event_type="pre-merge",
@@ -29,6 +29,27 @@ EVENT = HookEvent(
 
 HERE = HookSettings(webhook_allow=("127.0.0.0/8",))
 """Settings that let hooks reach servers of tests."""
+
+ONLY_TABLES = """\
+name: only tables
+on:
+  pre-commit:
+  pre-create-tag:
+hooks:
+- id: only_tables
+  type: check
+  properties:
+    files: [{within: [tables/, _lakefs_actions/]}]
+- id: after_success
+  type: check
+  properties:
+    files: [{formats: [parquet, csv, yaml]}]
+- id: after_failure
+  type: check
+  if: failure()
+  properties: {files: [{max_size: 1 GiB}]}
+"""
+"""An action with hooks that succeed, fail and are skipped, for objects outside of `tables/`."""
 
 
 def hook_context(lake: HookLake | None = None, **changes: Any) -> HookContext:

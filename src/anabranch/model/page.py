@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 import msgspec
 
-__all__ = ["DEFAULT_AMOUNT", "MAX_AMOUNT", "Page", "upper_bound"]
+__all__ = ["DEFAULT_AMOUNT", "MAX_AMOUNT", "Page", "take_page", "upper_bound"]
 
 Item = TypeVar("Item")
 
@@ -20,6 +21,18 @@ class Page(msgspec.Struct, Generic[Item], frozen=True):
     items: list[Item]
     has_more: bool = False
     next_offset: str = ""
+
+
+def take_page(items: Iterable[Item], amount: int, offset: Callable[[Item], str]) -> Page[Item]:
+    """Returns the first `amount` items as a page, which has more if there is another item. `offset`
+    returns the `after` that follows an item. Reads no more than one item beyond the page.
+    """
+    page: list[Item] = []
+    for item in items:
+        if len(page) == amount:
+            return Page(page, has_more=True, next_offset=offset(page[-1]) if page else "")
+        page.append(item)
+    return Page(page)
 
 
 def upper_bound(prefix: bytes) -> bytes | None:

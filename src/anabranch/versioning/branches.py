@@ -13,7 +13,7 @@ from anabranch.errors import AlreadyExists, Busy, Conflict, Denied, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.branch import Branch
 from anabranch.model.names import check_branch
-from anabranch.model.page import Page, upper_bound
+from anabranch.model.page import Page, take_page, upper_bound
 from anabranch.model.repository import Repository
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.identifiers import Identifiers
@@ -162,15 +162,10 @@ class Branches:
         """Returns a page of branches by name."""
         stem = keys.branch(prefix)
         start = max(stem, keys.branch(after) + b"\x00") if after else stem
-        items: list[Branch] = []
-        for _, raw in self._keyvalue.scan(repository.partition, start, upper_bound(stem)):
-            branch = references.branch_from(raw)
-            if branch.hidden and not show_hidden:
-                continue
-            if len(items) == amount:
-                return Page(items, has_more=True, next_offset=items[-1].id)
-            items.append(branch)
-        return Page(items)
+        stored = self._keyvalue.scan(repository.partition, start, upper_bound(stem))
+        branches = (references.branch_from(raw) for _, raw in stored)
+        shown = (branch for branch in branches if show_hidden or not branch.hidden)
+        return take_page(shown, amount, lambda branch: branch.id)
 
     def all(self, repository: Repository) -> Iterator[Branch]:
         """Yields all branches of a repository by name, hidden ones too."""

@@ -15,7 +15,7 @@ import msgspec
 from anabranch.errors import Busy, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.names import check_pull_request_id
-from anabranch.model.page import Page, upper_bound
+from anabranch.model.page import Page, take_page, upper_bound
 from anabranch.model.pull_request import PullRequest, PullRequestStatus, User
 from anabranch.model.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
@@ -118,15 +118,10 @@ class Pulls:
         """Returns a page of the pull requests with one of these statuses, newest first."""
         stem = keys.pull(prefix)
         start = max(stem, keys.pull(after) + b"\x00") if after else stem
-        items: list[PullRequest] = []
-        for _, raw in self._keyvalue.scan(repository.partition, start, upper_bound(stem)):
-            pull = records.pull_from(raw)
-            if pull.status not in statuses:
-                continue
-            if len(items) == amount:
-                return Page(items, has_more=True, next_offset=items[-1].id)
-            items.append(pull)
-        return Page(items)
+        stored = self._keyvalue.scan(repository.partition, start, upper_bound(stem))
+        pulls = (records.pull_from(raw) for _, raw in stored)
+        found = (pull for pull in pulls if pull.status in statuses)
+        return take_page(found, amount, lambda pull: pull.id)
 
     def update(
         self,

@@ -13,7 +13,7 @@ from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.branch import Branch
 from anabranch.model.commit import INITIAL_MESSAGE, Commit
 from anabranch.model.names import check_branch, check_repository
-from anabranch.model.page import Page, upper_bound
+from anabranch.model.page import Page, take_page, upper_bound
 from anabranch.model.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.pulls import remove_branch_index
@@ -116,14 +116,8 @@ class Repositories:
         self, *, prefix: str = "", after: str = "", amount: int, search: str = ""
     ) -> Page[Repository]:
         """Returns a page of repositories by name, those that contain `search`."""
-        items: list[Repository] = []
-        for repository in self._all(prefix, after):
-            if search not in repository.id:
-                continue
-            if len(items) == amount:
-                return Page(items, has_more=True, next_offset=items[-1].id)
-            items.append(repository)
-        return Page(items)
+        found = (each for each in self._all(prefix, after) if search in each.id)
+        return take_page(found, amount, lambda repository: repository.id)
 
     def all(self) -> Iterator[Repository]:
         """Yields all repositories by name, except for those that are being deleted."""

@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError
 from anabranch.actions.runs.run import HookRun, Run
 from anabranch.errors import Corrupt, Invalid, NotFound
 from anabranch.keyvalue.contract import KeyValueStore, Write
-from anabranch.model.page import Page, upper_bound
+from anabranch.model.page import Page, take_page, upper_bound
 from anabranch.records import lakefs_pb2 as records
 from anabranch.records.timestamps import read_time, write_time
 from anabranch.versioning.records.keys import ACTIONS, repository_actions
@@ -78,22 +78,13 @@ class RunRecords:
             stem = f"branches/{branch}/" if branch else f"commits/{commit_id}/"
             indexed = self._after(repository, stem, after)
             runs = (run for raw in indexed if (run := self._indexed(raw)) is not None)
-        items: list[Run] = []
-        for run in runs:
-            if len(items) == amount:
-                return Page(items, has_more=True, next_offset=items[-1].id)
-            items.append(run)
-        return Page(items)
+        return take_page(runs, amount, lambda run: run.id)
 
     def hooks(self, repository: str, run_id: str, *, after: str = "", amount: int) -> Page[HookRun]:
         """Returns a page of the hooks of a run, in their order. Raises NotFound for the run."""
         self.get(repository, run_id)
-        items: list[HookRun] = []
-        for raw in self._after(repository, f"tasks/{run_id}/", after):
-            if len(items) == amount:
-                return Page(items, has_more=True, next_offset=items[-1].hook_run_id)
-            items.append(_hook_from(raw))
-        return Page(items)
+        hooks = map(_hook_from, self._after(repository, f"tasks/{run_id}/", after))
+        return take_page(hooks, amount, lambda hook: hook.hook_run_id)
 
     def hook(self, repository: str, run_id: str, hook_run_id: str) -> HookRun:
         """Returns a hook of a run. Raises NotFound."""

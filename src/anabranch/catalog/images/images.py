@@ -17,7 +17,7 @@ from anabranch.catalog.images.records import image_from
 from anabranch.catalog.images.repository import ImageRepository
 from anabranch.errors import Conflict, NotFound
 from anabranch.model.image import Image
-from anabranch.model.page import Page
+from anabranch.model.page import Page, take_page
 from anabranch.model.repository import Repository
 from anabranch.model.uri import IMAGES, parse_uri
 from anabranch.versioning.core import Core
@@ -68,15 +68,13 @@ class Images:
         """Returns a page of images by tag: those that have all `labels` and whose tag is
         `visible`.
         """
-        items: list[Image] = []
-        for image in self._all(prefix, after):
-            matches = all(image.plan.labels.get(key) == value for key, value in labels.items())
-            if not matches or not visible(image.tag):
-                continue
-            if len(items) == amount:
-                return Page(items, has_more=True, next_offset=items[-1].tag)
-            items.append(image)
-        return Page(items)
+
+        def matches(image: Image) -> bool:
+            has_labels = all(image.plan.labels.get(key) == value for key, value in labels.items())
+            return has_labels and visible(image.tag)
+
+        found = filter(matches, self._all(prefix, after))
+        return take_page(found, amount, lambda image: image.tag)
 
     def delete(self, tag: str) -> None:
         """Deletes an image by deleting its tag. Raises NotFound."""
