@@ -43,8 +43,10 @@ class Destination(Protocol):
     def sync(self) -> None:
         """Makes all writes and removals durable."""
 
-    def paths(self) -> Iterator[str]:
-        """Yields all paths at the destination, including those of other programs."""
+    def paths(self, after: str = "", last: str = "") -> Iterator[str]:
+        """Yields all paths at the destination, including those of other programs, that sort after
+        `after` and not after `last`, by the bytes of UTF-8. An empty `last` means no end.
+        """
 
     def read_note(self, name: str) -> bytes | None:
         """Returns the contents of a state file or marker of an export, or None."""

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import msgspec
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Conflict
-from anabranch.model.names import encode_path
-from anabranch.pipelines.exports.chunked import chunked
 from anabranch.pipelines.exports.copier import SHOWN, Copied
 from anabranch.pipelines.exports.destination import Destination
+from anabranch.pipelines.exports.extra_files import remove_extra_files
 from anabranch.pipelines.exports.state import STATE, State, encode_state, export_marker, read_state
 from anabranch.pipelines.jobs.task_totals import TaskTotals
-from anabranch.versioning.trees import translate_errors
 
 __all__ = ["ExportRun", "ExportSummary"]
-
-_PAGE = 1_000
 
 
 class ExportSummary(msgspec.Struct, kw_only=True):
@@ -78,6 +74,11 @@ class ExportRun:
         *others, last = self.state.attempts
         return [*(commit for commit in dict.fromkeys(others) if commit != last), last]
 
+    @property
+    def own_files(self) -> frozenset[str]:
+        """The files at the destination that describe exports."""
+        return frozenset({STATE, self.state.marker})
+
     def checkpoint(self, path: str, copied: Copied) -> None:
         """Records that the export is complete up to a path, and adds the copies to the summary."""
         self.state = msgspec.structs.replace(self.state, after=path)
@@ -91,18 +92,7 @@ class ExportRun:
         """Removes paths that are not in the tree. Raises Gone and Corrupt for tables that are
         missing or damaged.
         """
-        for page in chunked(self._extra(tree), _PAGE):
-            self._destination.remove(page)
-            self.summary.extra += len(page)
-
-    def _extra(self, tree: kernel.Tree) -> Iterator[str]:
-        own = {STATE, self.state.marker}
-        for path in self._destination.paths():
-            if path not in own:
-                with translate_errors():
-                    known = tree.get(encode_path(path)) is not None
-                if not known:
-                    yield path
+        self.summary.extra += remove_extra_files(self._destination, tree, self.own_files)
 
     def end(self) -> ExportSummary:
         """Records that the export is complete, and returns its result."""

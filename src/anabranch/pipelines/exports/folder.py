@@ -104,18 +104,37 @@ class FolderDestination:
         except OSError as error:
             raise translate_error(error, self._root) from error
 
-    def paths(self) -> Iterator[str]:
-        """Yields the paths of all files and links; removes temporary files of interrupted
-        exports.
+    def paths(self, after: str = "", last: str = "") -> Iterator[str]:
+        """Yields the paths of files and links that sort after `after` and not after `last`; removes
+        temporary files of interrupted exports among them. Folders without such paths are not read.
         """
-        for folder, _, names in os.walk(self._root):
+        begin, end = after.encode(), last.encode()
+
+        def is_within(path: str) -> bool:
+            key = path.encode()
+            return key > begin and (not end or key <= end)
+
+        def may_contain(folder: str) -> bool:
+            key = f"{folder}/".encode()
+            is_before = key < begin and not begin.startswith(key)
+            return not is_before and (not end or key <= end)
+
+        for folder, folders, names in os.walk(self._root):
+            prefix = self._decode(folder)
+            folders[:] = [name for name in folders if may_contain(prefix + _decode(name))]
             for name in names:
-                file_path = f"{folder}/{name}"
+                path = prefix + _decode(name)
+                if not is_within(path):
+                    continue
                 if name.startswith(_TEMPORARY):
-                    Path(file_path).unlink()
+                    Path(folder, name).unlink(missing_ok=True)
                 else:
-                    relative = file_path[len(self._root) + 1 :]
-                    yield os.fsencode(relative).decode("utf-8", "replace")
+                    yield path
+
+    def _decode(self, folder: str) -> str:
+        """Returns the prefix of the paths in a folder."""
+        relative = folder[len(self._root) + 1 :]
+        return f"{_decode(relative)}/" if relative else ""
 
     def read_note(self, name: str) -> bytes | None:
         """Returns the contents of a file in the folder itself, or None."""
@@ -187,6 +206,10 @@ class FolderDestination:
             except OSError:
                 return
             folder = folder.rpartition("/")[0]
+
+
+def _decode(name: str) -> str:
+    return os.fsencode(name).decode("utf-8", "replace")
 
 
 def _write_atomically(path: str, source: OpenObject) -> tuple[int, str]:

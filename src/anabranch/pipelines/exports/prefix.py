@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 
 from anabranch.blocks.contract import BlockStore, Stored
 from anabranch.catalog.objects.open_object import OpenObject
@@ -43,10 +44,14 @@ class PrefixDestination:
     def sync(self) -> None:
         """Does nothing: writes that the store has acknowledged are durable."""
 
-    def paths(self) -> Iterator[str]:
-        """Yields all paths below the prefix."""
-        objects = self._blocks.list(self.address)
-        return (stored.address[len(self.address) :] for stored in objects)
+    def paths(self, after: str = "", last: str = "") -> Iterator[str]:
+        """Yields the paths below the prefix that sort after `after` and not after `last`."""
+        objects = self._blocks.list(self.address, f"{self.address}{after}" if after else "")
+        paths = (stored.address[len(self.address) :] for stored in objects)
+        if not last:
+            return paths
+        end = last.encode()
+        return takewhile(lambda path: path.encode() <= end, paths)
 
     def read_note(self, name: str) -> bytes | None:
         """Returns the contents of an object directly below the prefix, or None."""

@@ -23,12 +23,20 @@ from anabranch.pipelines.exports.changes import Change, changes
 from anabranch.pipelines.exports.chunked import chunked
 from anabranch.pipelines.exports.copier import THREADS, Copied, Copier
 from anabranch.pipelines.exports.destination_parsing import parse_destination
+from anabranch.pipelines.exports.extra_files import remove_extra_files
 from anabranch.spark.jobs.monitor import TaskCounts
-from anabranch.spark.planning.partition_planning import Ranges
+from anabranch.spark.planning.partition_planning import Range, Ranges, partition_ranges
 from anabranch.spark.sources.stores import Opener, open_store
 from anabranch.spark.sources.table_files import TableFiles, open_range_tables
 
-__all__ = ["RESULT", "CopyPartition", "ExportTasks", "sum_results"]
+__all__ = [
+    "RESULT",
+    "CopyPartition",
+    "ExportTasks",
+    "ExtraPartition",
+    "partition_extra",
+    "sum_results",
+]
 
 RESULT = (
     "stored BIGINT, bytes BIGINT, unfit BIGINT, shown ARRAY<STRING>, removed BIGINT, error STRING,"
@@ -59,6 +67,29 @@ class CopyPartition(NamedTuple):
     stride: int
 
 
+class ExtraPartition(NamedTuple):
+    """The input of a task: the paths after `after` and not after `last`, and the ranges of the
+    exported commit in which they may be; `own` are the files of the export.
+    """
+
+    ranges: Ranges
+    after: str
+    last: str
+    own: frozenset[str]
+
+
+def partition_extra(
+    ranges: Iterable[Range], entries: int, own: frozenset[str]
+) -> list[ExtraPartition]:
+    """Returns partitions of all paths, given the ranges of a commit: one for each group of ranges
+    with about `entries` entries.
+    """
+    groups: list[Ranges] = list(partition_ranges(ranges, entries)) or [()]
+    ends = [decode_key(group[-1].max_key) for group in groups[:-1]]
+    paths = zip(groups, ["", *ends], [*ends, ""], strict=True)
+    return [ExtraPartition(group, after, last, own) for group, after, last in paths]
+
+
 class ExportTasks(NamedTuple):
     """The work of the tasks of an export; it can be pickled."""
 
@@ -79,6 +110,18 @@ class ExportTasks(NamedTuple):
             for paths in chunked(removals, _BATCH_SIZE):
                 destination.remove(paths)
                 removed += len(paths)
+            destination.sync()
+        yield _result(removed=removed)
+
+    def remove_extra(self, partition: ExtraPartition) -> Iterator[pa.RecordBatch]:
+        """Removes the files that the commit does not have, durably, and yields the result."""
+        _, after, last, own = partition
+        with (
+            open_store(self.store) as blocks,
+            open_range_tables(self.tables, partition.ranges) as tree,
+        ):
+            destination = parse_destination(self.destination, blocks)
+            removed = remove_extra_files(destination, tree, own, after, last)
             destination.sync()
         yield _result(removed=removed)
 

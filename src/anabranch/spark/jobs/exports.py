@@ -25,7 +25,14 @@ from anabranch.pipelines.exports.export_run import ExportRun, ExportSummary
 from anabranch.pipelines.jobs.leases import hold_lease
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
-from anabranch.spark.jobs.copy_tasks import RESULT, CopyPartition, ExportTasks, sum_results
+from anabranch.spark.jobs.copy_tasks import (
+    RESULT,
+    CopyPartition,
+    ExportTasks,
+    ExtraPartition,
+    partition_extra,
+    sum_results,
+)
 from anabranch.spark.jobs.export_source import export_source, tree_ranges
 from anabranch.spark.jobs.monitor import JobMonitor
 from anabranch.spark.planning.partition_planning import Range, partition_trees
@@ -35,8 +42,6 @@ from anabranch.spark.sources.commit_sources import Stores
 from anabranch.spark.sources.refusals import raise_refusals
 from anabranch.spark.sources.server_source import Server
 from anabranch.spark.sources.stores import Opener
-from anabranch.spark.sources.table_files import open_range_tables
-from anabranch.versioning.trees import translate_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,6 +49,9 @@ if TYPE_CHECKING:
 __all__ = ["export"]
 
 _ENTRIES_PER_TASK = 5_000
+_COMPARED_PER_TASK = 20
+"""How many times as many objects a task compares as it copies."""
+
 _MIN_WAVE_TASKS = 64
 _WAVES_AT_ONCE = 4
 
@@ -96,8 +104,8 @@ def export(
 
             def run(
                 phase: str,
-                work: Callable[[CopyPartition], Iterator[pa.RecordBatch]],
-                wave: Sequence[CopyPartition],
+                work: Callable[[Partition], Iterator[pa.RecordBatch]],
+                wave: Sequence[Partition],
             ) -> tuple[Copied, int]:
                 lease.check()
                 with monitor.describe(phase):
@@ -119,18 +127,19 @@ def export(
                     export_run.checkpoint(_last_path(wave), done)
                     progress.advance(done.stored + done.unfit)
             if remove_extra:
-                with (
-                    monitor.phase("removing extra files"),
-                    open_range_tables(opened.tables, trees[-1]) as tree,
-                    translate_errors(),
-                ):
-                    export_run.remove_extra(tree)
+                extra = partition_extra(
+                    trees[-1], _COMPARED_PER_TASK * entries_per_task, export_run.own_files
+                )
+                with monitor.phase("removing extra files"):
+                    _, removed = run("removing extra files", tasks.remove_extra, extra)
+                    export_run.summary.extra += removed
             export_run.summary.phases = monitor.phases
             export_run.summary.tasks = monitor.tasks
             return export_run.end()
 
 
 Done = TypeVar("Done")
+Partition = TypeVar("Partition", CopyPartition, ExtraPartition)
 
 
 def _wave_tasks(spark: SparkSession) -> int:
