@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from inspect import signature
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -12,7 +13,7 @@ from anabranch.spark.planning.scan_plan import map_in_tasks
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["collect_arrow", "to_frame"]
+__all__ = ["collect_arrow", "to_arrow", "to_frame"]
 
 _BATCH_ROWS = 1 << 16
 
@@ -21,13 +22,18 @@ def collect_arrow(frame: DataFrame) -> pa.Table:
     """Returns all rows of a DataFrame."""
     if hasattr(frame, "toArrow"):
         return frame.toArrow()
-    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415  an extra
-
     batches = frame._collect_as_arrow()  # noqa: SLF001  Spark 3.5
     # timestamps of batches have the session's time zone
-    return (
-        pa.Table.from_batches(batches) if batches else to_arrow_schema(frame.schema).empty_table()
-    )
+    return pa.Table.from_batches(batches) if batches else to_arrow(frame.schema).empty_table()
+
+
+def to_arrow(schema: Any) -> pa.Schema:
+    """Returns a schema of Spark as one of Arrow. Its timestamps are in UTC."""
+    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415  an extra
+
+    # Spark 4.3 has to be told, older versions have no such parameter
+    in_utc = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+    return to_arrow_schema(schema, **in_utc)
 
 
 def to_frame(spark: SparkSession, table: pa.Table, schema: str) -> DataFrame:

@@ -17,9 +17,9 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from anabranch.errors import Invalid, NotSupported
+from anabranch.spark.arrow_tables import to_arrow
 from anabranch.spark.data_source.read_options import (
     SCHEMAS,
     Location,
@@ -94,7 +94,7 @@ class AnabranchSource(DataSource):  # type: ignore[misc]  # PySpark has no types
         resolved: ReadOptions | None = getattr(self, "_resolved", None)
         if resolved is None:
             resolved = resolve_and_pin(self._parse())
-        given = to_arrow_schema(schema)
+        given = to_arrow(schema)
         for field in select_columns(SCHEMAS[resolved.what], given.names):
             if given.field(field.name).type != field.type:
                 raise Invalid(
