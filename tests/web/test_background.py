@@ -274,6 +274,10 @@ def problems(page, axe):
     )
     if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
         found.append("the page scrolls sideways")
+    for button in page.get_by_role("dialog").get_by_role("button").all():
+        box = button.bounding_box()
+        if box["x"] < 0 or box["x"] + box["width"] > page.viewport_size["width"]:
+            found.append(f"{button.inner_text()} is cut off")
     return found
 
 

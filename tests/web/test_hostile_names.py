@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
+from support.repository_calls import call
 
 SCRIPT = "<script>window.attacked = 1</script>"
 IMAGE = "<img src=x onerror='window.attacked = 1'>"
@@ -108,3 +109,23 @@ def test_hostile_address_is_an_error_that_is_told(page, hostile):
         page.goto(address)
         expect(page.get_by_text(TOLD)).not_to_have_count(0)
         assert page.evaluate("window.attacked") is None
+
+
+def test_long_names_fit_a_narrow_page(open_page, site, repository):
+    name, more = "n" * 200, "m" * 200
+    repository.branch(name)
+    repository.put(f"{more}/{more}", branch=name)
+    repository.commit(more, branch=name)
+    pull = {"title": more, "source_branch": name, "destination_branch": "main"}
+    pull = call(repository, "POST", "pulls", pull)["id"]
+    page = open_page(site, viewport={"width": 320, "height": 640})
+    for view in (
+        f"objects?ref={name}",
+        f"changes?ref={name}",
+        f"commits?ref={name}",
+        f"compare?ref=main&compare={name}&merge=1",
+        f"pulls/{pull}?merge=1",
+    ):
+        page.goto(f"/repositories/{repository.name}/{view}")
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("document.documentElement.scrollWidth") == 320, view

@@ -1,9 +1,11 @@
 // The tasks of this tab: those that a dialog shows, and those that the user has left. The tab's storage
 // keeps what names them, so that their outcome is shown after the page was loaded again.
 
+import { notices } from "$/components/notices.svelte";
 import { session } from "$/session.svelte";
 import type { TaskDescription } from "./status";
 import { Task } from "./task.svelte";
+import { outcomeOf } from "./words";
 
 const STORED = "tasks";
 
@@ -51,7 +53,9 @@ class Tasks {
     this.items = [...this.items, task];
     this.#store();
     await task.follow();
-    if (!task.watched) this.ended += 1;
+    if (task.watched) return;
+    this.ended += 1;
+    notices.announce(outcomeOf(task));
   }
 
   #store(): void {
