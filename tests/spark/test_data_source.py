@@ -14,10 +14,12 @@ from pyspark.errors import PySparkException
 
 import anabranch.spark
 from anabranch.blocks.table_addresses import tables_address
-from anabranch.errors import Invalid, NotSupported
+from anabranch.errors import Invalid, NotSupported, StoreRefused
 from anabranch.model.entry import Entry
 from anabranch.spark.data_source.provider import Reader, data_source
 from anabranch.spark.data_source.read_options import parse_options
+from anabranch.spark.data_source.store_options import pop_store
+from anabranch.spark.sources.stores import open_store
 from anabranch.testing.tree_strategies import CUTS
 
 pytestmark = pytest.mark.timeout(600)
@@ -306,6 +308,16 @@ def test_options_may_be_in_camel_case():
 def test_invalid_store_raises_invalid(options, message):
     with pytest.raises(Invalid, match=message):
         parse_options({"repository": "sea", "reference": "main", **options}, "/lake")
+
+
+def test_store_may_have_a_profile_in_a_file(tmp_path):
+    file = tmp_path / "keys"
+    file.write_text("[other]\naws_access_key_id = A\naws_secret_access_key = B\n")
+    options = {"store": "s3", "store_profile": "lake", "store_credentials_file": str(file)}
+    store = pop_store(options, None)
+    with pytest.raises(StoreRefused, match="lake"), open_store(store) as blocks:
+        blocks.stat("s3://bucket/a")
+    assert options == {}
 
 
 limits = st.sampled_from(["", "a", "a/", "b/", "b/3", "c/1", "zzz", *PATHS])

@@ -16,7 +16,10 @@ __all__ = ["STORE_OPTIONS", "pop_store"]
 _KINDS = {
     "s3": (
         S3Store,
-        ("endpoint", "region", "access_key_id", "secret_access_key", "session_token", "path_style"),
+        (
+            *("endpoint", "region", "access_key_id", "secret_access_key", "session_token"),
+            *("profile", "credentials_file", "path_style"),
+        ),
     ),
     "google": (GoogleStore, ("credentials_json", "endpoint")),
     "azure": (AzureStore, ("account", "access_key", "endpoint")),
