@@ -108,6 +108,7 @@ test-spark-old: install components ## the Spark tests that need no data source, 
 	$(SPARK_OLD)/bin/pip install --quiet --disable-pip-version-check --no-deps -r constraints-spark-old.txt
 	$(BIN)/python $(PURELIB) >"$$($(SPARK_OLD)/bin/python $(PURELIB))/anabranch.pth"
 	$(SPARK_OLD)/bin/python -P -m pytest -m 'not slow' -k 'not format' $(addprefix tests/spark/test_,$(SPARK_OLD_TESTS:=.py))
+	$(SPARK_OLD)/bin/python -P -m pytest tests/spark/test_packaging.py
 
 .PHONY: fuzz
 fuzz: ## run libFuzzer on the table reader for a minute, if cargo-fuzz is installed
