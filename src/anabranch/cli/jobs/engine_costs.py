@@ -85,8 +85,8 @@ EXPORT = JobCosts(
 """The costs of an object that is exported, and of its bytes."""
 
 # bench_engines.py: listing takes 6.4 µs for either engine, and this process lists in one thread;
-# bench_gc.py: 0.4 µs for comparing; bench_spark_gc.py --listed 4000000: 7.5 µs
-COLLECTION = JobCosts(serial=6.8e-6, parallel=0.0, threads=1, spark=13.9e-6)
+# bench_gc.py: 0.4 µs for comparing; bench_spark_gc.py --listed 50000000: 4.8 µs
+COLLECTION = JobCosts(serial=6.8e-6, parallel=0.0, threads=1, spark=11.2e-6)
 """The costs of an object that a garbage collection lists, and compares with the references."""
 
 
