@@ -81,6 +81,8 @@ def _run(context: CommandContext, source: str, engine: str) -> dict[str, Any]:
         "objects": status["ingested_objects"],
         "skipped": {},
         "shown": [],
+        "phases": {},
+        "tasks": {},
     }
     return {"result": {**_place(context), **done}, "commit": status["commit"], "document": status}
 
