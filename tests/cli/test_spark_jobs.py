@@ -111,8 +111,10 @@ def test_both_engines_find_the_same_garbage(run, data):
     ]
 
 
-@pytest.mark.usefixtures("spark")
-def test_missing_objects_fail_the_command_with_both_engines(run, data):
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
+def test_missing_objects_fail_the_command(run, data, request, engine):
+    if engine == "spark":
+        request.getfixturevalue("spark")  # the job uses its session
     lost = f"data/{'c' * 20}/{'c' * 20}"  # an address of 2022
     with anabranch.open(data) as lake:
         lake.repositories.create("sea", "local://sea")
@@ -120,12 +122,10 @@ def test_missing_objects_fail_the_command_with_both_engines(run, data):
         lake.staging.stage("sea", "main", "lost/a", **stage)
         lake.commits.commit("sea", "main", message="m", committer="c")
         lake.staging.stage("sea", "main", "lost/b", **stage)
-    for engine in ("local", "spark"):
-        arguments = ("gc", "lakefs://sea", "--data", data, "--check-only", "--engine", engine)
-        ran = run(*arguments)
-        assert ran.code == 1
-        assert f"Missing: {lost}, at lakefs://sea: lost/b, needed by staged on main\n" in ran.out
-        assert f"Missing: {lost}, at lakefs://sea: lost/a, needed by branch main, commit" in ran.out
+    ran = run("gc", "lakefs://sea", "--data", data, "--check-only", "--engine", engine)
+    assert ran.code == 1
+    assert f"Missing: {lost}, at lakefs://sea: lost/b, needed by staged on main\n" in ran.out
+    assert f"Missing: {lost}, at lakefs://sea: lost/a, needed by branch main, commit" in ran.out
 
 
 @pytest.mark.usefixtures("spark")

@@ -28,7 +28,7 @@ NOW = {"grace_seconds": -5, "window_seconds": -5}
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param((9, 17), id="quick"),
+        pytest.param((6, 11), id="quick"),
         pytest.param((30, 51), id="wide", marks=pytest.mark.slow),
     ],
 )

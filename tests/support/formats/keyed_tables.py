@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 Rows = Mapping[str, Mapping[str, Any]]
 
 COLUMNS = ("a", "b", "c")
-QUICK = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def to_csv(rows: Rows, columns: Iterable[str], delimiter: str = ",") -> bytes:
