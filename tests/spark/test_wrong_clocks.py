@@ -92,6 +92,7 @@ def test_nothing_is_removed_after_the_deadline_of_a_round(
     assert garbage[0] in stored(lake, "local://sea")
 
 
+@pytest.mark.slow
 @SHIFTS
 def test_imports_have_the_same_tables(spark, lake, shifted):
     """A row without a time has none, rather than that of the worker."""

@@ -72,7 +72,9 @@ def test_policy_is_attached_to_a_user_and_detached(page, api, user):
 def test_secret_is_shown_once_and_signs_in(page, open_page, site, user):
     page.goto(f"/auth/users/{user}/credentials")
     page.get_by_role("button", name="Create access key").click()
-    key, secret = page.get_by_role("dialog").locator("code").all_inner_texts()
+    codes = page.get_by_role("dialog").locator("code")
+    expect(codes).to_have_count(2)
+    key, secret = codes.all_inner_texts()
     other = open_page(site, signed_in=False)
     keys = {"access_key_id": key, "secret_access_key": secret}
     assert other.context.request.post("/api/v1/auth/login", data=keys).ok

@@ -318,11 +318,16 @@ def test_no_preview_keeps_anybody_from_using_it(page, repository, axe):
         repository.put(path.partition("&")[0], content)
         page.goto(f"/repositories/{repository.name}/object?ref=main&path={path}")
         page.wait_for_load_state("networkidle", timeout=90_000)
-        for name in ("Run", "Rendered"):
-            button = page.get_by_role("button", name=name, exact=True)
-            if button.count():
-                button.click()
-                page.wait_for_load_state("networkidle", timeout=90_000)
+        run, rendered = (
+            page.get_by_role("button", name=name, exact=True) for name in ("Run", "Rendered")
+        )
+        if run.count():
+            run.click()
+            result = page.get_by_role("region", name="Result of the query")
+            expect(result).to_be_visible(timeout=60_000)
+        if rendered.count():
+            rendered.click()
+        expect(page.locator("main .loading, main [aria-busy=true]")).to_have_count(0)
         page.evaluate(axe)
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
