@@ -60,7 +60,8 @@ def visited(open_page, site, repository, evil):
 
 def test_forms_of_another_site_change_nothing(visited, repository):
     for name in ("change", "upload"):
-        with visited.expect_response(lambda response: "/api/v1/" in response.url) as answer:
+        sent = visited.expect_response(lambda response: "/api/v1/" in response.url, timeout=55_000)
+        with sent as answer:
             visited.evaluate("name => document.getElementById(name).submit()", name)
         assert answer.value.status == 401
     assert repository.paths() == ["image.svg"]
