@@ -239,3 +239,25 @@ def test_credentials_that_stay_refused_are_looked_for_once_in_an_interval(monkey
     now[0] += RENEWAL_INTERVAL
     assert source.renew("same") == "same"
     assert len(fetched) == 3
+
+
+def test_a_block_that_looks_like_a_refusal_is_read_once(emulated_s3, bucket):
+    fetched = []
+
+    def find():
+        fetched.append(1)
+        return Credentials(f"{NEW}{len(fetched)}", Secret("s"))
+
+    access = S3Endpoint(find, endpoint=emulated_s3.endpoint, region="us-east-1", path_style=True)
+    blocks = s3_blocks(access)
+    text = b"<Error><Code>ExpiredToken</Code></Error>"
+    blocks.put(f"{bucket}odd//refusal", [text])
+    reads = []
+    emulated_s3.answer = lambda environ, start: (
+        reads.append(environ["REQUEST_METHOD"]) or emulated_s3.pass_on(environ, start)
+    )
+    try:
+        assert blocks.read(f"{bucket}odd//refusal") == text
+    finally:
+        emulated_s3.answer = None
+    assert reads.count("GET") == 1

@@ -135,7 +135,7 @@ def _is_retryable(response: HttpResponse) -> bool:
         return False
     if response.status == _TOO_MANY or response.status >= _SERVER_ERRORS:
         return True
-    return error_code(response) in _RETRYABLE and _is_error_document(response)
+    return _is_error_document(response) and error_code(response) in _RETRYABLE
 
 
 def _is_error_document(response: HttpResponse) -> bool:

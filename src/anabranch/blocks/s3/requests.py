@@ -20,6 +20,8 @@ from anabranch.signing.sign import presign, sign_request
 
 __all__ = ["S3Requests"]
 
+_CLIENT_ERRORS = 400
+
 
 class S3Requests(SigningClient):
     """Client that signs requests to an endpoint. `clock` gives seconds since 1970."""
@@ -83,6 +85,8 @@ class S3Requests(SigningClient):
 
 
 def _is_refusal(response: HttpResponse) -> bool:
-    """Returns whether a response refuses the credentials."""
+    """Returns whether a response refuses the credentials. Blocks are not searched for a reason."""
+    if response.status < _CLIENT_ERRORS:
+        return False
     code = error_code(response)
     return bool(code) and refuses_credentials(error_from_response("", response.status, code))
