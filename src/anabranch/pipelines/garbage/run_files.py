@@ -14,8 +14,8 @@ A run's id sorts before those of earlier runs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -43,7 +43,10 @@ __all__ = [
     "file_pieces",
     "last_listed",
     "read_candidates",
+    "read_summaries",
 ]
+
+_Kind = TypeVar("_Kind")
 
 RUNS = f"{RETENTION}/anabranch/"
 """The folder of the files of all runs, in a storage namespace."""
@@ -201,6 +204,20 @@ class RunFiles:
                 self._blocks.delete(runs[run])
 
 
+def read_summaries(blocks: BlockStore, prefix: str, kind: type[_Kind]) -> Iterator[_Kind]:
+    """Yields the summaries of the runs below a prefix of addresses, the newest first, as structs of
+    a kind. Those that an older version wrote, or that are damaged, are left out.
+    """
+    runs = prefix + RUNS
+    for block in blocks.list(runs):
+        if block.address.count("/") == runs.count("/") + 1 and block.address.endswith(_SUMMARY):
+            try:
+                summary = msgspec.json.decode(blocks.read(block.address), type=kind)
+            except msgspec.MsgspecError:
+                continue
+            yield summary
+
+
 class _Listed(msgspec.Struct):
     """The totals of a run's listing, in its summary."""
 
@@ -209,13 +226,9 @@ class _Listed(msgspec.Struct):
 
 def last_listed(blocks: BlockStore, namespace: Namespace) -> int | None:
     """Returns the number of objects that the newest complete run listed, or None without one."""
-    runs = namespace.prefix + RUNS
-    for block in blocks.list(runs):
-        if block.address.count("/") == runs.count("/") + 1 and block.address.endswith(_SUMMARY):
-            with suppress(msgspec.MsgspecError):  # written by an older version, or damaged
-                summary = msgspec.json.decode(blocks.read(block.address), type=_Listed)
-                if summary.listed.objects:
-                    return summary.listed.objects
+    for summary in read_summaries(blocks, namespace.prefix, _Listed):
+        if summary.listed.objects:
+            return summary.listed.objects
     return None
 
 

@@ -7,14 +7,12 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import msgspec
-
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.model.branch import Branch
 from anabranch.model.commit import Commit
 from anabranch.model.repository import Repository
-from anabranch.pipelines.garbage.run_files import RUNS
+from anabranch.pipelines.garbage.run_files import read_summaries
 from anabranch.pipelines.storage.branch_sharing import measure_branches
 from anabranch.pipelines.storage.range_entries import RangeEntries, read_range
 from anabranch.pipelines.storage.report import (
@@ -37,7 +35,6 @@ _MAX_COMMITS = 100_000
 _MAX_KNOWN_RANGES = 100_000
 _MAX_LATEST = 100
 _COMPLETE = frozenset({"reported", "swept"})
-_SUMMARY = "/summary.json"
 
 
 class _Sharing(NamedTuple):
@@ -131,19 +128,11 @@ class Measurement:
         return grown[::-1]
 
     def _garbage(self, repository: Repository) -> GarbageFound | None:
-        """Returns what the newest complete run found; the ids of runs sort the newest first."""
+        """Returns what the newest complete run found."""
         namespace = self._blocks.namespace(repository.storage_namespace)
-        runs = f"{namespace.rstrip('/')}/{RUNS}"
-        for block in self._blocks.list(runs):
-            if block.address.endswith(_SUMMARY):
-                text = b"".join(self._blocks.get(block.address))
-                try:
-                    found = msgspec.json.decode(text, type=GarbageFound)
-                except msgspec.MsgspecError:
-                    continue  # another version's
-                if found.state in _COMPLETE:
-                    return found
-        return None
+        prefix = f"{namespace.rstrip('/')}/"
+        summaries = read_summaries(self._blocks, prefix, GarbageFound)
+        return next((found for found in summaries if found.state in _COMPLETE), None)
 
     def _ranges(self, repository: Repository, commit: Commit) -> list[kernel.RangeInfo]:
         with translate_errors():
