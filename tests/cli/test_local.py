@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from contextlib import contextmanager
 
 import pytest
 from support.linked_folders import LINK, branches, contents, write
@@ -14,6 +15,21 @@ from anabranch.cli.commands.local.git_ignore import ignore_in_git
 from anabranch.cli.commands.local.link import exclusive, read_link
 from anabranch.cli.commands.local.safe_names import check_names, clashes
 from anabranch.cli.errors import Failure
+
+
+@contextmanager
+def broken_download(monkeypatch, path):
+    """Lets the download of a path fail while the context is entered."""
+    original = Connection.download
+
+    def download(self, *segments, **options):
+        if options["path"] == path:
+            raise Failure("broken")
+        return original(self, *segments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Connection, "download", download)
+        yield
 
 
 def test_clone_downloads_the_path_and_links_the_folder(ana, cloned):
@@ -193,15 +209,7 @@ def test_an_interrupted_pull_is_completed_by_the_next(ana, cloned, monkeypatch):
     for name in ("a", "b", "c/d"):
         lake.put(f"main/data/{name}", f"remote {name}")
     lake.commit("main", "theirs")
-    original = Connection.download
-
-    def download(self, *segments, **options):
-        if options["path"] == "data/b":
-            raise Failure("broken")
-        return original(self, *segments, **options)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Connection, "download", download)
+    with broken_download(monkeypatch, "data/b"):
         assert ana("local", "pull", folder).code == 1
     assert contents(folder)["b"] == "data/b"
     assert contents(folder)["a"] == "remote a"
@@ -216,15 +224,7 @@ def test_an_interrupted_clone_cannot_be_committed_and_is_completed(
     lake.put("main/a", "a")
     lake.put("main/b", "b")
     lake.commit("main", "base")
-    original = Connection.download
-
-    def download(self, *segments, **options):
-        if options["path"] == "b":
-            raise Failure("broken")
-        return original(self, *segments, **options)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Connection, "download", download)
+    with broken_download(monkeypatch, "b"):
         assert ana("local", "clone", lake.at("main/"), tmp_path / "clone").code == 1
     error = ana("local", "commit", tmp_path / "clone", "-m", "m", "--json").error
     assert error["kind"] == "interrupted"
@@ -240,15 +240,7 @@ def test_an_interrupted_checkout_is_completed_or_undone(ana, cloned, monkeypatch
     for name in ("a", "b"):
         lake.put(f"main/data/{name}", f"DATA/{name}")  # of the same size, maybe in the same second
     lake.commit("main", "second")
-    original = Connection.download
-
-    def download(self, *segments, **options):
-        if options["path"] == "data/b":
-            raise Failure("broken")
-        return original(self, *segments, **options)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Connection, "download", download)
+    with broken_download(monkeypatch, "data/b"):
         assert ana("local", "checkout", folder).code == 1
     assert contents(folder) == {"a": "DATA/a", "b": "data/b", "c/d": "data/c/d"}
     assert ana("local", "pull", folder, "--json").error["kind"] == "interrupted"
