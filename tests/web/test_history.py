@@ -8,6 +8,8 @@ import pytest
 from playwright.sync_api import expect
 from support.repository_calls import call
 
+from .conditions import wait_until
+
 
 @pytest.fixture
 def merged(repository):
@@ -215,7 +217,7 @@ def test_long_history_is_where_it_was_when_one_goes_back(page, repository):
     page.get_by_role("button", name="Show more").click()
     link = page.get_by_role("link", name="Commit 3", exact=True)
     link.scroll_into_view_if_needed()
-    page.wait_for_function("history.state?.places?.page > 1000")
+    wait_until(page, "history.state?.places?.page > 1000")
     link.click()
     expect(page.get_by_role("heading", name="Commit 3")).to_be_visible()
     expect(page.get_by_role("heading", name="Commit 3")).to_be_in_viewport()

@@ -12,6 +12,8 @@ from support.eventually import eventually
 import anabranch
 from anabranch.testing.server import running_server
 
+from .conditions import wait_until
+
 OBJECTS = 45_000  # more than the pages of a list that are kept
 REMOVED = 3_000
 MAX_ROWS_IN_PAGE = 100
@@ -83,7 +85,7 @@ def test_keys_move_by_pages(open_page, library):
     page.get_by_role("link", name=path(0)).focus()
     for _ in range(3):
         page.keyboard.press("PageDown")
-        page.wait_for_function("document.activeElement.closest('[data-row]') !== null")
+        wait_until(page, "document.activeElement.closest('[data-row]') !== null")
     row = int(page.evaluate("document.activeElement.closest('[data-row]').dataset.row"))
     assert row > 20
     expect(page.get_by_role("link", name=path(row))).to_be_focused()
@@ -112,7 +114,7 @@ def scroll_to(page, number):
 
     eventually(is_there)
     places = "Object.values(history.state?.places ?? {})"
-    page.wait_for_function(f"row => {places}.some((at) => Math.abs(at - row) < 2)", arg=number)
+    wait_until(page, f"row => {places}.some((at) => Math.abs(at - row) < 2)", number)
 
 
 @pytest.mark.parametrize("again", ["back", "reload"])

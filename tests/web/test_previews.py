@@ -15,6 +15,7 @@ from playwright.sync_api import expect
 from pyarrow import orc
 from pyarrow import parquet as pq
 
+from .conditions import wait_until
 from .test_hostile_contents import pdf
 
 ROWS = 2500
@@ -160,7 +161,7 @@ def test_markdown_has_links_and_images_of_the_lake(show, repository):
     expect(prose.get_by_role("link", name="web")).to_have_attribute("rel", re.compile("noreferrer"))
     image = prose.get_by_role("img", name="level")
     expect(image).to_be_visible()
-    page.wait_for_function("document.querySelector('.prose img').naturalWidth === 30")
+    wait_until(page, "document.querySelector('.prose img')?.naturalWidth === 30")
     expect(prose.locator(".hljs-keyword")).to_have_text("SELECT")
     expect(prose.get_by_role("cell", name="1")).to_be_visible()
     page.get_by_role("button", name="Source").click()
