@@ -27,6 +27,7 @@ from anabranch.blocks.cloud.http_pool import HttpPool
 from anabranch.blocks.cloud.retry_policy import RetryPolicy
 from anabranch.blocks.cloud.store import CloudBlocks
 from anabranch.model.secret import Secret
+from support.services.ending import end
 from support.services.guarded_tmpdir import kept_folder
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ _KEY = Secret(
 
 _PLACE = Path("tools/azurite/node_modules/azurite/dist/src/blob/main.js")
 _LISTENS = "successfully listens on "
-_STOP_SECONDS = 60
 
 
 class EmulatedAzure:
@@ -144,7 +144,4 @@ def running_azure(certificate: Path | None = None) -> Iterator[EmulatedAzure]:
             port = int(line.strip().rpartition(":")[2])
             yield EmulatedAzure(port, "http" if certificate is None else "https")
         finally:
-            process.terminate()
-            process.wait(_STOP_SECONDS)
-            if process.stdout is not None:
-                process.stdout.close()
+            end(process)

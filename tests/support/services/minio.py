@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from support.services.ending import end
 from support.services.guarded_tmpdir import kept_folder
 from support.services.s3_service import CREDENTIALS, S3Service
 
@@ -25,7 +26,6 @@ __all__ = ["Minio", "minio_program", "running_minio"]
 
 _LISTENS = re.compile(rb"API: http://127\.0\.0\.1:(\d+)")
 _START_SECONDS = 100
-_STOP_SECONDS = 60
 _SETTINGS = {"MINIO_BROWSER": "off", "MINIO_UPDATE": "off", "MINIO_CALLHOME_ENABLE": "off"}
 
 
@@ -67,8 +67,7 @@ def running_minio(program: Path) -> Iterator[Minio]:
         try:
             yield Minio(_port(process, log))
         finally:
-            process.terminate()
-            process.wait(_STOP_SECONDS)
+            end(process)
 
 
 def _port(process: subprocess.Popen[bytes], log: Path) -> int:

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from support.services.ending import end
+
 __all__ = ["nginx_program", "running_nginx"]
 
 _START_SECONDS = 30
-_STOP_SECONDS = 30
 _MAIN = """
 daemon off;
 pid {folder}/pid;
@@ -57,19 +58,14 @@ def running_nginx(site: str, listens: str, port: int, folder: Path) -> Iterator[
     command: Sequence[str] = [program, "-p", str(folder), "-e", str(log), "-c", str(main)]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        end = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + _START_SECONDS
         while not _answers(port):
-            if process.poll() is not None or time.monotonic() > end:
+            if process.poll() is not None or time.monotonic() > deadline:
                 raise AssertionError(f"nginx did not start:\n{log.read_text()}")
             time.sleep(0.05)
         yield log
     finally:
-        process.terminate()
-        try:
-            process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process)
 
 
 def _answers(port: int) -> bool:

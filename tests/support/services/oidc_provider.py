@@ -22,6 +22,7 @@ from typing import Any
 import httpx2
 
 from support.clients.browser import Browser
+from support.services.ending import end
 
 __all__ = ["OidcProvider", "oidc_provider_program", "running_oidc_provider"]
 
@@ -30,7 +31,6 @@ _FOLDER = Path("tools/oidc-provider")
 _LISTENS = "listens at "
 _FORM = re.compile(r'<form[^>]* action="([^"]+)"')
 _FIELD = re.compile(r'<input type="hidden" name="prompt" value="(\w+)"')
-_STOP_SECONDS = 60
 
 
 class OidcProvider:
@@ -92,7 +92,4 @@ def running_oidc_provider(
             assert line, "oidc-provider did not start"
             yield OidcProvider(line.partition(_LISTENS)[2].strip(), users_file)
         finally:
-            process.terminate()
-            process.wait(_STOP_SECONDS)
-            if process.stdout is not None:
-                process.stdout.close()
+            end(process)

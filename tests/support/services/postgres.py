@@ -21,6 +21,7 @@ from typing import Any
 
 import psycopg
 
+from support.services.ending import end
 from support.services.guarded_tmpdir import kept_folder
 
 __all__ = ["PASSWORD", "Cluster", "clear", "postgres_programs", "running_cluster"]
@@ -28,7 +29,6 @@ __all__ = ["PASSWORD", "Cluster", "clear", "postgres_programs", "running_cluster
 PASSWORD = "known-to-every-test"
 
 _START_SECONDS = 60
-_STOP_SECONDS = 30
 _PORTS = range(20_000, 32_000)
 _SETTINGS = {"shared_buffers": "32MB", "max_connections": "100", "log_min_messages": "warning"}
 
@@ -156,12 +156,7 @@ class Cluster:
         process, self._process = self._process, None
         if process is None:
             return
-        process.send_signal(number)
-        try:
-            process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        end(process, number)
 
 
 @contextmanager

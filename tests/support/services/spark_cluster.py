@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from support.eventually import eventually
+from support.services.ending import end
 
 __all__ = ["SparkCluster", "spark_cluster"]
 
 _ADDRESS = re.compile(r"spark://127\.0\.0\.1:\d+")
 _PACKAGE = "org.apache.spark.deploy"
-_STOP_SECONDS = 30
 
 
 class SparkCluster(NamedTuple):
@@ -76,8 +76,4 @@ def _process(
         try:
             yield log
         finally:
-            process.terminate()
-            try:
-                process.wait(_STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
+            end(process)
