@@ -16,15 +16,10 @@ from anabranch.model.secret import Secret
 from anabranch.signing.encoding import encode_key
 from anabranch.signing.sign import SigningCredentials
 
-__all__ = ["RENEWALS", "Credentials", "S3Endpoint"]
+__all__ = ["Credentials", "S3Endpoint"]
 
 _DEFAULT_REGION = "us-east-1"
 _TIMEOUT = 5.0
-
-RENEWALS = 2
-"""How often a request is sent again with other credentials: a source may return some that have
-expired as well.
-"""
 
 
 class Credentials(NamedTuple):

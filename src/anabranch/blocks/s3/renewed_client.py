@@ -13,7 +13,8 @@ from typing import TypeVar
 from anabranch.blocks.cloud.addresses import Location
 from anabranch.blocks.cloud.client import ObjectClient, ObjectInfo
 from anabranch.blocks.cloud.errors import refuses_credentials
-from anabranch.blocks.s3.endpoint import RENEWALS, S3Endpoint
+from anabranch.blocks.s3.endpoint import S3Endpoint
+from anabranch.blocks.s3.renewals import Renewals
 from anabranch.errors import Gone, StoreRefused
 
 __all__ = ["RenewedClient"]
@@ -78,26 +79,23 @@ class RenewedClient:
         """Yields the objects whose key starts with the location's, after the key `after`, in order
         of the keys' bytes. Continues after the last key with renewed credentials.
         """
-        left, last = RENEWALS, after
+        renewals, last = Renewals(self._access), after
         while True:
-            used = self._access.credentials()
             try:
                 for info in self._client.list(location, last):
                     yield info
                     last = info.key
             except StoreRefused as error:
-                if not left or not refuses_credentials(error) or not self._access.renew(used):
+                if not refuses_credentials(error) or not renewals.succeed():
                     raise
-                left -= 1
             else:
                 return
 
     def _repeat(self, request: Callable[[], _Result]) -> _Result:
-        for _ in range(RENEWALS):
-            used = self._access.credentials()
+        renewals = Renewals(self._access)
+        while True:
             try:
                 return request()
             except StoreRefused as error:
-                if not refuses_credentials(error) or not self._access.renew(used):
+                if not refuses_credentials(error) or not renewals.succeed():
                     raise
-        return request()

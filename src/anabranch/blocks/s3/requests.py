@@ -14,7 +14,8 @@ from anabranch.blocks.cloud.errors import error_from_response, refuses_credentia
 from anabranch.blocks.cloud.http_pool import HttpResponse
 from anabranch.blocks.cloud.retry_policy import RetryPolicy
 from anabranch.blocks.cloud.signed_requests import SignedRequest, SigningClient, error_code
-from anabranch.blocks.s3.endpoint import RENEWALS, S3Endpoint
+from anabranch.blocks.s3.endpoint import S3Endpoint
+from anabranch.blocks.s3.renewals import Renewals
 from anabranch.signing.encoding import encode_query
 from anabranch.signing.sign import presign, sign_request
 
@@ -49,8 +50,8 @@ class S3Requests(SigningClient):
         retry: bool = True,
     ) -> HttpResponse:
         """Returns the response as `SigningClient.send` does, also with renewed credentials."""
-        for left in range(RENEWALS, -1, -1):
-            used = self.access.credentials()
+        renewals = Renewals(self.access)
+        while True:
             response = super().send(
                 *(method, location),
                 query=query,
@@ -59,9 +60,8 @@ class S3Requests(SigningClient):
                 length=length,
                 retry=retry,
             )
-            if not left or not _is_refusal(response) or not self.access.renew(used):
-                break
-        return response
+            if not _is_refusal(response) or not renewals.succeed():
+                return response
 
     def presigned(
         self, method: str, location: Location, query: Mapping[str, str], seconds: int
