@@ -70,7 +70,6 @@ def test_both_engines_find_the_same_candidates(spark, lake, history, collector):
         expected = {tuple(row.values()) for batch in run.candidates() for row in batch.to_pylist()}
     assert len(expected) > 60
     engine = SparkEngine(spark, entries_per_task=20, slices=5)
-    time.sleep(1.1)  # ids of runs within a second are not ordered
     with collector.mark("sea", grace_seconds=-5, engine=engine) as run:
         found = {tuple(row.values()) for batch in run.candidates() for row in batch.to_pylist()}
         summary = run.summary
@@ -106,7 +105,6 @@ def temporary_files(lake):
 
 
 def missing(lake, collector, **options):
-    time.sleep(1.1)  # ids of runs within a second are not ordered
     with collector.mark("sea", **options) as run:
         summary = run.summary
     found = summary.missing
@@ -227,7 +225,6 @@ def test_next_run_completes_an_interrupted_sweep(spark, lake, collector):
     left = dead & stored(lake, "local://sea")
     assert 0 < len(left) < len(dead)
     assert run.summary.state == "failed"
-    time.sleep(1.1)  # ids of runs within a second are not ordered
     with collector.mark("sea", engine=SparkEngine(spark), **options) as run:
         # a task of the first sweep may have removed more objects meanwhile
         due = addresses(run.due())
@@ -243,7 +240,6 @@ def test_both_engines_agree_on_random_histories(spark, lake, collector, seed):
     aged(lake, "local://sea")
     results = []
     for engine in (None, SparkEngine(spark, entries_per_task=20, slices=7)):
-        time.sleep(1.1)  # ids of runs within a second are not ordered
         with collector.mark("sea", grace_seconds=-5, engine=engine) as run:
             rows = [
                 tuple(row.values())[:3] for batch in run.candidates() for row in batch.to_pylist()

@@ -74,7 +74,6 @@ def test_spark_collects_a_bucket_through_a_server(spark, s3_service, store, serv
     )
     with pytest.raises(NotSupported, match="need access to the store"):
         collector.mark("sea", engine=SparkEngine(spark))
-    time.sleep(1.1)  # ids of runs within a second are not ordered
     with collector.mark("sea", engine=SparkEngine(spark, store, slices=4, tasks=2), **NOW) as run:
         (dead,) = addresses(run.due())
         assert run.summary.listed.objects == 25

@@ -217,7 +217,6 @@ def test_an_expired_sweep_removes_nothing_more_and_the_next_one_the_rest(
     emulated_s3.answer = None
     left = OBJECTS - dead_objects_removed(remote)
     assert 0 < left < OBJECTS
-    time.sleep(1.1)  # ids of runs within a second are not ordered
     with collector.mark("sea", engine=SparkEngine(spark, store, tasks=1), **NOW) as run:
         assert run.sweep().swept.objects == left
     for number in range(OBJECTS):

@@ -30,6 +30,12 @@ def test_xid_is_base32hex_of_twelve_bytes(seconds, process, counter):
         assert made.xid() == base64.b32hexencode(raw).decode().rstrip("=").lower()
 
 
+def test_descending_xids_of_one_second_sort_backwards():
+    made = identifiers(1_700_000_000, bytes(5), b"\1\0\0")
+    ids = [made.descending_xid() for _ in range(300)]
+    assert ids == sorted(ids, reverse=True)
+
+
 def test_later_descending_xid_sorts_first():
     early = identifiers(1_700_000_000, bytes(5), bytes(3)).descending_xid()
     late = identifiers(1_700_000_001, bytes(5), bytes(3)).descending_xid()

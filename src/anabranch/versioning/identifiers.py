@@ -54,7 +54,7 @@ class Identifiers:
 
     def descending_xid(self) -> str:
         """Returns a new xid that sorts before all earlier ones."""
-        return self._xid(_YEAR_4000 - int(self._clock()))
+        return self._xid(_YEAR_4000 - int(self._clock()), step=-1)
 
     def pull_request_id(self) -> str:
         """Returns the id of a new pull request, which sorts before all earlier ones."""

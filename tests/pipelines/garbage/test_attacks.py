@@ -90,7 +90,6 @@ def attacked(engine, folder, limit, strikes, ahead=0):
             summary = run.sweep()
             hooks.campaign = None
         lost = campaign.lost()
-        time.sleep(1.1)  # ids of runs within a second are not ordered
         with collector.mark("sea", **due) as run:
             run.sweep()
         lost += campaign.lost()

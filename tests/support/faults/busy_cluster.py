@@ -110,7 +110,6 @@ def collect_garbage(spark: SparkSession, lake: Lake, folder: Path, killing: Kill
     with collector.mark("sea", **NOW) as run:
         expected = addresses(run.candidates())
     assert len(expected) == 60
-    time.sleep(1.1)  # ids of runs within a second are not ordered
     engine = SparkEngine(spark, killing(8), slices=4, entries_per_task=10)
     with collector.mark("sea", engine=engine, **NOW) as run:
         assert addresses(run.candidates()) == expected
