@@ -107,9 +107,9 @@ def test_tasks_outlast_more_refusals_than_a_servers_requests(spark, emulated_s3,
     """Requests of servers are repeated five times."""
     lake = remote
     table = anabranch.spark.objects(spark, lake, "sea", "main", store=store)
-    refused = refusing(emulated_s3, "503 Slow Down", "SlowDown", lambda count: count < 7)
+    refused = refusing(emulated_s3, "503 Slow Down", "SlowDown", lambda count: count < 6)
     assert table.count() == OBJECTS
-    assert len(refused) == 7
+    assert len(refused) == 6
 
 
 @pytest.mark.slow

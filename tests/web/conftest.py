@@ -9,7 +9,11 @@ from pathlib import Path
 import httpx2
 import pytest
 from playwright.sync_api import expect
-from support.services.chromium import chromium_program, running_chromium
+from support.services.chromium import (
+    chromium_program,
+    headless_shell_program,
+    running_driver,
+)
 
 from anabranch.testing.server import running_server
 from anabranch.web.application import STATIC_FOLDER
@@ -29,17 +33,30 @@ def built():
 
 
 @pytest.fixture(scope="session")
-def chromium(built):  # noqa: ARG001
-    program = chromium_program()
-    if program is None:
+def driver(built):  # noqa: ARG001
+    """A running Playwright."""
+    if chromium_program() is None:
         pytest.skip("Chromium is not installed")
-    with running_chromium(program) as running:
-        yield running
+    with running_driver() as driver:
+        yield driver
+
+
+@pytest.fixture(scope="session")
+def chromium(driver):
+    """Chromium itself, for what its headless shell cannot show."""
+    return driver.start(chromium_program())
+
+
+@pytest.fixture(scope="session")
+def headless_shell(driver):
+    """Chromium's headless shell."""
+    return driver.start(headless_shell_program())
 
 
 @pytest.fixture
-def browser(chromium):
-    with chromium.driven() as browser:
+def browser(headless_shell):
+    """The browser that tests drive."""
+    with headless_shell.driven() as browser:
         yield browser
 
 

@@ -149,6 +149,13 @@ FILES = {
 
 
 @pytest.fixture
+def browser(chromium):
+    """Chromium itself, whose viewers open files that its headless shell only downloads."""
+    with chromium.driven() as browser:
+        yield browser
+
+
+@pytest.fixture
 def watched(open_page, site):
     """A page that must not run anything: no canary, no dialog, no request elsewhere."""
     page = open_page(site)
