@@ -75,10 +75,13 @@ def pairs(query):
 
 
 def signed_v2(query):
-    """Returns what version 2 looks at in a query; what stands for a header in any case."""
+    """Returns what version 2 looks at in a query; what stands for a header in any case. A space in
+    the signature stands for a plus sign that was not encoded.
+    """
     names = {name.encode() for name in OF_RESOURCES | OF_PROOF_V2}
     found = []
-    for name, value in pairs(query):
+    for name, written in pairs(query):
+        value = written.replace(b" ", b"+") if name == b"Signature" else written
         header = name.lower().startswith((b"x-amz-", b"content-"))
         if header or name in names:
             found.append((name.lower() if header else name, value))
