@@ -8,6 +8,8 @@ import threading
 import httpx2
 import pytest
 from playwright.sync_api import expect
+from support.eventually import eventually
+from support.faults.faulty_proxy import FaultyProxy
 from support.repository_calls import call
 from support.services.deciding_webhook import deciding_webhook
 
@@ -129,6 +131,22 @@ def test_page_that_is_left_or_loaded_again_during_a_commit_tells_its_outcome(pag
     expect(background(page)).to_contain_text("Nothing was committed to main")
     expect(background(page).get_by_role("alert")).to_contain_text("gate")
     expect(page.get_by_role("link", name="gate.yaml, added")).to_be_visible()
+
+
+@pytest.mark.parametrize("received", [100, 250], ids=["in its head", "in its body"])
+def test_commit_is_followed_after_a_response_that_breaks_off(
+    open_page, site, held_up, gate, received
+):
+    _, _, port = site.url.rpartition(":")
+    with FaultyProxy(("127.0.0.1", int(port))) as proxy:
+        page = open_page(site._replace(url=f"http://127.0.0.1:{proxy.port}"))
+        dialog = begin_commit(page, held_up.name)
+        connections = proxy.connections
+        proxy.pass_answers(received)
+        eventually(lambda: proxy.connections > connections)
+        expect(dialog.get_by_role("progressbar", name="Committing")).to_be_visible()
+        gate.open()
+        expect(page.get_by_text("Committed to main as")).to_be_visible()
 
 
 def test_escape_leaves_a_commit_to_the_background(page, held_up, gate):

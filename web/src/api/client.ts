@@ -1,7 +1,7 @@
 // The typed client of the API: `api.get("/repositories/{repository}", { path: { repository } })`. Paths,
 // parameters, bodies and results are those of /openapi.json; the session's cookie authenticates.
 
-import { errorFromResponse, isAbort, unreachable } from "./error";
+import { type ApiError, errorFromResponse, isAbort, unreachable } from "./error";
 import type { paths } from "./schema";
 
 const BASE = "/api/v1";
@@ -67,16 +67,17 @@ export function apiUrl(
   return BASE + filled + (text ? `?${text}` : "");
 }
 
-/** Returns the response of a request with success. Throws ApiError; an abort stays an AbortError. */
-export async function send(url: string, init: RequestInit = {}): Promise<Response> {
-  let response: Response;
+/** Returns what `read` takes from the response to a request, such as its text. Throws ApiError, also for
+ * a response that breaks off; an abort stays an AbortError. */
+export async function send<T>(url: string, init: RequestInit, read: (response: Response) => Promise<T>): Promise<T> {
+  let error: ApiError;
   try {
-    response = await fetch(url, { credentials: "same-origin", ...init });
-  } catch (error) {
-    throw isAbort(error) ? error : unreachable();
+    const response = await fetch(url, { credentials: "same-origin", ...init });
+    if (response.ok) return await read(response);
+    error = await errorFromResponse(response);
+  } catch (thrown) {
+    throw isAbort(thrown) || thrown instanceof SyntaxError ? thrown : unreachable();
   }
-  if (response.ok) return response;
-  const error = await errorFromResponse(response);
   if (error.isSignedOut) for (const callback of onSignedOut) callback();
   throw error;
 }
@@ -89,9 +90,10 @@ async function call(method: Method, template: string, options: AnyOptions = {}):
     headers["Content-Type"] = "application/json";
     init.body = JSON.stringify(options.body);
   }
-  const response = await send(apiUrl(template, options.path, options.query), init);
-  const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
-  return isJson ? response.json() : response.text();
+  return send(apiUrl(template, options.path, options.query), init, (response) => {
+    const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
+    return isJson ? response.json() : response.text();
+  });
 }
 
 function caller<M extends Method>(method: M) {

@@ -35,7 +35,7 @@ export async function readText(
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   const url = apiUrl("/repositories/{repository}/refs/{ref}/objects", { repository, ref }, { path });
-  const bytes = await (await send(url, { signal: signal ?? null })).arrayBuffer();
+  const bytes = await send(url, { signal: signal ?? null }, (response) => response.arrayBuffer());
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     return text.includes("\0") ? undefined : text;

@@ -24,8 +24,8 @@ export async function firstBytes(
 ): Promise<Uint8Array<ArrayBuffer>> {
   if (size === 0) return new Uint8Array();
   const headers = { Range: `bytes=0-${Math.min(size, length) - 1}` };
-  const response = await send(contentUrl(repository, reference, path), { headers, signal });
-  return new Uint8Array(await response.arrayBuffer());
+  const url = contentUrl(repository, reference, path);
+  return new Uint8Array(await send(url, { headers, signal }, (response) => response.arrayBuffer()));
 }
 
 /** Returns all bytes of an object. Throws ApiError, also for one that is too large for a preview. */

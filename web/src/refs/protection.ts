@@ -14,8 +14,10 @@ export interface ProtectionRules {
 
 /** Returns the rules of a repository. */
 export async function loadRules(repository: string, signal?: AbortSignal): Promise<ProtectionRules> {
-  const response = await send(apiUrl(RULES, { repository }), { signal: signal ?? null });
-  return { rules: await response.json(), etag: response.headers.get("ETag") ?? "" };
+  return send(apiUrl(RULES, { repository }), { signal: signal ?? null }, async (response) => ({
+    rules: await response.json(),
+    etag: response.headers.get("ETag") ?? "",
+  }));
 }
 
 /** Replaces the rules. Throws ApiError, with status 412 if they have changed since they were read. */

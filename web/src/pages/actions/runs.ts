@@ -38,7 +38,7 @@ export function outputUrl(repository: string, run: string, hook: string): string
 
 /** Returns what a hook has written. */
 export async function loadOutput(repository: string, run: string, hook: string, signal: AbortSignal): Promise<string> {
-  return (await send(outputUrl(repository, run, hook), { signal })).text();
+  return send(outputUrl(repository, run, hook), { signal }, (response) => response.text());
 }
 
 /** Returns how long something took, or has taken until now. */
