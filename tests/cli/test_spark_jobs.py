@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from support.eventually import eventually
 from support.stored_files import stored_files
 from support.wall_clock import wait_a_second
 
@@ -166,3 +167,49 @@ def test_both_engines_export_the_same_files(run, data, tmp_path):
     assert results[0].keys() == results[1].keys()
     assert [each["stored"] for each in results] == [3, 3]
     assert [each["engine"] for each in summaries.values()] == ["local", "spark"]
+
+
+ACTION = """
+name: tickets
+on:
+  pre-commit: {branches: [main]}
+  post-commit: {branches: [main]}
+hooks:
+  - {id: ticket, type: check, properties: {commit_metadata: {ticket: "FL-*"}}}
+"""
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize(
+    ("engine", "source"),
+    [
+        ("local", "from"),
+        ("local", "listing"),
+        ("spark", "listing"),
+        pytest.param("spark", "from", marks=pytest.mark.slow),
+    ],
+)
+def test_hooks_examine_an_import(run, data, raw, tmp_path, engine, source):
+    with anabranch.open(data) as lake:
+        lake.repositories.create("sea", "local://sea")
+        lake.objects.upload("sea", "main", "_lakefs_actions/tickets.yaml", [ACTION.encode()])
+        lake.commits.commit("sea", "main", message="m", committer="c", metadata={"ticket": "FL-1"})
+    address = f"local://{raw}/day=1/part é 1"
+    rows = {"path": ["a"], "physical_address": [address], "size": [1]}
+    pa.csv.write_csv(pa.table(rows), tmp_path / "l.csv")
+    given = {"from": f"local://{raw}/", "listing": tmp_path / "l.csv"}[source]
+    arguments = ("import", f"--{source}", given, "--to", "lakefs://sea/main/x", "--data", data)
+    arguments += ("--engine", engine)
+    before = run.ok("branch", "list", "lakefs://sea").out
+    refused = run(*arguments)
+    assert refused.code != 0
+    assert "pre-commit hook aborted, run id" in refused.err
+    assert "ticket" in refused.err
+    assert run.ok("branch", "list", "lakefs://sea").out == before
+    run.ok(*arguments, "--meta", "ticket=FL-2")
+    assert run.ok("branch", "list", "lakefs://sea").out != before
+
+    def hooks_after_it_have_run():
+        return run.ok("actions", "list", "lakefs://sea").out.count("post-commit") == 2
+
+    eventually(hooks_after_it_have_run)

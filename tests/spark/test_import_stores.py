@@ -14,7 +14,14 @@ from support.services.s3_service import CREDENTIALS
 
 import anabranch.spark
 from anabranch.blocks.local.store import LocalBlocks
-from anabranch.errors import Denied, DirtyBranch, Invalid, NotFound, NotSupported
+from anabranch.errors import (
+    Denied,
+    DirtyBranch,
+    Invalid,
+    NotFound,
+    NotSupported,
+    PreconditionFailed,
+)
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
 from anabranch.model.imports import ImportSource
@@ -190,6 +197,29 @@ def test_import_through_a_server(spark, lake, listing, served, repository, store
     assert second.metarange_id == import_locally(lake, part, destination="p03").metarange_id
     assert branches(repository) == {"main"}
     assert anabranch.spark.objects(spark, served, repository.id, "main").count() > 3_000
+
+
+ACTION = b"""
+name: tickets
+on:
+  pre-merge: {branches: [main]}
+hooks:
+  - {id: ticket, type: check, properties: {commit_metadata: {ticket: "FL-*"}}}
+"""
+
+
+def test_hooks_examine_the_merge_of_an_import_through_a_server(listing, served, repository, store):
+    main = repository.branch("main")
+    main.object("_lakefs_actions/tickets.yaml").upload(ACTION)
+    head = main.commit("Tickets").id
+    import_all = partial(
+        import_unverified, *(served, repository.id, "main", listing), store=store, destination="x"
+    )
+    with pytest.raises(PreconditionFailed, match="pre-merge hook aborted"):
+        import_all()
+    assert main.head.id == head
+    assert branches(repository) == {"main"}
+    assert import_all(metadata={"ticket": "FL-1"}).commit.id == main.head.id != head
 
 
 def test_import_to_google_cloud_storage(spark, emulated_s3, tmp_path):

@@ -9,13 +9,10 @@ from importlib.metadata import PackageNotFoundError, version
 from anabranch.access.access import Access
 from anabranch.access.authenticate import AuthCacheSettings
 from anabranch.access.credentials import KeyPair
-from anabranch.actions.hooks.contract import HookSettings
-from anabranch.actions.runs.settings import ActionSettings
 from anabranch.audit.log import AuditLog
-from anabranch.errors import AnabranchError, Invalid
+from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.library import Lake
-from anabranch.outbound.address_guard import AddressGuard
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries
 from anabranch.pipelines.storage.storage import Storage
@@ -24,7 +21,6 @@ from anabranch.rest.hook_authority import RestAuthority
 from anabranch.rest.protocol.services import Services, Version
 from anabranch.s3.gateway import S3Gateway
 from anabranch.s3.services import Services as S3Services
-from anabranch.server.config.actions import Actions
 from anabranch.server.config.settings import Settings
 from anabranch.server.execution.batch_thread import BatchThread
 from anabranch.server.execution.policy import StoreCapabilities
@@ -47,9 +43,9 @@ from anabranch.server.observability.logs import level_of
 from anabranch.server.observability.metrics import Metrics
 from anabranch.server.observability.request_id import RequestIds
 from anabranch.server.observability.request_log import RequestLog
+from anabranch.server.stores.action_settings import action_settings
 from anabranch.server.stores.block_stores import open_blocks, presigned_seconds
 from anabranch.server.stores.keyvalue_stores import is_on_this_machine, open_keyvalue
-from anabranch.versioning.proposals import MAX_EXAMINATION_SECONDS
 from anabranch.web.application import Application
 
 __all__ = ["API_VERSION", "Composition", "own_version"]
@@ -81,7 +77,7 @@ class Composition:
             signing_secret=settings.blockstore.signing.secret_key.reveal().encode(),
             presigned_seconds=presigned_seconds(settings.blockstore),
             images_namespace=settings.images.storage_namespace,
-            action_settings=_action_settings(settings.actions),
+            action_settings=action_settings(settings.actions),
         )
         self.services = _services(settings, keyvalue, self.lake, self.audit)
         self._pool = ThreadPool("call", threads=CALL_THREADS, waiting=CALLS_WAITING)
@@ -174,27 +170,6 @@ def _services(
         audit_file=audit_file(settings.audit),
         single_sign_on=open_single_sign_on(settings.auth, keyvalue, access),
         aws_identities=open_aws_identities(settings.auth, time.time),
-    )
-
-
-def _action_settings(actions: Actions) -> ActionSettings:
-    """Returns the settings of actions. Raises Invalid for networks that are none."""
-    try:
-        AddressGuard(actions.webhook.allow)
-    except Invalid as error:
-        reason = f"actions.webhook.allow: {error.message}"
-        raise Invalid(reason, kind=error.kind, hint=error.hint) from error
-    return ActionSettings(
-        enabled=actions.enabled,
-        concurrency=max(1, actions.concurrency),
-        parallel_actions=max(1, actions.parallel),
-        timeout=min(float(actions.timeout), MAX_EXAMINATION_SECONDS),
-        output_bytes=max(0, actions.output_bytes),
-        hooks=HookSettings(
-            environment_enabled=actions.env.enabled,
-            webhook_allow=actions.webhook.allow,
-            lua_net_http_enabled=actions.lua.net_http_enabled,
-        ),
     )
 
 

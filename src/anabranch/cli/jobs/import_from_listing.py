@@ -25,7 +25,7 @@ from anabranch.pipelines.imports.imports import Imports
 from anabranch.pipelines.imports.listings.engine import import_listing_locally, listing_bytes
 from anabranch.pipelines.imports.listings.import_listing import Imported, ListingRequest
 from anabranch.pipelines.jobs.progress import Progress
-from anabranch.server.stores.open_stores import Stores, open_stores
+from anabranch.server.stores.open_stores import HookedStores, open_hooked_stores, open_stores
 
 if TYPE_CHECKING:
     from anabranch.server.config.loader import Loaded
@@ -53,7 +53,7 @@ def import_from_listing(context: CommandContext, source: str, engine: str) -> di
     """
     given = context.arguments
     loaded = server_settings(context, given.data, given.settings)
-    with open_stores(loaded.settings) as stores:
+    with open_hooked_stores(loaded.settings) as stores:
         if engine == "spark":
             imported = _by_spark(context, source, stores, loaded)
         elif source == "from":
@@ -78,7 +78,7 @@ def import_from_listing(context: CommandContext, source: str, engine: str) -> di
     return {"result": result, "commit": _commit(imported.commit), "document": result}
 
 
-def _by_listing(context: CommandContext, source: str, stores: Stores) -> Imported:
+def _by_listing(context: CommandContext, source: str, stores: HookedStores) -> Imported:
     given = context.arguments
     with _show_progress(context) as progress:
         return import_listing_locally(
@@ -90,10 +90,13 @@ def _by_listing(context: CommandContext, source: str, stores: Stores) -> Importe
             inventory=source == "inventory",
             prefix=given.prefix,
             progress=progress,
+            changes=stores.changes,
         )
 
 
-def _by_spark(context: CommandContext, source: str, stores: Stores, loaded: Loaded) -> Imported:
+def _by_spark(
+    context: CommandContext, source: str, stores: HookedStores, loaded: Loaded
+) -> Imported:
     from anabranch.spark.dataframes.inventories import file_listing, inventory_listing  # noqa: PLC0415
     from anabranch.spark.dataframes.prefixes import prefix_listing  # noqa: PLC0415
     from anabranch.spark.jobs.imports import import_listing  # noqa: PLC0415  an extra
@@ -128,7 +131,7 @@ def _by_spark(context: CommandContext, source: str, stores: Stores, loaded: Load
         )
 
 
-def _by_prefix(context: CommandContext, stores: Stores) -> Imported:
+def _by_prefix(context: CommandContext, stores: HookedStores) -> Imported:
     """Imports by prefix, as the server does."""
     given = context.arguments
     to: LakeUri = given.to
@@ -140,7 +143,7 @@ def _by_prefix(context: CommandContext, stores: Stores) -> Imported:
         message=given.message,
         metadata=pairs(given.meta),
     )
-    imports = Imports(stores.core, stores.blocks)
+    imports = Imports(stores.core, stores.blocks, changes=stores.changes)
     try:
         import_id = imports.start(to.repository, request, force=given.force)
         with show_progress(context.output, rate=True, silent=given.no_progress) as progress:

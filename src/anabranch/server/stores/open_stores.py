@@ -8,11 +8,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from anabranch import _kernel as kernel
+from anabranch.actions.changes import Changes
+from anabranch.actions.engine import Engine
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.contract import BlockStore
+from anabranch.catalog.hook_lake import HookLakes
 from anabranch.errors import Invalid, NotFound
 from anabranch.library import DATABASE_FILE
 from anabranch.server.config.settings import Settings
+from anabranch.server.stores.action_settings import action_settings
 from anabranch.server.stores.block_stores import open_blocks
 from anabranch.server.stores.keyvalue_stores import open_keyvalue
 from anabranch.versioning.core import Core
@@ -25,7 +29,14 @@ if TYPE_CHECKING:
     from anabranch.pipelines.garbage.sweeping.restore import Restorer
     from anabranch.pipelines.jobs.progress import Progress
 
-__all__ = ["Stores", "open_collector", "open_restorer", "open_stores"]
+__all__ = [
+    "HookedStores",
+    "Stores",
+    "open_collector",
+    "open_hooked_stores",
+    "open_restorer",
+    "open_stores",
+]
 
 _INDEX_FOLDER = "gc"
 """The folder, in the cache folder, of the address indexes that later runs use again."""
@@ -36,6 +47,14 @@ class Stores(NamedTuple):
 
     core: Core
     blocks: BlockStore
+
+
+class HookedStores(NamedTuple):
+    """Stores, and `changes`, which runs the hooks of changes to their repositories."""
+
+    core: Core
+    blocks: BlockStore
+    changes: Changes
 
 
 @contextmanager
@@ -61,6 +80,23 @@ def open_stores(settings: Settings) -> Iterator[Stores]:
             yield Stores(Core(keyvalue, _tables(settings, blocks)), blocks)
     finally:
         keyvalue.close()
+
+
+@contextmanager
+def open_hooked_stores(settings: Settings) -> Iterator[HookedStores]:
+    """Yields the settings' stores for changes that run hooks. Hooks after a change run in this
+    process, or on a server once it has ended. Raises the errors of `open_stores`, and Invalid for
+    settings of actions.
+    """
+    actions = action_settings(settings.actions)
+    with open_stores(settings) as (core, blocks):
+        lakes = HookLakes(core, blocks)
+        engine = Engine(core, blocks, actions, lakes, lakes.serve, time.time)
+        engine.start()
+        try:
+            yield HookedStores(core, blocks, Changes(core, engine))
+        finally:
+            engine.stop()
 
 
 @contextmanager

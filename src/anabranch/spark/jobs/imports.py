@@ -55,7 +55,7 @@ from anabranch.spark.jobs.server_import_target import ServerTarget
 from anabranch.spark.jobs.stored_sample import stored_problems
 from anabranch.spark.planning.partition_planning import Range
 from anabranch.spark.require_version import require_version
-from anabranch.spark.sources.commit_sources import Stores, open_tables
+from anabranch.spark.sources.commit_sources import HookedStores, open_tables
 from anabranch.spark.sources.refusals import note_refusals, raise_refusals
 from anabranch.spark.sources.server_source import Server
 from anabranch.spark.sources.stores import Opener, open_store, store_opener
@@ -121,7 +121,7 @@ _MIN_SAMPLED_PER_TASK = 10
 
 @raise_refusals()
 def import_listing(
-    source: Stores | Server,
+    source: HookedStores | Server,
     repository: str,
     branch: str,
     listing: DataFrame,
@@ -181,7 +181,12 @@ def import_listing(
         tables = open_tables(source.blocks, namespace, store)
         local = isinstance(source.blocks, LocalBlocks)
         opener = store_opener(source.blocks, None if local else store, namespace)
-        target = LakeTarget(source.core, repository, adopted=isinstance(tables, StoredTables))
+        target = LakeTarget(
+            source.core,
+            repository,
+            adopted=isinstance(tables, StoredTables),
+            changes=source.changes,
+        )
 
     def write(folder: str) -> WrittenListing:
         writable = tables if isinstance(tables, StoredTables) else FolderTables(folder)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from anabranch import _kernel as kernel
+from anabranch.actions.changes import Changes
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.namespaces import kept_namespace
 from anabranch.blocks.table_addresses import tables_address
@@ -25,7 +26,15 @@ from anabranch.versioning.trees import translate_errors
 if TYPE_CHECKING:
     from anabranch.library import Lake
 
-__all__ = ["Repository", "Source", "Stores", "open_references", "open_repository", "open_tables"]
+__all__ = [
+    "HookedStores",
+    "Repository",
+    "Source",
+    "Stores",
+    "open_references",
+    "open_repository",
+    "open_tables",
+]
 
 
 class Stores(Protocol):
@@ -38,6 +47,14 @@ class Stores(Protocol):
     @property
     def blocks(self) -> BlockStore:
         """Returns the block store."""
+
+
+class HookedStores(Stores, Protocol):
+    """Stores whose changes run hooks."""
+
+    @property
+    def changes(self) -> Changes:
+        """Returns what runs the hooks of a change."""
 
 
 Source: TypeAlias = "Lake | Server"
