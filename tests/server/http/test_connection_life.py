@@ -13,6 +13,7 @@ from uvicorn.server import ServerState
 
 from anabranch.http.response import Response
 from anabranch.server.http.connection import Connection
+from anabranch.server.http.connection_limits import ConnectionLimits
 from anabranch.server.http.exchange import Exchange
 
 KEEP_ALIVE = 1
@@ -59,9 +60,12 @@ def run(dispatcher, client):
         config = uvicorn.Config(
             "none", lifespan="off", log_config=None, timeout_keep_alive=KEEP_ALIVE
         )
+        limits = ConnectionLimits(head_timeout=KEEP_ALIVE)  # the timer of a new connection
         loop = asyncio.get_running_loop()
         listening = await loop.create_server(
-            lambda: Connection(config, ServerState(), {}, dispatcher=dispatcher), "127.0.0.1", 0
+            lambda: Connection(config, ServerState(), {}, dispatcher=dispatcher, limits=limits),
+            "127.0.0.1",
+            0,
         )
         async with listening, asyncio.timeout(DEADLINE):
             streams = await asyncio.open_connection(*listening.sockets[0].getsockname())
