@@ -9,8 +9,11 @@ from argparse import Namespace
 from pathlib import Path
 from types import SimpleNamespace
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import anabranch
 from anabranch.cli.jobs.engine_costs import (
     COLLECTION,
     EXPORT,
@@ -112,3 +115,15 @@ def test_unknown_amount_leaves_the_job_to_this_process():
 
     assert choose(EXPORT, "because of this", master="yarn") == ("local", "because of this")
     assert choose(EXPORT, missing, master="yarn").engine == "local"
+
+
+def test_warnings_of_settings_are_printed_once(run, tmp_path):
+    with anabranch.open(tmp_path / "lake") as lake:
+        lake.repositories.create("sea", "local://sea")
+    (tmp_path / "lakefs.yaml").write_text(f"data: {tmp_path / 'lake'}\nstats: {{enabled: false}}\n")
+    rows = {"path": ["a"], "physical_address": ["s3://x/a"], "size": [1]}
+    pq.write_table(pa.table(rows), tmp_path / "l.parquet")
+    arguments = ("import", "--listing", tmp_path / "l.parquet", "--to", "lakefs://sea/main")
+    ran = run(*arguments, "--settings", tmp_path / "lakefs.yaml", "--engine", "auto")
+    assert "an address of another store" in ran.err  # both have opened the stores
+    assert ran.err.count("stats.enabled is a setting of lakeFS") == 1

@@ -20,8 +20,7 @@ def _recover(context: CommandContext) -> None:
     given = context.arguments
     config = None if given.config is None else Path(given.config)
     loaded = load_settings({"data": given.data}, os.environ, config)
-    for warning in loaded.warnings:
-        context.output.note(warning)
+    context.output.warn(loaded.warnings)
     recovered = recover_administrator(loaded.settings, given.user)
     credential = recovered.credential
     secret = credential.secret.reveal()
@@ -51,8 +50,7 @@ def _rotate(context: CommandContext) -> int:
     given = context.arguments
     config = None if given.config is None else Path(given.config)
     loaded = load_settings({"data": given.data}, os.environ, config)
-    for warning in loaded.warnings:
-        context.output.note(warning)
+    context.output.warn(loaded.warnings)
     result = rotate_key(loaded.settings)
     context.output.done(
         f"Encrypted {result.rotated:,} secrets with the current key, which had encrypted "

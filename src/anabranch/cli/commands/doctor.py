@@ -32,8 +32,7 @@ def _doctor(context: CommandContext) -> int:
     given = context.arguments
     config = None if given.config is None else Path(given.config)
     loaded = load_settings({"data": given.data}, os.environ, config)
-    for warning in loaded.warnings:
-        context.output.note(warning)
+    context.output.warn(loaded.warnings)
     results = []
     for result in run_checks(loaded.settings, time.time, secrets.token_bytes):
         results.append(result)

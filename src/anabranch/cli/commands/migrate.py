@@ -25,8 +25,7 @@ def _migrate(context: CommandContext) -> None:
     given = context.arguments
     config = None if given.config is None else Path(given.config)
     loaded = load_settings({"data": given.data}, os.environ, config)
-    for warning in loaded.warnings:
-        context.output.note(warning)
+    context.output.warn(loaded.warnings)
     kind = loaded.settings.database.type
     done = migrate_keyvalue(loaded.settings.database)
     changed = _adopt(loaded.settings) if given.adopt else []

@@ -20,8 +20,7 @@ def _serve(context: CommandContext) -> None:
     flags = {"data": given.data, "listen_address": given.listen, "workers": given.workers}
     config = None if given.config is None else Path(given.config)
     loaded = load_settings(flags, os.environ, config)
-    for warning in loaded.warnings:
-        context.output.note(warning)
+    context.output.warn(loaded.warnings)
     serve(loaded.settings, lambda url: _announce(context, url))
 
 

@@ -71,8 +71,7 @@ def server_settings(context: CommandContext, data: str | None, config: str | Non
     from anabranch.server.config.loader import load_settings  # noqa: PLC0415
 
     loaded = load_settings({"data": data}, os.environ, None if config is None else Path(config))
-    for warning in loaded.warnings:
-        context.output.note(warning)
+    context.output.warn(loaded.warnings)
     return loaded
 
 

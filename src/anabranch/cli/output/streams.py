@@ -41,6 +41,7 @@ class Output:
         wanted = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
         self.colour = self.terminal and wanted if colour is None else colour
         self.err_colour = self.err_terminal and wanted if colour is None else colour
+        self._warnings: set[str] = set()
 
     def rows(
         self,
@@ -96,6 +97,13 @@ class Output:
     def note(self, text: str) -> None:
         """Prints a note to standard error."""
         print(text, file=self.err, flush=True)
+
+    def warn(self, warnings: Iterable[str]) -> None:
+        """Prints warnings to standard error, each once."""
+        for warning in warnings:
+            if warning not in self._warnings:
+                self._warnings.add(warning)
+                self.note(warning)
 
     def more(self, next_offset: str) -> None:
         """Prints a note that a listing continues, and how to see the rest."""
