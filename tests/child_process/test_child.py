@@ -98,6 +98,38 @@ def test_closing_ends_the_process_and_its_children(start, eventually):
     eventually(lambda: not alive())
 
 
+def test_closing_ends_what_has_left_the_session(start, eventually):
+    program = """
+        import subprocess, time
+        forks = "while true; do sleep 600 & sleep 0.05; done"
+        for command in ("sleep 600", "(setsid sleep 600 &)", f"setsid sh -c '{forks}'"):
+            subprocess.run(["sh", "-c", f"{command} & true"], check=True)
+        parent.send({})
+        time.sleep(600)
+    """
+    mark = f"CHILD_{os.getpid()}_{time.monotonic_ns()}"
+    os.environ[mark] = ""
+    try:
+        with start(program) as child:
+            child.receive()
+            eventually(lambda: len(with_variable(mark)) > 10)
+    finally:
+        del os.environ[mark]
+    eventually(lambda: not with_variable(mark))
+
+
+def with_variable(name):
+    """Returns the ids of other processes that run with an environment variable."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if name.encode() in (folder / "environ").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue  # it has ended
+    return [pid for pid in found if pid != os.getpid()]
+
+
 @pytest.mark.parametrize(
     "program",
     [

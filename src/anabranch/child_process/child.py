@@ -16,6 +16,8 @@ from typing import Any, Self
 
 import msgspec
 
+from anabranch.child_process.descendants import kill_descendants
+
 __all__ = ["Child", "ChildEnded", "ChildHangs"]
 
 _MAX_LINE_BYTES = 64 << 20
@@ -107,7 +109,11 @@ class Child:
         return value, data
 
     def close(self) -> None:
-        """Kills the process and all that it has started."""
+        """Kills the process and all that it has started, in sessions of their own as well unless
+        it has ended already.
+        """
+        if self._process.poll() is None:
+            kill_descendants(self._process.pid)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()

@@ -13,6 +13,7 @@ from typing import Any, cast
 import msgspec
 
 from anabranch import errors
+from anabranch.child_process.descendants import adopt_orphans
 from anabranch.errors import AnabranchError
 
 __all__ = ["Parent"]
@@ -31,6 +32,7 @@ class Parent:
     def __init__(self) -> None:
         if sys.platform == "linux":
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        adopt_orphans()
         self._lock = threading.RLock()
         self._input = os.fdopen(os.dup(0), "rb")
         self._output = os.fdopen(os.dup(1), "wb")

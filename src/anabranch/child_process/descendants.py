@@ -1,0 +1,67 @@
+"""All processes that a process has started, those too that have left its group and session."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["adopt_orphans", "kill_descendants"]
+
+_PR_SET_CHILD_SUBREAPER = 36
+"""See prctl(2)."""
+_MAX_ROUNDS = 100
+
+
+def adopt_orphans() -> None:
+    """Makes this process the parent of descendants whose own parents end, in place of init, so that
+    `kill_descendants` finds them. Does nothing except on Linux.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def kill_descendants(pid: int) -> None:
+    """Stops a process that has adopted its orphans, and kills all its descendants. Does nothing
+    except on Linux, and for a process that has ended.
+    """
+    if sys.platform != "linux":
+        return
+    _signal(pid, signal.SIGSTOP)
+    for _ in range(_MAX_ROUNDS):  # one that is killed may have started another one before
+        living = [child for child in _descendants(pid) if not _is_zombie(child)]
+        if not living:
+            return
+        for child in living:
+            _signal(child, signal.SIGKILL)
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    for child in _children(pid):
+        yield child
+        yield from _descendants(child)
+
+
+def _children(pid: int) -> list[int]:
+    children: list[int] = []
+    with contextlib.suppress(OSError):  # it has ended
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            children.extend(map(int, (thread / "children").read_text().split()))
+    return children
+
+
+def _is_zombie(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return True
+    return state in {"Z", "X"}
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
