@@ -18,6 +18,8 @@ from support.services.chromium import (
 from anabranch.testing.server import running_server
 from anabranch.web.application import STATIC_FOLDER
 
+from .conditions import watch_requests
+
 PROJECT = Path(__file__).parent.parent.parent
 TIMEOUT_MS = 30_000
 UNIMPORTANT = "Failed to load resource"  # a response with an error, which the page tells of
@@ -105,6 +107,7 @@ def open_page(browser):
             keys = {"access_key_id": key, "secret_access_key": secret}
             assert context.request.post("/api/v1/auth/login", data=keys).ok
         page = context.new_page()
+        watch_requests(page)
         page.on("console", note)
         page.on("pageerror", lambda error: problems.append(str(error)))
         return page

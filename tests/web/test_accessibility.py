@@ -6,6 +6,8 @@ import pytest
 from playwright.sync_api import expect
 from support.repository_calls import call
 
+from .conditions import settle
+
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 
 
@@ -113,7 +115,7 @@ def test_page_has_no_violations_and_fits_the_width(open_page, site, shown, axe, 
     places = {"repository": f"/repositories/{shown.name}", "pull": shown.pull}
     page.goto(path.format(**places, image=shown.name))
     expect(page.locator("h1").first).to_be_attached()
-    page.wait_for_load_state("networkidle")
+    settle(page)
     act(page, action)
     page.evaluate(axe)
     violations = []
@@ -138,7 +140,7 @@ def act(page, action):
         expect(page.locator("dialog, [popover]").first).to_be_visible()
     elif kind == "show":
         page.get_by_text(name).or_(page.get_by_label(name, exact=True)).click()
-        page.wait_for_load_state("networkidle")
+        settle(page)
     elif kind == "menu":
         button, _, entry = name.partition(":")
         page.get_by_role("button", name=button).click()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from .conditions import settle
+
 MAX_BYTES = 120_000
 
 
@@ -21,7 +23,7 @@ def test_first_load_is_small_and_from_the_server_alone(page, site, repository):
     )
     page.goto(f"/repositories/{repository.name}/objects?ref=main")
     expect(page.get_by_role("link", name="a.csv")).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    settle(page)
     assert all(url.startswith(f"{site.url}/") for url in urls.values())
     loaded = sum(size for request, size in sizes.items() if "/api/v1/" not in urls.get(request, ""))
     assert 10_000 < loaded < MAX_BYTES
@@ -43,7 +45,7 @@ def test_inline_scripts_do_not_run(open_page, site, path):
           document.body.append(image);
         }"""
     )
-    page.wait_for_load_state("networkidle")
+    settle(page)
     assert page.evaluate("window.attacked") is None
     refused = [problem for problem in open_page.problems if "Content Security Policy" in problem]
     assert len(refused) >= 2

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
+from .conditions import settle
 from .conftest import new_repository
 
 CANARY = "window.canary = (window.canary || 0) + 1; parent.canary = 1; top.canary = 1"
@@ -194,11 +195,6 @@ def hostile(api):
         yield repository
 
 
-def settle(page):
-    page.wait_for_load_state("networkidle", timeout=90_000)
-    page.evaluate("() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))")
-
-
 @pytest.mark.parametrize("path", FILES)
 def test_nothing_in_a_preview_runs(watched, hostile, path):
     watched.goto(f"/repositories/{hostile.name}/object?ref=main&path={quote(path, safe='')}")
@@ -266,7 +262,7 @@ def test_an_object_that_is_opened_itself_runs_nothing(
     requests = []
     page.on("request", lambda request: requests.append(request.url))
     response = page.goto(f"/api/v1{repository.path}/refs/main/objects?path={path}")
-    page.wait_for_load_state("networkidle", timeout=90_000)
+    settle(page, scripts=False)
     assert response.headers["content-type"] == content_type
     assert page.evaluate("window.canary") is None
     assert page.evaluate("window.origin") == "null"

@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import expect
 from support.repository_calls import call
 
+from .conditions import settle
+
 SCRIPT = "<script>window.attacked = 1</script>"
 IMAGE = "<img src=x onerror='window.attacked = 1'>"
 TOLD = re.compile("no such|nothing at|not found|not valid", re.IGNORECASE)
@@ -80,7 +82,7 @@ def test_hostile_texts_of_commits_and_files_run_nothing(page, hostile):
         assert_unharmed(page, hostile)
         page.goto(f"/repositories/{hostile.name}/object?ref=main&path={path}")
         expect(page.get_by_role("link", name="Download").first).to_be_visible()
-        page.wait_for_load_state("networkidle")
+        settle(page)
         assert_unharmed(page, hostile)
 
 
@@ -127,5 +129,5 @@ def test_long_names_fit_a_narrow_page(open_page, site, repository):
         f"pulls/{pull}?merge=1",
     ):
         page.goto(f"/repositories/{repository.name}/{view}")
-        page.wait_for_load_state("networkidle")
+        settle(page)
         assert page.evaluate("document.documentElement.scrollWidth") == 320, view

@@ -10,6 +10,8 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
+from .conditions import settle
+
 PAGE = """<!doctype html><title>evil</title>
 <form id=change method=post target=answer action="{url}/api/v1/repositories/{name}/branches"
  enctype="text/plain"><input name='{{"name":"forged","source":"main","x":"' value='"}}'></form>
@@ -53,7 +55,7 @@ def visited(open_page, site, repository, evil):
     page.goto("/repositories")
     expect(page.get_by_role("heading", name="Repositories")).to_be_visible()
     page.goto(evil)
-    page.wait_for_load_state("networkidle", timeout=90_000)
+    settle(page)
     yield page
     open_page.problems.clear()  # the browser says what it refuses
 

@@ -15,7 +15,7 @@ from playwright.sync_api import expect
 from pyarrow import orc
 from pyarrow import parquet as pq
 
-from .conditions import wait_until
+from .conditions import settle, wait_until
 from .test_hostile_contents import pdf
 
 ROWS = 2500
@@ -318,7 +318,7 @@ def test_no_preview_keeps_anybody_from_using_it(page, repository, axe):
     for path, content in files.items():
         repository.put(path.partition("&")[0], content)
         page.goto(f"/repositories/{repository.name}/object?ref=main&path={path}")
-        page.wait_for_load_state("networkidle", timeout=90_000)
+        settle(page)
         run, rendered = (
             page.get_by_role("button", name=name, exact=True) for name in ("Run", "Rendered")
         )
