@@ -148,7 +148,7 @@ def test_import_of_a_prefix_of_a_bucket(spark, s3_service, bucket, store, tmp_pa
         remote.branches.create("land", "other", "main")
         with pytest.raises(NotSupported, match="need access to the store"):
             anabranch.spark.prefix_listing(spark, remote, root)
-        listing = anabranch.spark.prefix_listing(spark, remote, root, store=store)
+        listing = anabranch.spark.prefix_listing(spark, remote, root, store=store, min_tasks=8)
         assert listing.rdd.getNumPartitions() > 4
         result = import_unverified(*(remote, "land", "main", listing), store=store, destination="x")
         assert result.objects == len(names)
@@ -160,19 +160,22 @@ def test_import_of_a_prefix_of_a_bucket(spark, s3_service, bucket, store, tmp_pa
         assert status.metarange_id == result.commit.metarange_id
         remote.blocks.put(root, [b""])  # a directory marker
         for prefix in (root, f"{root}day=0"):
-            listing = anabranch.spark.prefix_listing(spark, remote, prefix, store=store)
+            listing = anabranch.spark.prefix_listing(
+                spark, remote, prefix, store=store, min_tasks=8
+            )
             assert listing.count() == sum((root + each).startswith(prefix) for each in names)
 
 
 def test_listing_of_a_prefix_with_most_of_the_objects_has_balanced_tasks(
-    spark, lake, bucket, store, monkeypatch
+    spark, lake, bucket, store
 ):
-    monkeypatch.setattr("anabranch.spark.dataframes.prefixes._MIN_TASKS", 4)
     names = ["cold/x", *(f"hot/{number:02}.csv" for number in range(59))]
     root = f"s3://{bucket}/skewed/{uuid.uuid4().hex}/"
     for name in names:
         lake.blocks.put(root + name, [b"x"])
-    listing = anabranch.spark.prefix_listing(spark, lake, root, store=store, objects_per_task=4)
+    listing = anabranch.spark.prefix_listing(
+        spark, lake, root, store=store, objects_per_task=4, min_tasks=4
+    )
     assert {row["path"] for row in listing.select("path").collect()} == set(names)
     sizes = listing.selectExpr("spark_partition_id() AS task").groupBy("task").count().collect()
     assert max(row["count"] for row in sizes) <= 16

@@ -42,7 +42,7 @@ def lake(tmp_path, outside):
 
 def test_imported_tree_equals_that_of_the_server(spark, lake, outside):
     prefix = f"local://{outside}/"
-    listing = anabranch.spark.prefix_listing(spark, lake, prefix)
+    listing = anabranch.spark.prefix_listing(spark, lake, prefix, min_tasks=8)
     imported = anabranch.spark.import_listing(lake, "sea", "main", listing, destination="x")
     assert imported.objects == 70
     source = ImportSource(type="common_prefix", path=prefix, destination="x")
@@ -57,7 +57,7 @@ def test_imported_tree_equals_that_of_the_server(spark, lake, outside):
 
 def test_name_that_is_not_utf8_is_a_row_without_a_path(spark, lake, outside):
     (outside / os.fsdecode(b"bad\xff")).write_bytes(b"")
-    listing = anabranch.spark.prefix_listing(spark, lake, f"local://{outside}/")
+    listing = anabranch.spark.prefix_listing(spark, lake, f"local://{outside}/", min_tasks=8)
     with pytest.raises(Invalid, match=r"1 row of the listing is invalid: 1 with no path"):
         anabranch.spark.import_listing(lake, "sea", "main", listing)
 

@@ -50,13 +50,14 @@ def prefix_listing(
     *,
     store: Opener | None = None,
     objects_per_task: int = _OBJECTS_PER_TASK,
+    min_tasks: int = _MIN_TASKS,
 ) -> DataFrame:
     """Returns the objects whose addresses begin with a prefix, as a listing for `import_listing`.
     Paths are relative to the last slash of the prefix.
 
-    The driver divides a bucket into about 64 slices or more, or twice the session's default
-    parallelism; `store` gives workers access to the bucket. Tasks list it once to divide slices
-    with many more than `objects_per_task` objects further, so that tasks of the listing have
+    The driver divides a bucket into about `min_tasks` slices or more, or twice the session's
+    default parallelism; `store` gives workers access to the bucket. Tasks list it once to divide
+    slices with many more than `objects_per_task` objects further, so that tasks of the listing have
     similar numbers of objects. In a folder, the driver lists the direct children and divides them
     among at most as many tasks, which need to see the folder at the same path. An object at the
     prefix itself, such as a directory marker, is left out, because its path would be empty.
@@ -68,7 +69,7 @@ def prefix_listing(
     if isinstance(sources, LocalExternalObjects):
         prefix = sources.prefix(prefix)
     base = base_length(prefix)
-    tasks = max(_MIN_TASKS, 2 * default_tasks(spark))
+    tasks = max(min_tasks, 2 * default_tasks(spark))
     if isinstance(sources, LocalExternalObjects):
         children = sources.children(prefix)
         partitions = [children[number::tasks] for number in range(min(tasks, len(children)))]
