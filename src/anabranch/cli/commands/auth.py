@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from anabranch.cli.commands import auth_explain, auth_groups, auth_policies, auth_users
 from anabranch.cli.framework.command import Command, Group, Option
 from anabranch.cli.framework.context import CommandContext
+from anabranch.cli.jobs.engines import server_settings
 
 __all__ = ["COMMAND"]
 
 
 def _recover(context: CommandContext) -> None:
     # the server's libraries are slow to import, and --help must not wait for them
-    from anabranch.server.config.loader import load_settings  # noqa: PLC0415
     from anabranch.server.installation.recovery import recover_administrator  # noqa: PLC0415
 
     given = context.arguments
-    config = None if given.config is None else Path(given.config)
-    loaded = load_settings({"data": given.data}, os.environ, config)
-    context.output.warn(loaded.warnings)
+    loaded = server_settings(context, given.data, given.config)
     recovered = recover_administrator(loaded.settings, given.user)
     credential = recovered.credential
     secret = credential.secret.reveal()
@@ -44,13 +39,10 @@ def _recover(context: CommandContext) -> None:
 
 
 def _rotate(context: CommandContext) -> int:
-    from anabranch.server.config.loader import load_settings  # noqa: PLC0415  as above
-    from anabranch.server.installation.recovery import rotate_key  # noqa: PLC0415
+    from anabranch.server.installation.recovery import rotate_key  # noqa: PLC0415  as above
 
     given = context.arguments
-    config = None if given.config is None else Path(given.config)
-    loaded = load_settings({"data": given.data}, os.environ, config)
-    context.output.warn(loaded.warnings)
+    loaded = server_settings(context, given.data, given.config)
     result = rotate_key(loaded.settings)
     context.output.done(
         f"Encrypted {result.rotated:,} secrets with the current key, which had encrypted "

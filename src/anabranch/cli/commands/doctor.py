@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -13,6 +11,7 @@ import msgspec
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.command import Command, Option
 from anabranch.cli.framework.context import CommandContext
+from anabranch.cli.jobs.engines import server_settings
 from anabranch.cli.output.format import paint, printable
 from anabranch.cli.output.streams import Output
 
@@ -26,13 +25,10 @@ _STYLES = {"sound": "added", "doubtful": "changed", "wrong": "error"}
 
 def _doctor(context: CommandContext) -> int:
     # the server's libraries are slow to import, and --help must not wait for them
-    from anabranch.server.config.loader import load_settings  # noqa: PLC0415
     from anabranch.server.doctor.run import run_checks  # noqa: PLC0415
 
     given = context.arguments
-    config = None if given.config is None else Path(given.config)
-    loaded = load_settings({"data": given.data}, os.environ, config)
-    context.output.warn(loaded.warnings)
+    loaded = server_settings(context, given.data, given.config)
     results = []
     for result in run_checks(loaded.settings, time.time, secrets.token_bytes):
         results.append(result)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch.cli.commands.migrate_from_lakefs import FROM_LAKEFS
 from anabranch.cli.framework.command import Command, Group, Option
 from anabranch.cli.framework.context import CommandContext
+from anabranch.cli.jobs.engines import server_settings
 
 if TYPE_CHECKING:
     from anabranch.server.config.settings import Settings
@@ -19,13 +18,10 @@ __all__ = ["COMMAND"]
 
 def _migrate(context: CommandContext) -> None:
     # the server's libraries are slow to import, and --help must not wait for them
-    from anabranch.server.config.loader import load_settings  # noqa: PLC0415
     from anabranch.server.stores.keyvalue_stores import migrate_keyvalue  # noqa: PLC0415
 
     given = context.arguments
-    config = None if given.config is None else Path(given.config)
-    loaded = load_settings({"data": given.data}, os.environ, config)
-    context.output.warn(loaded.warnings)
+    loaded = server_settings(context, given.data, given.config)
     kind = loaded.settings.database.type
     done = migrate_keyvalue(loaded.settings.database)
     changed = _adopt(loaded.settings) if given.adopt else []
