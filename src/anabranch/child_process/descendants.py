@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["adopt_orphans", "kill_descendants"]
+__all__ = ["kill_descendants"]
 
-_PR_SET_CHILD_SUBREAPER = 36
-"""See prctl(2)."""
 _MAX_ROUNDS = 100
 
 
-def adopt_orphans() -> None:
-    """Makes this process the parent of descendants whose own parents end, in place of init, so that
-    `kill_descendants` finds them. Does nothing except on Linux.
-    """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
-
-
 def kill_descendants(pid: int) -> None:
-    """Stops a process that has adopted its orphans, and kills all its descendants. Does nothing
-    except on Linux, and for a process that has ended.
+    """Stops a process that adopts its orphans, as one with a `Parent` does, and kills all its
+    descendants. Does nothing except on Linux, and for a process that has ended.
     """
     if sys.platform != "linux":
         return

@@ -13,13 +13,15 @@ from typing import Any, cast
 import msgspec
 
 from anabranch import errors
-from anabranch.child_process.descendants import adopt_orphans
 from anabranch.errors import AnabranchError
 
 __all__ = ["Parent"]
 
 _PR_SET_PDEATHSIG = 1
 """See prctl(2). The signal is sent when the parent's thread that waits for this process ends."""
+_PR_SET_CHILD_SUBREAPER = 36
+"""Descendants whose own parents end become children of this process, in place of init, so that
+`kill_descendants` finds them."""
 
 
 class Parent:
@@ -31,8 +33,9 @@ class Parent:
 
     def __init__(self) -> None:
         if sys.platform == "linux":
-            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        adopt_orphans()
+            prctl = ctypes.CDLL(None).prctl
+            prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            prctl(_PR_SET_CHILD_SUBREAPER, 1)
         self._lock = threading.RLock()
         self._input = os.fdopen(os.dup(0), "rb")
         self._output = os.fdopen(os.dup(1), "wb")
