@@ -52,10 +52,6 @@ def marks_of(lake):
     return {name for name in stored(lake, "local://sea") if name.startswith(MARKS_FOLDER)}
 
 
-def next_run(collector, engine, **options):
-    return collector.mark("sea", engine=engine, **options)
-
-
 def generated(count):
     """Returns a table of listed objects with generated addresses."""
     random = np.random.default_rng(7)
@@ -76,7 +72,10 @@ def test_driver_receives_few_rows_for_many_objects(spark, lake, collector):
         frame.write.mode("overwrite").parquet(f"{collector._folder}/listing-{count}")
         given = spark.read.parquet(f"{collector._folder}/listing-{count}")
         engine = SparkEngine(spark, listing=given, tasks=2)
-        with driver_rows(spark, "256k") as received, next_run(collector, engine, **NOW) as run:
+        with (
+            driver_rows(spark, "256k") as received,
+            collector.mark("sea", engine=engine, **NOW) as run,
+        ):
             assert run.summary.candidates.objects == count
             assert run.sweep().swept.objects == count
         assert received.total < 30
@@ -92,7 +91,7 @@ def test_listing_in_rounds_and_many_files_finds_the_same(
     monkeypatch.setattr(listing, "StoredListing", partial(listing.StoredListing, round_objects=5))
     monkeypatch.setattr("anabranch.spark.jobs.garbage.engine.StoredListing", listing.StoredListing)
     engine = SparkEngine(spark, slices=3)
-    with next_run(collector, engine, **NOW) as run:
+    with collector.mark("sea", engine=engine, **NOW) as run:
         assert run.summary.listed.objects == 80
         assert addresses(run.candidates()) == filled
         assert run.sweep().swept.objects == 40
@@ -102,7 +101,7 @@ def test_listing_in_rounds_and_many_files_finds_the_same(
 def test_time_of_first_finding_is_kept_across_engines(spark, collector, filled):
     found = []
     for engine in (None, SparkEngine(spark), SparkEngine(spark), None):
-        with next_run(collector, engine, grace_seconds=-5, window_seconds=1000) as run:
+        with collector.mark("sea", engine=engine, grace_seconds=-5, window_seconds=1000) as run:
             rows = [row for batch in run.candidates() for row in batch.to_pylist()]
             assert run.summary.next_due_at == rows[0]["since"] + 1000
         found.append({row["address"]: row["since"] for row in rows})
@@ -114,7 +113,7 @@ def test_object_that_is_listed_twice_is_a_candidate_once(spark, collector, fille
     first, *_ = sorted(filled)
     rows = [(first, 5, LONG_AGO), (first, 5, LONG_AGO + 9), (first, 5, LONG_AGO)]
     given = spark.createDataFrame(rows, LISTED)
-    with next_run(collector, SparkEngine(spark, listing=given), **NOW) as run:
+    with collector.mark("sea", engine=SparkEngine(spark, listing=given), **NOW) as run:
         (row,) = [row for batch in run.candidates() for row in batch.to_pylist()]
         assert (row["address"], row["mtime"]) == (first, LONG_AGO + 9)
         assert (run.summary.candidates.objects, run.summary.candidates.bytes) == (1, 5)
@@ -124,7 +123,7 @@ def test_object_that_is_listed_twice_is_a_candidate_once(spark, collector, fille
 def test_marks_of_ranges_are_kept_and_those_of_others_are_removed(spark, lake, collector, filled):
     unused = f"local://sea/{MARKS_FOLDER}elsewhere"
     lake.blocks.put(unused, [b"x"])
-    with next_run(collector, SparkEngine(spark), **NOW) as run:
+    with collector.mark("sea", engine=SparkEngine(spark), **NOW) as run:
         assert addresses(run.candidates()) == filled
     (kept,) = marks_of(lake)
     address = f"local://sea/{kept}"
@@ -139,18 +138,18 @@ def test_marks_of_ranges_are_kept_and_those_of_others_are_removed(spark, lake, c
     content = path.read_bytes()
     # with kept marks, the range is not read
     path.write_bytes(b"damaged")
-    with next_run(collector, SparkEngine(spark), **NOW) as run:
+    with collector.mark("sea", engine=SparkEngine(spark), **NOW) as run:
         assert addresses(run.candidates()) == filled
     # with damaged marks, it is
     damaged = bytearray(before)
     damaged[-1] ^= 1
     lake.blocks.put(address, [bytes(damaged)])
     with pytest.raises(PySparkException, match=table):
-        next_run(collector, SparkEngine(spark), **NOW)
+        collector.mark("sea", engine=SparkEngine(spark), **NOW)
     path.write_bytes(content)
     for wrong in (bytes(damaged), before[:-8], b""):
         lake.blocks.put(address, [wrong])
-        with next_run(collector, SparkEngine(spark), **NOW) as run:
+        with collector.mark("sea", engine=SparkEngine(spark), **NOW) as run:
             assert addresses(run.candidates()) == filled
         assert lake.blocks.read(address) == before
 
