@@ -115,3 +115,11 @@ def test_metadata_of_the_repository_are_added_and_removed(page, repository):
     page.get_by_role("button", name="Save metadata").click()
     expect(page.get_by_text("The metadata were saved")).to_be_visible()
     assert call(repository, "GET", "metadata") == {"kept": "2", "owner": "<geology>"}
+
+
+def test_a_new_key_has_the_focus_before_anything_can_be_typed(page, repository):
+    page.goto(settings_url(repository, "metadata"))
+    page.get_by_role("button", name="Add a key").wait_for()
+    page.evaluate("window.requestAnimationFrame = () => 0")
+    page.get_by_role("button", name="Add a key").dispatch_event("click")
+    expect(page.get_by_role("textbox", name="Key 1")).to_be_focused()

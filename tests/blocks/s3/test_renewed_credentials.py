@@ -95,7 +95,7 @@ OPERATIONS = {
     "write": lambda blocks, at: blocks.put(f"{at}new", [b"new"]).size,
     "write an odd key": lambda blocks, at: blocks.put(f"{at}new//", [b"new"]).size,
     "remove": lambda blocks, at: blocks.delete([f"{at}k/1", f"{at}k/2"]),
-    "copy": lambda blocks, at: blocks.copy(f"{at}k/1", f"{at}copied"),
+    "copy": lambda blocks, at: blocks.copy(f"{at}k/1", f"{at}copied").checksum,
     "list": lambda blocks, at: [block.address.removeprefix(at) for block in blocks.list(f"{at}k/")],
     "upload": lambda blocks, at: blocks.open_upload(f"{at}uploaded") != "",
 }
