@@ -14,6 +14,7 @@ import pytest
 from playwright.sync_api import expect
 from pyarrow import orc
 from pyarrow import parquet as pq
+from support.eventually import eventually
 
 from .conditions import settle, wait_until
 from .test_hostile_contents import pdf
@@ -263,7 +264,7 @@ def test_a_map_is_moved_and_its_features_are_selected(show):
     before = canvas.screenshot()
     canvas.press("ArrowRight")
     canvas.press("+")
-    assert canvas.screenshot() != before
+    eventually(lambda: canvas.screenshot() != before)
     page.get_by_role("button", name="Show all").click()
 
 
