@@ -84,3 +84,27 @@ def test_import_in_the_background_is_cancelled(page, repository, long_import):
     background.get_by_role("button", name="Cancel").click()
     expect(background).to_contain_text("The import to main was cancelled")
     assert repository.head()["id"] == head
+
+
+def test_cancelled_import_is_told_before_the_response_to_the_cancellation(
+    page, repository, long_import
+):
+    """The page may learn first that the import has ended with an error."""
+    head = repository.head()["id"]
+    held = []
+
+    def hold(route):
+        if route.request.method != "DELETE":
+            return route.fallback()
+        response = route.fetch()
+        return held.append((route, response))
+
+    page.route("**/branches/main/import*", hold)
+    long_import.get_by_role("button", name="Continue in the background").click()
+    background = page.get_by_role("region", name="In the background")
+    background.get_by_role("button", name="Cancel").click()
+    expect(background).to_contain_text("The import to main was cancelled")
+    expect(background.get_by_role("alert")).to_have_count(0)
+    [(route, response)] = held
+    route.fulfill(response=response)
+    assert repository.head()["id"] == head

@@ -47,6 +47,17 @@ def test_rules_of_protection_are_added_changed_and_deleted(page, repository):
     assert protection(repository) == []
 
 
+def test_rules_changed_at_once_are_changed_one_after_the_other(page, repository):
+    patterns = ["a", "b", "c"]
+    call(repository, "PUT", "settings/branch_protection", [{"pattern": each} for each in patterns])
+    page.goto(settings_url(repository, "branches"))
+    page.get_by_label("Required approvals for a").wait_for()
+    buttons = page.get_by_role("button", name=re.compile("^Delete the rule for [ab]$"))
+    buttons.evaluate_all("buttons => buttons.forEach(button => button.click())")
+    expect(page.get_by_text("The rule for b was deleted")).to_be_visible()
+    assert protection(repository) == [{"pattern": "c"}]
+
+
 def test_invalid_pattern_is_told_and_adds_no_rule(page, repository):
     page.goto(settings_url(repository, "branches"))
     page.get_by_role("button", name="Add rule").click()

@@ -132,7 +132,7 @@ def test_refused_upload_says_why_and_can_be_tried_again(page, repository):
 
 @pytest.mark.parametrize("in_parts", [True, False], ids=["in parts", "whole"])
 def test_server_that_restarts_during_an_upload_loses_nothing(open_page, tmp_path, in_parts):
-    content = random_bytes(24 * MEBIBYTE, seed=1)
+    content = random_bytes(48 * MEBIBYTE, seed=1)
     env = {"ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED": str(in_parts).lower()}
     with running_server(tmp_path / "data", env=env) as server:
         address = server.url.removeprefix("http://")

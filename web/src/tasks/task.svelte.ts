@@ -23,7 +23,8 @@ export class Task {
   unreachable = $state(false);
   /** Whether a dialog shows the task; otherwise the list at the foot of the page does. */
   watched = $state(false);
-  cancelled = false;
+  /** Whether the user has cancelled it, although the server may not have responded to that yet. */
+  cancelled = $state(false);
   #leave: () => void = () => {};
 
   constructor(description: TaskDescription) {
@@ -68,8 +69,13 @@ export class Task {
 
   /** Asks the server to stop an import. Throws ApiError. */
   async cancel(): Promise<void> {
-    await cancelTask(this.description);
     this.cancelled = true;
+    try {
+      await cancelTask(this.description);
+    } catch (error) {
+      this.cancelled = false;
+      throw error;
+    }
   }
 
   #end(state: TaskState, error?: ApiError): void {
