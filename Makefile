@@ -92,6 +92,7 @@ test: install components clients ## run all tests except the slow sweeps
 test-all: install components minio clients fuzz ## run all tests, including the slow sweeps
 	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features -- --include-ignored
 	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --latency=200 tests/web
 	$(MAKE) test-spark-next
 	$(MAKE) test-spark-old
 

@@ -69,6 +69,8 @@ def pytest_addoption(parser):
     choices = ("auto", "minio", "moto")
     purpose = "the S3 that tests run over: MinIO (`make minio`), moto's, or MinIO if it is built"
     parser.addoption("--s3", choices=choices, default="auto", help=purpose)
+    purpose = "milliseconds by which responses to the pages of the web interface are late"
+    parser.addoption("--latency", type=int, default=0, metavar="MS", help=purpose)
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -1,4 +1,4 @@
-"""Waits for what the script of a page says, and for the end of its requests."""
+"""The network of a page; waits for what its script says, and for the end of its requests."""
 
 from __future__ import annotations
 
@@ -14,6 +14,24 @@ if TYPE_CHECKING:
 _QUIET_SECONDS = 0.3
 _LOST_SECONDS = 10
 _NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))"
+
+
+class Network:
+    """The network between a page and its server, as fast as this machine until it is limited."""
+
+    def __init__(self, page: Page) -> None:
+        self._session = page.context.new_cdp_session(page)
+        self._session.send("Network.enable")
+
+    def limit(self, *, latency_ms: int = 0, upload_bytes_per_second: int = -1) -> None:
+        """Has responses come later and uploads take longer; replaces what was said before."""
+        conditions = {
+            "offline": False,
+            "latency": latency_ms,
+            "downloadThroughput": -1,
+            "uploadThroughput": upload_bytes_per_second,
+        }
+        self._session.send("Network.emulateNetworkConditions", conditions)
 
 
 def wait_until(page: Page, expression: str, arg: Any = None) -> None:

@@ -18,7 +18,7 @@ from support.services.chromium import (
 from anabranch.testing.server import running_server
 from anabranch.web.application import STATIC_FOLDER
 
-from .conditions import watch_requests
+from .conditions import Network, watch_requests
 
 PROJECT = Path(__file__).parent.parent.parent
 TIMEOUT_MS = 30_000
@@ -83,7 +83,7 @@ def api(site):
 
 
 @pytest.fixture
-def open_page(browser):
+def open_page(browser, request):
     """Returns a function that opens a page at a server, signed in unless told otherwise.
 
     A page must not have errors or violate its Content-Security-Policy: what the browser says of
@@ -91,6 +91,7 @@ def open_page(browser):
     """
     contexts = []
     problems = []
+    latency_ms = request.config.getoption("latency")
 
     def note(message):
         if message.type in {"error", "warning"} and UNIMPORTANT not in message.text:
@@ -108,6 +109,8 @@ def open_page(browser):
             assert context.request.post("/api/v1/auth/login", data=keys).ok
         page = context.new_page()
         watch_requests(page)
+        if latency_ms:
+            Network(page).limit(latency_ms=latency_ms)
         page.on("console", note)
         page.on("pageerror", lambda error: problems.append(str(error)))
         return page
