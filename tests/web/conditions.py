@@ -9,29 +9,29 @@ from weakref import WeakKeyDictionary
 from support.eventually import TIMEOUT_SECONDS, eventually
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page, Request
+    from playwright.sync_api import CDPSession, Page, Request
 
 _QUIET_SECONDS = 0.3
 _LOST_SECONDS = 10
 _NEXT_FRAME = "() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 0)))"
 
+_sessions: WeakKeyDictionary[Page, CDPSession] = WeakKeyDictionary()
 
-class Network:
-    """The network between a page and its server, as fast as this machine until it is limited."""
 
-    def __init__(self, page: Page) -> None:
-        self._session = page.context.new_cdp_session(page)
-        self._session.send("Network.enable")
-
-    def limit(self, *, latency_ms: int = 0, upload_bytes_per_second: int = -1) -> None:
-        """Has responses come later and uploads take longer; replaces what was said before."""
-        conditions = {
-            "offline": False,
-            "latency": latency_ms,
-            "downloadThroughput": -1,
-            "uploadThroughput": upload_bytes_per_second,
-        }
-        self._session.send("Network.emulateNetworkConditions", conditions)
+def limit_network(
+    page: Page, *, latency_ms: int = 0, upload_bytes_per_second: int | None = None
+) -> None:
+    """Has responses to a page come later and its uploads take longer, instead of earlier limits."""
+    if page not in _sessions:  # of two sessions, one would not limit anything
+        _sessions[page] = page.context.new_cdp_session(page)
+        _sessions[page].send("Network.enable")
+    conditions = {
+        "offline": False,
+        "latency": latency_ms,
+        "downloadThroughput": -1,
+        "uploadThroughput": upload_bytes_per_second or -1,
+    }
+    _sessions[page].send("Network.emulateNetworkConditions", conditions)
 
 
 def wait_until(page: Page, expression: str, arg: Any = None) -> None:

@@ -18,7 +18,7 @@ from support.services.chromium import (
 from anabranch.testing.server import running_server
 from anabranch.web.application import STATIC_FOLDER
 
-from .conditions import Network, watch_requests
+from .conditions import limit_network, watch_requests
 
 PROJECT = Path(__file__).parent.parent.parent
 TIMEOUT_MS = 30_000
@@ -110,7 +110,7 @@ def open_page(browser, request):
         page = context.new_page()
         watch_requests(page)
         if latency_ms:
-            Network(page).limit(latency_ms=latency_ms)
+            limit_network(page, latency_ms=latency_ms)
         page.on("console", note)
         page.on("pageerror", lambda error: problems.append(str(error)))
         return page

@@ -14,7 +14,7 @@ from support.eventually import eventually
 
 from anabranch.testing.server import running_server
 
-from .conditions import Network
+from .conditions import limit_network
 
 MEBIBYTE = 1024 * 1024
 
@@ -141,8 +141,7 @@ def test_server_that_restarts_during_an_upload_loses_nothing(open_page, tmp_path
         page = open_page(server)
         _create(page, server, "restarted")
         page.goto("/repositories/restarted/objects?ref=main")
-        network = Network(page)
-        network.limit(upload_bytes_per_second=8 * MEBIBYTE)
+        limit_network(page, upload_bytes_per_second=8 * MEBIBYTE)
         (tmp_path / "long.bin").write_bytes(content)
         choose(page, tmp_path / "long.bin").click()
         sent = page.get_by_role("progressbar", name="All uploads")
@@ -150,7 +149,7 @@ def test_server_that_restarts_during_an_upload_loses_nothing(open_page, tmp_path
         server.process.kill()
         server.process.wait()
         expect(panel(page)).to_contain_text("trying again")
-        network.limit()
+        limit_network(page)
     with running_server(tmp_path / "data", listen=address, env=env) as server:
         expect(panel(page)).to_contain_text("1 file uploaded")
         response = page.context.request.get(
@@ -173,7 +172,7 @@ def _create(page, server, name):
 def test_cancelled_upload_leaves_nothing(page, repository, tmp_path):
     (tmp_path / "long.bin").write_bytes(os.urandom(20 * MEBIBYTE))
     open_data(page, repository)
-    Network(page).limit(upload_bytes_per_second=MEBIBYTE)
+    limit_network(page, upload_bytes_per_second=MEBIBYTE)
     choose(page, tmp_path / "long.bin").click()
     sent = page.get_by_role("progressbar", name="All uploads")
     eventually(lambda: float(sent.get_attribute("value") or 0) > 0)
