@@ -5,7 +5,7 @@ from __future__ import annotations
 from anabranch.cli.commands import auth_explain, auth_groups, auth_policies, auth_users
 from anabranch.cli.framework.command import Command, Group, Option
 from anabranch.cli.framework.context import CommandContext
-from anabranch.cli.jobs.engines import server_settings
+from anabranch.cli.framework.server_settings import server_settings
 
 __all__ = ["COMMAND"]
 

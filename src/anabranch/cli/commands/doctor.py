@@ -11,7 +11,7 @@ import msgspec
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.command import Command, Option
 from anabranch.cli.framework.context import CommandContext
-from anabranch.cli.jobs.engines import server_settings
+from anabranch.cli.framework.server_settings import server_settings
 from anabranch.cli.output.format import paint, printable
 from anabranch.cli.output.streams import Output
 

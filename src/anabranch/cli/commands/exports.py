@@ -10,15 +10,9 @@ from typing import Any
 from anabranch.cli.framework.address import ref_address
 from anabranch.cli.framework.command import Argument, Command, Option
 from anabranch.cli.framework.context import CommandContext
+from anabranch.cli.framework.server_settings import server_settings
 from anabranch.cli.jobs.engine_costs import EXPORT, Amount, choose_engine
-from anabranch.cli.jobs.engines import (
-    MASTER,
-    announce,
-    engine_option,
-    opener,
-    server_settings,
-    spark,
-)
+from anabranch.cli.jobs.engines import MASTER, announce, engine_option, opener, spark
 from anabranch.cli.jobs.summary import SUMMARY, write_summary
 from anabranch.cli.output.format import size
 from anabranch.cli.output.progress import show_progress

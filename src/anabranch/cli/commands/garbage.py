@@ -17,15 +17,9 @@ from anabranch.cli.commands.garbage_rules import REPOSITORY, RULES
 from anabranch.cli.errors import Failure, Usage, file_failure
 from anabranch.cli.framework.command import YES, Command, Group, Option
 from anabranch.cli.framework.context import CommandContext
+from anabranch.cli.framework.server_settings import server_settings
 from anabranch.cli.jobs.engine_costs import COLLECTION, Amount, choose_engine
-from anabranch.cli.jobs.engines import (
-    MASTER,
-    announce,
-    engine_option,
-    opener,
-    server_settings,
-    spark,
-)
+from anabranch.cli.jobs.engines import MASTER, announce, engine_option, opener, spark
 from anabranch.cli.jobs.summary import SUMMARY, write_summary
 from anabranch.cli.output.format import iso_time
 from anabranch.cli.output.progress import ProgressRelay, show_progress

@@ -9,7 +9,7 @@ from anabranch.cli.commands.garbage_rules import REPOSITORY
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.command import Argument, Command, Option
 from anabranch.cli.framework.context import CommandContext
-from anabranch.cli.jobs.engines import server_settings
+from anabranch.cli.framework.server_settings import server_settings
 from anabranch.cli.output.format import iso_time, printable, size
 from anabranch.cli.output.progress import ProgressRelay, show_progress
 from anabranch.cli.output.table import Column

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from anabranch.cli.commands.migrate_from_lakefs import FROM_LAKEFS
 from anabranch.cli.framework.command import Command, Group, Option
 from anabranch.cli.framework.context import CommandContext
-from anabranch.cli.jobs.engines import server_settings
+from anabranch.cli.framework.server_settings import server_settings
 
 if TYPE_CHECKING:
     from anabranch.server.config.settings import Settings

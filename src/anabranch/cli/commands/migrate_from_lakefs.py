@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch.cli.errors import Failure, Usage, file_failure
 from anabranch.cli.framework.command import YES, Command, Option
 from anabranch.cli.framework.context import CommandContext
-from anabranch.cli.jobs.engines import server_settings
+from anabranch.cli.framework.server_settings import server_settings
 from anabranch.cli.output.format import printable
 
 if TYPE_CHECKING:

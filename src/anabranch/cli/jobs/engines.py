@@ -11,7 +11,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from anabranch.cli.framework.command import Option
@@ -30,7 +29,6 @@ __all__ = [
     "announce",
     "engine_option",
     "opener",
-    "server_settings",
     "spark",
 ]
 
@@ -63,16 +61,6 @@ def announce(context: CommandContext, choice: EngineChoice) -> None:
     """Prints the engine and the reason, if it was not selected by an option."""
     if context.arguments.engine == "auto" and not context.output.json:
         context.output.note(f"engine: {choice.engine}, {choice.why}")
-
-
-def server_settings(context: CommandContext, data: str | None, config: str | None) -> Loaded:
-    """Returns the settings of a server, to open its stores. Raises Invalid for invalid settings."""
-    # the server's libraries are slow to import, and --help must not wait for them
-    from anabranch.server.config.loader import load_settings  # noqa: PLC0415
-
-    loaded = load_settings({"data": data}, os.environ, None if config is None else Path(config))
-    context.output.warn(loaded.warnings)
-    return loaded
 
 
 @contextmanager

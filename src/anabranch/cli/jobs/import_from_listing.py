@@ -14,8 +14,9 @@ import msgspec
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.metadata import pairs
+from anabranch.cli.framework.server_settings import server_settings
 from anabranch.cli.jobs.engine_costs import BYTES_PER_ROW, IMPORT, Amount, choose_engine
-from anabranch.cli.jobs.engines import EngineChoice, opener, server_settings, spark
+from anabranch.cli.jobs.engines import EngineChoice, opener, spark
 from anabranch.cli.output.progress import show_progress
 from anabranch.model.commit import Commit
 from anabranch.model.imports import ImportSource
