@@ -10,7 +10,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.progress import CallbackProgress
-from support.services.s3_service import CREDENTIALS
 
 import anabranch.spark
 from anabranch.errors import Conflict, Gone, Invalid, NotFound, NotSupported
@@ -193,12 +192,7 @@ def test_invalid_exports_raise_errors(spark, lake, tmp_path):
 def test_export_through_a_server_to_its_bucket_and_to_a_folder(spark, s3_service, tmp_path):
     name = f"exports-{uuid.uuid4().hex[:12]}"
     s3_service.make_bucket(name)
-    store = anabranch.spark.S3Store(
-        endpoint=s3_service.endpoint,
-        access_key_id=CREDENTIALS.access_key_id,
-        secret_access_key=CREDENTIALS.secret.reveal(),
-        path_style=True,
-    )
+    store = s3_service.task_store()
     blocks = s3_service.blocks()
     objects = {f"{number % 3}/{number}": b"%d" % number for number in range(20)}
     with running_server(tmp_path, env=s3_service.settings) as server:

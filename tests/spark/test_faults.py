@@ -14,7 +14,6 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from support.faults.crashing_worker import WorkerKillingStore
 from support.progress import CallbackProgress
-from support.services.s3_service import CREDENTIALS
 
 import anabranch.spark
 from anabranch.errors import Corrupt, Gone, NotSupported
@@ -57,15 +56,7 @@ def import_unverified(*listing, **options):
 
 def test_import_can_be_repeated_after_a_worker_was_killed(spark, emulated_s3, killing, tmp_path):
     emulated_s3.make_bucket("tasks-killing")
-    store = killing(
-        anabranch.spark.S3Store(
-            endpoint=emulated_s3.endpoint,
-            access_key_id=CREDENTIALS.access_key_id,
-            secret_access_key=CREDENTIALS.secret.reveal(),
-            path_style=True,
-        ),
-        0,
-    )
+    store = killing(emulated_s3.task_store(), 0)
     listing = spark.range(0, 3_000, 1, 3).selectExpr(*COLUMNS)
     with Lake(
         MemoryStore(), emulated_s3.blocks(), cache_folder=tmp_path / "c", signing_secret=b"s"

@@ -10,12 +10,11 @@ import lakefs
 import pytest
 from lakefs.client import Client
 from support.garbage import addresses
-from support.services.s3_service import CREDENTIALS
 
 from anabranch.errors import NotSupported
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.run_files import RUNS
-from anabranch.spark import S3Store, Server
+from anabranch.spark import Server
 from anabranch.spark.jobs.garbage import SparkEngine, served_installation
 from anabranch.testing.server import running_server
 
@@ -26,13 +25,7 @@ NOW = {"grace_seconds": -60, "window_seconds": -60}
 
 @pytest.fixture
 def store(s3_service):
-    return S3Store(
-        endpoint=s3_service.endpoint,
-        region=s3_service.region,
-        access_key_id=CREDENTIALS.access_key_id,
-        secret_access_key=CREDENTIALS.secret.reveal(),
-        path_style=True,
-    )
+    return s3_service.task_store()
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import lakefs
 import pytest
 from lakefs.client import Client
 from support.garbage import addresses
-from support.services.s3_service import CREDENTIALS
 
 import anabranch.spark
 from anabranch.errors import Unauthenticated
@@ -38,12 +37,7 @@ def client(remote):
 
 @pytest.fixture(scope="module")
 def store(emulated_s3):
-    return anabranch.spark.S3Store(
-        endpoint=emulated_s3.endpoint,
-        access_key_id=CREDENTIALS.access_key_id,
-        secret_access_key=CREDENTIALS.secret.reveal(),
-        path_style=True,
-    )
+    return emulated_s3.task_store()
 
 
 @pytest.fixture

@@ -96,8 +96,7 @@ def test_cancelled_import_is_told_before_the_response_to_the_cancellation(
     def hold(route):
         if route.request.method != "DELETE":
             return route.fallback()
-        response = route.fetch()
-        return held.append((route, response))
+        return held.append((route, route.fetch()))
 
     page.route("**/branches/main/import*", hold)
     long_import.get_by_role("button", name="Continue in the background").click()

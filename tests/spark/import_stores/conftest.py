@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from support.services.s3_service import CREDENTIALS
 
 import anabranch.spark
 from anabranch.testing.server import running_server
@@ -34,13 +33,7 @@ def bucket(s3_service):
 
 @pytest.fixture(scope="module")
 def store(s3_service):
-    return anabranch.spark.S3Store(
-        endpoint=s3_service.endpoint,
-        region=s3_service.region,
-        access_key_id=CREDENTIALS.access_key_id,
-        secret_access_key=CREDENTIALS.secret.reveal(),
-        path_style=True,
-    )
+    return s3_service.task_store()
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import time
 import uuid
 
 import pytest
-from support.services.s3_service import CREDENTIALS
 
 import anabranch.spark
 from anabranch.errors import NotSupported
@@ -96,12 +95,7 @@ def test_import_retries_throttled_requests(lake, listing, emulated_s3, tmp_path)
         start("503 Slow Down", [("Content-Type", "application/xml")])
         return [b"<Error><Code>SlowDown</Code></Error>"]
 
-    store = anabranch.spark.S3Store(
-        endpoint=emulated_s3.endpoint,
-        access_key_id=CREDENTIALS.access_key_id,
-        secret_access_key=CREDENTIALS.secret.reveal(),
-        path_style=True,
-    )
+    store = emulated_s3.task_store()
     blocks = emulated_s3.blocks()
     with Lake(
         MemoryStore(), blocks, cache_folder=tmp_path / "cache", signing_secret=b"s"

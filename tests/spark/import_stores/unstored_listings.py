@@ -11,6 +11,7 @@ from lakefs.client import Client
 import anabranch.spark
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
+from anabranch.testing.server import ACCESS_KEY_ID, SECRET_ACCESS_KEY
 
 
 def listing_at(spark, root):
@@ -45,7 +46,6 @@ def lake_over(blocks, root, tmp_path):
 
 
 def create_repository(served, root):
-    keys = {"username": "AKIAJTESTTESTTESTTEQ", "password": "a-secret-that-is-known-to-every-test"}
-    client = Client(host=served.url, **keys)
+    client = Client(host=served.url, username=ACCESS_KEY_ID, password=SECRET_ACCESS_KEY)
     name = f"repository-{uuid.uuid4().hex}"
     return lakefs.Repository(name, client=client).create(f"{root}/{name}")

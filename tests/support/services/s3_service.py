@@ -11,6 +11,7 @@ from anabranch.blocks.s3.endpoint import Credentials, S3Endpoint
 from anabranch.blocks.s3.store import s3_blocks
 from anabranch.model.secret import Secret
 from anabranch.signing.sign import sign_request
+from anabranch.spark.sources.stores import S3Store
 
 __all__ = ["CREDENTIALS", "S3Service"]
 
@@ -64,6 +65,16 @@ class S3Service:
     ) -> CloudBlocks:
         """Returns a block store on it, by way of another port if one is given."""
         return s3_blocks(self.access(port), retry_policy=retry_policy)
+
+    def task_store(self) -> S3Store:
+        """Returns what gives tasks of Spark access to it."""
+        return S3Store(
+            endpoint=self.endpoint,
+            region=self.region,
+            access_key_id=CREDENTIALS.access_key_id,
+            secret_access_key=CREDENTIALS.secret.reveal(),
+            path_style=True,
+        )
 
     def make_bucket(self, name: str) -> None:
         """Makes a bucket."""
