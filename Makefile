@@ -2,6 +2,8 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+# empty counts as not set: else every process would compile every module again
+export PYTHONDONTWRITEBYTECODE :=
 
 PYTHON ?= python3
 VENV := .venv
@@ -84,9 +86,13 @@ clients: .venv-clients/.installed ## install S3 clients with conflicting depende
 	touch $@
 
 .PHONY: test
-test: install components clients ## run all tests except the slow sweeps
+test: install components clients ## run what runs in process, on one server, and once with each client and store
 	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features
-	$(BIN)/pytest -n $(WORKERS) -m 'not slow'
+	$(BIN)/pytest -n $(WORKERS) -m 'not slow and not systems'
+
+.PHONY: test-systems
+test-systems: install components clients ## run the tests of services, clients, stores, pages and Spark
+	$(BIN)/pytest -n $(WORKERS) -m 'not slow and systems'
 
 .PHONY: test-all
 test-all: install components minio clients fuzz ## run all tests, including the slow sweeps

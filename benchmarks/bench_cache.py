@@ -21,7 +21,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from support.faults.faulty_proxy import FaultyProxy
-from support.services.minio import minio_program, running_minio
+from support.services.minio import running_minio
+from support.services.minio_program import minio_program
 from support.services.s3_emulator import running_s3
 from support.services.s3_service import S3Service
 

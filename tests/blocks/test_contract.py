@@ -33,6 +33,7 @@ class TestPut:
         assert info[:2] == (at("data/a"), size)
         assert abs(info.mtime - stored.mtime) <= 1
 
+    @pytest.mark.wiring
     def test_joins_its_chunks(self, store, at):
         chunks = [b"", b"a", os.urandom(70_000), b"", os.urandom(2 * MIB), b"z"]
         stored = store.put(at("a"), iter(chunks))

@@ -31,6 +31,7 @@ def lake(repo, s3):
     return resource.Bucket(repo.id)
 
 
+@pytest.mark.wiring
 def test_an_object_has_the_checksum_that_boto3_computes_unasked(s3, repo):
     body = b"depth\n10935\n"
     result = s3.put_object(Bucket=repo.id, Key="main/depth.csv", Body=body)

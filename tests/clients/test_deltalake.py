@@ -59,6 +59,7 @@ def open_table(repo, storage):
     return opened
 
 
+@pytest.mark.wiring
 def test_a_table_s_life(repo, storage, open_table):
     url = f"s3://{repo.id}/main/seas"
     with pytest.raises(TableNotFoundError):

@@ -27,6 +27,7 @@ def main(lake):
     return lake.branch("main")
 
 
+@pytest.mark.wiring
 @pytest.mark.parametrize("content", [b"some bytes", b"", bytes(range(256)) * 5000])
 def test_bytes_are_uploaded_and_read(main, content):
     written = main.object("a").upload(content)

@@ -7,8 +7,11 @@ import re
 from pathlib import Path
 
 import lakefs_sdk
+import pytest
 
 from anabranch.rest.table import OPERATIONS
+
+pytestmark = pytest.mark.wiring  # no service is needed to read what is tested
 
 TESTED_ELSEWHERE = {
     "external_principal_login": "tests/server/access/test_external_principals.py: needs AWS",

@@ -18,6 +18,7 @@ def md5(content):
     return hashlib.md5(content, usedforsecurity=False).hexdigest()
 
 
+@pytest.mark.wiring
 def test_an_uploaded_object_is_described(repo, server):
     made = repo.put("dir/a.bin", b"some bytes")
     assert made.path == "dir/a.bin"

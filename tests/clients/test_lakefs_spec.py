@@ -41,6 +41,7 @@ def names(listed, root):
     return sorted(name.removeprefix(stem) for name in listed)
 
 
+@pytest.mark.wiring
 def test_a_folder_is_listed(fs, filled):
     top = fs.ls(f"{filled}/", detail=False)
     assert names(top, filled) == ["README.md", "data/", "database"]

@@ -36,6 +36,7 @@ def store(make_store, repo):
     return make_store(repo.id)
 
 
+@pytest.mark.wiring
 def test_objects(store, repo):
     content = bytes(range(256)) * 1000
     put = store.put("main/a b", content, attributes={"Content-Type": "text/x", "depth": "10935"})

@@ -27,6 +27,7 @@ def storage(server):
     }
 
 
+@pytest.mark.wiring
 def test_parquet_there_and_back(repo, storage):
     url = f"s3://{repo.id}/main/seas/depths 1.parquet"
     FRAME.write_parquet(url, storage_options=storage, row_group_size=500)

@@ -42,6 +42,7 @@ def paths(s3fs, folder, kind=pafs.FileType.File):
     return sorted(info.path.removeprefix(f"{folder}/") for info in found if info.type is kind)
 
 
+@pytest.mark.wiring
 def test_files(s3fs, repo):
     base = f"{repo.id}/main"
     content = bytes(range(256)) * 1000

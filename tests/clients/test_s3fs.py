@@ -13,7 +13,16 @@ PATHS = (TESTS.parent / "src", TESTS)
 
 
 @pytest.mark.parametrize(
-    "step", ["files", "folders", "moves", "parts", "metadata", "conditions", "odd_keys"]
+    "step",
+    [
+        pytest.param("files", marks=pytest.mark.wiring),
+        "folders",
+        "moves",
+        "parts",
+        "metadata",
+        "conditions",
+        "odd_keys",
+    ],
 )
 def test_step(clients_bin, aws_environment, tmp_path, odd_bucket, step):
     environment = {**aws_environment, "PYTHONPATH": ":".join(map(str, PATHS))}

@@ -18,9 +18,9 @@ from support.clients.no_retry_client import Caller
 from support.clients.s3_client import s3_client
 from support.eventually import eventually
 from support.services.nginx import nginx_program, running_nginx
+from support.session.service_fixtures import new_database
 
 from anabranch.testing.server import running_server
-from tests.conftest import new_database
 
 SITE = (Path(__file__).parents[2] / "deploy" / "nginx.conf").read_text("utf-8")
 READERS = 3

@@ -40,6 +40,7 @@ def test_get_of_absent_key_returns_none(store):
     assert list(store.scan("p")) == []
 
 
+@pytest.mark.wiring
 def test_values_are_stored_unchanged(store):
     values = [b"", b"\0", bytes(range(256)), b"v" * 300_000]
     for value in values:

@@ -11,9 +11,9 @@ import pytest
 from support.clients.no_retry_client import Caller
 from support.eventually import eventually
 from support.faults.faulty_proxy import FaultyProxy
+from support.session.service_fixtures import new_database
 
 from anabranch.testing.server import running_server, shared_environment
-from tests.conftest import new_database
 
 REPOSITORY = "sea"
 BASE = f"/repositories/{REPOSITORY}"

@@ -8,10 +8,10 @@ import json
 import time
 
 import pytest
-from conftest import new_database
 from support.clients.no_retry_client import Caller
 from support.leftovers import strays
 from support.recorded_installation import stored_refs
+from support.session.service_fixtures import new_database
 
 from anabranch.errors import Invalid
 from anabranch.model.refs_dump import RefsDump

@@ -17,6 +17,7 @@ def transfers(ran):
     return sorted(line.partition(": ")[0] for line in ran.lines if ": " in line)
 
 
+@pytest.mark.wiring
 def test_a_file_goes_up_and_comes_down(any_aws, repo, home):
     content = os.urandom(100_000)
     (home / "file.csv").write_bytes(content)

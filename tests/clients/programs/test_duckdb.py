@@ -16,6 +16,7 @@ def test_documented_examples_run(duck, page, past):
     assert duck.sql(depth).fetchall() == [("Mariana", 10935)]
 
 
+@pytest.mark.wiring
 def test_a_table_in_partitions(duck, repo):
     there = f"s3://{repo.id}/main/t"
     duck.execute(f"""

@@ -6,12 +6,15 @@ import json
 import os
 import re
 
+import pytest
+
 
 def copied(ran):
     """Returns the paths of what was transferred or deleted, with what happened to them."""
     return sorted(re.findall(r"INFO  : (.+): (Copied \(\S+|Deleted)", ran.errors))
 
 
+@pytest.mark.wiring
 def test_a_file_goes_up_and_comes_down(rclone, repo, home):
     content = os.urandom(100_000)
     (home / "file.csv").write_bytes(content)

@@ -13,6 +13,7 @@ def transferred(ran):
     return [line.partition(":")[0] for line in ran.lines if line.startswith(verbs)]
 
 
+@pytest.mark.wiring
 def test_a_file_goes_up_and_comes_down(s3cmd, repo, home):
     content = os.urandom(100_000)
     (home / "file.csv").write_bytes(content)

@@ -16,6 +16,7 @@ def events(ran):
     return [json.loads(line) for line in ran.lines]
 
 
+@pytest.mark.wiring
 def test_a_file_goes_up_and_comes_down(s5cmd, repo, stat, home):
     content = os.urandom(100_000)
     (home / "file.csv").write_bytes(content)

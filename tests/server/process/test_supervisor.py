@@ -15,10 +15,10 @@ import pytest
 from support.clients.no_retry_client import Caller
 from support.eventually import eventually
 from support.services.postgres import running_cluster
+from support.session.service_fixtures import new_database
 
 from anabranch.server.process.supervisor import MAX_FAILED_STARTS
 from anabranch.testing.server import running_server
-from tests.conftest import new_database
 
 CLIENTS = 4
 

@@ -10,11 +10,10 @@ neither server nor folder outlives its test.
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from support.services.ending import end
 from support.services.guarded_tmpdir import kept_folder
 from support.services.s3_service import CREDENTIALS, S3Service
 
-__all__ = ["Minio", "minio_program", "running_minio"]
+__all__ = ["Minio", "running_minio"]
 
 _LISTENS = re.compile(rb"API: http://127\.0\.0\.1:(\d+)")
 _START_SECONDS = 100
@@ -34,14 +33,6 @@ class Minio(S3Service):
 
     product = "MinIO"
     least_part_bytes = 5 << 20
-
-
-def minio_program(version: str, environment: Mapping[str, str]) -> Path | None:
-    """Returns the program that `make minio` has built of a version, or None."""
-    home = Path(environment.get("HOME") or "/")
-    cache = Path(environment.get("XDG_CACHE_HOME") or home / ".cache")
-    program = cache / "anabranch" / "bin" / f"minio-{version}"
-    return program if os.access(program, os.X_OK) else None
 
 
 @contextmanager

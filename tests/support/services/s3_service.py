@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 from anabranch.blocks.cloud.http_pool import HttpPool
 from anabranch.blocks.cloud.retry_policy import RetryPolicy
@@ -11,7 +12,9 @@ from anabranch.blocks.s3.endpoint import Credentials, S3Endpoint
 from anabranch.blocks.s3.store import s3_blocks
 from anabranch.model.secret import Secret
 from anabranch.signing.sign import sign_request
-from anabranch.spark.sources.stores import S3Store
+
+if TYPE_CHECKING:
+    from anabranch.spark.sources.stores import S3Store
 
 __all__ = ["CREDENTIALS", "S3Service"]
 
@@ -68,6 +71,8 @@ class S3Service:
 
     def task_store(self) -> S3Store:
         """Returns what gives tasks of Spark access to it."""
+        from anabranch.spark.sources.stores import S3Store  # which imports all of Spark's jobs
+
         return S3Store(
             endpoint=self.endpoint,
             region=self.region,

@@ -1,0 +1,1 @@
+"""What a run of the tests shares: tiers, scheduling, Hypothesis' profiles, services and servers."""

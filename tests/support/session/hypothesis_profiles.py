@@ -1,0 +1,32 @@
+"""Hypothesis' profiles: fewer examples while one works, all of them where CI is set.
+
+What CI reports of a commit must not depend on the day, so it draws the same examples each time;
+new ones are found by everybody else, and kept in `.hypothesis/`.
+"""
+
+from __future__ import annotations
+
+import os
+
+import hypothesis
+
+_IN_CI = bool(os.environ.get("CI"))
+_QUICK_SHARE = 4
+
+
+def load_profile() -> None:
+    """Loads the profile of this run."""
+    hypothesis.settings.register_profile(
+        "anabranch",
+        # on a busy machine a step may take any time, which says nothing about what is tested
+        deadline=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+        derandomize=_IN_CI,
+        max_examples=examples(100),
+    )
+    hypothesis.settings.load_profile("anabranch")
+
+
+def examples(number: int) -> int:
+    """Returns how many examples a test draws that draws `number` in CI."""
+    return number if _IN_CI else max(number // _QUICK_SHARE, min(number, 5))

@@ -1,0 +1,122 @@
+"""The tier of a test: `make test`, `make test-systems` or `make test-all`.
+
+What a test uses decides. It is marked `systems` if one of its fixtures, or what its file imports,
+starts a service (PostgreSQL, S3, Azure, nginx, an identity provider, a browser, Spark), or if its
+folder is about published clients. The mark `wiring` keeps a test in `make test`: the one test of a
+client or a store that shows that it is connected to the rest. Tests marked `slow` run in
+`make test-all` alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+SPARK = re.compile("spark|s3a")
+
+_FOLDERS = ("tests/clients/", "tests/spark/", "tests/web/")
+_FIXTURES = {
+    "azure",
+    "build_go",
+    "clients_bin",
+    "driver",
+    "emulated_s3",
+    "postgres_cluster",
+    "s3_service",
+    "spark",
+}
+_SERVICES = {
+    f"support.services.{name}"
+    for name in (
+        "azure_emulator",
+        "chromium",
+        "minio",
+        "nginx",
+        "oidc_provider",
+        "postgres",
+        "s3_emulator",
+        "spark",
+        "spark_cluster",
+    )
+}
+_STARTS = re.compile(r"(running|spark)_\w+")
+
+# the tests of clients that run a second time, over PostgreSQL and S3; the others do so among slow
+# ones, as all do over PostgreSQL and a folder
+_CLUSTER = ("test_lakefs_sdk_objects", "test_lakefs_transactions", "test_merge.py", "test_boto3.py")
+# these put files where a server with a folder finds them
+_NEEDS_FOLDER = ("test_import.py", "test_imports.py")
+
+
+def parametrize_servers(metafunc: pytest.Metafunc) -> None:
+    """Makes the tests of clients three: over SQLite and a folder, over PostgreSQL, and over
+    PostgreSQL and S3.
+    """
+    path = metafunc.definition.path
+    if SPARK.search(path.name):
+        return  # each server would need a Java process of its own
+    if "server" not in metafunc.fixturenames or path.parent.name not in {"clients", "cli"}:
+        return
+    marks = () if path.name.startswith(_CLUSTER) else pytest.mark.slow
+    servers = ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)]
+    if path.name not in _NEEDS_FOLDER:
+        servers.append(pytest.param("cluster", marks=marks))
+    metafunc.parametrize("server", servers, indirect=True, scope="session")
+
+
+def mark_tiers(items: Iterable[pytest.Item]) -> None:
+    """Marks the tests that belong to `make test-systems`."""
+    services_of_modules: dict[object, bool] = {}
+    for item in items:
+        module = getattr(item, "module", None)
+        if module not in services_of_modules:
+            services_of_modules[module] = _starts_service(module)
+        if item.get_closest_marker("wiring"):
+            continue
+        if (
+            item.nodeid.startswith(_FOLDERS)
+            or services_of_modules[module]
+            or not _FIXTURES.isdisjoint(_fixtures(item))
+        ):
+            item.add_marker("systems")
+
+
+def refuse_hidden_spark(items: Iterable[pytest.Item]) -> None:
+    """Raises an error for a test that needs Spark and is not in a file whose name says so."""
+    for item in items:
+        names = getattr(item, "fixturenames", ())
+        if "spark" in names and not SPARK.search(item.nodeid.partition("::")[0]):
+            raise pytest.UsageError(f"{item.nodeid} needs Spark: name the file or folder so")
+
+
+def _fixtures(item: pytest.Item) -> Iterator[str]:
+    """Yields the names of a test's fixtures, and of those that its parameters name."""
+    yield from getattr(item, "fixturenames", ())
+    callspec = getattr(item, "callspec", None)
+    pending = (
+        [value for value in callspec.params.values() if isinstance(value, str)] if callspec else []
+    )
+    pending += [f"{name}_server" for name in pending]
+    seen = set()
+    while pending:
+        name = pending.pop()
+        if name not in seen:
+            seen.add(name)
+            yield name
+            # of fixtures with one name the last is what a test gets
+            definitions = item.session._fixturemanager.getfixturedefs(name, item)
+            pending += definitions[-1].argnames if definitions else ()
+
+
+def _starts_service(module: object) -> bool:
+    """Returns whether a test's module imports something that starts a service."""
+    return (
+        any(
+            getattr(value, "__module__", None) in _SERVICES and _STARTS.fullmatch(name)
+            for name, value in vars(module).items()
+        )
+        if module
+        else False
+    )
