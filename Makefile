@@ -118,6 +118,13 @@ test-spark-old: install components ## the Spark tests that need no data source, 
 	$(SPARK_OLD)/bin/python -P -m pytest -m 'not slow' -k 'not format' $(addprefix tests/spark/test_,$(SPARK_OLD_TESTS:=.py))
 	$(SPARK_OLD)/bin/python -P -m pytest tests/spark/test_packaging.py
 
+# make flakes ROUNDS=1 SEED=7 TIER='tests/server'
+ROUNDS ?= 5
+TIER ?= -m 'not slow'
+.PHONY: flakes
+flakes: install components clients ## run tests in random order on a busy, slow machine, and list what failed
+	$(BIN)/python tools/flakes --rounds $(ROUNDS) $(addprefix --seed ,$(SEED)) -- -n $(WORKERS) --latency=100 $(TIER)
+
 .PHONY: fuzz
 fuzz: ## run libFuzzer on the table reader for a minute, if cargo-fuzz is installed
 	@tools/fuzz 60
