@@ -125,6 +125,18 @@ TIER ?= -m 'not slow'
 flakes: install components clients ## run tests in random order on a busy, slow machine, and list what failed
 	$(BIN)/python tools/flakes --rounds $(ROUNDS) $(addprefix --seed ,$(SEED)) -- -n $(WORKERS) --latency=100 $(TIER)
 
+.PHONY: coverage
+coverage: install components clients web ## measure which lines tests run, and write docs/coverage.md
+	$(BIN)/python tools/coverage_rust.py .coverage/rust.json || test $$? = 3
+	rm -rf web/coverage
+	$(if $(NODE),npm run --silent --prefix web --if-present coverage)
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n $(WORKERS) -m 'not slow'
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage json --quiet -o .coverage/python.json
+	$(BIN)/python tools/coverage_page.py --python .coverage/python.json --rust .coverage/rust.json \
+	  --typescript web/coverage/coverage-summary.json
+
 .PHONY: fuzz
 fuzz: ## run libFuzzer on the table reader for a minute, if cargo-fuzz is installed
 	@tools/fuzz 60

@@ -142,7 +142,7 @@ def summary(rounds: Sequence[Round], options: argparse.Namespace) -> str:
             failures[failure.test].setdefault(number, failure)
     limits = f"responses up to {options.late} ms late, disk up to {options.disk} ms slower"
     lines = [
-        f"\n== {len(failures)} tests failed in {len(rounds)} rounds",
+        f"\n== failed tests: {len(failures)}, rounds: {len(rounds)}",
         f"   seed {options.seed}, {options.busy} busy processes, {limits}",
     ]
     for test, found in sorted(failures.items(), key=lambda item: (-len(item[1]), item[0])):
