@@ -126,7 +126,7 @@ flakes: install components clients ## run tests in random order on a busy, slow 
 	$(BIN)/python tools/flakes --rounds $(ROUNDS) $(addprefix --seed ,$(SEED)) -- -n $(WORKERS) --latency=100 $(TIER)
 
 .PHONY: coverage
-coverage: install components clients web ## measure which lines tests run, and write docs/coverage.md
+coverage: install components clients ## measure which lines tests run, and write docs/coverage.md
 	$(BIN)/python tools/coverage_rust.py .coverage/rust.json || test $$? = 3
 	rm -rf web/coverage
 	$(if $(NODE),npm run --silent --prefix web --if-present coverage)
