@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -29,11 +30,13 @@ with running_server(sys.argv[1], workers=int(sys.argv[2])) as server:
 def test_servers_that_tests_start_are_measured(tmp_path, workers):
     program = tmp_path / "program.py"
     program.write_text(SERVER)
+    # without what makes `make coverage` measure the processes of this test, too
+    environment = {key: os.environ[key] for key in os.environ if not key.startswith("COVERAGE_")}
     settings = [f"--rcfile={ROOT / 'pyproject.toml'}", f"--data-file={tmp_path / 'data'}"]
 
     def coverage(*arguments: str | Path) -> None:
         command = [sys.executable, "-m", "coverage", *arguments]
-        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+        subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
 
     coverage("run", *settings, program, tmp_path / "lake", str(workers))
     coverage("combine", *settings, "--quiet")

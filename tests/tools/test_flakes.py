@@ -16,6 +16,7 @@ FLAKES = Path(__file__).parents[2] / "tools" / "flakes"
 SUITE = Path(__file__).parent / "data" / "flaky_suite.py"
 # the suite needs no plugin; to load those that are installed takes seconds
 ENVIRONMENT = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+ENVIRONMENT.pop("LD_PRELOAD", None)  # of `make flakes`, which runs this test, too
 UNDISTURBED = ["--rounds=1", "--busy=0", "--late=0", "--disk=0"]
 
 pytestmark = pytest.mark.skipif(
