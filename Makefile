@@ -120,7 +120,7 @@ test-spark-old: install components ## the Spark tests that need no data source, 
 
 # make flakes ROUNDS=1 SEED=7 TIER='tests/server'
 ROUNDS ?= 5
-TIER ?= -m 'not slow'
+TIER ?= -m 'not slow and not systems'
 .PHONY: flakes
 flakes: install components clients ## run tests in random order on a busy, slow machine, and list what failed
 	$(BIN)/python tools/flakes --rounds $(ROUNDS) $(addprefix --seed ,$(SEED)) -- -n $(WORKERS) --latency=100 $(TIER)
