@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from support.memory_folder import MEMORY_FOLDER
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local.store import LocalBlocks
@@ -24,10 +24,6 @@ CHUNKS = st.lists(st.binary(max_size=20), max_size=3)
 def conflicts_with_folder(model: dict[str, bytes], address: str) -> bool:
     """Returns whether a block has the name of one of the address's folders, or the reverse."""
     return any(held.startswith(f"{address}/") or address.startswith(f"{held}/") for held in model)
-
-
-MEMORY_FOLDER = "/dev/shm" if Path("/dev/shm").is_dir() else None
-"""A folder in memory if there is one; other tests cover durability."""
 
 
 class Histories(RuleBasedStateMachine):

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from support.memory_folder import MEMORY_FOLDER
 from support.services.postgres import clear
 
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
@@ -23,9 +24,6 @@ KEYS = st.one_of(
 )
 VALUES = st.one_of(st.binary(max_size=4), st.sampled_from([b"", b"v" * 5_000]))
 WRITES = st.lists(st.builds(Write, PARTITIONS, KEYS, st.none() | VALUES), max_size=6)
-
-QUICK = "/dev/shm" if Path("/dev/shm").is_dir() else None
-"""Where waiting for the disk costs nothing; what survives what is tested elsewhere."""
 
 
 class Histories(RuleBasedStateMachine):
@@ -124,7 +122,7 @@ class MemoryHistories(Histories):
 
 class SQLiteHistories(Histories):
     def open(self) -> KeyValueStore:
-        self.folder = tempfile.TemporaryDirectory(dir=QUICK)
+        self.folder = tempfile.TemporaryDirectory(dir=MEMORY_FOLDER)
         return SQLiteStore(Path(self.folder.name) / "db")
 
     @rule()

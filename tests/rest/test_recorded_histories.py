@@ -5,10 +5,12 @@ the intended differences that `differences.json` lists with their reasons.
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
 from support.histories.recorded_histories import play, read_histories
+from support.memory_folder import MEMORY_FOLDER
 
 from anabranch.testing.server import running_server
 
@@ -18,10 +20,15 @@ DIFFERENCES = json.loads((DATA / "differences.json").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def recorded_user_server(tmp_path_factory):
-    """A server whose administrator has the user name of the recorded histories."""
+def recorded_user_server():
+    """A server whose administrator has the user name of the recorded histories. Its thousands of
+    writes are synced, which on a disk takes most of the time.
+    """
     user = {"ANABRANCH_INSTALLATION_USER_NAME": "admin"}
-    with running_server(tmp_path_factory.mktemp("lake"), env=user) as running:
+    with (
+        tempfile.TemporaryDirectory(dir=MEMORY_FOLDER) as folder,
+        running_server(folder, env=user) as running,
+    ):
         yield running
 
 
