@@ -14,18 +14,24 @@ from typing import Any
 from anabranch.library import Lake
 from anabranch.model.refs_dump import RefsDump
 
-__all__ = ["DUMP", "DUMP_FILE", "MANIFEST", "check_restored", "stored_refs", "unpack"]
+__all__ = ["DUMP", "DUMP_FILE", "MANIFEST", "check_restored", "read_dump", "stored_refs", "unpack"]
+
+
+def read_dump(path: Path) -> RefsDump:
+    """Returns the body of a restore of references."""
+    ids = json.loads(path.read_text(encoding="utf-8"))
+    return RefsDump(
+        commits=ids["commits_meta_range_id"],
+        branches=ids["branches_meta_range_id"],
+        tags=ids["tags_meta_range_id"],
+    )
+
 
 _DATA = Path(__file__).parents[1] / "data" / "lakefs-1.84" / "installation"
 
 DUMP_FILE = _DATA / "refs-dump.json"
 MANIFEST: dict[str, Any] = json.loads(gzip.decompress((_DATA / "manifest.json.gz").read_bytes()))
-_IDS = json.loads(DUMP_FILE.read_text())
-DUMP = RefsDump(
-    commits=_IDS["commits_meta_range_id"],
-    branches=_IDS["branches_meta_range_id"],
-    tags=_IDS["tags_meta_range_id"],
-)
+DUMP = read_dump(DUMP_FILE)
 
 
 def unpack(blocks: Path, *, objects: bool = True) -> Path:
