@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from support.recorded_trees import RECORDINGS, RecordedTrees, load_trees
 
 from anabranch import _kernel
 from anabranch.testing.tree_model import applied
-
-FIXTURES = Path(os.environ.get("ANABRANCH_FIXTURES", Path(__file__).parents[3] / "shared/fixtures"))
 
 patient = settings(deadline=None, max_examples=50)
 """Files are written and synced, so an example may take as long as the disk does."""
@@ -78,19 +75,7 @@ def own_lake(tmp_path) -> Lake:
     return Lake(tmp_path)
 
 
-@pytest.fixture(scope="session")
-def fixture() -> Path:
-    """Files that a real lakeFS wrote."""
-    folder = FIXTURES / "written-by-lakefs-1.84"
-    if not folder.exists():
-        pytest.skip(f"what lakeFS wrote is not at {folder}")
-    return folder
-
-
-@pytest.fixture(scope="session")
-def fixture_trees(fixture) -> tuple[_kernel.Tree, _kernel.Tree]:
-    """The trees of the fixture's first and second commit."""
-    lake = Lake(fixture / "_lakefs")
-    commits = json.loads((fixture / "commits.json").read_text())["commits"]
-    ids = {commit["message"]: commit["meta_range_id"] for commit in commits}
-    return lake.open(ids["first"]), lake.open(ids["second"])
+@pytest.fixture(scope="session", params=RECORDINGS)
+def recorded(request) -> RecordedTrees:
+    """Trees that a real lakeFS wrote."""
+    return load_trees(request.param)

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
 from support.formats.sstable import read_table, table_id
+from support.recorded_trees import RECORDINGS, table_folder
 
 from anabranch import _kernel
 
-OWN = Path(__file__).parents[1] / "data" / "lakefs-1.84"
-FIXTURES = Path(os.environ.get("ANABRANCH_FIXTURES", Path(__file__).parents[3] / "shared/fixtures"))
+SLOW_BYTES = 2_500_000
+"""The reader in plain Python takes seconds for larger tables."""
 
 
-def lakefs_tables() -> list[Path]:
-    """Our own test data and, where it is, the whole fixture; its two largest ranges excepted,
-    which would take the reader in plain Python seconds."""
-    whole = FIXTURES / "written-by-lakefs-1.84" / "_lakefs"
-    files = [*OWN.iterdir(), *(whole.iterdir() if whole.exists() else ())]
-    return [path for path in files if len(path.name) == 64 and path.stat().st_size < 2_500_000]
+def lakefs_tables():
+    """Returns parameters with all tables of the recorded trees but the largest."""
+    names = [
+        (each, ()) if isinstance(each, str) else (*each.values, each.marks) for each in RECORDINGS
+    ]
+    return [
+        pytest.param(path, marks=marks, id=f"{name}-{path.name[:8]}")
+        for name, marks in names
+        for path in sorted(table_folder(name).iterdir())
+        if path.stat().st_size < SLOW_BYTES
+    ]
 
 
-@pytest.mark.parametrize("path", lakefs_tables(), ids=lambda path: path.name[:8])
+@pytest.fixture(scope="module")
+def small_table():
+    """The bytes of the smallest table that lakeFS wrote here."""
+    return min((path.read_bytes() for path in table_folder("small").iterdir()), key=len)
+
+
+@pytest.mark.parametrize("path", lakefs_tables())
 def test_tables_of_lakefs_are_read_alike(path):
     table = read_table(path.read_bytes())
     assert _kernel.table_records(str(path)) == table.records
@@ -31,8 +40,8 @@ def test_tables_of_lakefs_are_read_alike(path):
     assert _kernel.verify_table(str(path)) == path.name == table_id(table.records, metadata)
 
 
-def test_a_corrupt_table_names_its_file(tmp_path):
-    good = min(lakefs_tables(), key=lambda path: path.stat().st_size).read_bytes()
+def test_a_corrupt_table_names_its_file(tmp_path, small_table):
+    good = small_table
     path = tmp_path / "table"
     for position in range(0, len(good), 11):
         path.write_bytes(good[:position] + bytes([good[position] ^ 0x10]) + good[position + 1 :])

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 from collections import Counter
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -15,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.recorded_trees import RECORDINGS, load_trees
 
 import anabranch.spark
 from anabranch import _kernel as kernel
@@ -29,9 +27,6 @@ from anabranch.spark.arrow_tables import collect_arrow
 from anabranch.spark.jobs.imports import _sort
 
 pytestmark = pytest.mark.timeout(600)
-
-FIXTURES = os.environ.get("ANABRANCH_FIXTURES", Path(__file__).parents[3] / "shared" / "fixtures")
-FIXTURE = Path(FIXTURES) / "written-by-lakefs-1.84"
 
 SCHEMA = (
     "path STRING, physical_address STRING, size BIGINT, checksum STRING, last_modified TIMESTAMP, "
@@ -261,8 +256,8 @@ def test_empty_listing_and_dirty_branch_are_refused(spark, lake):
 
 @pytest.fixture
 def importing(tmp_path):
-    """A lake with the repository `sea`, which may import from the fixture's source folder."""
-    blocks = LocalBlocks(tmp_path / "blocks", external_prefixes=["/tmp/source"])
+    """A lake with the repository `sea`, which may import from the recordings' source folders."""
+    blocks = LocalBlocks(tmp_path / "blocks", external_prefixes=["/source", "/tmp/source"])
     with Lake(
         MemoryStore(), blocks, cache_folder=tmp_path / "cache", signing_secret=b"secret"
     ) as lake:
@@ -270,30 +265,26 @@ def importing(tmp_path):
         yield lake
 
 
-def test_tree_equals_that_of_a_lakefs_commit(spark, importing):
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_tree_equals_that_of_a_lakefs_commit(spark, importing, name):
     """The tree has the same entries and range boundaries as that of lakeFS 1.84 for the same
     objects. Ids may differ, because lakeFS writes the keys of metadata in random order.
     """
-    if not FIXTURE.exists():
-        pytest.skip(f"the fixture {FIXTURE} does not exist")
-    listing = spark.read.json(
-        str(FIXTURE / "first-commit-objects.jsonl.gz"),
-        schema="path STRING, physical_address STRING, size_bytes BIGINT, checksum STRING, "
-        "mtime BIGINT, metadata MAP<STRING, STRING>, content_type STRING",
-    ).selectExpr(
-        *("path", "physical_address", "size_bytes AS size", "checksum", "metadata"),
-        "timestamp_seconds(mtime) AS last_modified",
-        "coalesce(content_type, 'application/octet-stream') AS content_type",
-    )
+    recorded = load_trees(name)
+    rows = [
+        (
+            *(each[field] for field in ("path", "physical_address", "size_bytes", "checksum")),
+            datetime.fromtimestamp(each["mtime"], UTC),
+            *(each[field] for field in ("metadata", "content_type")),
+        )
+        for each in recorded.objects("first").values()
+    ]
+    listing = spark.createDataFrame(rows, SCHEMA)
     result = import_unverified(importing, "sea", "main", listing.repartition(3))
-    assert result.objects == 120_000
+    assert result.objects == len(rows)
     repository = importing.core.repositories.get("sea")
     ours = importing.core.trees.open(repository, result.commit.metarange_id)
-    recorded = json.loads((FIXTURE / "commits.json").read_text())
-    theirs = kernel.Tables().tree(
-        next(each["meta_range_id"] for each in recorded["commits"] if each["message"] == "first"),
-        lambda table_id: str(FIXTURE / "_lakefs" / table_id),
-    )
+    theirs = recorded.tree("first")
     assert ours.diff(theirs, amount=1).rows == []
     boundaries = [(each.min_key, each.max_key, each.count) for each in theirs.ranges()]
     assert [(each.min_key, each.max_key, each.count) for each in ours.ranges()] == boundaries

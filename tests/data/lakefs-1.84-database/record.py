@@ -11,32 +11,29 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import subprocess
 import sys
 import tarfile
 import tempfile
-import time
-import urllib.request
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
-from urllib.error import URLError
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 import boto3  # noqa: E402
 import requests  # noqa: E402
-from support.histories.described_installation import RestCalls, describe  # noqa: E402
+from support.histories.described_installation import describe  # noqa: E402
+from support.services.lakefs_program import (  # noqa: E402
+    HOST,
+    LakeFS,
+    lakefs_environment,
+    running_lakefs,
+    set_up,
+    wait_until,
+)
 from support.services.postgres import postgres_programs, running_cluster  # noqa: E402
-from support.services.recorded_lakefs import ACCESS_KEY_ID as KEY  # noqa: E402
-from support.services.recorded_lakefs import ENCRYPT_KEY, USER_NAME  # noqa: E402
-from support.services.recorded_lakefs import SECRET_ACCESS_KEY as SECRET  # noqa: E402
-
-HOST = "127.0.0.1:28084"
-API = f"http://{HOST}/api/v1"
+from support.services.recorded_lakefs import ACCESS_KEY_ID, SECRET_ACCESS_KEY  # noqa: E402
 
 ACTION = """name: refuse
 on:
@@ -48,31 +45,6 @@ hooks:
     properties:
       script: error("no commits here")
 """
-
-
-class LakeFS(RestCalls):
-    """Requests to lakeFS that change something."""
-
-    def put(self, repository: str, branch: str, path: str, text: str, **query: Any) -> None:
-        where = f"/repositories/{repository}/branches/{branch}/objects"
-        self.call("POST", where, None, text.encode(), path=path, **query)
-
-    def create(self, name: str, namespace: str, **more: Any) -> None:
-        self.call("POST", "/repositories", {"name": name, "storage_namespace": namespace, **more})
-
-    def remove(self, repository: str, branch: str, path: str) -> None:
-        self.call("DELETE", f"/repositories/{repository}/branches/{branch}/objects", path=path)
-
-    def commit(self, repository: str, branch: str, message: str, **more: Any) -> str:
-        body = {"message": message, "metadata": {"author": "crew"}, **more}
-        return self.call("POST", f"/repositories/{repository}/branches/{branch}/commits", body)[
-            "id"
-        ]
-
-    def branch(self, repository: str, name: str, source: str = "main", **more: Any) -> None:
-        self.call(
-            "POST", f"/repositories/{repository}/branches", {"name": name, "source": source, **more}
-        )
 
 
 def make_sea(lakefs: LakeFS) -> None:
@@ -134,7 +106,7 @@ def make_sea(lakefs: LakeFS) -> None:
         lakefs.commit("sea", "blocked", "Refused")
     lakefs.put("sea", "blocked", "after.txt", "after\n")
     task = lakefs.call("POST", f"{root}/dump")["id"]
-    wait(lambda: lakefs.call("GET", f"{root}/dump", task_id=task)["done"])
+    wait_until(lambda: lakefs.call("GET", f"{root}/dump", task_id=task)["done"])
     patterns = [{"pattern": "main"}, {"pattern": "release-*"}]
     lakefs.call("PUT", f"{root}/settings/branch_protection", patterns)
 
@@ -161,38 +133,12 @@ def begin_upload() -> None:
     s3 = boto3.client(
         "s3",
         endpoint_url=f"http://{HOST}",
-        aws_access_key_id=KEY,
-        aws_secret_access_key=SECRET,
+        aws_access_key_id=ACCESS_KEY_ID,
+        aws_secret_access_key=SECRET_ACCESS_KEY,
         region_name="us-east-1",
     )
     upload = s3.create_multipart_upload(Bucket="sea", Key="dev/parts.bin")["UploadId"]
     s3.upload_part(Bucket="sea", Key="dev/parts.bin", UploadId=upload, PartNumber=1, Body=b"part")
-
-
-@contextmanager
-def running_lakefs(environment: Mapping[str, str]) -> Iterator[None]:
-    server = subprocess.Popen(
-        [sys.argv[1], "run"], env=environment, cwd=environment["HOME"], stdout=subprocess.DEVNULL
-    )
-    try:
-        wait(answers)
-        yield
-    finally:
-        server.terminate()
-        server.wait()
-
-
-def wait(holds: Any) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
-def answers() -> bool:
-    with suppress(URLError, OSError):
-        return bool(urllib.request.urlopen(f"{API}/healthcheck", timeout=5).status == 204)
-    return False
 
 
 def compressed(content: bytes) -> bytes:
@@ -215,38 +161,20 @@ def main() -> None:
     """Makes and records the installation."""
     with running_cluster() as cluster, tempfile.TemporaryDirectory() as folder:
         database = cluster.make_database()
-        blocks = Path(folder) / "block"
-        environment = {
-            **os.environ,
-            "LAKEFS_LISTEN_ADDRESS": HOST,
-            "LAKEFS_DATABASE_TYPE": "postgres",
-            "LAKEFS_DATABASE_POSTGRES_CONNECTION_STRING": cluster.url(database),
-            "LAKEFS_AUTH_ENCRYPT_SECRET_KEY": ENCRYPT_KEY,
-            "LAKEFS_BLOCKSTORE_TYPE": "local",
-            "LAKEFS_BLOCKSTORE_LOCAL_PATH": str(blocks),
-            "LAKEFS_COMMITTED_LOCAL_CACHE_DIR": f"{folder}/cache",
-            "LAKEFS_STATS_ENABLED": "false",
-            "LAKEFS_USAGE_REPORT_ENABLED": "false",
-            "LAKEFS_SECURITY_AUDIT_CHECK_URL": "",
-            "LAKEFS_SECURITY_CHECK_LATEST_VERSION": "false",
-            "LAKEFS_LOGGING_LEVEL": "ERROR",
-            "HOME": folder,
-        }
-        setup = ["--user-name", USER_NAME, "--access-key-id", KEY, "--secret-access-key", SECRET]
-        subprocess.run(
-            [sys.argv[1], "setup", *setup],
-            env=environment,
-            cwd=folder,
-            check=True,
-            stdout=subprocess.DEVNULL,
+        environment = lakefs_environment(
+            Path(folder),
+            {
+                "LAKEFS_DATABASE_TYPE": "postgres",
+                "LAKEFS_DATABASE_POSTGRES_CONNECTION_STRING": cluster.url(database),
+            },
         )
-        lakefs = LakeFS(API, (KEY, SECRET))
-        with running_lakefs(environment):
+        set_up(sys.argv[1], environment)
+        with running_lakefs(sys.argv[1], environment) as lakefs:
             make_sea(lakefs)
             make_others(lakefs)
             begin_upload()
         # until it is restarted, lakeFS shows the commit that was picked with other metadata
-        with running_lakefs(environment):
+        with running_lakefs(sys.argv[1], environment) as lakefs:
             described = describe(lakefs)
         programs = postgres_programs()
         assert programs is not None
@@ -257,7 +185,7 @@ def main() -> None:
         ).stdout
         assert folder.encode() not in dump
         (HERE / "database.sql.gz").write_bytes(compressed(dump))
-        (HERE / "blocks.tar.gz").write_bytes(pack(blocks))
+        (HERE / "blocks.tar.gz").write_bytes(pack(Path(folder) / "block"))
         (HERE / "expected.json.gz").write_bytes(
             compressed(json.dumps(described, ensure_ascii=False, sort_keys=True).encode())
         )
