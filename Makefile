@@ -32,7 +32,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
 
 .PHONY: install
-install: $(VENV)/.installed $(if $(NODE),$(STATIC)) ## install the project with all extras into .venv
+install: $(VENV)/.installed $(if $(NODE),$(STATIC)) ## install the project with all extras and groups into .venv
 
 $(VENV)/.libraries: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
