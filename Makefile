@@ -145,6 +145,7 @@ fuzz: ## run libFuzzer on the table reader for a minute, if cargo-fuzz is instal
 check: install web-check ## check formatting, lint, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/typos
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	cargo fmt --manifest-path kernel/Cargo.toml --check
