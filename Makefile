@@ -8,6 +8,8 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# /dev/null: the newest versions that pyproject.toml allows
+CONSTRAINTS ?= constraints.txt
 KERNEL := kernel/Cargo.toml kernel/Cargo.lock $(shell find kernel/src -name '*.rs' 2>/dev/null)
 # tests wait for two fifths of their time: one worker more than there are cores
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
@@ -36,8 +38,8 @@ install: $(VENV)/.installed $(if $(NODE),$(STATIC)) ## install the project with 
 
 $(VENV)/.libraries: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt maturin
-	$(BIN)/python tools/requirements.py | $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -r /dev/stdin
+	$(BIN)/pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) maturin
+	$(BIN)/python tools/requirements.py | $(BIN)/pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -r /dev/stdin
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.libraries $(KERNEL)
