@@ -72,7 +72,7 @@ def test_failed_step_ends_the_job(checkout):
 @pytest.mark.parametrize(
     ("workflow", "job", "problem"),
     [
-        ("ci.yml", "gret", "no job 'gret'; there are: greet, fail, forge"),
+        ("ci.yml", "absent", "no job 'absent'; there are: greet, fail, forge"),
         ("cd.yml", "greet", "cd.yml"),
         ("ci.yml", "forge", "an expression that only a forge can evaluate"),
     ],
