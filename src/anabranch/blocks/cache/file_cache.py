@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from anabranch.blocks.cache.total_size import CachedTotal
+from anabranch.blocks.local.fsync import sync_data
 from anabranch.private_folders import make_private_folder
 
 __all__ = ["FileCache"]
@@ -127,7 +128,7 @@ class FileCache:
             try:
                 os.ftruncate(descriptor, 0)
                 fill(descriptor)
-                os.fdatasync(descriptor)
+                sync_data(descriptor)
                 check(part)
                 self._place(part, name)
             except BaseException:

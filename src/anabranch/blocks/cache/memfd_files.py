@@ -35,8 +35,11 @@ class MemfdFiles:
         self, name: str, fill: Callable[[int], None], check: Callable[[str], None]
     ) -> str:
         """Returns the path of a new file: `fill` writes it to a descriptor, `check` verifies it. If
-        either raises, the file is removed.
+        either raises, the file is removed. Raises OSError where the system has no such files, as
+        macOS.
         """
+        if not hasattr(os, "memfd_create"):
+            raise OSError(errno.ENOSPC, "no space, and no files in memory on this system", name)
         descriptor = os.memfd_create(name)
         path = f"/proc/self/fd/{descriptor}"
         try:

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from anabranch.blocks.local.folders import sync_folder
+from anabranch.blocks.local.fsync import sync_data
 
 __all__ = ["NewFile", "TemporaryNames", "supports_unnamed_files"]
 
@@ -46,7 +47,7 @@ class NewFile:
         self._name: str | None = None
         try:
             if unnamed:
-                flags = os.O_WRONLY | os.O_TMPFILE
+                flags = os.O_WRONLY | getattr(os, "O_TMPFILE", 0)
                 self.descriptor = os.open(".", flags, 0o600, dir_fd=self._folder)
             else:
                 self._name = names.next()
@@ -67,7 +68,7 @@ class NewFile:
         """Syncs the file, gives it its name, and syncs the folder. With `if_absent`, raises
         FileExistsError if the name exists; otherwise an existing file is replaced.
         """
-        os.fdatasync(self.descriptor)
+        sync_data(self.descriptor)
         if self._name is None:
             try:
                 self._link(name)

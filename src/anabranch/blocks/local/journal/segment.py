@@ -15,6 +15,7 @@ from contextlib import suppress
 
 from anabranch.blocks.local.files import TemporaryNames
 from anabranch.blocks.local.folders import make_durable, sync_folder
+from anabranch.blocks.local.fsync import sync_data
 from anabranch.blocks.local.journal.record_format import (
     IDENTITY_BYTES,
     Record,
@@ -64,7 +65,7 @@ class Segment:
             written = end + _PREALLOCATED_BYTES
             pieces.append(bytes(written - end))
         self._write(b"".join(pieces), batch_start)
-        os.fdatasync(self.descriptor)
+        sync_data(self.descriptor)
         self._written = written
         self.length = end
 
@@ -72,7 +73,7 @@ class Segment:
         """Begins the next generation, durably: it has no records. Raises OSError."""
         data = encode_start(self._identity, self._generation + 1)
         self._write(data, 0)
-        os.fdatasync(self.descriptor)
+        sync_data(self.descriptor)
         self._generation += 1
         self.length = len(data)
         self.paths = set()
