@@ -3,7 +3,7 @@
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{Error, ErrorKind, Result, Write};
 use std::mem::{ManuallyDrop, MaybeUninit};
-use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+use std::os::fd::{FromRawFd, RawFd};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -147,6 +147,8 @@ pub fn write_new(path: &Path, body: &[u8]) -> Result<()> {
 
 #[cfg(target_os = "linux")]
 fn read_at_once(file: &File, start: u64, buffer: &mut [u8]) -> Result<usize> {
+    use std::os::fd::AsRawFd;
+
     let Ok(start) = libc::off_t::try_from(start) else {
         return Ok(0);
     };
@@ -166,6 +168,8 @@ fn read_at_once(_: &File, _: u64, _: &mut [u8]) -> Result<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd;
+
     use super::*;
 
     #[test]
