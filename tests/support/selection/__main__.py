@@ -1,0 +1,142 @@
+"""`python -m support.selection` runs the tests that a change needs first, from a checkout's root.
+
+--base REF      compare with where REF and HEAD parted (HEAD: what is not committed)
+--budget N      seconds until the verdict (25)
+--list          show what would run
+--record FILE   write tests/durations.json from a report that `pytest --junitxml` wrote
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+from support.selection.budget import Choice, choose
+from support.selection.changes import changed_files
+from support.selection.deadline import DEADLINE
+from support.selection.durations import DURATIONS, durations, record
+from support.selection.import_graph import importers
+from support.selection.other_checks import Check, other_checks, stale_build
+from support.selection.ranking import Candidate, Nearness, rank
+from support.selection.smoke import with_smoke
+from support.selection.source_files import load_project
+
+_SHOWN = 6
+_NO_TESTS = 5  # pytest's exit status
+_LITTLE_SECONDS = 4.0  # workers take longer to start than they save
+_WORDS = {
+    Nearness.CHANGED: "changed",
+    Nearness.MIRRORS: "mirrors it",
+    Nearness.NAMES: "reads it",
+    Nearness.SMOKE: "smoke test",
+    Nearness.IMPORTS: "imports it",
+    Nearness.SUBJECT: "same subject",
+    Nearness.PACKAGE: "same package",
+    Nearness.REACHES: "reaches it",
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Returns the exit status of the first command that failed; 0 if there is nothing to run."""
+    started = time.time()
+    parser = argparse.ArgumentParser(prog="make test-changed", description=__doc__)
+    parser.add_argument("--base", default="HEAD")
+    parser.add_argument("--budget", type=float, default=25)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--record", type=Path, action="append", metavar="FILE")
+    options = parser.parse_args(arguments)
+    root = Path.cwd()
+    project = load_project(root)
+    if options.record:
+        print(f"{DURATIONS}: {record(project, options.record)} files of tests measured")
+        return 0
+    changed = changed_files(root, options.base)
+    if not changed:
+        print(f"Nothing differs from {options.base}.")
+        return 0
+    stale = stale_build(root, changed)
+    seen = [path for path in changed if path not in stale]
+    ranked = rank(seen, project, importers(project), durations(project))
+    workers = min(os.cpu_count() or 1, 8)
+    choice = choose(with_smoke(ranked, seen), options.budget, workers)
+    checks = other_checks(root, changed)
+    _show(changed, choice, checks, options.budget)
+    for path, word in stale.items():
+        print(f"Not seen by tests of Python until `{word}` builds it: {path}")
+    if options.list:
+        return 0
+    return _run(choice, checks, workers, started + options.budget)
+
+
+def _show(changed: Sequence[str], choice: Choice, checks: Sequence[Check], budget: float) -> None:
+    print("Changed: " + ", ".join(_few(changed)))
+    for check in checks:
+        print(f"  {check.name}")
+    files = [*choice.chosen, *choice.cut]
+    if not files and not checks:
+        print("No test reaches the change.")
+        return
+    print(f"Tests of {len(files)} files, about {choice.seconds:.0f} s of {budget:.0f}:")
+    for nearness, group in groupby(sorted(files), lambda candidate: candidate.nearness):
+        names = [candidate.path.removeprefix("tests/") for candidate in group]
+        print(f"  {_WORDS[nearness]:12} {len(names):3}  {', '.join(_few(names))}")
+    for candidate in choice.cut:
+        print(f"  until the time is over: {candidate.path}, which takes {candidate.cost:.0f} s")
+    if choice.left_out:
+        print(f"Left out, which `make test` runs: {_summary(choice.left_out)}")
+
+
+def _summary(left_out: Sequence[Candidate]) -> str:
+    seconds = sum(candidate.cost for candidate in left_out)
+    counts = ", ".join(
+        f"{len(list(group))} {_WORDS[nearness]}"
+        for nearness, group in groupby(left_out, lambda candidate: candidate.nearness)
+    )
+    return f"{len(left_out)} files ({counts}), about {seconds:.0f} s"
+
+
+def _few(names: Sequence[str]) -> list[str]:
+    rest = len(names) - _SHOWN
+    return [*names[:_SHOWN], f"and {rest} more"] if rest > 0 else list(names)
+
+
+def _run(choice: Choice, checks: Sequence[Check], workers: int, deadline: float) -> int:
+    """Runs all at once and returns the first exit status that is not 0."""
+    sys.stdout.flush()
+    others = [
+        (check, subprocess.Popen(check.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
+        for check in checks
+    ]
+    status = _pytest(choice, workers, deadline)
+    for check, process in others:
+        output, _ = process.communicate()
+        print(f"{check.name}: {'failed' if process.returncode else 'passed'}")
+        if process.returncode:
+            print(output.decode(errors="replace"))
+            status = status or process.returncode
+    return status
+
+
+def _pytest(choice: Choice, workers: int, deadline: float) -> int:
+    files = [candidate.path for candidate in (*choice.chosen, *choice.cut)]
+    if not files:
+        return 0
+    several = choice.cut or sum(candidate.cost for candidate in choice.chosen) > _LITTLE_SECONDS
+    options = ["-n", str(workers)] if several and workers > 1 and len(files) > 1 else []
+    options += ["-q", "-m", "not slow", "-p", "support.selection.deadline"]
+    # pytest keeps the plugins that it rewrites only if Python may write what it compiles
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {**kept, DEADLINE: str(deadline)}
+    command = [sys.executable, "-m", "pytest", *options, *files]
+    status = subprocess.run(command, env=environment, check=False).returncode
+    return 0 if status == _NO_TESTS else status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,66 @@
+"""What proves a change of the kernel or the web interface: Cargo's tests, Vitest, svelte-check."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+__all__ = ["Check", "other_checks", "stale_build"]
+
+_KERNEL = "src/anabranch/_kernel.abi3.so"
+_PAGES = "src/anabranch/web/static/index.html"
+
+
+class Check(NamedTuple):
+    """A command that is run beside the tests of Python."""
+
+    name: str
+    command: Sequence[str]
+
+
+def other_checks(root: Path, changed: Sequence[str]) -> list[Check]:
+    """Returns the commands that a change needs beside pytest."""
+    found = []
+    if modules := [PurePosixPath(path) for path in changed if path.startswith("kernel/")]:
+        filters = sorted({_module(path) for path in modules if path.parts[1] == "src"})
+        options = ["--quiet", "--manifest-path", "kernel/Cargo.toml", "--no-default-features"]
+        # one target: the tests of examples and of integration take longer than the others
+        tests = ["--lib", "--", *filters] if filters and "" not in filters else []
+        found.append(Check("cargo test", ["cargo", "test", *options, *tests]))
+    if any(path.startswith("web/") for path in changed):
+        package = json.loads((root / "web/package.json").read_text(encoding="utf-8"))
+        found += [
+            Check(f"npm run {script}", ["npm", "run", "--silent", "--prefix", "web", script])
+            for script in ("test", "check")
+            if script in package["scripts"]
+        ]
+    return found
+
+
+def _module(path: PurePosixPath) -> str:
+    """`kernel/src/tree/merge.rs` has the tests of `tree::`, as its neighbours use it."""
+    parts = path.with_suffix("").parts[2:]
+    if parts in (("lib",), ("error",)) or parts[0] == "python":
+        return ""
+    return f"{parts[0]}::"
+
+
+def stale_build(root: Path, changed: Sequence[str]) -> dict[str, str]:
+    """Returns the changed files that Python's tests do not see, because what is built from them is
+    older than they are, each with the word that builds it.
+    """
+    builds = {"kernel/src/": (_KERNEL, "make install"), "web/src/": (_PAGES, "make web")}
+    return {
+        path: word
+        for prefix, (built, word) in builds.items()
+        for path in changed
+        if path.startswith(prefix) and _is_newer(root / path, root / built)
+    }
+
+
+def _is_newer(source: Path, built: Path) -> bool:
+    if not source.exists() or not built.exists():
+        return True
+    return source.stat().st_mtime > built.stat().st_mtime

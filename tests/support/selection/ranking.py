@@ -1,0 +1,155 @@
+"""How close each file of tests is to a change.
+
+Files of tests mirror the packages, and a feature has one noun in every package, so names say more
+than imports do: half of the tests reach most modules through a server. The order is that of
+`Nearness`; within one, by folders and imports between, then the quickest first, so that many
+aspects are tested before the budget is spent.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from functools import cache
+from itertools import takewhile
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from support.selection.import_graph import distances
+from support.selection.source_files import Project
+
+__all__ = ["Candidate", "Nearness", "rank"]
+
+_WORD = re.compile(r"[a-z]+|[0-9]+")
+_ENDINGS = re.compile(r"(?:ings?|ers?|ors?|ions?|ies|es|ed|s|e|y)$")
+_LEAST_STEM = 3
+_FAR = 99
+# a name that every package has says nothing without the package's
+_GENERIC = frozenset(
+    {"stor", "contract", "gateway", "record", "error", "setting", "run", "__init__"}
+)
+
+
+class Nearness(IntEnum):
+    """Why a file of tests is a candidate, the closest first."""
+
+    CHANGED = 0
+    MIRRORS = 1
+    NAMES = 2
+    SMOKE = 3
+    IMPORTS = 4
+    SUBJECT = 5
+    PACKAGE = 6
+    REACHES = 7
+
+
+class Candidate(NamedTuple):
+    """A file of tests, by how it is ranked: `apart` counts the folders between it and those that
+    mirror the change, `distance` the imports.
+    """
+
+    nearness: Nearness
+    apart: int
+    distance: int
+    cost: float
+    path: str
+
+
+def rank(
+    changed: Sequence[str],
+    project: Project,
+    graph: Mapping[str, set[str]],
+    costs: Mapping[str, float],
+) -> list[Candidate]:
+    """Returns the files of tests that a change may concern, the closest first.
+
+    `costs` has the seconds that each file of tests takes.
+    """
+    tests = project.test_files()
+    rarity = _rarity(tests)
+    best: dict[str, Candidate] = {}
+    for change in changed:
+        reached = distances(_nodes(change, graph), graph)
+        for test in tests:
+            nearness = _nearness(change, test, reached, project.texts[test], rarity)
+            if nearness is None:
+                continue
+            steps = reached.get(test, _FAR)
+            candidate = Candidate(nearness, _apart(change, test), steps, costs[test], test)
+            best[test] = min(best.get(test, candidate), candidate)
+    return sorted(best.values())
+
+
+def _nodes(change: str, graph: Mapping[str, set[str]]) -> list[str]:
+    """A changed file, with the fixtures that it declares."""
+    return [change, *(node for node in graph if node.startswith(f"{change}::"))]
+
+
+def _nearness(
+    change: str, test: str, reached: Mapping[str, int], text: str, rarity: Mapping[str, float]
+) -> Nearness | None:
+    packages, subject = _place(change)
+    folders, words = _place(test)
+    same_package = packages[:1] == folders[:1] and bool(folders)
+    named = subject - _GENERIC or subject | {_stem(name) for name in packages[-1:]}
+    about = named <= words
+    imports = reached.get(test)
+    conditions = (
+        (Nearness.CHANGED, test == change),
+        (Nearness.MIRRORS, same_package and about),
+        (Nearness.NAMES, _is_named(change, text)),
+        (Nearness.IMPORTS, imports == 1 and change.startswith("src/")),
+        (Nearness.SUBJECT, imports and about and sum(rarity.get(word, 0) for word in named) > 1),
+        (Nearness.PACKAGE, imports and same_package),
+        (Nearness.REACHES, imports),
+    )
+    return next((nearness for nearness, holds in conditions if holds), None)
+
+
+def _apart(change: str, test: str) -> int:
+    packages, folders = _place(change)[0], _place(test)[0]
+    shared = sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(packages, folders, strict=False))
+    )
+    return len(packages) + len(folders) - 2 * shared
+
+
+@cache
+def _place(path: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Returns the packages that a file is in, and the words of its name; of tests, also those of
+    their folders.
+    """
+    parts = PurePosixPath(path).with_suffix("").parts
+    is_test = parts[0] == "tests" and parts[-1].startswith("test_")
+    if parts[:2] == ("src", "anabranch"):
+        parts = parts[2:]
+    elif parts[0] in ("tests", "kernel", "web"):
+        parts = parts[1:] if is_test else parts
+    folder, name = parts[:-1], parts[-1]
+    if name in ("mod", "__init__") and folder:
+        name = folder[-1]
+    named = (*folder, name.removeprefix("test_")) if is_test else (name,)
+    return folder, frozenset(_stem(word) for part in named for word in _WORD.findall(part.lower()))
+
+
+def _stem(word: str) -> str:
+    """`merge`, `merger` and `merging` have one stem; it is no word."""
+    stem = word
+    while (shorter := _ENDINGS.sub("", stem)) != stem and len(shorter) >= _LEAST_STEM:
+        stem = shorter
+    return stem[:-1] if len(stem) > _LEAST_STEM and stem[-1] == stem[-2] else stem
+
+
+def _rarity(tests: Sequence[str]) -> dict[str, float]:
+    """Returns how much each word says: the decimal logarithm of how few files of tests have it."""
+    counts = Counter(word for test in tests for word in _place(test)[1])
+    return {word: math.log10(len(tests) / count) for word, count in counts.items()}
+
+
+def _is_named(change: str, text: str) -> bool:
+    """Tests read other files, such as pages and deployments, by their names."""
+    name = PurePosixPath(change).name
+    return not change.endswith(".py") and name in text
