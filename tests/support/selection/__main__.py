@@ -12,14 +12,12 @@ import argparse
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from support.selection.budget import Choice, choose
+from support.selection.budget import SECONDS_VARIABLE, STARTUP_SECONDS, Choice, choose
 from support.selection.changes import changed_files
-from support.selection.deadline import DEADLINE
 from support.selection.durations import DURATIONS, durations, record
 from support.selection.import_graph import importers
 from support.selection.other_checks import Check, other_checks, stale_build
@@ -44,7 +42,6 @@ _WORDS = {
 
 def main(arguments: Sequence[str]) -> int:
     """Returns the exit status of the first command that failed; 0 if there is nothing to run."""
-    started = time.time()
     parser = argparse.ArgumentParser(prog="make test-changed", description=__doc__)
     parser.add_argument("--base", default="HEAD")
     parser.add_argument("--budget", type=float, default=25)
@@ -71,7 +68,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"Not seen by tests of Python until `{word}` builds it: {path}")
     if options.list:
         return 0
-    return _run(choice, checks, workers, started + options.budget)
+    return _run(choice, checks, workers, options.budget - STARTUP_SECONDS)
 
 
 def _show(changed: Sequence[str], choice: Choice, checks: Sequence[Check], budget: float) -> None:
@@ -106,14 +103,14 @@ def _few(names: Sequence[str]) -> list[str]:
     return [*names[:_SHOWN], f"and {rest} more"] if rest > 0 else list(names)
 
 
-def _run(choice: Choice, checks: Sequence[Check], workers: int, deadline: float) -> int:
+def _run(choice: Choice, checks: Sequence[Check], workers: int, seconds: float) -> int:
     """Runs all at once and returns the first exit status that is not 0."""
     sys.stdout.flush()
     others = [
         (check, subprocess.Popen(check.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT))
         for check in checks
     ]
-    status = _pytest(choice, workers, deadline)
+    status = _pytest(choice, workers, seconds)
     for check, process in others:
         output, _ = process.communicate()
         print(f"{check.name}: {'failed' if process.returncode else 'passed'}")
@@ -123,7 +120,7 @@ def _run(choice: Choice, checks: Sequence[Check], workers: int, deadline: float)
     return status
 
 
-def _pytest(choice: Choice, workers: int, deadline: float) -> int:
+def _pytest(choice: Choice, workers: int, seconds: float) -> int:
     files = [candidate.path for candidate in (*choice.chosen, *choice.cut)]
     if not files:
         return 0
@@ -132,7 +129,7 @@ def _pytest(choice: Choice, workers: int, deadline: float) -> int:
     options += ["-q", "-m", "not slow", "-p", "support.selection.deadline"]
     # pytest keeps the plugins that it rewrites only if Python may write what it compiles
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment = {**kept, DEADLINE: str(deadline)}
+    environment = {**kept, SECONDS_VARIABLE: str(seconds)}
     command = [sys.executable, "-m", "pytest", *options, *files]
     status = subprocess.run(command, env=environment, check=False).returncode
     return 0 if status == _NO_TESTS else status

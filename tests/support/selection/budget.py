@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 from support.selection.ranking import Candidate, Nearness
 
-__all__ = ["STARTUP_SECONDS", "Choice", "choose"]
+__all__ = ["SECONDS_VARIABLE", "STARTUP_SECONDS", "Choice", "choose"]
+
+SECONDS_VARIABLE = "ANABRANCH_TEST_SECONDS"
+"""The variable that has the seconds in which tests may begin, for the plugin `deadline`."""
 
 STARTUP_SECONDS = 4.0
 """What passes before the first test: the controller and its workers import the conftest."""

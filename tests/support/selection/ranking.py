@@ -97,13 +97,15 @@ def _nearness(
     named = subject - _GENERIC or subject | {_stem(name) for name in packages[-1:]}
     about = named <= words
     imports = reached.get(test)
+    # no import leads to a page, to Rust or to Lua: names alone do
+    reaches = imports or not change.endswith(".py")
     conditions = (
         (Nearness.CHANGED, test == change),
         (Nearness.MIRRORS, same_package and about),
         (Nearness.NAMES, _is_named(change, text)),
         (Nearness.IMPORTS, imports == 1 and change.startswith("src/")),
-        (Nearness.SUBJECT, imports and about and sum(rarity.get(word, 0) for word in named) > 1),
-        (Nearness.PACKAGE, imports and same_package),
+        (Nearness.SUBJECT, reaches and about and sum(rarity.get(word, 0) for word in named) > 1),
+        (Nearness.PACKAGE, reaches and same_package),
         (Nearness.REACHES, imports),
     )
     return next((nearness for nearness, holds in conditions if holds), None)
