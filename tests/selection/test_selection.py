@@ -71,7 +71,7 @@ def test_what_is_left_out_is_reported(project):
     project.write({"src/anabranch/total.py": ""})
     status, output = run(project, "--list")
     assert status == 0
-    assert "Left out, which `make test` runs: 1 files (1 imports it), about 900 s" in output
+    assert "Left out, `make test` runs them: 1 files (1 imports it), about 900 s" in output
 
 
 def test_a_base_that_git_does_not_know_is_an_error(project):
@@ -103,7 +103,7 @@ def test_durations_are_recorded_from_a_report(project):
         '<testcase classname="elsewhere" time="9"/></testsuite></testsuites>'
     )
     status, output = run(project, "--record", str(report))
-    assert (status, output) == (0, "tests/durations.json: 1 files of tests measured\n")
+    assert (status, output) == (0, "tests/durations.json: files of tests measured: 1\n")
     recorded = json.loads((project.root / DURATIONS).read_text())
     assert recorded == {"tests/test_apart.py": 7.5, "tests/test_total.py": 1.75}
 

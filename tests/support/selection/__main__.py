@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
     root = Path.cwd()
     project = load_project(root)
     if options.record:
-        print(f"{DURATIONS}: {record(project, options.record)} files of tests measured")
+        print(f"{DURATIONS}: files of tests measured: {record(project, options.record)}")
         return 0
     changed = changed_files(root, options.base)
     if not changed:
@@ -78,15 +78,15 @@ def _show(changed: Sequence[str], choice: Choice, checks: Sequence[Check], budge
     files = [*choice.chosen, *choice.cut]
     if not files and not checks:
         print("No test reaches the change.")
-        return
-    print(f"Tests of {len(files)} files, about {choice.seconds:.0f} s of {budget:.0f}:")
+    if files:
+        print(f"Files of tests: {len(files)}, about {choice.seconds:.0f} s of {budget:.0f}:")
     for nearness, group in groupby(sorted(files), lambda candidate: candidate.nearness):
         names = [candidate.path.removeprefix("tests/") for candidate in group]
         print(f"  {_WORDS[nearness]:12} {len(names):3}  {', '.join(_few(names))}")
     for candidate in choice.cut:
         print(f"  until the time is over: {candidate.path}, which takes {candidate.cost:.0f} s")
     if choice.left_out:
-        print(f"Left out, which `make test` runs: {_summary(choice.left_out)}")
+        print(f"Left out, `make test` runs them: {_summary(choice.left_out)}")
 
 
 def _summary(left_out: Sequence[Candidate]) -> str:
@@ -125,7 +125,9 @@ def _pytest(choice: Choice, workers: int, seconds: float) -> int:
     if not files:
         return 0
     several = choice.cut or sum(candidate.cost for candidate in choice.chosen) > _LITTLE_SECONDS
-    options = ["-n", str(workers)] if several and workers > 1 and len(files) > 1 else []
+    # in this order: the closest first, and what is furthest is left out when the time is over
+    parallel = ["-n", str(workers), "--no-loadscope-reorder"]
+    options = parallel if several and workers > 1 and len(files) > 1 else []
     options += ["-q", "-m", "not slow", "-p", "support.selection.deadline"]
     # pytest keeps the plugins that it rewrites only if Python may write what it compiles
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
