@@ -53,9 +53,17 @@ def test_modules_that_run_as_processes_are_reached(project):
         "tests/support/server.py": 'COMMAND = [executable, "-m", "anabranch", "serve"]',
         "tests/test_server.py": "from support.server import COMMAND",
         "tests/test_job.py": 'MODULE = "anabranch.job"',
+        "src/anabranch/deep/job.py": "import anabranch.store",
+        "tests/test_deep_job.py": 'FACTORY = "anabranch.deep.job:run"',
+        "tests/test_attribute.py": 'patch.setattr("anabranch.store.get", None)',
         "tests/test_text.py": 'NAME = "anabranch"',
     }
-    assert reached(project(files)) == {"tests/test_server.py": 3, "tests/test_job.py": 2}
+    assert reached(project(files)) == {
+        "tests/test_server.py": 3,
+        "tests/test_job.py": 2,
+        "tests/test_deep_job.py": 2,
+        "tests/test_attribute.py": 1,
+    }
 
 
 def test_modules_that_no_module_imports_are_reached_through_the_registry_above(project):

@@ -16,7 +16,7 @@ from support.selection.source_files import Project, imported_names
 
 __all__ = ["distances", "importers"]
 
-_DOTTED = re.compile(r"""["'][\w.]*\b(\w+(?:\.\w+)+)\b[:"']""")
+_DOTTED = re.compile(r"""["'](\w+(?:\.\w+)+)[:"']""")
 _PROCESS = re.compile(r"""["']-m["'],\s*["']([\w.]+)["']""")
 _REGISTRY = "import_module("
 
@@ -38,14 +38,19 @@ def importers(project: Project) -> dict[str, set[str]]:
 
 
 def _targets(project: Project, path: str, name: str) -> Iterator[str]:
-    package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
+    package = name if path.endswith("__init__.py") else _parent(name)
     text = project.texts[path]
-    named = (*_DOTTED.findall(text), *_PROCESS.findall(text))
-    for wanted in {*imported_names(text, package), *named}:
-        for module in (wanted, f"{wanted}.__main__" if wanted in named else ""):
-            target = project.modules.get(module)
-            if target is not None and target != path:
-                yield target
+    # `monkeypatch.setattr("anabranch.store.get", …)` names what is in a module
+    strings = {name for dotted in _DOTTED.findall(text) for name in (dotted, _parent(dotted))}
+    processes = {f"{name}.__main__" for name in (*strings, *_PROCESS.findall(text))}
+    for wanted in {*imported_names(text, package), *strings, *processes}:
+        target = project.modules.get(wanted)
+        if target is not None and target != path:
+            yield target
+
+
+def _parent(name: str) -> str:
+    return name.rpartition(".")[0]
 
 
 def _registered(project: Project, found: Mapping[str, set[str]]) -> Iterator[tuple[str, str]]:
