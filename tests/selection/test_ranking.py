@@ -59,6 +59,7 @@ def test_a_page_is_tested_by_the_tests_that_read_it(project):
         "tests/spark/test_setup.py": 'PAGE = "spark-s3a.md"',
         "tests/docs/test_links.py": "",
         "tests/model/test_page.py": "",
+        "tests/clients/test_spark_s3a.py": "",
     }
     assert ranked(project(files), "docs/spark-s3a.md") == [
         ("spark/test_setup.py", Nearness.NAMES),

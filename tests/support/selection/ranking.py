@@ -27,6 +27,7 @@ _WORD = re.compile(r"[a-z]+|[0-9]+")
 _ENDINGS = re.compile(r"(?:ings?|ers?|ors?|ions?|ies|es|ed|s|e|y)$")
 _LEAST_STEM = 3
 _FAR = 99
+_CODE = ("src/", "tests/", "kernel/", "web/")
 # words say something that less than an eighth of the tests have
 _TELLING = math.log10(8)
 # a name that every package has says nothing without the package's
@@ -98,17 +99,15 @@ def _nearness(
     named = _subject(change, test)
     about = named <= _words(test, change)
     imports = reached.get(test)
-    # no import leads to a page, to Rust or to Lua: names alone do
+    # no import leads to Rust, Lua or a page: names alone do
     reaches = imports or not change.endswith(".py")
+    tells = about and sum(rarity.get(word, 0) for word in named) > _TELLING
     conditions = (
         (Nearness.CHANGED, test == change),
         (Nearness.MIRRORS, same_package and about),
         (Nearness.NAMES, _is_named(change, text)),
         (Nearness.IMPORTS, imports == 1),
-        (
-            Nearness.SUBJECT,
-            reaches and about and sum(rarity.get(word, 0) for word in named) > _TELLING,
-        ),
+        (Nearness.SUBJECT, reaches and tells and change.startswith(_CODE)),
         (Nearness.PACKAGE, reaches and same_package),
         (Nearness.REACHES, imports),
     )
