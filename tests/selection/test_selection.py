@@ -95,7 +95,8 @@ def test_changes_are_committed_changed_removed_and_new_files(project):
 
 
 def test_durations_are_recorded_from_a_report(project):
-    (project.root / DURATIONS).write_text('{"tests/test_apart.py": 7.5}')
+    known = {"tests/test_apart.py": 7.5, "tests/test_removed.py": 1}
+    project.write({DURATIONS: json.dumps(known), "tests/test_new.py": ""})
     report = project.root / "ignored"
     report.write_text(
         '<testsuites><testsuite><testcase classname="tests.test_total" time="1.25"/>'

@@ -21,12 +21,17 @@ _LEAST_SECONDS = 0.05
 
 def durations(project: Project) -> dict[str, float]:
     """Returns the seconds of each file of tests: measured, or, for new ones, by their length."""
-    file = project.root / DURATIONS
-    measured = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    measured = _measured(project)
     return {
-        path: float(measured.get(path, project.texts[path].count("\n") * _SECONDS_PER_LINE))
+        path: measured.get(path, project.texts[path].count("\n") * _SECONDS_PER_LINE)
         for path in project.test_files()
     }
+
+
+def _measured(project: Project) -> dict[str, float]:
+    file = project.root / DURATIONS
+    read: dict[str, float] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return {path: seconds for path, seconds in read.items() if path in project.texts}
 
 
 def record(project: Project, reports: Iterable[Path]) -> int:
@@ -38,8 +43,8 @@ def record(project: Project, reports: Iterable[Path]) -> int:
         for case in ET.parse(report).iter("testcase"):  # noqa: S314  pytest wrote it
             if path := _file_of(case.get("classname", ""), project):
                 seconds[path] += float(case.get("time", 0))
-    kept = durations(project) if (project.root / DURATIONS).exists() else {}
-    merged = {**kept, **{path: max(total, _LEAST_SECONDS) for path, total in seconds.items()}}
+    new = {path: max(total, _LEAST_SECONDS) for path, total in seconds.items()}
+    merged = {**_measured(project), **new}
     rounded = {path: round(total, 2) for path, total in sorted(merged.items())}
     text = json.dumps(rounded, indent=1)
     (project.root / DURATIONS).write_text(f"{text}\n", encoding="utf-8")
