@@ -96,9 +96,9 @@ def test_a_changed_file_runs_even_if_it_takes_longer():
     assert choice_of(found) == [[100], [], []]
 
 
-def test_of_the_closest_files_one_that_takes_longer_runs_until_the_end():
-    found = choose(candidates(100, 200, nearness=Nearness.MIRRORS), 25, 2)
-    assert choice_of(found) == [[], [100], [200]]
+def test_of_the_closest_files_one_that_takes_longer_has_a_worker_until_the_end():
+    ranked = candidates(100, 200, nearness=Nearness.MIRRORS) + candidates(12, 12)
+    assert choice_of(choose(ranked, 25, 2)) == [[12], [100], [200, 12]]
 
 
 def test_the_smoke_tests_run_for_what_a_server_runs():

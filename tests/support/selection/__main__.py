@@ -121,7 +121,7 @@ def _run(choice: Choice, checks: Sequence[Check], workers: int, seconds: float) 
 
 
 def _pytest(choice: Choice, workers: int, seconds: float) -> int:
-    files = [candidate.path for candidate in (*choice.chosen, *choice.cut)]
+    files = [candidate.path for candidate in sorted((*choice.chosen, *choice.cut))]
     if not files:
         return 0
     several = choice.cut or sum(candidate.cost for candidate in choice.chosen) > _LITTLE_SECONDS

@@ -48,6 +48,7 @@ def choose(ranked: Sequence[Candidate], budget: float, workers: int) -> Choice:
             spent = [seconds + COLLECTION_SECONDS for seconds in spent]
             chosen.append(candidate)
         elif candidate.nearness is Nearness.MIRRORS and not cut:
+            spent[least] = room
             cut.append(candidate)
         else:
             left_out.append(candidate)
