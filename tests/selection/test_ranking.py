@@ -32,8 +32,8 @@ def test_tests_of_one_name_come_before_importers_and_these_before_the_rest(proje
     assert ranked(project(FILES), MERGER) == [
         ("versioning/merging/test_merge.py", Nearness.MIRRORS),
         ("catalog/test_commits.py", Nearness.IMPORTS),
+        ("versioning/merging/test_rules.py", Nearness.FOLDER),
         ("catalog/test_merges.py", Nearness.SUBJECT),
-        ("versioning/merging/test_rules.py", Nearness.PACKAGE),
         ("versioning/test_branches.py", Nearness.PACKAGE),
         ("catalog/test_tags.py", Nearness.REACHES),
     ]
@@ -63,7 +63,7 @@ def test_a_page_is_tested_by_the_tests_that_read_it(project):
     }
     assert ranked(project(files), "docs/spark-s3a.md") == [
         ("spark/test_setup.py", Nearness.NAMES),
-        ("docs/test_links.py", Nearness.PACKAGE),
+        ("docs/test_links.py", Nearness.FOLDER),
     ]
 
 

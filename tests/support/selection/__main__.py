@@ -34,6 +34,7 @@ _WORDS = {
     Nearness.NAMES: "reads it",
     Nearness.SMOKE: "smoke test",
     Nearness.IMPORTS: "imports it",
+    Nearness.FOLDER: "same folder",
     Nearness.SUBJECT: "same subject",
     Nearness.PACKAGE: "same package",
     Nearness.REACHES: "reaches it",

@@ -28,6 +28,8 @@ _ENDINGS = re.compile(r"(?:ings?|ers?|ors?|ions?|ies|es|ed|s|e|y)$")
 _LEAST_STEM = 3
 _FAR = 99
 _CODE = ("src/", "tests/", "kernel/", "web/")
+# the tests of a small folder are all about what it mirrors
+_SMALL_FOLDER = 6
 # words say something that less than an eighth of the tests have
 _TELLING = math.log10(8)
 # a name that every package has says nothing without the package's
@@ -44,9 +46,10 @@ class Nearness(IntEnum):
     NAMES = 2
     SMOKE = 3
     IMPORTS = 4
-    SUBJECT = 5
-    PACKAGE = 6
-    REACHES = 7
+    FOLDER = 5
+    SUBJECT = 6
+    PACKAGE = 7
+    REACHES = 8
 
 
 class Candidate(NamedTuple):
@@ -73,6 +76,7 @@ def rank(
     """
     tests = project.test_files()
     rarity = _rarity(tests)
+    sizes = Counter(_place(test)[0] for test in tests)
     best: dict[str, Candidate] = {}
     for change in changed:
         reached = distances(_nodes(change, graph), graph)
@@ -81,7 +85,14 @@ def rank(
             if nearness is None:
                 continue
             steps = reached.get(test, _FAR)
-            candidate = Candidate(nearness, _apart(change, test), steps, costs[test], test)
+            apart = _apart(change, test)
+            if (
+                nearness is Nearness.PACKAGE
+                and not apart
+                and sizes[_place(test)[0]] <= _SMALL_FOLDER
+            ):
+                nearness = Nearness.FOLDER
+            candidate = Candidate(nearness, apart, steps, costs[test], test)
             best[test] = min(best.get(test, candidate), candidate)
     return sorted(best.values())
 
