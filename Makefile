@@ -65,9 +65,14 @@ screenshots: install components web ## take the pictures of the web interface ag
 	PYTHONPATH=tests $(BIN)/python tools/screenshots.py
 
 .PHONY: web-check
-web-check: $(VENV)/.installed web/node_modules/.package-lock.json ## check the types of the web interface against the API
+web-check: $(VENV)/.installed web/node_modules/.package-lock.json ## check the web interface: types against the API, and lint
 	$(BIN)/python tools/openapi_document.py | npm run --silent --prefix web types
 	npm run --silent --prefix web check
+	npm run --silent --prefix web lint
+
+.PHONY: web-test
+web-test: web/node_modules/.package-lock.json ## test the web interface's logic, without a browser
+	npm run --silent --prefix web test
 
 .PHONY: quickstart
 quickstart: install ## install, then run the flights example on a server of its own

@@ -1,7 +1,8 @@
 // Policies as text: JSON that is written, and sentences about what it allows.
 
 import type { Policy } from "$/api/types";
-import type { Problem } from "$/components/CodeField.svelte";
+import type { Problem } from "$/components/code-problem";
+import { jsonFault } from "./json-fault";
 
 type Statement = Policy["statement"][number];
 
@@ -38,18 +39,19 @@ export function parseStatements(text: string): { statements: Statement[]; proble
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return { statements: [], problems: [{ line: lineOf(text, error as Error), message: (error as Error).message }] };
+    const line = text.slice(0, jsonFault(text)).split("\n").length;
+    return { statements: [], problems: [{ line, message: (error as Error).message }] };
   }
-  const list = Array.isArray(value) ? value : (value as { statement?: unknown })?.statement;
+  const list = Array.isArray(value) ? value : (value as { statement?: unknown } | null)?.statement;
   if (!Array.isArray(list)) {
     return { statements: [], problems: [{ line: 1, message: "expected a list of statements" }] };
   }
   const problems: Problem[] = [];
-  const statements = list.map((item: Record<string, unknown>, index): Statement => {
+  const statements = list.map((item: Record<string, unknown> | null, index): Statement => {
     const wrong = faultOf(item);
     if (wrong) problems.push({ line: lineOfStatement(text, index), message: `statement ${index + 1}: ${wrong}` });
-    const resource = Array.isArray(item?.resource) ? JSON.stringify(item.resource) : String(item?.resource ?? "");
-    return { ...(item as Statement), resource };
+    const resource = item?.resource;
+    return { ...(item as Statement), resource: typeof resource === "string" ? resource : JSON.stringify(resource) };
   });
   return { statements: problems.length ? [] : statements, problems };
 }
@@ -62,13 +64,6 @@ function faultOf(item: Record<string, unknown> | null): string {
   const resources = Array.isArray(item.resource) ? item.resource : [item.resource];
   const areNames = resources.length > 0 && resources.every((name) => typeof name === "string" && name !== "");
   return areNames ? "" : "`resource` must be an ARN, a list of ARNs, or *";
-}
-
-/** Returns the line that an error of JSON.parse names by a position. */
-function lineOf(text: string, error: Error): number {
-  const position = /position (\d+)/.exec(error.message)?.[1];
-  const end = position === undefined ? text.length : Number(position);
-  return text.slice(0, end).split("\n").length;
 }
 
 /** Returns the line on which a statement begins: the brace of that number at the first level of objects. */
@@ -108,21 +103,21 @@ export function explainStatements(statements: readonly Statement[]): Sentence[] 
     actions: statement.action.map(actionText),
     resources: resourcesOf(statement.resource).map(resourceText),
     conditions: Object.entries(statement.condition ?? {}).flatMap(([operator, fields]) =>
-      Object.entries(fields).map(([field, values]) => `${field} ${OPERATORS[operator] ?? operator} ${values.join(" or ")}`),
+      Object.entries(fields).map(([field, values]) => `${field} ${OPERATORS.get(operator) ?? operator} ${values.join(" or ")}`),
     ),
   }));
 }
 
-const AREAS: Record<string, string> = {
+const AREAS = new Map(Object.entries({
   fs: "data",
   auth: "users and permissions",
   ci: "hooks",
   retention: "retention",
   branches: "branch protection",
   pr: "pull requests",
-};
+}));
 
-const OPERATORS: Record<string, string> = {
+const OPERATORS = new Map(Object.entries({
   IpAddress: "is in",
   NotIpAddress: "is not in",
   StringEquals: "is",
@@ -131,14 +126,14 @@ const OPERATORS: Record<string, string> = {
   StringNotLike: "is not like",
   DateGreaterThan: "is after",
   DateLessThan: "is before",
-};
+}));
 
 function actionText(action: string): string {
   if (action === "*") return "everything";
   const [area = "", name = ""] = action.split(":", 2);
-  if (name === "*") return `everything about ${AREAS[area] ?? area}`;
+  if (name === "*") return `everything about ${AREAS.get(area) ?? area}`;
   const verb = /^([A-Za-z]+)\*$/.exec(name)?.[1];
-  if (verb && AREAS[area]) return `${verb.toLowerCase()} anything about ${AREAS[area]}`;
+  if (verb && AREAS.has(area)) return `${verb.toLowerCase()} anything about ${AREAS.get(area)}`;
   if (/[*?]/.test(action)) return `what ${action} matches`;
   return name.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
 }
@@ -150,7 +145,7 @@ function resourceText(resource: string): string {
   if (name === "*") return service === "auth" ? "all users, groups and policies" : "all repositories and what is in them";
   const [kind = "", first = "", part = "", ...path] = name.split("/");
   const named = (noun: string, value: string) => (value === "*" ? `every ${noun}` : `${noun} ${value}`);
-  if (kind === "namespace") return named("storage namespace", [first, part, ...path].filter(Boolean).join("/"));
+  if (kind === "namespace") return named("storage namespace", name.slice("namespace/".length));
   if (kind !== "repository" || !part) return named(kind || resource, first || "*");
   return `${named(part, path.join("/"))} in ${named("repository", first)}`;
 }

@@ -12,10 +12,10 @@ type PathsWith<M extends Method> = {
 }[keyof paths];
 type Described<P extends keyof paths, M extends Method> = paths[P] extends Record<M, infer O> ? O : never;
 type Part<O, Name extends string> = O extends { parameters: infer P }
-  ? P extends { [K in Name]: infer T }
-    ? { [K in Name]: T }
-    : P extends { [K in Name]?: infer T }
-      ? { [K in Name]?: Exclude<T, undefined> extends never ? undefined : T }
+  ? P extends Record<Name, infer T>
+    ? Record<Name, T>
+    : P extends Partial<Record<Name, infer T>>
+      ? Partial<Record<Name, Exclude<T, undefined> extends never ? undefined : T>>
       : object
   : object;
 type Json<T> = T extends { content: { "application/json": infer B } } ? B : undefined;
@@ -101,7 +101,7 @@ function caller<M extends Method>(method: M) {
     path: P,
     ...[options]: Arguments<Described<P, M>>
   ): Promise<Result<Described<P, M>>> =>
-    call(method, path, options as AnyOptions) as Promise<Result<Described<P, M>>>;
+    call(method, path, options) as Promise<Result<Described<P, M>>>;
 }
 
 /** The operations of the API by method and path. */

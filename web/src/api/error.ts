@@ -57,7 +57,8 @@ export function errorFromText(
 ): ApiError {
   let details: Record<string, unknown> = {};
   try {
-    details = JSON.parse(body) as Record<string, unknown>;
+    const value: unknown = JSON.parse(body);
+    if (typeof value === "object" && value !== null) details = value as Record<string, unknown>;
   } catch {
     // a proxy's page, say: the status has to do
   }

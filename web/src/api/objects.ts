@@ -60,7 +60,7 @@ export async function deleteBelow(
     });
     const [refused] = result.errors;
     if (refused) {
-      throw new ApiError(`${refused.path ?? "An object"}: ${refused.message}`, { status: refused.status_code });
+      throw new ApiError(`${refused.path || "An object"}: ${refused.message}`, { status: refused.status_code });
     }
     deleted += paths.length;
     progress(deleted);

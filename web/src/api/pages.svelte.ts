@@ -70,7 +70,10 @@ export function keepLength<T>(name: string, listing: Listing<T>): void {
   $effect(() => {
     const length = listing.rows.length;
     if (listing.loading || listing.error) return;
-    if (length < wanted && listing.hasMore && length) return untrack(() => void listing.more());
+    if (length < wanted && listing.hasMore && length) {
+      untrack(() => void listing.more());
+      return;
+    }
     if (!length) return;
     wanted = 0;
     if (length !== placeOf<number>(place)) keepPlace(place, length);

@@ -22,6 +22,7 @@ function copyBySelection(text: string): boolean {
   area.className = "visually-hidden";
   (document.querySelector("dialog[open]") ?? document.body).append(area);
   area.select();
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- nothing else copies without TLS
   const copied = document.execCommand("copy");
   area.remove();
   return copied;

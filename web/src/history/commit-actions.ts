@@ -1,7 +1,7 @@
 // What can be done with a commit, as a menu.
 
 import type { Commit } from "$/api/types";
-import type { MenuItem } from "$/components/Menu.svelte";
+import type { MenuItem } from "$/components/menu-item";
 import { copy } from "$/components/copy";
 import { lakefsUri } from "$/format/addresses";
 import { links } from "$/router/links";
@@ -20,8 +20,8 @@ export function commitActions(
   return [
     { label: "Browse the data", icon: "folder", href: links.objects(repository, id) },
     { label: "Runs of hooks", icon: "actions", href: links.actions(repository, { commit: id }) },
-    { label: "Copy commit id", icon: "copy", run: () => copy(id, "Commit id") },
-    { label: "Copy URI", icon: "copy", run: () => copy(lakefsUri(repository, id), "URI") },
+    { label: "Copy commit id", icon: "copy", run: () => void copy(id, "Commit id") },
+    { label: "Copy URI", icon: "copy", run: () => void copy(lakefsUri(repository, id), "URI") },
     { label: "Create branch here", icon: "branch", run: () => show("branch") },
     { label: "Create tag here", icon: "tag", run: () => show("tag") },
     { label: "Cherry-pick to a branch", icon: "commit", disabled: !hasParent, run: () => show("cherry-pick") },

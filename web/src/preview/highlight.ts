@@ -4,7 +4,7 @@
 import type { LanguageFn } from "highlight.js";
 import hljs from "highlight.js/lib/core";
 
-const LOADERS: Record<string, () => Promise<{ default: LanguageFn }>> = {
+const LOADERS = new Map<string, () => Promise<{ default: LanguageFn }>>(Object.entries({
   bash: () => import("highlight.js/lib/languages/bash"),
   c: () => import("highlight.js/lib/languages/c"),
   cpp: () => import("highlight.js/lib/languages/cpp"),
@@ -30,8 +30,8 @@ const LOADERS: Record<string, () => Promise<{ default: LanguageFn }>> = {
   typescript: () => import("highlight.js/lib/languages/typescript"),
   xml: () => import("highlight.js/lib/languages/xml"),
   yaml: () => import("highlight.js/lib/languages/yaml"),
-};
-const ALIASES: Record<string, string> = {
+}));
+const ALIASES = new Map(Object.entries({
   html: "xml",
   js: "javascript",
   py: "python",
@@ -42,7 +42,7 @@ const ALIASES: Record<string, string> = {
   toml: "ini",
   ts: "typescript",
   yml: "yaml",
-};
+}));
 const MAX_CHARS = 200_000;
 const TOKEN = /<span class="([^"]*)">|<\/span>|&(amp|lt|gt|quot|#x27);|([^<&]+)/g;
 const CHARACTERS: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', "#x27": "'" };
@@ -50,8 +50,8 @@ const CHARACTERS: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '
 /** Returns code as a fragment of text and `span` elements; plain text in an unknown language, or if it
  * is too long. */
 export async function highlight(code: string, language: string): Promise<DocumentFragment> {
-  const name = ALIASES[language] ?? language;
-  const load = code.length <= MAX_CHARS ? LOADERS[name] : undefined;
+  const name = ALIASES.get(language) ?? language;
+  const load = code.length <= MAX_CHARS ? LOADERS.get(name) : undefined;
   const fragment = document.createDocumentFragment();
   if (!load) {
     fragment.append(code);

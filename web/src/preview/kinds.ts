@@ -29,7 +29,7 @@ const EXTENSIONS: Record<Exclude<Kind, "unknown" | "text">, string[]> = {
   map: ["geojson"],
 };
 
-const TYPES: Record<string, Kind> = {
+const TYPES = new Map<string, Kind>(Object.entries({
   "application/geo+json": "map",
   "application/json": "json",
   "application/pdf": "pdf",
@@ -40,10 +40,10 @@ const TYPES: Record<string, Kind> = {
   "text/html": "html",
   "text/markdown": "markdown",
   "image/svg+xml": "vector",
-};
+} as const));
 
 /** Languages that are highlighted, by extension; a name without one stands for itself. */
-const LANGUAGES: Record<string, string> = {
+const LANGUAGES = new Map(Object.entries({
   bash: "bash",
   c: "c",
   cc: "cpp",
@@ -86,7 +86,7 @@ const LANGUAGES: Record<string, string> = {
   yaml: "yaml",
   yml: "yaml",
   zsh: "bash",
-};
+}));
 const PLAIN = new Set(["txt", "text", "log", "rst", "gitignore", "env", "lock", "license", "readme"]);
 const KINDS = new Map(
   Object.entries(EXTENSIONS).flatMap(([kind, names]) => names.map((name) => [name, kind as Kind])),
@@ -104,12 +104,12 @@ export function kindOf(path: string, contentType: string): Kind {
   const [extension = ""] = extensions(path);
   const known = KINDS.get(extension);
   if (known) return known;
-  if (extension in LANGUAGES || PLAIN.has(extension)) return "text";
+  if (LANGUAGES.has(extension) || PLAIN.has(extension)) return "text";
   const type = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
-  return TYPES[type] ?? (type.startsWith("image/") ? "image" : type.startsWith("text/") ? "text" : "unknown");
+  return TYPES.get(type) ?? (type.startsWith("image/") ? "image" : type.startsWith("text/") ? "text" : "unknown");
 }
 
 /** Returns the language of a path's content, the empty string for plain text. */
 export function languageOf(path: string): string {
-  return LANGUAGES[extensions(path)[0] ?? ""] ?? (/\.html?$/i.test(path) ? "xml" : "");
+  return LANGUAGES.get(extensions(path)[0] ?? "") ?? (/\.html?$/i.test(path) ? "xml" : "");
 }

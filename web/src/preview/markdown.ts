@@ -44,7 +44,7 @@ export async function renderMarkdown(text: string, at: ObjectAddress): Promise<D
   });
   for (const code of fragment.querySelectorAll<HTMLElement>("code[class]")) {
     const language = code.className.slice("language-".length);
-    code.replaceChildren(await highlight(code.textContent ?? "", language));
+    code.replaceChildren(await highlight(code.textContent, language));
   }
   return fragment;
 }

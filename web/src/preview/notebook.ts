@@ -25,7 +25,7 @@ type Fields = Record<string, unknown>;
 
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const BASE64 = /^[A-Za-z0-9+/=\s]+$/;
-// biome-ignore lint: the escape character begins the codes of terminals
+// eslint-disable-next-line no-control-regex -- the escape character begins the codes of terminals
 const TERMINAL_CODES = /\u001b\[[0-9;]*[A-Za-z]/g;
 
 /** Returns the notebook in a file's text. Throws ApiError. */
@@ -73,7 +73,7 @@ function parseOutput(output: Fields): Output[] {
     }
   }
   const vector = joined(data["image/svg+xml"]);
-  if (vector) return [{ kind: "image", source: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(vector)}` }];
+  if (vector) return [{ kind: "image", source: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(wellFormed(vector))}` }];
   const html = joined(data["text/html"]);
   if (html) return [{ kind: "html", text: html }];
   const markdown = joined(data["text/markdown"]);
@@ -93,4 +93,9 @@ function list(value: unknown): unknown[] {
 function joined(value: unknown, separator = ""): string {
   if (Array.isArray(value)) return value.filter((line) => typeof line === "string").join(separator);
   return typeof value === "string" ? value : "";
+}
+
+/** Returns a text with a replacement character for each half of a character, which has no URL. */
+function wellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, "\ufffd");
 }

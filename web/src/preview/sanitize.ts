@@ -14,6 +14,7 @@ const CONFIG: Config = {
   FORBID_TAGS: [
     ...["style", "form", "input", "button", "textarea", "select", "option", "label", "dialog"],
     ...["audio", "video", "source", "track", "map", "area", "picture", "marquee", "center", "font"],
+    ...["template", "slot"], // what is in a template would not be looked at below
   ],
   FORBID_ATTR: ["style", "id", "name", "srcset", "background", "tabindex", "accesskey", "slot", "is"],
   ALLOW_DATA_ATTR: false,

@@ -3,6 +3,7 @@
 
 import { api, apiUrl, send } from "$/api/client";
 import type { BranchProtectionRule } from "$/api/types";
+import { toPattern } from "./branch-pattern";
 
 const RULES = "/repositories/{repository}/settings/branch_protection";
 
@@ -15,7 +16,7 @@ export interface ProtectionRules {
 /** Returns the rules of a repository. */
 export async function loadRules(repository: string, signal?: AbortSignal): Promise<ProtectionRules> {
   return send(apiUrl(RULES, { repository }), { signal: signal ?? null }, async (response) => ({
-    rules: await response.json(),
+    rules: (await response.json()) as BranchProtectionRule[],
     etag: response.headers.get("ETag") ?? "",
   }));
 }
@@ -27,25 +28,5 @@ export async function saveRules(repository: string, rules: BranchProtectionRule[
 
 /** Returns the rule that protects a branch, if one does. */
 export function ruleOf(branch: string, rules: readonly BranchProtectionRule[]): BranchProtectionRule | undefined {
-  return rules.find(({ pattern }) => toRegExp(pattern).test(branch));
-}
-
-/** Returns the expression of a pattern: `*`, `?`, `[a-z]`, `[!a]`, `{this,that}` and `\` before a character.
- * A pattern that is none protects all branches, as on the server. */
-function toRegExp(pattern: string): RegExp {
-  let depth = 0;
-  const source = pattern.replace(/\\.|\[!?[^\]]*\]|[\s\S]/g, (part) => {
-    if (part === "*") return ".*";
-    if (part === "?") return ".";
-    if (part === "{") return (depth += 1), "(?:";
-    if (part === "}" && depth > 0) return (depth -= 1), ")";
-    if (part === "," && depth > 0) return "|";
-    if (part.length > 2 && part.startsWith("[")) return part.replace(/^\[!/, "[^").replace(/\\/g, "\\\\");
-    return part.replace(/^\\/, "").replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
-  });
-  try {
-    return new RegExp(`^(?:${source})$`, "s");
-  } catch {
-    return /^/;
-  }
+  return rules.find(({ pattern }) => toPattern(pattern).test(branch));
 }

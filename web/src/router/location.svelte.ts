@@ -54,8 +54,10 @@ export function setQuery(
 /** Whether an address, such as the one to return to after signing in, is a page of the application:
  * never one of another site. */
 export function isOwnPath(href: string): boolean {
-  if (!href.startsWith("/") || href.startsWith("//") || href.includes("\\")) return false;
-  return !SERVER_PATHS.test(href.split(/[?#]/, 1)[0]!);
+  const base = window.location.href;
+  if (!href.startsWith("/") || !URL.canParse(href, base)) return false;
+  const { origin, pathname } = new URL(href, base); // as a browser reads it, which leaves out tabs, say
+  return origin === window.location.origin && !SERVER_PATHS.test(pathname);
 }
 
 /** Whether an address is the server's page at which the command line asks to act as the user. It sends
@@ -67,7 +69,7 @@ export function isCommandLinePage(href: string): boolean {
 function onClick(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0) return;
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-  const anchor = (event.target as Element).closest?.("a");
+  const anchor = event.target instanceof Element ? event.target.closest("a") : null;
   if (!anchor || anchor.target || anchor.hasAttribute("download")) return;
   const href = anchor.getAttribute("href");
   if (!href || !isOwnPath(href)) return;

@@ -6,7 +6,10 @@ import type { Component } from "svelte";
 export type Params = Record<string, string>;
 
 /** A page's module; its component receives the route's names as properties, which differ. */
-export type PageModule = { default: Component<any> };
+export interface PageModule {
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- pages have properties of their own
+  default: Component<any>;
+}
 
 /** A pattern and the page to load; `tab` is the repository's tab that the page belongs to. */
 export interface Route {

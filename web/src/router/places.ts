@@ -13,6 +13,7 @@ function saved(): Places {
 }
 
 /** Returns what this entry of the history keeps by a name. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the caller knows what it has kept
 export function placeOf<T>(name: string): T | undefined {
   return (unsaved[name] ?? saved()[name]) as T | undefined;
 }

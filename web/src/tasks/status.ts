@@ -53,7 +53,7 @@ export async function taskStatus({ kind, id, repository, branch, source }: TaskD
     return { completed: status.completed, error: errorOf(status), commitId: status.result?.reference ?? "", objects: 0 };
   }
   const status = await api.get("/repositories/{repository}/branches/{branch}/import", { path: { repository, branch }, query: { id } });
-  const { completed, commit, ingested_objects: objects = 0 } = status;
+  const { completed, commit, ingested_objects: objects } = status;
   return { completed, error: errorOf(status), commitId: commit?.id ?? "", objects };
 }
 

@@ -25,7 +25,7 @@ export class Task {
   watched = $state(false);
   /** Whether the user has cancelled it, although the server may not have responded to that yet. */
   cancelled = $state(false);
-  #leave: () => void = () => {};
+  #leave: () => void = () => undefined;
 
   constructor(description: TaskDescription) {
     this.description = description;
@@ -38,14 +38,21 @@ export class Task {
         const status = await taskStatus(this.description);
         this.unreachable = false;
         this.objects = status.objects;
-        if (status.error) return this.#end("failed", status.error);
+        if (status.error) {
+          this.#end("failed", status.error);
+          return;
+        }
         if (status.completed) {
           this.commitId = status.commitId;
-          return this.#end("done");
+          this.#end("done");
+          return;
         }
       } catch (thrown) {
         const error = toApiError(thrown);
-        if (!error.mayPass && !error.isSignedOut) return this.#end("unknown", error);
+        if (!error.mayPass && !error.isSignedOut) {
+          this.#end("unknown", error);
+          return;
+        }
         this.unreachable = !error.isSignedOut;
       }
       await new Promise((resolve) => setTimeout(resolve, pause));

@@ -39,6 +39,7 @@ class Tasks {
     try {
       return (await task.watch(following)) ? task : undefined;
     } finally {
+      // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- the user may have left it meanwhile
       if (task.watched) this.dismiss(task);
     }
   }

@@ -41,13 +41,15 @@ export async function loadOutput(repository: string, run: string, hook: string, 
   return send(outputUrl(repository, run, hook), { signal }, (response) => response.text());
 }
 
-/** Returns how long something took, or has taken until now. */
+/** Returns how long something took, or has taken until now; the empty string for what never began. */
 export function duration({ start_time, end_time }: { start_time: string; end_time?: string }): string {
   const start = Date.parse(start_time);
-  if (start <= 0) return ""; // a hook that was skipped never began
-  const seconds = Math.max(0, ((end_time ? Date.parse(end_time) : Date.now()) - start) / 1000);
-  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  if (!(start > 0)) return ""; // a hook that was skipped
+  const milliseconds = Math.max(0, (end_time ? Date.parse(end_time) : Date.now()) - start);
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 9950) return `${(milliseconds / 1000).toFixed(1)} s`;
+  const seconds = Math.round(milliseconds / 1000);
+  if (seconds < 60) return `${seconds} s`;
   const minutes = Math.floor(seconds / 60);
-  return minutes < 60 ? `${minutes} min ${Math.round(seconds % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

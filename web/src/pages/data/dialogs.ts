@@ -10,7 +10,7 @@ export type DataDialog =
   | { name: "folder" }
   | { name: "rename" | "delete" | "measure"; path: string };
 
-/** Whether the server's store can do something. */
-export function isSupported(feature: "import"): boolean {
-  return feature === "import" && session.config?.storage_config.import_support === true;
+/** Whether the server's store has objects to import. */
+export function canImport(): boolean {
+  return session.config?.storage_config.import_support === true;
 }

@@ -2,7 +2,7 @@
 
 import { contentUrl, presignedUrl } from "$/api/objects";
 import { toApiError } from "$/api/error";
-import type { MenuItem } from "$/components/Menu.svelte";
+import type { MenuItem } from "$/components/menu-item";
 import { copy } from "$/components/copy";
 import { notices } from "$/components/notices.svelte";
 import { baseName, lakefsUri, s3Uri } from "$/format/addresses";
@@ -33,8 +33,8 @@ export function placeActions(place: Place, actions: PageActions): MenuItem[] {
     items.push({ label: "Download", icon: "download", href: contentUrl(repository, ref, path), download: true });
   }
   items.push(
-    { label: "Copy URI", icon: "copy", run: () => copy(lakefsUri(repository, ref, path), "URI") },
-    { label: "Copy S3 URI", icon: "copy", run: () => copy(s3Uri(repository, ref, path), "S3 URI") },
+    { label: "Copy URI", icon: "copy", run: () => void copy(lakefsUri(repository, ref, path), "URI") },
+    { label: "Copy S3 URI", icon: "copy", run: () => void copy(s3Uri(repository, ref, path), "S3 URI") },
   );
   if (!isFolder && session.config?.storage_config.pre_sign_support) {
     items.push({ label: "Copy presigned link", icon: "link", run: () => void copyPresigned(place) });

@@ -3,7 +3,7 @@
 import { api } from "$/api/client";
 import { ApiError } from "$/api/error";
 import type { Image, ImagePreview } from "$/api/types";
-import type { Problem } from "$/components/CodeField.svelte";
+import type { Problem } from "$/components/code-problem";
 
 /** What is to be built. */
 export interface Recipe {

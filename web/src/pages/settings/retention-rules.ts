@@ -12,7 +12,7 @@ export function parseRules(text: string): GarbageCollectionRules {
   const isValid =
     typeof rules?.default_retention_days === "number" &&
     Array.isArray(branches) &&
-    branches.every((rule) => typeof rule?.branch_id === "string" && typeof rule.retention_days === "number");
+    branches.every((rule: Partial<(typeof branches)[number]> | null) => typeof rule?.branch_id === "string" && typeof rule.retention_days === "number");
   if (!isValid) throw new Error(`The rules do not look like ${EXAMPLE}`);
   return { default_retention_days: rules.default_retention_days!, branches };
 }

@@ -8,7 +8,8 @@ export function byteTicks(max: number, count: number): number[] {
   const unit = 1024 ** Math.floor(Math.log(Math.max(max, 1)) / Math.log(1024));
   const rough = max / unit / count;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = (STEPS.find((factor) => factor * power >= rough) ?? 10) * power * unit;
+  const round = (STEPS.find((factor) => factor * power >= rough) ?? 10) * power * unit;
+  const step = Math.max(1, round); // there is no part of a byte
   return Array.from({ length: Math.ceil(max / step) + 1 }, (_, index) => index * step);
 }
 

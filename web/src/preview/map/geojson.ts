@@ -48,7 +48,7 @@ export function parseGeoJson(text: string): Feature[] {
   return features;
 }
 
-/** Returns the bounds of features, a little wider than they are. */
+/** Returns the bounds of features, at least one of which has a place. */
 export function boundsOf(features: readonly Feature[]): Bounds {
   const bounds = { left: Infinity, top: Infinity, right: -Infinity, bottom: -Infinity };
   for (const feature of features) {
@@ -110,15 +110,27 @@ class Reader {
 
   #geometry(geometry: Record<string, unknown>, into: Feature, depth: number): void {
     const { type, coordinates } = geometry;
-    if (type === "Point") into.points.push(...this.#line([coordinates]));
-    else if (type === "MultiPoint") into.points.push(...this.#line(coordinates));
-    else if (type === "LineString") into.lines.push(this.#line(coordinates));
-    else if (type === "MultiLineString") into.lines.push(...list(coordinates).map((line) => this.#line(line)));
-    else if (type === "Polygon") into.rings.push(...list(coordinates).map((ring) => this.#line(ring)));
-    else if (type === "MultiPolygon") {
-      into.rings.push(...list(coordinates).flatMap((rings) => list(rings).map((ring) => this.#line(ring))));
-    } else if (type === "GeometryCollection" && depth < 8) {
+    if (type === "Point") this.#points([coordinates], into.points);
+    else if (type === "MultiPoint") this.#points(coordinates, into.points);
+    else if (type === "LineString") this.#lines([coordinates], into.lines);
+    else if (type === "MultiLineString") this.#lines(coordinates, into.lines);
+    else if (type === "Polygon") this.#lines(coordinates, into.rings);
+    else if (type === "MultiPolygon") for (const rings of list(coordinates)) this.#lines(rings, into.rings);
+    else if (type === "GeometryCollection" && depth < 8) {
       for (const part of list(geometry.geometries)) this.#geometry(fields(part), into, depth + 1);
+    }
+  }
+
+  // one by one: a call cannot have as many arguments as a file may have places
+
+  #points(coordinates: unknown, into: Place[]): void {
+    for (const place of this.#line(coordinates)) into.push(place);
+  }
+
+  #lines(coordinates: unknown, into: Place[][]): void {
+    for (const part of list(coordinates)) {
+      const line = this.#line(part);
+      if (line.length) into.push(line);
     }
   }
 

@@ -6,7 +6,7 @@ const MAX_CHARS = 300;
 /** Returns a value as one line of text. */
 export function formatValue(value: unknown): string {
   if (value === null || value === undefined) return "null";
-  const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+  const text = typeof value === "string" ? value : JSON.stringify(value);
   return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text;
 }
 

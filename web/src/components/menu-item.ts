@@ -1,0 +1,17 @@
+// The entries of menus.
+
+import type { IconName } from "./Icon.svelte";
+
+/** An entry: an action or a link. */
+export interface MenuItem {
+  label: string;
+  icon?: IconName;
+  run?: () => void;
+  href?: string;
+  download?: boolean;
+  danger?: boolean;
+  disabled?: boolean;
+  /** Whether it is chosen: one of several, or on its own as a `switch`. */
+  checked?: boolean;
+  switch?: boolean;
+}
