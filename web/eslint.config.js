@@ -27,9 +27,20 @@ export default defineConfig(
       parserOptions: { projectService: true, extraFileExtensions: [".svelte"], tsconfigRootDir: import.meta.dirname },
     },
   },
+  {
+    // of tests, what svelte-check does not see: an expectation that nothing awaits
+    files: ["tests/**/*.ts"],
+    extends: [ts.configs.disableTypeChecked],
+    languageOptions: { parserOptions: { projectService: true } },
+    rules: {
+      "@typescript-eslint/await-thenable": "error",
+      "@typescript-eslint/no-floating-promises": "error",
+      "@typescript-eslint/no-misused-promises": "error",
+    },
+  },
   { files: ["*.js", "scripts/*.mjs"], languageOptions: { globals: globals.node } },
   {
-    files: ["**/*.ts"],
+    files: ["src/**/*.ts"],
     rules: {
       // numbers in texts are meant
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],

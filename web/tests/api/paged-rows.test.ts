@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 // A long listing, whose rows are their numbers, looked at in any order.
 
 import fc from "fast-check";

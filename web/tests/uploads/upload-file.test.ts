@@ -1,4 +1,3 @@
-// @vitest-environment jsdom
 // Uploads against a store in the test, which takes parts by presigned URLs and loses some.
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -6,6 +5,7 @@ import { type UploadWatch, uploadFile } from "$/uploads/upload-file";
 import { json, respond, type SentRequest } from "../network";
 
 const MIB = 1024 * 1024;
+const ORIGIN = "http://server.test";
 const target = { repository: "sea", branch: "main", path: "a/b" };
 
 interface Put {
@@ -44,7 +44,7 @@ function stubUploads(statusOf: (put: Put) => number): Put[] {
       this.onloadend?.();
     }
     async send(body: Blob): Promise<void> {
-      const first = new Uint8Array(await readBytes(body.slice(0, 1)))[0] ?? 0;
+      const first = new Uint8Array(await body.slice(0, 1).arrayBuffer())[0] ?? 0;
       this.#put = { ...this.#put, size: body.size, first };
       if (this.#isAborted) return;
       puts.push(this.#put);
@@ -57,14 +57,6 @@ function stubUploads(statusOf: (put: Put) => number): Put[] {
   }
   vi.stubGlobal("XMLHttpRequest", Request);
   return puts;
-}
-
-function readBytes(blob: Blob): Promise<ArrayBuffer> {
-  return new Promise((resolve) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(reader.result as ArrayBuffer);
-    reader.readAsArrayBuffer(blob);
-  });
 }
 
 /** Returns a file of which each part of 8 MiB begins with its number. */
@@ -98,6 +90,7 @@ function serve(origin: string): SentRequest[] {
 }
 
 beforeEach(() => {
+  vi.stubGlobal("window", { location: { origin: ORIGIN } });
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"], shouldAdvanceTime: true, advanceTimeDelta: 20 });
 });
 
@@ -106,7 +99,7 @@ afterEach(() => {
 });
 
 test("a short file, and any where the store takes no parts, is one request", async () => {
-  const requests = serve(window.location.origin);
+  const requests = serve(ORIGIN);
   const puts = stubUploads(() => 201);
   const watch = watchOf();
   await uploadFile(fileOf(8 * MIB), target, watch, true);
@@ -118,13 +111,13 @@ test("a short file, and any where the store takes no parts, is one request", asy
 });
 
 test("a long file is sent in parts, which are completed in order", async () => {
-  const requests = serve(window.location.origin);
+  const requests = serve(ORIGIN);
   const puts = stubUploads(() => 200);
   const watch = watchOf();
   await uploadFile(fileOf(33 * MIB), target, watch, true);
   const parts = puts.toSorted((one, other) => one.first - other.first);
   expect(parts.map(({ size }) => size / MIB)).toEqual([8, 8, 8, 8, 1]);
-  expect(parts.map(({ url }) => url)).toEqual([1, 2, 3, 4, 5].map((part) => `${window.location.origin}/part/${part}`));
+  expect(parts.map(({ url }) => url)).toEqual([1, 2, 3, 4, 5].map((part) => `${ORIGIN}/part/${part}`));
   expect(requests.at(-1)).toMatchObject({
     method: "PUT",
     path: "/api/v1/repositories/sea/branches/main/staging/pmpu/u",
@@ -139,7 +132,7 @@ test("a long file is sent in parts, which are completed in order", async () => {
 });
 
 test("only a part that was lost is sent again, by another URL", async () => {
-  const requests = serve(window.location.origin);
+  const requests = serve(ORIGIN);
   const lost = new Set([2, 3]);
   const puts = stubUploads(({ first }) => (lost.delete(first) ? (first === 2 ? 0 : 503) : 200));
   const watch = watchOf();
@@ -150,7 +143,7 @@ test("only a part that was lost is sent again, by another URL", async () => {
 });
 
 test("a part that is refused ends the upload, and its parts are removed", async () => {
-  const requests = serve(window.location.origin);
+  const requests = serve(ORIGIN);
   stubUploads(({ first }) => (first === 2 ? 403 : 200));
   await expect(uploadFile(fileOf(33 * MIB), target, watchOf(), true)).rejects.toMatchObject({ status: 403 });
   expect(requests.at(-1)).toMatchObject({ method: "DELETE", body: { physical_address: "s3://x" } });
@@ -165,7 +158,7 @@ test("presigned URLs of another server are not used: the page may speak to its o
 });
 
 test("an upload that is cancelled ends, and its parts are removed", async () => {
-  const requests = serve(window.location.origin);
+  const requests = serve(ORIGIN);
   const abort = new AbortController();
   stubUploads(({ first }) => {
     if (first === 1) abort.abort();

@@ -58,8 +58,6 @@ const pairs = (count: number, text: string) => `[${Array<string>(count).fill(tex
 
 test.each([
   ["MultiPoint", "[1,2]", 1],
-  ["LineString", "[1,2]", 1],
-  ["MultiLineString", "[[1,2],[3,4]]", 2],
   ["Polygon", "[[1,2],[3,4]]", 2],
   ["MultiPolygon", "[[[1,2],[3,4]]]", 2],
 ])("a %s with many parts is read whole", (type, part, places) => {
