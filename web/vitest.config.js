@@ -7,7 +7,7 @@ export default mergeConfig(vite, {
   resolve: { conditions: ["browser"] }, // Svelte's reactive state, as pages have it
   test: {
     include: ["tests/**/*.test.ts"],
-    pool: "threads",
+    pool: "forks", // threads have a larger stack than pages
     environment: "node", // tests that need a document begin with `@vitest-environment jsdom`
     setupFiles: ["tests/seed.ts"],
     unstubGlobals: true,
