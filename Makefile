@@ -95,7 +95,7 @@ clients: .venv-clients/.installed ## install S3 clients with conflicting depende
 	touch $@
 
 .PHONY: test
-test: install components clients ## run what runs in process, on one server, and once with each client and store
+test: install components clients $(if $(NODE),web-test) ## run what runs in process, on one server, and once with each client and store
 	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features
 	$(BIN)/pytest -n $(WORKERS) -m 'not slow and not systems' --junitxml=$(REPORT).xml
 
