@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support.eventually import eventually
 
-from anabranch.actions.caller import Caller, acting_as
 from anabranch.errors import PreconditionFailed
+from anabranch.model.caller import Caller, acting_as
 from anabranch.model.imports import ImportSource
 from anabranch.model.retention import RetentionRules
 from anabranch.pipelines.garbage.installations.gc_roots import collect_roots
@@ -31,8 +31,13 @@ def status(lake, task_id):
 def test_asynchronous_commit_runs_hooks_for_its_caller(lake, webhook, add_action, decision):
     add_action("pre-commit", "post-commit")
     callers = []
-    lakes = lake.engine._runner._lake_for
-    lake.engine._runner._lake_for = lambda event: (callers.append(event.username), lakes(event))[1]
+    access_for = lake.engine._runner._access_for
+
+    def recording_access_for(event, *rest):
+        callers.append(event.username)
+        return access_for(event, *rest)
+
+    lake.engine._runner._access_for = recording_access_for
     webhook.decide = lambda _: decision
     put(lake, "main", "a.txt")
     with acting_as(Caller("ann@example")):
@@ -84,6 +89,7 @@ def test_merge_of_a_pull_request_runs_the_hooks_of_merges(lake, webhook, add_act
     if decision:
         merged = lake.pulls.merge("sea", pull.id, committer="ann")
         assert webhook.events[0]["merged_ref"] == merged
+        assert webhook.events[0]["merge_source"] == "dev"
         assert lake.pulls.get("sea", pull.id).merged_commit_id == merged
     else:
         with pytest.raises(PreconditionFailed, match="pre-merge hook aborted"):

@@ -10,8 +10,8 @@ import threading
 import pytest
 from support.eventually import eventually
 
-from anabranch.actions.caller import Caller, acting_as
 from anabranch.errors import Conflict, NoChanges, NotFound, PreconditionFailed
+from anabranch.model.caller import Caller, acting_as
 
 LOGS = "local://sea/_lakefs/actions/log"
 

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 from support.eventually import eventually
 
-from anabranch.actions.caller import Caller, acting_as
 from anabranch.actions.hooks.contract import HookSettings
 from anabranch.actions.queue.queue import Queued
 from anabranch.actions.runs.running import LEASE_SECONDS, Running
 from anabranch.actions.runs.settings import ActionSettings
 from anabranch.catalog.hook_lake import LibraryAuthority
 from anabranch.keyvalue.contract import Write
+from anabranch.model.caller import Caller, acting_as
 
 SETTINGS = ActionSettings(hooks=HookSettings(webhook_allow=("127.0.0.1",)))
 LEASES, QUEUE = "anabranch-running-actions", "anabranch-post-hooks"

@@ -7,7 +7,13 @@ from typing import Any, cast
 
 import msgspec
 
-from anabranch.actions.hooks.contract import HookContext, HookEvent, HookLake, HookSettings
+from anabranch.actions.hooks.contract import (
+    HookCode,
+    HookContext,
+    HookEvent,
+    HookLake,
+    HookSettings,
+)
 from anabranch.actions.hooks.output import HookOutput
 
 __all__ = ["EVENT", "HERE", "ONLY_TABLES", "hook_context"]
@@ -59,6 +65,7 @@ def hook_context(lake: HookLake | None = None, **changes: Any) -> HookContext:
         reference="merged-1",
         base="main",
         lake=cast(HookLake, lake),
+        code=cast(HookCode, lake),
         output=HookOutput(),
         deadline=time.monotonic() + 60,
         settings=HERE,

@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable, Mapping
 from typing import BinaryIO, cast
 
+from anabranch.errors import AnabranchError, HookFailed
 from anabranch.library import Lake
 from anabranch.model.change import Change
 from anabranch.model.commit import Commit
@@ -43,6 +44,15 @@ class LibraryLake:
     def read(self, reference: str, path: str) -> BinaryIO:
         opened = self.lake.objects.open(self.repository, reference, path)
         return _Recorded(b"".join(opened.read()), path, self.reads)
+
+    def load(self, path: str) -> bytes:
+        try:
+            return self.lake.objects.open(self.repository, "dev", path).read_bytes()
+        except AnabranchError as error:
+            raise HookFailed(f"could not load script_path {path}: {error.message}") from error
+
+    def require_variables(self) -> None:
+        """Its code may have all variables."""
 
     def stat(self, reference: str, path: str) -> Stat:
         return self.lake.objects.stat(self.repository, reference, path)

@@ -97,6 +97,22 @@ class Users:
         user = None if name is None else self.find(name.decode())
         return None if user is None or user.external_id != external_id else user
 
+    def named_by_committer(self, committer: str, time: int) -> set[str]:
+        """Returns the names of the users whom the committer of a commit names, by the name or the
+        e-mail address, and who were there at its time in seconds since 1970.
+        """
+        named: set[str] = set()
+        after, has_more = "", True
+        while has_more:
+            page = self.page("", after, 1000)
+            named |= {
+                user.username
+                for user in page.items
+                if committer in (user.username, user.email) and user.created_at <= time
+            }
+            after, has_more = page.next_offset, page.has_more
+        return named
+
     def is_setup_user(self, username: str) -> bool:
         """Returns whether setup created the user of that name."""
         user = read_setup_user(self._store)

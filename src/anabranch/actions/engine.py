@@ -17,7 +17,7 @@ from anabranch.actions.runs.event import Event
 from anabranch.actions.runs.logs import RunLogs
 from anabranch.actions.runs.records import RunRecords
 from anabranch.actions.runs.run import HookRun, Run, hook_run_id
-from anabranch.actions.runs.runner import LakeFor, Outcome, Runner
+from anabranch.actions.runs.runner import AccessFor, Outcome, Runner
 from anabranch.actions.runs.running import Heartbeat, Running, RunningRuns
 from anabranch.actions.runs.settings import ActionSettings
 from anabranch.blocks.contract import BlockStore
@@ -34,8 +34,8 @@ _log = logging.getLogger(__name__)
 
 
 class Engine:
-    """Runs hooks. `lake_for` gives them the lake; `serves` returns whether this process can act for
-    the user who caused an event; `clock` returns seconds since 1970.
+    """Runs hooks. `access_for` gives them what they reach; `serves` returns whether this process
+    can act for the user who caused an event; `clock` returns seconds since 1970.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Engine:
         core: Core,
         blocks: BlockStore,
         settings: ActionSettings,
-        lake_for: LakeFor,
+        access_for: AccessFor,
         serves: Callable[[Event], bool],
         clock: Callable[[], float],
     ) -> None:
@@ -57,7 +57,7 @@ class Engine:
         self.logs = RunLogs(blocks)
         self.running = RunningRuns(keyvalue, self.records, self.logs, clock)
         self._serves = serves
-        self._runner = Runner(settings, lake_for, clock)
+        self._runner = Runner(settings, access_for, clock)
         self._slots = threading.BoundedSemaphore(settings.concurrency)
         self._queue = Queue(keyvalue, core.identifiers, self.running)
         self._workers = Workers(self._queue, self._perform, limit=settings.concurrency)
@@ -215,7 +215,7 @@ class Engine:
             event=event.type,
             branch=event.branch,
             source_ref=event.source_ref,
-            commit_id=event.commit_id if event.type.is_after else "",
+            commit_id=event.commit_id if event.type.names_commit else "",
             started=self.clock(),
         )
         hooks = [

@@ -124,13 +124,17 @@ class AuditLog:
 
 
 class RequestAudit:
-    """Records what one request does. `fields` are those of all its records."""
+    """Records what one request does. `fields` are those of all its records, if not empty; that of
+    a hook has `hook_run`.
+    """
 
     __slots__ = ("_fields", "_log", "user")
 
     def __init__(self, log: AuditLog, **fields: str) -> None:
         self._log = log
-        self._fields = fields
+        self._fields = {
+            name: value for name, value in fields.items() if value or name != "hook_run"
+        }
         self.user = ""
 
     def decided(self, actor: Actor, permission: Permission, allowed: bool) -> None:

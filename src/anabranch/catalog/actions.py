@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anabranch.actions.caller import current_caller, require_no_loop
 from anabranch.actions.engine import Engine
 from anabranch.actions.files.action import Action
 from anabranch.actions.files.events import EventType
+from anabranch.actions.loops import require_no_loop
+from anabranch.actions.runs.code import CodePlace, code_brought
 from anabranch.actions.runs.event import Event
 from anabranch.actions.runs.run import HookRun, Run
 from anabranch.actions.runs.runner import Outcome
 from anabranch.errors import Gone, Invalid, NotFound, NotSupported, PreconditionFailed
+from anabranch.model.caller import current_caller
 from anabranch.model.page import Page
 from anabranch.model.repository import Repository
 from anabranch.versioning.core import Core
@@ -126,11 +128,40 @@ class Actions:
             reference=reference,
             base=base or None,
             username=caller.username,
+            created_at=caller.created_at,
+            others=caller.others,
+            code=self._code(stored_repository, reference, resolved, actions),
             chain=(*caller.chain, subject),
         )
         if not action:
             actions = [each for each in actions if each.runs_on(event_type, branch)]
         return self._engine.run(stored_repository, happened, actions, commit)
+
+    def _code(
+        self,
+        repository: Repository,
+        reference: str,
+        resolved: Resolved,
+        actions: Sequence[Action],
+    ) -> CodePlace:
+        """Returns where the code of actions is read, staged changes of a branch included."""
+        core = self._core
+        branch, brought = "", {}
+        if resolved.branch is not None:
+            branch = resolved.branch.branch.id
+            brought = code_brought(
+                *(core, repository, actions),
+                lambda path: core.objects.value(repository, resolved, path),
+                base=resolved.commit_id,
+                staged=resolved,
+            )
+        return CodePlace(
+            reference=reference,
+            base=resolved.commit_id,
+            branch=branch,
+            settled=resolved.commit_id,
+            brought=brought,
+        )
 
     def _actions(self, repository: Repository, resolved: Resolved, name: str) -> Sequence[Action]:
         try:

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from functools import partial
 
 from anabranch.access.readable_paths import ReadablePaths
-from anabranch.actions.changes import Change as ChangeWithHooks
-from anabranch.actions.changes import Changes, Kind, Subject
+from anabranch.actions.change import Change as ChangeWithHooks
+from anabranch.actions.change import Kind, Subject
+from anabranch.actions.changes import Changes
 from anabranch.catalog.error_messages import (
     name_is_a_tag,
     prefer_error_from,
@@ -68,9 +69,12 @@ class Branches:
                 reference_errors(f"source reference '{source}'"),
             ):
                 commit = self._core.references.commit(stored_repository, source)
+                # as in lakeFS, a file that is not committed yet guards new branches, too
+                place = self._core.references.resolve(stored_repository, source)
             subject = Subject(branch=name, source_ref=source, commit_id=commit.id)
-            place = Resolved(commit.id)
             change = self._changes.begin("create-branch", stored_repository, subject, place)
+            if change.has_hooks:  # they do not learn of a branch that cannot be made
+                self._core.branches.require_free(stored_repository, name)
             change.before()
             admit = self._core.pins.admission(stored_repository, commit.id)
             branch = self._core.branches.create(
@@ -128,10 +132,13 @@ class Branches:
             places = [Resolved(head)] if head and name != stored_repository.default_branch else []
             subject = Subject(branch=name, source_ref=head, commit_id=head)
             change = self._changes.begin("delete-branch", stored_repository, subject, *places)
-            change.before()
 
             def admit(_: None) -> ExtraWrites:
                 return self._core.protection.admit_deletion(stored_repository, name)
+
+            if change.has_hooks:  # they do not learn of a branch that stays
+                admit(None)
+            change.before()
 
             writes = combine(extra_writes, admit, change.record)
             known = None if change.has_hooks else stored

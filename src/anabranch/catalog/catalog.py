@@ -90,7 +90,7 @@ class Catalog:
         self.garbage_tasks = GarbageTasks(core, self.garbage_preparation)
         self.usage = Usage(core, clock)
         self.refs_dumps = RefsDumps(core, blocks)
-        self.hook_lakes = HookLakes(core, blocks)
+        self.hook_lakes = HookLakes(core, blocks, action_settings.hooks)
         self.engine = Engine(
             *(core, blocks, action_settings, self.hook_lakes, self.hook_lakes.serve, clock)
         )

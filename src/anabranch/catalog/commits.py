@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from anabranch.actions.changes import Changes, Subject
+from anabranch.actions.change import Subject
+from anabranch.actions.changes import Changes
 from anabranch.catalog.error_messages import reference_errors
 from anabranch.catalog.protection import Protection
 from anabranch.model.commit import Commit
@@ -63,7 +64,9 @@ class Commits:
             commit_metadata=metadata or {},
         )
         places = [] if stored_branch is None else [at_branch(stored_branch)]
-        change = self._changes.begin("commit", stored_repository, subject, *places)
+        change = self._changes.begin(
+            "commit", stored_repository, subject, *places, with_tree=bool(source_metarange)
+        )
         change.prepare()
         commit = self._core.committer.commit(
             stored_repository,

@@ -208,6 +208,7 @@ class Pulls:
                 allow_empty=allow_empty,
                 force=force,
                 reviewed=True,
+                source_branch=source,
                 extra_writes=combine(record, extra_writes),
             )
         except (Invalid, Conflict):

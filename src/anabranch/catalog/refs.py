@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from anabranch.access.readable_paths import ReadablePaths
-from anabranch.actions.changes import Changes, Subject
+from anabranch.actions.change import Subject
+from anabranch.actions.changes import Changes
 from anabranch.catalog.error_messages import (
     prefer_error_from,
     reference_errors,
@@ -144,11 +145,13 @@ class Refs:
         allow_empty: bool = False,
         force: bool = False,
         reviewed: bool = False,
+        source_branch: str = "",
         extra_writes: ExtraWritesFor[Commit] | None = None,
     ) -> str:
         """Merges a reference into a branch; returns the id of the new commit. `extra_writes` adds
         writes to those of the commit. A merge is `reviewed` if the caller checks the approvals that
-        the branch requires; otherwise it must not require any.
+        the branch requires; otherwise it must not require any. Hooks see `source_branch` as the
+        source's name, by default `source`.
 
         Raises ProtectedBranch; DirtyBranch if the branch has uncommitted changes, even if the
         source does not exist; MergeConflict, with the paths that both sides changed; Invalid for
@@ -172,8 +175,10 @@ class Refs:
                 reference_errors(f"update branch {destination}: get commit by ref {source}"),
             ):
                 theirs = self._core.references.commit(stored_repository, source)
-        subject = Subject(branch=destination, source_ref=theirs.id, merge_source=source)
-        # as in lakeFS the source's action files, and those that only the destination has
+        subject = Subject(
+            branch=destination, source_ref=theirs.id, merge_source=source_branch or source
+        )
+        # one of them has each action file of the result, which hooks examine by its own files
         places = Resolved(theirs.id), Resolved(stored_branch.branch.commit_id)
         change = self._changes.begin("merge", stored_repository, subject, *places)
         with refused_updates(destination):

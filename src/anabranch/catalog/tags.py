@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from anabranch.actions.changes import Changes, Subject
+from anabranch.actions.change import Subject
+from anabranch.actions.changes import Changes
 from anabranch.catalog.error_messages import name_is_a_branch, prefer_error_from
 from anabranch.model.names import check_tag
 from anabranch.model.page import Page
@@ -43,6 +44,8 @@ class Tags:
             subject = Subject(tag=name, source_ref=commit.id, commit_id=commit.id)
             place = Resolved(commit.id)
             change = self._changes.begin("create-tag", stored_repository, subject, place)
+            if change.has_hooks:  # they do not learn of a tag that cannot be made
+                self._core.tags.require_free(stored_repository, name)
             change.before()
             admit = self._core.pins.admission(stored_repository, commit.id)
             writes = combine(extra_writes, admit, change.record)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Generic, TypeVar
 
 import msgspec
@@ -102,7 +103,8 @@ class BackgroundTasks(Generic[ResultT]):
         task = RunningTask(self._records, repository, self._records.begin(repository, self._owner))
         with self._lock:
             self._running[task.id] = task
-        self._pool.submit(self._run, task, work)
+        # in the context of the caller, to whom its changes are attributed
+        self._pool.submit(copy_context().run, self._run, task, work)
         return task.id
 
     def status(self, repository: str, task_id: str) -> Task[ResultT]:

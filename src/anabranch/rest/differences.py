@@ -42,8 +42,8 @@ DIFFERENCES: Final = {
     "commit": _extended(f"{_KEYED}; {_CONTENTION}"),
     "mergeIntoBranch": _differs(
         f"{_MERGE_BASE}, and loses some conflicts of large trees; `resolutions` and rules for "
-        "single paths, `dry_run`; hooks see the merged result, and those that only the destination "
-        f"has run, too; {_KEYED}; {_CONTENTION}"
+        "single paths, `dry_run`; hooks see the merged result, and run by its action files; "
+        f"{_KEYED}; {_CONTENTION}"
     ),
     "listRunHooks": _differs(
         "to `lakefs-sdk`, which knows no status `skipped`, a skipped hook has that of its run"

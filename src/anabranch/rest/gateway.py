@@ -67,9 +67,11 @@ class RestGateway:
             return self.missing(request_id)
         return RestRequest(handler, head, route[2], request_id)
 
-    def perform(self, actor: Actor, method: str, path: str, query: str, body: bytes) -> Response:
-        """Performs an operation of the API in this process, as a user. `path` follows the API's
-        base path; the response is 404 for one that the API does not have.
+    def perform(
+        self, actor: Actor, method: str, path: str, query: str, body: bytes, *, hook_run: str
+    ) -> Response:
+        """Performs an operation of the API in this process, as a user, for a run of hooks. `path`
+        follows the API's base path; the response is 404 for one that the API does not have.
         """
         route = self._router.find(BASE_PATH + path)
         if route is None:
@@ -80,6 +82,7 @@ class RestGateway:
         headers = {"content-type": JSON} if body else {}
         request = Request(route[2], query, headers, body=body, content=[body])
         request.actor = actor
+        request.hook_run = hook_run
         return handler(request)
 
     def missing(self, request_id: str) -> FixedRequest:

@@ -1,18 +1,21 @@
-"""What hooks may do on a server: what the user may who caused their event."""
+"""What hooks may do on a server: what the user may who caused their event, and the authors of their
+code may as well.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
 from functools import partial
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from anabranch.access.access import Access
 from anabranch.access.actor import Actor
-from anabranch.actions.caller import Caller, acting_as
-from anabranch.catalog.hook_lake import Reader
+from anabranch.access.limited_actor import LimitedActor
+from anabranch.catalog.hook_lake import HookRights, Reader
 from anabranch.catalog.images.images import Images
 from anabranch.errors import Denied, Invalid
+from anabranch.model.caller import Principal, acting_as
 from anabranch.rest.gateway import RestGateway
 
 __all__ = ["RestAuthority"]
@@ -25,6 +28,8 @@ class RestAuthority:
     name some grant nothing.
     """
 
+    has_users = True
+
     def __init__(self, gateway: RestGateway, access: Access, images: Images) -> None:
         self._gateway = gateway
         self._access = access
@@ -34,19 +39,25 @@ class RestAuthority:
         """Returns True: a server can act for all users."""
         return True
 
-    def reader(self, username: str) -> Reader:
-        """Returns what a user may read now."""
-        if not username:  # whoever has made the change may open the stores
+    def reader(self, rights: HookRights) -> Reader:
+        """Returns what a hook may read now."""
+        actor = self._actor(rights)
+        if actor is None:
             return lambda _repository, _reference, _prefix: None
-        return partial(self._images.readable_paths, self._actor(username))
+        return partial(self._images.readable_paths, actor)
 
     def request(
-        self, caller: Caller, method: str, path: str, query: Mapping[str, str], body: bytes
+        self, rights: HookRights, method: str, path: str, query: Mapping[str, str], body: bytes
     ) -> tuple[int, bytes]:
         """Performs an operation of the REST API; returns its status and body."""
-        actor = self._actor(caller.username)
-        with acting_as(caller):
-            response = self._gateway.perform(actor, method, path, urlencode(query), body)
+        actor = self._actor(rights)
+        if actor is None or not rights.caller.username:
+            raise Denied("a change without a user has hooks without a REST API")
+        _require_inside(rights.repository, path)
+        with acting_as(rights.caller):
+            response = self._gateway.perform(
+                *(actor, method, path, urlencode(query), body), hook_run=rights.run_id
+            )
             if response.pieces is None:
                 return response.status, response.body
             if response.length > _MAX_BODY_BYTES:
@@ -57,8 +68,56 @@ class RestAuthority:
                 )
             return response.status, b"".join(response.pieces)
 
-    def _actor(self, username: str) -> Actor:
-        actor = self._access.actors.find(username)
-        if actor is None:
-            raise Denied(f"the user {username!r}, for whom the hook runs, does not exist")
-        return actor.in_context("", time.time())
+    def _actor(self, rights: HookRights) -> Actor | None:
+        """Returns the actor of a hook; None if neither a user nor an author limits it, since all
+        are programs that open the stores themselves.
+        """
+        now = time.time()
+        found = [self._find(principal, now) for principal in rights.caller.principals]
+        actors = [actor for actor in found if actor is not None]
+        if not actors:
+            return None
+        if rights.repository or actors[1:]:
+            return LimitedActor(actors[0], actors[1:], rights.repository)
+        return actors[0]
+
+    def _find(self, principal: Principal, now: float) -> Actor | None:
+        """Returns a principal as an actor, None for a program that opens the stores itself. Raises
+        Denied for one who is no active user.
+        """
+        if principal.recorded and not principal.username:
+            return None
+        name = principal.username
+        if name and not principal.recorded:
+            named = self._access.users.named_by_committer(name, principal.created_at)
+            if principal.elsewhere and not named:
+                return None
+            name = named.pop() if len(named) == 1 else ""
+        actor = self._access.actors.find(name) if name else None
+        if actor is None or (principal.recorded and not _is_same(actor, principal)):
+            raise Denied(
+                f"{principal.username!r}, for whom the hook runs or who has changed its code last, "
+                "is not an active user"
+                if principal.username
+                else "who has changed the code of the hook last is not known",
+                kind="hook_without_user",
+                hint="Let a user of this server change the action file, or its script, and commit.",
+            )
+        return actor.in_context("", now)
+
+
+def _is_same(actor: Actor, principal: Principal) -> bool:
+    """Returns whether an actor is the user of a principal, not a later one of that name."""
+    return principal.created_at in (0, actor.created_at)
+
+
+def _require_inside(repository: str, path: str) -> None:
+    """Raises Denied for an operation outside of the repository; for none if that is empty."""
+    segments = path.split("/")
+    inside = segments[:2] == ["", "repositories"] and unquote("".join(segments[2:3])) == repository
+    if repository and not inside:
+        raise Denied(
+            f"{path}: hooks reach the repository {repository} alone",
+            kind="hook_outside_repository",
+            hint="The server's operator can let them reach others by actions.trust_authors.",
+        )

@@ -19,6 +19,7 @@ from anabranch.errors import AnabranchError
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Headers, Response
+from anabranch.model.caller import Caller, acting_as
 from anabranch.model.secret import Secret
 from anabranch.s3.call import Call
 from anabranch.s3.misdirected import is_misdirected, refusing
@@ -346,7 +347,9 @@ class S3Request:
         if not self.form:
             self._call.content = content
         try:
-            return self.choice.operation.handler(self._call)
+            actor = self._call.actor
+            with acting_as(Caller(actor.username, (), actor.created_at)):
+                return self.choice.operation.handler(self._call)
         except Exception as error:  # noqa: BLE001  as above
             return self.respond_to_error(self._to_error(error))
 

@@ -86,8 +86,7 @@ class Branches:
         Raises AlreadyExists if the branch exists, Conflict if a tag or a commit has this name.
         """
         check_branch(name)
-        if self._commits.find(repository, name) is not None:
-            raise Conflict(f"commit ID {name}: conflict found", kind="name_is_a_commit")
+        self._require_no_commit(repository, name)
         branch = Branch(
             id=name,
             commit_id=commit_id,
@@ -103,12 +102,22 @@ class Branches:
             writes = [self.write(repository, branch), *extra]
             if self._keyvalue.apply(writes, [*absent, *expect]):
                 return branch
-            if self._keyvalue.get(repository.partition, keys.tag(name)) is not None:
-                raise Conflict(f"tag ID {name}: conflict found", kind="name_is_a_tag")
-            if self.find(repository, name) is not None:
-                raise AlreadyExists(
-                    "branch already exists: not unique", kind="branch_already_exists"
-                )
+            self._require_absent(repository, name)
+
+    def require_free(self, repository: Repository, name: str) -> None:
+        """Raises what `create` raises for a name that is in use."""
+        self._require_no_commit(repository, name)
+        self._require_absent(repository, name)
+
+    def _require_no_commit(self, repository: Repository, name: str) -> None:
+        if self._commits.find(repository, name) is not None:
+            raise Conflict(f"commit ID {name}: conflict found", kind="name_is_a_commit")
+
+    def _require_absent(self, repository: Repository, name: str) -> None:
+        if self._keyvalue.get(repository.partition, keys.tag(name)) is not None:
+            raise Conflict(f"tag ID {name}: conflict found", kind="name_is_a_tag")
+        if self.find(repository, name) is not None:
+            raise AlreadyExists("branch already exists: not unique", kind="branch_already_exists")
 
     def update(
         self, repository: Repository, name: str, step: Step, known: StoredBranch | None = None

@@ -12,6 +12,7 @@ from anabranch.model.commit import COMMIT_VERSION, Commit
 from anabranch.model.repository import Repository
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.garbage.tree_admission import TreeAdmission
+from anabranch.versioning.history.code_authors import CodeAuthors
 from anabranch.versioning.records import keys
 from anabranch.versioning.tree_addresses import TreeAddresses
 from anabranch.versioning.trees import Trees
@@ -64,12 +65,14 @@ class CommitRecords:
         trees: Trees,
         admission: TreeAdmission,
         addresses: TreeAddresses,
+        code_authors: CodeAuthors,
     ) -> None:
         self._keyvalue = keyvalue
         self._commits = commits
         self._trees = trees
         self._admission = admission
         self._addresses = addresses
+        self._code_authors = code_authors
 
     def create(self, repository: Repository, commit: Commit) -> None:
         """Adds a commit, to which no reference leads yet.
@@ -100,7 +103,9 @@ class CommitRecords:
             admitted, unchanged = self._admission.admit(
                 repository, kernel.EMPTY_TREE_ID, commit.metarange_id
             )
-            writes = [self._commits.write(repository, commit), *admitted]
+            # its committer is what the client says
+            author = self._code_authors.of_commit(repository, commit.id)
+            writes = [self._commits.write(repository, commit), author, *admitted]
             if self._keyvalue.apply(writes, [absent, *unchanged]):
                 return
 

@@ -30,6 +30,7 @@ from anabranch.versioning.garbage.pins import Pins
 from anabranch.versioning.garbage.stored_rules import StoredRules
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.garbage.tree_admission import TreeAdmission
+from anabranch.versioning.history.code_authors import CodeAuthors
 from anabranch.versioning.history.index import HistoryIndex
 from anabranch.versioning.history.last_changes import LastChanges
 from anabranch.versioning.history.path_log import PathLog
@@ -103,6 +104,7 @@ class Core:
         self.history_index = HistoryIndex(keyvalue, self.commits, self.trees)
         self.path_log = PathLog(self.commits, self.history_index)
         self.last_changes = LastChanges(self.commits, self.trees, self.history_index)
+        self.code_authors = CodeAuthors(keyvalue, self.trees, self.last_changes)
         self.objects = Objects(self.references, self.commits, self.staging, self.trees)
         self.differ = Differ(self.commits, self.staging, self.trees)
         self.row_differ = RowDiffer(tables.store)
@@ -133,7 +135,8 @@ class Core:
             clock,
         )
         self.commit_records = CommitRecords(
-            keyvalue, self.commits, self.trees, self.tree_admission, addresses
+            *(keyvalue, self.commits, self.trees, self.tree_admission, addresses),
+            self.code_authors,
         )
         self.refs_dumper = RefsDumper(keyvalue, self.repositories, self.trees)
         self.refs_restorer = RefsRestorer(
@@ -142,6 +145,7 @@ class Core:
             RefsDumpReader(self.trees, self.commits),
             self.sweeps,
             addresses,
+            self.code_authors,
         )
         self.dump_tasks = TaskRecords(keyvalue, clock, DUMP_TASKS)
         self.restore_tasks = TaskRecords(keyvalue, clock, RESTORE_TASKS)

@@ -18,6 +18,7 @@ from anabranch.model.branch import Branch
 from anabranch.model.refs_dump import RefsDump
 from anabranch.model.repository import Repository
 from anabranch.versioning.garbage.sweeps import SweepRecords
+from anabranch.versioning.history.code_authors import CodeAuthors
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.refs_dump_reader import DumpedRefs, RefsDumpReader, dump_errors
@@ -50,7 +51,9 @@ class RefsRestorer:
         reader: RefsDumpReader,
         sweeps: SweepRecords,
         addresses: TreeAddresses,
+        code_authors: CodeAuthors,
     ) -> None:
+        self._code_authors = code_authors
         self._keyvalue = keyvalue
         self._identifiers = identifiers
         self._reader = reader
@@ -112,9 +115,10 @@ class RefsRestorer:
             restored = Write(
                 repository.partition, keys.RESTORED_REFS, self._identifiers.xid().encode()
             )
+            restored_by = self._code_authors.of_restore(repository)
             unchanged = Expect(repository.partition, keys.RESTORED_REFS, guard)
             if self._keyvalue.apply(
-                [*writes, restored, *extra], [*start, unchanged, *absent, *expected]
+                [*writes, restored, restored_by, *extra], [*start, unchanged, *absent, *expected]
             ):
                 return
         raise Busy("the repository is changed by too many requests at once")

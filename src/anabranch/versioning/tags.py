@@ -49,8 +49,7 @@ class Tags:
         Raises AlreadyExists if the tag exists, Conflict if a branch or a commit has this name.
         """
         check_tag(name)
-        if self._commits.find(repository, name) is not None:
-            raise Conflict(f"commit ID {name}: conflict found", kind="name_is_a_commit")
+        self._require_no_commit(repository, name)
         tag = Tag(id=name, commit_id=commit_id)
         absent = [
             Expect(repository.partition, keys.tag(name), None),
@@ -61,10 +60,22 @@ class Tags:
             extra, expected = collect_extra_writes(extra_writes, tag)
             if self._keyvalue.apply([write, *extra], [*absent, *expected]):
                 return tag
-            if self._keyvalue.get(repository.partition, keys.branch(name)) is not None:
-                raise Conflict(f"branch name {name}: conflict found", kind="name_is_a_branch")
-            if self.find(repository, name) is not None:
-                raise AlreadyExists("tag already exists: not unique", kind="tag_already_exists")
+            self._require_absent(repository, name)
+
+    def require_free(self, repository: Repository, name: str) -> None:
+        """Raises what `create` raises for a name that is in use."""
+        self._require_no_commit(repository, name)
+        self._require_absent(repository, name)
+
+    def _require_no_commit(self, repository: Repository, name: str) -> None:
+        if self._commits.find(repository, name) is not None:
+            raise Conflict(f"commit ID {name}: conflict found", kind="name_is_a_commit")
+
+    def _require_absent(self, repository: Repository, name: str) -> None:
+        if self._keyvalue.get(repository.partition, keys.branch(name)) is not None:
+            raise Conflict(f"branch name {name}: conflict found", kind="name_is_a_branch")
+        if self.find(repository, name) is not None:
+            raise AlreadyExists("tag already exists: not unique", kind="tag_already_exists")
 
     def list(
         self, repository: Repository, *, prefix: str = "", after: str = "", amount: int

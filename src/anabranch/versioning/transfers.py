@@ -290,8 +290,7 @@ class Transfers:
             writes = []
             for key, value in page:
                 destination = prefixes.map(key)
-                staged = kernel.encode_staged(destination, rewrite(value))
-                writes.append(Write(token, destination, staged))
+                writes.append(self._staging.write(token, destination, rewrite(value)))
             if remove and not overlaps:
                 writes += [Write(token, key, _tombstone(key)) for key, _ in page]
             self._keyvalue.apply(writes)

@@ -5,6 +5,7 @@ import time
 
 import httpx2
 import pytest
+from support.eventually import eventually
 from support.services.misbehaving_webhook import misbehaving_webhook
 
 from anabranch.testing.server import running_server
@@ -17,6 +18,7 @@ TOKEN = "t0ken-of-the-server"
 def server(tmp_path_factory):
     environment = {
         "ANABRANCH_ACTIONS_WEBHOOK_ALLOW": "127.0.0.1",
+        "ANABRANCH_ACTIONS_ENV_BRANCHES": f"other/main,{REPOSITORY}/de?",
         "LAKEFSACTION_TOKEN": TOKEN,
         "SECRET_OF_SERVER": "hidden-value",
         "ANABRANCH_LOGGING_LEVEL": "TRACE",
@@ -95,7 +97,7 @@ def test_lua_reads_the_merged_result_before_it_is_merged(admin):
     assert admin.commit("dev").status_code == 201
     refused = admin.merge("dev", "main")
     assert refused.status_code == 412
-    assert "hook 'only': script:10: refused" in refused.json()["message"]
+    assert "hook 'only': action failed: script:10: refused" in refused.json()["message"]
     lines = [line for line in admin.output().splitlines() if line]
     assert lines[:2] == ["old.txt\t200\told", "new.txt\t200\tnew"]
     assert lines[2].startswith("none\t404\t")
@@ -182,8 +184,14 @@ headers:
   X-Token: "{{{{ ENV.LAKEFSACTION_TOKEN }}}}"
 """
         act(admin, "pre-commit", "webhook", properties, branch="dev")
+        refused = admin.commit("dev")  # the file is not on the branch yet
+        assert refused.status_code == 412
+        assert "_lakefs_actions/act.yaml is not on the branch dev" in refused.json()["message"]
+        act(admin, "post-commit", "webhook", properties, branch="dev")
         assert admin.commit("dev").status_code == 201
+        eventually(lambda: webhook.requests)
         (request,) = webhook.requests
+        eventually(lambda: "X-Token" in admin.output())
     assert request.headers["x-token"] == TOKEN
     written = admin.output()
     assert "X-Token: ***" in written

@@ -305,3 +305,38 @@ def test_a_missing_secret_of_an_argument_is_named():
     hook = make_hook("lua", {"script": "x = 1", "args": {"a": "{{ ENV.LAKEFSACTION_NONE }}"}})
     with pytest.raises(HookFailed, match="LAKEFSACTION_NONE is not set"):
         hook.run(context)
+
+
+def test_the_traceback_of_an_error_has_the_frames_of_the_script_alone():
+    context = hook_context()
+    script = """local function inner()
+      error('here')
+    end
+    local function outer()
+      inner()
+    end
+    outer()"""
+    with pytest.raises(HookFailed, match=r"^script:2: here$"):
+        make_hook("lua", {"script": script}).run(context)
+    written = context.output.text()
+    assert [line for line in ("script:2:", "script:5:", "script:7:") if line not in written] == []
+    assert "sandbox" not in written
+    assert "xpcall" not in written
+
+
+def test_the_traceback_of_a_failed_library_has_no_frames_of_the_sandbox():
+    context = hook_context()
+    with pytest.raises(HookFailed):
+        make_hook("lua", {"script": "\nrequire('encoding/json').unmarshal('{')"}).run(context)
+    written = context.output.text()
+    assert "script:2:" in written
+    assert "sandbox" not in written
+
+
+def test_variables_that_make_the_arguments_too_long_fail_before_the_script_runs():
+    variables = {"LAKEFSACTION_LONG": "x" * 30_000}
+    context = hook_context(environment=variables)
+    args = {"texts": ["{{ ENV.LAKEFSACTION_LONG }}" * 20, "{{ ENV.LAKEFSACTION_LONG }}" * 20]}
+    with pytest.raises(HookFailed, match="more than 1048576 characters"):
+        make_hook("lua", {"script": "print('ran')", "args": args}).run(context)
+    assert context.output.text() == ""

@@ -29,7 +29,8 @@ class HookSpec(msgspec.Struct, frozen=True, kw_only=True):
 
 class Action(msgspec.Struct, frozen=True, kw_only=True):
     """A named list of hooks, and the events on which they run. `on` has, for each event, the
-    patterns of the branches that it concerns; without any it concerns all.
+    patterns of the branches that it concerns; without any it concerns all. `address` is that of
+    the file's entry.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Action(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     on: Mapping[EventType, Sequence[str]]
     hooks: Sequence[HookSpec]
+    address: str = ""
 
     def runs_on(self, event: EventType, branch: str) -> bool:
         """Returns whether the action's hooks run on an event of a branch, "" for a tag's."""

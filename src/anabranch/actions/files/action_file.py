@@ -24,11 +24,9 @@ from anabranch.actions.files.conditions import AFTER_SUCCESS, Condition, parse_c
 from anabranch.actions.files.events import EventType
 from anabranch.actions.files.yaml_document import Node, parse_yaml
 from anabranch.errors import Invalid, NotSupported
+from anabranch.versioning.staging.code_authors import ACTIONS_FOLDER as FOLDER
 
 __all__ = ["FOLDER", "CheckHook", "parse_action_file", "require_distinct_names"]
-
-FOLDER = "_lakefs_actions/"
-"""The prefix of the paths of action files."""
 
 _NAME = re.compile(r"\w[\w\-. ]+", re.ASCII)
 _HOOK_ID = re.compile(r"[_a-zA-Z][\-_a-zA-Z0-9]{1,255}", re.ASCII)

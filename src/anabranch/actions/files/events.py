@@ -34,6 +34,11 @@ class EventType(StrEnum):
         return self.startswith("post-")
 
     @property
+    def names_commit(self) -> bool:
+        """Whether runs of the event have the id of its commit, even if the change is refused."""
+        return self.is_after or self.of_tag or self is EventType.PRE_MERGE
+
+    @property
     def of_tag(self) -> bool:
         """Whether the event is one of a tag, which has no branch."""
         return self.endswith("-tag")

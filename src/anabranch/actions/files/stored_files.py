@@ -11,6 +11,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
+import msgspec
+
 from anabranch.actions.files.action import Action
 from anabranch.actions.files.action_file import (
     FOLDER,
@@ -164,4 +166,5 @@ class StoredActionFiles:
             content = self._blocks.read(address, 0, length)
         except Gone as error:
             raise Gone(f"the action file {path} cannot be read: {error.message}") from error
-        return parse_action_file(content, path, self._check_hook)
+        action = parse_action_file(content, path, self._check_hook)
+        return msgspec.structs.replace(action, address=entry.address)

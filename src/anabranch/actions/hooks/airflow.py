@@ -48,7 +48,8 @@ class Airflow(msgspec.Struct, frozen=True, kw_only=True):
         """Starts the DAG. Raises HookFailed, also if its run fails or does not end in time."""
         event = context.event
         run_id = f"lakeFS_hook_{event.hook_id}_{event.run_id}"
-        conf = {**revealed(self.dag_conf, context), _EVENT: event}
+        dag_conf, _, _ = self._revealed(context)
+        conf = {**dag_conf, _EVENT: event}
         body = msgspec.json.encode({"dag_run_id": run_id, "conf": conf})
         started = self._request(context, "POST", "", body)
         if not is_success(started):
@@ -72,27 +73,37 @@ class Airflow(msgspec.Struct, frozen=True, kw_only=True):
             if state == "failed":
                 raise HookFailed(f"the run {run_id} of the DAG {self.dag_id} failed")
 
+    def _revealed(self, context: HookContext) -> Any:
+        """Returns `dag_conf`, the user and the password: all at once, since the texts together have
+        a limited length.
+        """
+        return revealed([self.dag_conf, self.username, self.password], context)
+
     def _request(
         self, context: HookContext, method: str, rest: str, body: bytes = b""
     ) -> HttpResponse:
         parts = urlsplit(self.url)
         runs = f"{parts.path.rstrip('/')}/api/v1/dags/{quote(self.dag_id, safe='')}/dagRuns"
         url = urlunsplit(parts._replace(path=runs + rest))
-        username, password = (revealed(text, context) for text in (self.username, self.password))
+        _, username, password = self._revealed(context)
         pair = base64.b64encode(f"{username}:{password}".encode()).decode()
         context.output.conceal(password)
         context.output.conceal(pair)
-        return exchange(
-            context,
-            method,
-            url,
-            shown_url=url,
-            headers={"Authorization": f"Basic {pair}", "Content-Type": "application/json"},
-            body=body,
-            timeout=_REQUEST_SECONDS,
-            retries=_POLL_RETRIES if method == "GET" else 0,
-            wait=self.wait,
-        )
+        try:
+            return exchange(
+                context,
+                method,
+                url,
+                shown_url=url,
+                headers={"Authorization": f"Basic {pair}", "Content-Type": "application/json"},
+                body=body,
+                timeout=_REQUEST_SECONDS,
+                retries=_POLL_RETRIES if method == "GET" else 0,
+                wait=self.wait,
+            )
+        except HookFailed as error:
+            reason = f"failed executing airflow request: {error.message}"
+            raise HookFailed(reason, hint=error.hint) from error
 
 
 def airflow(values: Mapping[str, Any]) -> Airflow:

@@ -1,8 +1,9 @@
 """Contract of hooks.
 
 A hook is made by a `HookFactory` from the properties in an action file and is run once for an
-event. It sees the repository through a `HookLake`, with the permissions of the user who caused the
-event, and reports to the user through the output and, if the event must not happen, `HookFailed`.
+event. It sees the repository through a `HookLake`, with the permissions that both the user who
+caused the event and the authors of its code have, and reports to the user through the output and,
+if the event must not happen, `HookFailed`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from anabranch.model.stat import CommonPrefix, Stat
 
 __all__ = [
     "Hook",
+    "HookCode",
     "HookContext",
     "HookEvent",
     "HookFactory",
@@ -54,8 +56,8 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class HookLake(Protocol):
-    """The event's repository (and others, by `request`) as the user who caused the event may
-    see them.
+    """The event's repository as the user who caused the event, and the authors of the hook's code,
+    may see it.
 
     The methods raise NotFound, Denied and the other errors of the operations that they stand for. A
     reference is a branch with its uncommitted changes, a tag, a commit, an expression of these, or
@@ -93,11 +95,30 @@ class HookLake(Protocol):
         """
 
 
+class HookCode(Protocol):
+    """The code of a hook: its action file, and the scripts that it loads."""
+
+    def load(self, path: str) -> bytes:
+        """Returns a script, read where the action file is; from now on its authors limit, too, what
+        the hook may do. Raises HookFailed for one that is not there or is too long.
+        """
+
+    def require_variables(self) -> None:
+        """Raises HookFailed if the code may not have values of the server's environment."""
+
+
 class HookSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The settings that concern single hooks."""
 
     environment_enabled: bool = True
-    """Whether properties may use `{{ ENV.LAKEFSACTION_X }}`."""
+    """Whether properties may use `{{ ENV.LAKEFSACTION_X }}`, in action files on the branches of
+    `environment_branches`.
+    """
+    environment_branches: tuple[str, ...] = ()
+    """Patterns of branches, as `REPOSITORY/BRANCH`."""
+    trusts_authors: bool = False
+    """Whether hooks act as in lakeFS: with all permissions of the user who caused the event, in all
+    repositories, and with values of the environment wherever the action file is."""
     webhook_allow: tuple[str, ...] = ()
     """Networks (CIDR) that hooks may reach although they are loopback, link-local or private."""
     lua_net_http_enabled: bool = False
@@ -115,6 +136,8 @@ class HookContext(msgspec.Struct, frozen=True, kw_only=True):
     destination, before a commit the branch's head, after them the first parent. None if the event
     changes no objects."""
     lake: HookLake
+    code: HookCode | None
+    """None in the process of a hook, whose code was loaded before."""
     output: HookOutput
     deadline: float
     """By the monotonic clock, in seconds; hooks that have a `timeout` may end earlier."""

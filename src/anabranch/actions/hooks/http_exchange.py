@@ -39,6 +39,7 @@ def exchange(
     `timeout` is in seconds, for each of them. Raises HookFailed if there is no response.
     """
     output = context.output
+    named = f'{method.capitalize()} "{_without_user(shown_url)}"'
     pause = _FIRST_WAIT_SECONDS
     for attempt in range(retries + 1):
         rest = context.deadline - time.monotonic()
@@ -60,11 +61,12 @@ def exchange(
             )
         except Invalid as error:
             output.write(f"{error.message}\n")
-            raise HookFailed(output.redacted(error.message), hint=_hint(error)) from error
+            reason = output.redacted(f"{named}: {error.message}")
+            raise HookFailed(reason, hint=_hint(error)) from error
         except Busy as error:
             output.write(f"{error.message}\n\n")
             if attempt == retries:
-                raise HookFailed(output.redacted(error.message)) from error
+                raise HookFailed(output.redacted(f"{named}: {error.message}")) from error
         else:
             _describe(context, response, time.monotonic() - start)
             if attempt == retries or not _is_temporary(response.status):

@@ -1,5 +1,7 @@
 """Secrets of hooks: `{{ ENV.LAKEFSACTION_NAME }}` in a property is a variable of the server's
-environment. Other variables cannot be used, and the values are kept out of the output.
+environment. Other variables cannot be used, and the settings say which action files may use these.
+The values are kept out of the output, in the forms that requests and responses may have them; this
+protects against accidents, not against the authors of action files.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ PREFIX = "LAKEFSACTION_"
 
 _REFERENCE = re.compile(r"\{\{ *ENV\.([^{} ]*) *\}\}")
 _MAX_DEPTH = 32
+_MAX_CHARACTERS = 1 << 20
+"""The most characters of a hook's texts once their references are replaced."""
 
 
 def check_names(properties: Properties, name: str, value: object) -> None:
@@ -39,22 +43,54 @@ def check_names(properties: Properties, name: str, value: object) -> None:
 
 def revealed(value: Any, context: HookContext) -> Any:
     """Returns a value in which references are replaced by their variables, also in lists and
-    mappings. Raises HookFailed, with the name of the variable, if one is not set.
+    mappings. Raises HookFailed, with the name of the variable, if one is not set or may not be
+    used, and if the texts become too long.
     """
-    if isinstance(value, str):
-        return _REFERENCE.sub(lambda match: _variable(match[1], context), value)
-    if isinstance(value, Mapping):
-        return {key: revealed(item, context) for key, item in value.items()}
-    if isinstance(value, list):
-        return [revealed(item, context) for item in value]
-    return value
+    return _Expansion(context).of(value)
+
+
+class _Expansion:
+    """The replacement of the references in one value, whose texts have a limited length."""
+
+    def __init__(self, context: HookContext) -> None:
+        self._context = context
+        self._rest = _MAX_CHARACTERS
+
+    def of(self, value: Any) -> Any:
+        if isinstance(value, str):
+            text = _REFERENCE.sub(self._replaced, value)
+            self._take(len(value))
+            return text
+        if isinstance(value, Mapping):
+            return {key: self.of(item) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.of(item) for item in value]
+        return value
+
+    def _replaced(self, reference: re.Match[str]) -> str:
+        variable = _variable(reference[1], self._context)
+        self._take(len(variable))
+        return variable
+
+    def _take(self, characters: int) -> None:
+        self._rest -= characters
+        if self._rest < 0:
+            raise HookFailed(
+                f"its properties have more than {_MAX_CHARACTERS} characters once the variables "
+                "that they name are replaced",
+                hint="Name fewer or shorter variables.",
+            )
 
 
 def hook_environment(context: HookContext) -> dict[str, str]:
-    """Returns the variables that hooks may use; none if the settings forbid it. Their values are
-    kept out of the output.
+    """Returns the variables that hooks may use; none if the settings forbid it for this one. Their
+    values are kept out of the output.
     """
     if not context.settings.environment_enabled:
+        return {}
+    try:
+        _require_variables(context)
+    except HookFailed:
         return {}
     found = {name: value for name, value in context.environment.items() if name.startswith(PREFIX)}
     for value in found.values():
@@ -68,6 +104,7 @@ def _variable(name: str, context: HookContext) -> str:
             f"the server's settings do not let hooks use variables, such as {name}",
             hint="Set actions.env.enabled.",
         )
+    _require_variables(context)
     value = context.environment.get(name) if name.startswith(PREFIX) else None
     if value is None:
         raise HookFailed(
@@ -76,6 +113,11 @@ def _variable(name: str, context: HookContext) -> str:
         )
     _conceal(value, context)
     return value
+
+
+def _require_variables(context: HookContext) -> None:
+    if context.code is not None:
+        context.code.require_variables()
 
 
 def _conceal(secret: str, context: HookContext) -> None:

@@ -38,8 +38,11 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
 
     def run(self, context: HookContext) -> None:
         """Sends the event. Raises HookFailed."""
-        headers = {**revealed(self.headers, context), "Content-Type": "application/json"}
-        query = [(name, revealed(value, context)) for name, value in self.query]
+        names = [name for name, _ in self.query]
+        # all at once: the texts together have a limited length
+        texts = revealed([self.headers, [value for _, value in self.query]], context)
+        headers = {**texts[0], "Content-Type": "application/json"}
+        query = list(zip(names, texts[1], strict=True))
         response = exchange(
             context,
             "POST",

@@ -8,6 +8,8 @@ import msgspec
 
 from anabranch.actions.files.events import EventType
 from anabranch.actions.hooks.contract import HookEvent
+from anabranch.actions.runs.code import CodePlace
+from anabranch.model.caller import Principal
 
 __all__ = ["Event"]
 
@@ -16,9 +18,10 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An event; `time` is in seconds since 1970. The fields that webhooks have, too, are described
     in `HookEvent`, `reference` and `base` in `HookContext`.
 
-    `username` is the user who caused it. `chain` are the branches, as `repository/branch`, of the
-    events whose hooks have caused this one, the first of them first. `pre_run_id` is the run of the
-    hooks before the event.
+    `username` is the user who caused it, created at the time `created_at`, and `others` are those
+    to whom it is attributed besides, as in `Caller`. `code` is where its hooks are read. `chain`
+    are the branches, as `repository/branch`, of the events whose hooks have caused this one, the
+    first of them first. `pre_run_id` is the run of the hooks before the event.
     """
 
     type: EventType
@@ -36,8 +39,11 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reference: str
     base: str | None = None
     username: str = ""
+    created_at: int = 0
+    others: tuple[Principal, ...] = ()
     chain: tuple[str, ...] = ()
     pre_run_id: str = ""
+    code: CodePlace = CodePlace()
 
     def for_hook(self, run_id: str, action: str, hook_id: str) -> HookEvent:
         """Returns the event as a hook of an action sees it."""

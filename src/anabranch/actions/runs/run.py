@@ -26,7 +26,7 @@ class HookRun(msgspec.Struct, frozen=True, kw_only=True):
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """The hooks that ran on one event; times are in seconds since 1970. `commit_id` is empty if the
-    event has no commit, and if the hooks have refused it.
+    event has no commit, and if the hooks have refused it; a refused merge has one.
     """
 
     id: str

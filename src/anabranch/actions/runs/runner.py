@@ -18,7 +18,7 @@ import msgspec
 
 from anabranch.actions.files.action import Action, HookSpec
 from anabranch.actions.files.conditions import FIELDS, Situation
-from anabranch.actions.hooks.contract import HookContext, HookEvent, HookLake
+from anabranch.actions.hooks.contract import HookCode, HookContext, HookEvent, HookLake
 from anabranch.actions.hooks.output import HookOutput
 from anabranch.actions.hooks.registry import make_hook
 from anabranch.actions.runs.event import Event
@@ -28,15 +28,23 @@ from anabranch.errors import AnabranchError
 from anabranch.model.commit import Commit
 from anabranch.model.repository import Repository
 
-__all__ = ["LakeFor", "Outcome", "Runner"]
+__all__ = ["AccessFor", "HookAccess", "Outcome", "Runner"]
 
 _log = logging.getLogger(__name__)
 
 _GRACE_SECONDS = 2.0
 """How long after the deadline a hook may take to notice it."""
 
-LakeFor = Callable[[Event], HookLake]
-"""Returns the lake as the user who caused an event may see it."""
+
+class HookAccess(NamedTuple):
+    """What a hook reaches: the lake, as far as the authors of its code may see it, and the code."""
+
+    lake: HookLake
+    code: HookCode
+
+
+AccessFor = Callable[[Event, str, Action], HookAccess]
+"""Returns what a hook of an action reaches, given the event and the run's id."""
 
 
 class Outcome(NamedTuple):
@@ -70,10 +78,10 @@ class Runner:
     """Runs hooks. `clock` returns seconds since 1970."""
 
     def __init__(
-        self, settings: ActionSettings, lake_for: LakeFor, clock: Callable[[], float]
+        self, settings: ActionSettings, access_for: AccessFor, clock: Callable[[], float]
     ) -> None:
         self._settings = settings
-        self._lake_for = lake_for
+        self._access_for = access_for
         self._clock = clock
 
     def run(
@@ -89,12 +97,12 @@ class Runner:
         """
         started = self._clock()
         execution = _Execution(
-            self._settings, self._lake_for(event), self._clock, repository, event, run_id, commit
+            self._settings, self._access_for, self._clock, repository, event, run_id, commit
         )
         cells = execution.run(actions)
         failures = [
             f"hook run id '{cell.hook.hook_run_id}' failed on action '{cell.action.name}' "
-            f"hook '{cell.spec.id}': {cell.failure}"
+            f"hook '{cell.spec.id}': action failed: {cell.failure}"
             for cell in cells
             if cell.failure
         ]
@@ -103,7 +111,7 @@ class Runner:
             event=event.type,
             branch=event.branch,
             source_ref=event.source_ref,
-            commit_id=event.commit_id if event.type.is_after or event.type.of_tag else "",
+            commit_id=event.commit_id if event.type.names_commit else "",
             started=started,
             ended=self._clock(),
             passed=not failures,
@@ -118,7 +126,7 @@ class _Execution:
     def __init__(
         self,
         settings: ActionSettings,
-        lake: HookLake,
+        access_for: AccessFor,
         clock: Callable[[], float],
         repository: Repository,
         event: Event,
@@ -126,7 +134,7 @@ class _Execution:
         commit: Commit | None,
     ) -> None:
         self._settings = settings
-        self._lake = lake
+        self._access_for = access_for
         self._clock = clock
         self._repository = repository
         self._event = event
@@ -189,7 +197,9 @@ class _Execution:
         output = HookOutput(self._settings.output_bytes)
         failure = ""
         try:
-            make_hook(cell.spec.type, cell.spec.properties).run(self._context(seen, output))
+            make_hook(cell.spec.type, cell.spec.properties).run(
+                self._context(cell.action, seen, output)
+            )
         except AnabranchError as error:
             failure = error.message or error.kind
         except Exception as error:  # noqa: BLE001  hooks may raise anything
@@ -204,13 +214,15 @@ class _Execution:
             cell.hook = msgspec.structs.replace(cell.hook, ended=self._clock(), passed=not failure)
         return not failure
 
-    def _context(self, seen: HookEvent, output: HookOutput) -> HookContext:
+    def _context(self, action: Action, seen: HookEvent, output: HookOutput) -> HookContext:
         event = self._event
+        access = self._access_for(event, self._run_id, action)
         return HookContext(
             event=seen,
             reference=event.reference,
             base=event.base,
-            lake=self._lake,
+            lake=access.lake,
+            code=access.code,
             output=output,
             deadline=self._deadline,
             environment=os.environ,

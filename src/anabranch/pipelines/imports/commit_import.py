@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from anabranch import _kernel as kernel
-from anabranch.actions.changes import NO_HOOKS, Changes, Subject
-from anabranch.actions.changes import Change as ChangeWithHooks
+from anabranch.actions.change import NO_HOOKS, Subject
+from anabranch.actions.change import Change as ChangeWithHooks
+from anabranch.actions.changes import Changes
 from anabranch.errors import DirtyBranch
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.model.commit import Commit
@@ -131,7 +132,9 @@ class ImportCommitter:
             committer=request.committer,
             commit_metadata=request.metadata,
         )
-        return self._changes.begin("commit", self._repository, subject, at_branch(stored))
+        return self._changes.begin(
+            "commit", self._repository, subject, at_branch(stored), with_tree=True
+        )
 
     def record_timestamp(self, now: float) -> None:
         """Records the time of the import in the repository's metadata, under lakeFS's key; `now`

@@ -28,7 +28,8 @@ class Request:
     `join_headers` makes them, `body` is a whole body and `content` one that is still being
     received; iterating over it raises Truncated if the connection breaks. `id` is the request's
     name in logs, `client` the address of the client. `audit` is the request's record in the audit
-    log, if there is one. `actor` is the user of a request that the server itself makes.
+    log, if there is one. `actor` is the user of a request that the server itself makes for a hook,
+    of the run `hook_run`.
     """
 
     __slots__ = (
@@ -38,6 +39,7 @@ class Request:
         "client",
         "content",
         "headers",
+        "hook_run",
         "id",
         "query",
         "secure",
@@ -66,6 +68,7 @@ class Request:
         self.client = client
         self.audit: RequestAudit | None = None
         self.actor: Actor | None = None
+        self.hook_run = ""
 
     def header(self, name: str) -> str:
         """Returns a header's value, the empty string without one."""

@@ -14,10 +14,10 @@ from typing import Any
 from anabranch.access.actor import Actor
 from anabranch.access.authorize import authorize
 from anabranch.access.permissions import Permission
-from anabranch.actions.caller import Caller, acting_as, current_caller
 from anabranch.audit.log import RequestAudit
 from anabranch.errors import AnabranchError, MergeConflict, NotFound, OutcomeUnknown
 from anabranch.http.response import Response
+from anabranch.model.caller import Caller, acting_as, current_caller
 from anabranch.model.uri import IMAGES
 from anabranch.rest.protocol.call import Call, Request
 from anabranch.rest.protocol.decoding import BodyDecoder, ParamsDecoder
@@ -87,6 +87,7 @@ class OperationHandler:
                 operation=self.operation.id,
                 source_ip=request.client,
                 request_id=request.id,
+                hook_run=request.hook_run,
             )
 
     def _respond(self, request: Request) -> Response:
@@ -163,11 +164,14 @@ class OperationHandler:
         """Returns the caller of a request: of a hook, if this process makes the request for one, or
         if the request names the run of one.
         """
-        chain = current_caller().chain
+        current = current_caller()
+        if request.hook_run:
+            return current
+        chain = current.chain
         if not chain and RUN_HEADER in request.headers:
             run = self._services.catalog.engine.running.find(request.header(RUN_HEADER))
             chain = () if run is None else run.chain
-        return Caller(actor.username, chain)
+        return Caller(actor.username, chain, actor.created_at)
 
     def _call(self, handler: Callable[[Call[Any, Any]], object], call: Any) -> Response:
         if self.operation.keyed:

@@ -16,9 +16,17 @@ class HookVariables(SettingsGroup, frozen=True, kw_only=True):
         bool,
         SettingDoc(
             "Whether hooks may use variables of the server's environment whose names begin with "
-            "`LAKEFSACTION_`"
+            "`LAKEFSACTION_`, in action files on the branches that `actions.env.branches` names"
         ),
     ] = True
+    branches: Annotated[
+        tuple[str, ...],
+        SettingDoc(
+            "Branches whose action files may use these variables, as patterns of "
+            "`REPOSITORY/BRANCH`, such as `flights/main,etl-*/release-*`: users who may write to "
+            "such a branch can read the variables"
+        ),
+    ] = ()
 
 
 class Webhooks(SettingsGroup, frozen=True, kw_only=True):
@@ -45,6 +53,15 @@ class Actions(SettingsGroup, frozen=True, kw_only=True):
     """Actions: hooks on the events of repositories."""
 
     enabled: Annotated[bool, SettingDoc("Whether hooks run")] = True
+    trust_authors: Annotated[
+        bool,
+        SettingDoc(
+            "Whether hooks act as lakeFS's do: with all permissions of the user who causes the "
+            "event, in all repositories, and with variables of the environment on all branches. "
+            "Otherwise they have what the last committers of the action file and the script may "
+            "do as well, in the event's repository"
+        ),
+    ] = False
     concurrency: Annotated[
         int,
         SettingDoc(

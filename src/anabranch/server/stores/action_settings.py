@@ -5,6 +5,7 @@ from __future__ import annotations
 from anabranch.actions.hooks.contract import HookSettings
 from anabranch.actions.runs.settings import ActionSettings
 from anabranch.errors import Invalid
+from anabranch.model.glob import glob
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.server.config.actions import Actions
 from anabranch.versioning.proposals import MAX_EXAMINATION_SECONDS
@@ -13,7 +14,9 @@ __all__ = ["action_settings"]
 
 
 def action_settings(actions: Actions) -> ActionSettings:
-    """Returns the settings of actions. Raises Invalid for networks that are none."""
+    """Returns the settings of actions. Raises Invalid for networks that are none,
+    and for wrong patterns.
+    """
     try:
         AddressGuard(actions.webhook.allow)
     except Invalid as error:
@@ -27,7 +30,28 @@ def action_settings(actions: Actions) -> ActionSettings:
         output_bytes=max(0, actions.output_bytes),
         hooks=HookSettings(
             environment_enabled=actions.env.enabled,
+            environment_branches=_checked(actions.env.branches),
+            trusts_authors=actions.trust_authors,
             webhook_allow=actions.webhook.allow,
             lua_net_http_enabled=actions.lua.net_http_enabled,
         ),
     )
+
+
+def _checked(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns patterns of branches. Raises Invalid for a wrong one."""
+    for pattern in patterns:
+        repository, slash, branch = pattern.partition("/")
+        if not (repository and slash and branch):
+            raise Invalid(
+                f"actions.env.branches: {pattern!r} is not a pattern of REPOSITORY/BRANCH",
+                kind="invalid_pattern",
+                hint="For example flights/main; flights/* for all branches of flights.",
+            )
+        try:
+            glob(repository)
+            glob(branch)
+        except Invalid as error:
+            reason = f"actions.env.branches: {error.message}"
+            raise Invalid(reason, kind=error.kind, hint=error.hint) from error
+    return patterns

@@ -90,7 +90,7 @@ def open_hooked_stores(settings: Settings) -> Iterator[HookedStores]:
     """
     actions = action_settings(settings.actions)
     with open_stores(settings) as (core, blocks):
-        lakes = HookLakes(core, blocks)
+        lakes = HookLakes(core, blocks, actions.hooks)
         engine = Engine(core, blocks, actions, lakes, lakes.serve, time.time)
         engine.start()
         try:

@@ -36,6 +36,8 @@ class LastChanges:
         start: Commit,
         objects: Sequence[str],
         prefixes: Sequence[str] = (),
+        *,
+        first_parent: bool = False,
     ) -> list[Commit]:
         """Returns the last commit, of `start` and its ancestors, that changed each of these
         objects, and then the last that changed anything under each of these prefixes. For a path
@@ -47,6 +49,7 @@ class LastChanges:
             self._trees.read,
             [*map(encode_path, objects), *map(encode_path, prefixes)],
             len(objects),
+            first_parent=first_parent,
         )
         graph = self._index.graph(repository, start.id)
         if graph is not None:
@@ -68,12 +71,15 @@ class _Walk:
         read_trees: Callable[..., list[bool]],
         keys: Sequence[bytes],
         object_count: int,
+        *,
+        first_parent: bool,
     ) -> None:
         self._read = read
         self._open_tree = open_tree
         self._read_trees = read_trees
         self._keys = keys
         self._object_count = object_count
+        self._most_parents = 1 if first_parent else None
 
     def run(
         self, start: Commit, graph: kernel.CommitGraph | None, complete: Complete | None
@@ -91,7 +97,7 @@ class _Walk:
                 if commit.parents:
                     complete(commit, self._read(commit.parents[0]))
             unchanged = [number for number in numbers if number not in set(compared)]
-            for parent in map(self._read, commit.parents):
+            for parent in map(self._read, commit.parents[: self._most_parents]):
                 differ = self._differ(parent, commit, compared)
                 same = [n for n, differs in zip(compared, differ, strict=True) if not differs]
                 compared = [n for n, differs in zip(compared, differ, strict=True) if differs]

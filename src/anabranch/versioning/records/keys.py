@@ -11,6 +11,7 @@ __all__ = [
     "PROPOSALS",
     "PROTECTION",
     "PULLS_BY_BRANCHES",
+    "RESTORED_BY",
     "RESTORED_REFS",
     "UPLOADS",
     "all_branches",
@@ -23,6 +24,7 @@ __all__ = [
     "changed_paths",
     "changed_paths_commit",
     "commit",
+    "commit_authors",
     "proposal",
     "pull",
     "pull_by_branches",
@@ -43,6 +45,7 @@ PROPOSALS = "anabranch-proposals"
 CLEANUP = "cleanup-tokens"
 METADATA = b"repo-metadata"
 RESTORED_REFS = b"anabranch-restored-refs"
+RESTORED_BY = b"anabranch-restored-by"
 PROTECTION = b"settings/protected_branches"
 PULLS_BY_BRANCHES = "pulls"
 UPLOADS = "multiparts"
@@ -72,6 +75,11 @@ def tag(name: str) -> bytes:
 def commit(commit_id: str) -> bytes:
     """Returns the key of a commit in its repository's partition."""
     return b"commits/" + commit_id.encode("utf-8", "surrogateescape")
+
+
+def commit_authors(commit_id: str) -> bytes:
+    """Returns the key of the record of a commit's authors in its repository's partition."""
+    return b"commit-authors/" + commit_id.encode("utf-8", "surrogateescape")
 
 
 def proposal(partition: str, commit_id: str = "", name: str = "") -> bytes:

@@ -17,7 +17,9 @@ from typing import NamedTuple
 
 from anabranch import _kernel as kernel
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.model.caller import Principal
 from anabranch.versioning.records.entries import Value
+from anabranch.versioning.staging.code_authors import authors_of, with_authors
 
 __all__ = ["Row", "Staged", "Staging"]
 
@@ -46,9 +48,21 @@ class Staging:
                 return Staged(kernel.decode_staged(raw)[1], token)
         return None
 
+    def authors(
+        self, tokens: Sequence[str], key: bytes, value: Value | None
+    ) -> tuple[Principal, ...] | None:
+        """Returns who has staged a value of code; none if that value is not staged, None if it is
+        not known.
+        """
+        for token in tokens:
+            raw = self._keyvalue.get(token, key)
+            if raw is not None and kernel.decode_staged(raw)[1] == value:
+                return authors_of(raw)
+        return ()
+
     def write(self, token: str, key: bytes, value: Value | None) -> Write:
         """Returns the write that stages a change."""
-        return Write(token, key, kernel.encode_staged(key, value))
+        return Write(token, key, with_authors(key, kernel.encode_staged(key, value)))
 
     def remove(self, token: str, key: bytes) -> Write:
         """Returns the write that discards a change."""

@@ -143,11 +143,25 @@ function env.require(name)
   return loaded[name]
 end
 
+-- Returns a traceback without the frames of this file, and of what it is called by.
+local function own_frames(text)
+  local kept = {}
+  for line in string.gmatch(text, "[^\n]+") do
+    if string.find(line, "[C]: in function 'xpcall'", 1, true) then
+      break
+    end
+    if not string.find(line, "^%s*sandbox:") then
+      kept[#kept + 1] = line
+    end
+  end
+  return table.concat(kept, "\n")
+end
+
 local function describe(problem)
   if debug_getmetatable(problem) == Failure then
     return problem.reason
   end
-  write(traceback(tostring(problem), 2) .. "\n")
+  write(own_frames(traceback(tostring(problem), 2)) .. "\n")
   return tostring(problem)
 end
 

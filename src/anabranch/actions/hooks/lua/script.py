@@ -10,11 +10,9 @@ from typing import Any
 from anabranch.actions.hooks.contract import HookContext
 from anabranch.actions.hooks.lua.libraries.registry import Libraries
 from anabranch.actions.hooks.lua.sandbox import Sandbox
-from anabranch.errors import AnabranchError, HookFailed
 
 __all__ = ["LuaScript", "lua_script"]
 
-_MAX_SCRIPT_BYTES = 4 << 20
 _MARGIN_SECONDS = 1.0
 _MARGIN_SHARE = 0.2
 _EVENT_FIELDS = (
@@ -24,21 +22,20 @@ _EVENT_FIELDS = (
 
 
 def lua_script(properties: Mapping[str, Any]) -> LuaScript:
-    """Returns the script of the properties `script` or `script_path`, with `args`."""
-    return LuaScript(properties["script"], properties["script_path"], properties["args"])
+    """Returns the script of the property `script`, with `args`; `name` is what messages call it."""
+    return LuaScript(properties["script"].encode(), properties["name"], properties["args"])
 
 
 class LuaScript:
     """A script with the globals `action`, `args` and `username`."""
 
-    def __init__(self, script: str, path: str, args: Mapping[str, Any]) -> None:
-        self._script = script
-        self._path = path
+    def __init__(self, code: bytes, name: str, args: Mapping[str, Any]) -> None:
+        self._code = code
+        self._name = name
         self._args = args
 
     def run(self, context: HookContext) -> None:
         """Runs the script. Raises HookFailed with its error."""
-        code = self._script.encode() if self._script else self._read(context)
         start = time.monotonic()
         allowed = context.deadline - start
         # the process is killed at the deadline: the script's own error names the line
@@ -53,20 +50,7 @@ class LuaScript:
         sandbox.define("action", _action(context))
         sandbox.define("args", self._args)
         sandbox.define("username", context.username)
-        sandbox.run(code, self._path or "script")
-
-    def _read(self, context: HookContext) -> bytes:
-        """Returns the script in the repository, where the action file is, too."""
-        event = context.event
-        reference = event.source_ref or event.commit_id or context.reference
-        try:
-            with context.lake.read(reference, self._path) as stream:
-                code = stream.read(_MAX_SCRIPT_BYTES + 1)
-        except AnabranchError as error:
-            raise HookFailed(f"could not load script_path {self._path}: {error.message}") from error
-        if len(code) > _MAX_SCRIPT_BYTES:
-            raise HookFailed(f"the script {self._path} has more than {_MAX_SCRIPT_BYTES} bytes")
-        return code
+        sandbox.run(self._code, self._name)
 
 
 def _action(context: HookContext) -> dict[str, Any]:

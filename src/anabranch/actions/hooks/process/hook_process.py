@@ -57,6 +57,7 @@ def _context(
             "commit": None if commit is None else msgspec.convert(commit, Commit),
         },
         lake=lake,
+        code=None,
         output=output,
         deadline=deadline,
     )

@@ -93,5 +93,5 @@ class IsolatedHook(msgspec.Struct, frozen=True, kw_only=True):
                 child.send(*calls.perform(message, data))
 
 
-_OWN = frozenset(("lake", "output", "deadline", "environment"))
+_OWN = frozenset(("lake", "code", "output", "deadline", "environment"))
 """Parts of the context that stay in this process."""
