@@ -68,9 +68,9 @@ class Branches:
                 prefer_error_from(lambda: self._require_no_tag(stored_repository, name)),
                 reference_errors(f"source reference '{source}'"),
             ):
-                commit = self._core.references.commit(stored_repository, source)
-                # as in lakeFS, a file that is not committed yet guards new branches, too
+                # as in lakeFS, an action file that is not committed guards new branches, too
                 place = self._core.references.resolve(stored_repository, source)
+                commit = self._core.references.commit_of(stored_repository, place, source)
             subject = Subject(branch=name, source_ref=source, commit_id=commit.id)
             change = self._changes.begin("create-branch", stored_repository, subject, place)
             if change.has_hooks:  # they do not learn of a branch that cannot be made

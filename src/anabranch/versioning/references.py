@@ -80,7 +80,12 @@ class References:
 
         Raises NotFound, and Invalid for a staging area.
         """
-        resolved = self.resolve(repository, text)
+        return self.commit_of(repository, self.resolve(repository, text), text)
+
+    def commit_of(self, repository: Repository, resolved: Resolved, text: str) -> Commit:
+        """Returns the commit of what a reference has been resolved to. Raises what `commit` raises
+        for it.
+        """
         if resolved.branch is not None and text.endswith(STAGING):
             raise Invalid(
                 f"reference '{text}': reference to staging area with $ is not a commit",

@@ -5,6 +5,7 @@ import time
 
 import httpx2
 import pytest
+from support.clients.s3_client import s3_client
 from support.eventually import eventually
 from support.services.misbehaving_webhook import misbehaving_webhook
 
@@ -136,7 +137,9 @@ def test_a_script_of_the_repository_sees_what_is_not_committed(admin):
     assert admin.output() == "_lakefs_actions/act.yaml\nscripts/a.lua\nFL-7\n"
 
 
-def test_a_script_may_do_what_its_user_may_do(admin, server):
+@pytest.fixture
+def jane(admin, server):
+    """A client of a user who may not read `secret/`, with the user's name."""
     policy = {
         "id": f"only-dev-{time.time_ns()}",
         "statement": [
@@ -160,6 +163,12 @@ def test_a_script_may_do_what_its_user_may_do(admin, server):
     assert attached.status_code == 201
     keys = admin.http.post(f"/auth/users/{user}/credentials").json()
     jane = Client(server, (keys["access_key_id"], keys["secret_access_key"]))
+    jane.user = user
+    jane.keys = {name: keys[name] for name in ("access_key_id", "secret_access_key")}
+    return jane
+
+
+def test_a_script_may_do_what_its_user_may_do(admin, jane):
     code = """
         local lakefs, repo = require("lakefs"), action.repository_id
         print(username, (lakefs.get_object(repo, "dev", "secret/a")))
@@ -173,7 +182,23 @@ def test_a_script_may_do_what_its_user_may_do(admin, server):
     assert admin.http.delete(f"{admin.place}/tags/v1").status_code == 204
     jane.put("dev", "b", b"b")
     assert jane.commit("dev").status_code == 201
-    assert admin.output().splitlines() == [f"{user}\t401", "200", "401"]
+    assert admin.output().splitlines() == [f"{jane.user}\t401", "200", "401"]
+
+
+def test_an_action_file_that_was_sent_by_s3_has_the_rights_of_its_sender(admin, jane, server):
+    code = 'print(username, (require("lakefs").get_object("flights", "dev", "secret/a")))'
+    act(admin, "pre-commit", "lua", script(code), branch="dev")
+    admin.put("dev", "secret/a", b"hidden")
+    assert admin.commit("dev").status_code == 201
+    assert admin.output() == "tester\t200\n"
+    name = "dev/_lakefs_actions/act.yaml"
+    sent = s3_client(server._replace(**jane.keys)).put_object
+    content = admin.http.get(
+        f"{admin.place}/refs/dev/objects", params={"path": "_lakefs_actions/act.yaml"}
+    ).content
+    sent(Bucket=REPOSITORY, Key=name, Body=content + b"# sent\n")
+    assert admin.commit("dev").status_code == 201
+    assert admin.output() == "tester\t401\n"
 
 
 def test_secrets_of_the_environment_reach_the_webhook_alone(admin, server):

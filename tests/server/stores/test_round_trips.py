@@ -116,7 +116,7 @@ def delete(lake, number):
     return lambda: lake.objects.delete(REPOSITORY, "main", f"new-{number}")
 
 
-@operation((2, 0))
+@operation((3, 0))  # one looks for action files that are staged on the source
 def create_branch(lake, number):
     return lambda: lake.branches.create(REPOSITORY, f"new-{number}", "main")
 
