@@ -43,6 +43,7 @@ from anabranch.pipelines.imports.listings.import_listing import (
 )
 from anabranch.private_folders import make_private_folder
 from anabranch.versioning.core import Core
+from anabranch.versioning.merging.content_rights import ALL_CONTENT, ContentRights
 
 __all__ = ["CACHE_BYTES", "DATABASE_FILE", "KEY_FILES", "Lake", "open_lake"]
 
@@ -53,7 +54,10 @@ CACHE_BYTES = 1 << 30
 
 
 class Lake(Catalog):
-    """A catalog and its long-running jobs over two stores; `close` also closes the stores."""
+    """A catalog and its long-running jobs over two stores; `close` also closes the stores.
+    `merge_webhook_guard` decides where webhooks of merges may lead: without one, to public
+    addresses.
+    """
 
     images: OpenImages
 
@@ -69,12 +73,13 @@ class Lake(Catalog):
         images_namespace: str = "",
         clock: Callable[[], float] = time.time,
         action_settings: ActionSettings = DEFAULT_ACTION_SETTINGS,
+        merge_webhook_guard: AddressGuard | None = None,
+        default_rights: ContentRights = ALL_CONTENT,
     ) -> None:
         self.keyvalue = keyvalue
         self.blocks = blocks
         tables = TableCache(blocks, cache_folder, cache_bytes, verify=kernel.verify_table)
-        guard = AddressGuard(action_settings.hooks.webhook_allow)
-        core = Core(keyvalue, tables, clock=clock, webhook_guard=guard)
+        core = Core(keyvalue, tables, clock=clock, webhook_guard=merge_webhook_guard)
         super().__init__(
             core,
             blocks,
@@ -83,6 +88,7 @@ class Lake(Catalog):
             images_namespace=images_namespace,
             clock=clock,
             action_settings=action_settings,
+            default_rights=default_rights,
         )
         self.imports = Imports(core, blocks, clock, self.changes)
         self.branch_tasks = BranchTasks(core, clock)

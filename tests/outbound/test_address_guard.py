@@ -89,6 +89,13 @@ def test_networks_that_the_operator_allows_are_permitted(allow, address):
     assert AddressGuard([allow]).permits(address)
 
 
+@pytest.mark.parametrize("address", ["1.1.1.1", "2606:4700:4700::1111", "127.0.0.1", "10.2.0.1"])
+def test_without_the_public_internet_only_allowed_networks_are_permitted(address):
+    guard = AddressGuard(["10.1.0.0/16"], public=False)
+    assert guard.permits("10.1.2.3")
+    assert not guard.permits(address)
+
+
 @pytest.mark.parametrize("address", ["10.2.0.0", "10.0.255.255", "127.0.0.1", "::1", "fd00::1"])
 def test_other_private_addresses_stay_denied(address):
     assert not AddressGuard(["10.1.0.0/16"]).permits(address)

@@ -14,6 +14,7 @@ from anabranch.model.entry import Entry
 from anabranch.testing.lake import Clock
 from anabranch.testing.stores import FaultyStore
 from anabranch.versioning.core import Core
+from anabranch.versioning.merging.content_rights import ALL_CONTENT
 from anabranch.versioning.merging.rules import MergeRules, check_strategy
 
 
@@ -60,7 +61,8 @@ class Versions:
 
     def merge(self, source, destination, *, strategy="", **options):
         """Merges a reference into a branch, and returns the commit."""
-        options.setdefault("rules", MergeRules(strategy=check_strategy(strategy)))
+        given = MergeRules(strategy=check_strategy(strategy), rights=ALL_CONTENT)
+        options.setdefault("rules", given)
         self.clock.advance(1)
         commit = self.core.references.commit(self.repository, source)
         return self.core.merger.merge(

@@ -28,6 +28,7 @@ from anabranch.model.page import Page
 from anabranch.model.repository import Repository
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
+from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.merge import check_parent_number
 from anabranch.versioning.records import keys
 from anabranch.versioning.references import Resolved
@@ -231,15 +232,16 @@ class Branches:
         force: bool = False,
         strategy: str = "",
         resolutions: Sequence[Resolution] = (),
+        rights: ContentRights | None = None,
         extra_writes: ExtraWritesFor[Sequence[Commit]] | None = None,
     ) -> Sequence[Commit]:
         """Commits the inverse of the changes of each commit, in order; either all or none.
-        `extra_writes` adds writes; `strategy` and `resolutions` are as for `refs.merge`.
+        `extra_writes` adds writes; `strategy`, `resolutions` and `rights` are as for `refs.merge`.
         """
         stored_repository = self._core.repositories.get(repository)
         check_writable(stored_repository, force=force)
         check_parent_number(parent_number, least=0)
-        rules = self._rules.read(repository, name, strategy, resolutions)
+        rules = self._rules.read(repository, name, strategy, resolutions, rights)
         admit = self._core.protection.admission(stored_repository, name)
         with self._update_errors_after_reference(stored_repository, references):
             change = self._begin("revert", stored_repository, name)
@@ -279,16 +281,17 @@ class Branches:
         force: bool = False,
         strategy: str = "",
         resolutions: Sequence[Resolution] = (),
+        rights: ContentRights | None = None,
         extra_writes: ExtraWritesFor[Commit] | None = None,
     ) -> Commit:
-        """Applies the changes of another commit; `extra_writes` adds writes; `strategy` and
-        `resolutions` are as for `refs.merge`.
+        """Applies the changes of another commit; `extra_writes` adds writes; `strategy`,
+        `resolutions` and `rights` are as for `refs.merge`.
         """
         stored_repository = self._core.repositories.get(repository)
         check_writable(stored_repository, force=force)
         if parent_number is not None:
             check_parent_number(parent_number, least=1)
-        rules = self._rules.read(repository, name, strategy, resolutions)
+        rules = self._rules.read(repository, name, strategy, resolutions, rights)
         admit = self._core.protection.admission(stored_repository, name)
         with self._update_errors_after_reference(stored_repository, [reference]):
             change = self._begin("cherry-pick", stored_repository, name)

@@ -45,6 +45,7 @@ from anabranch.catalog.tags import Tags
 from anabranch.catalog.usage import FLUSH_INTERVAL, Usage
 from anabranch.errors import AnabranchError
 from anabranch.versioning.core import Core
+from anabranch.versioning.merging.content_rights import ALL_CONTENT, ContentRights
 
 __all__ = ["Catalog"]
 
@@ -63,7 +64,7 @@ class Catalog:
     `clock` returns seconds since 1970. `signing_secret` signs upload addresses and presigned URLs;
     the latter are valid for `presigned_seconds`. Tables of images are stored in
     `images_namespace`. `action_settings` limits the runs of
-    hooks.
+    hooks. Merges that name no caller have the `default_rights` to objects: a server gives none.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Catalog:
         images_namespace: str = "",
         clock: Callable[[], float] = time.time,
         action_settings: ActionSettings = DEFAULT_ACTION_SETTINGS,
+        default_rights: ContentRights = ALL_CONTENT,
     ) -> None:
         self.core = core
         self._blocks = blocks
@@ -114,7 +116,7 @@ class Catalog:
         )
         self.repositories = Repositories(core, blocks, self.images)
         self.staging = Staging(core, blocks, clock, signing_secret, self.protection)
-        rules = RequestedRules(self.staging)
+        rules = RequestedRules(self.staging, default_rights)
         self.branches = Branches(core, self.protection, rules, self.changes)
         self.tags = Tags(core, self.changes)
         self.commits = Commits(core, self.protection, self.changes)

@@ -7,6 +7,7 @@ from typing import Any
 
 from anabranch.catalog.objects.staging import Staging
 from anabranch.errors import Invalid, NotSupported
+from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.rules import MergeRules, Rule, check_strategy
 
 __all__ = ["RequestedRules", "Resolution"]
@@ -20,16 +21,23 @@ _OBJECT_FIELDS = {"checksum", "size_bytes", "content_type", "user_metadata"}
 
 
 class RequestedRules:
-    """Reads the rules of requests."""
+    """Reads the rules of requests. `default_rights` are those of a merge that names no caller."""
 
-    def __init__(self, staging: Staging) -> None:
+    def __init__(self, staging: Staging, default_rights: ContentRights) -> None:
         self._staging = staging
+        self._default_rights = default_rights
 
     def read(
-        self, repository: str, branch: str, strategy: str, resolutions: Sequence[Resolution]
+        self,
+        repository: str,
+        branch: str,
+        strategy: str,
+        resolutions: Sequence[Resolution],
+        rights: ContentRights | None,
     ) -> MergeRules:
-        """Returns the rules that a request has for a merge into a branch. Raises Invalid for a
-        strategy or a resolution that is wrong, with its number and field.
+        """Returns the rules that a request has for a merge into a branch, with the rights of its
+        caller. Raises Invalid for a strategy or a resolution that is wrong, with its number and
+        field.
         """
         chosen = check_strategy(strategy)
         rules = []
@@ -40,7 +48,7 @@ class RequestedRules:
                 error.message = f"resolutions[{number}]: {error.message}"
                 error.args = (error.message,)
                 raise
-        return MergeRules(tuple(rules), chosen)
+        return MergeRules(tuple(rules), chosen, rights or self._default_rights)
 
     def _rule(self, repository: str, branch: str, resolution: Resolution) -> Rule:
         options = dict(resolution)

@@ -28,6 +28,7 @@ from anabranch.model.pull_request import (
 )
 from anabranch.model.repository import Repository
 from anabranch.versioning.core import Core
+from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.tree_merger import MergePreview
 from anabranch.versioning.pulls import StoredPull, require_open
 from anabranch.versioning.records import keys
@@ -164,6 +165,7 @@ class Pulls:
         metadata: Mapping[str, str] | None = None,
         strategy: str = "",
         resolutions: Sequence[Resolution] = (),
+        rights: ContentRights | None = None,
         squash: bool = False,
         allow_empty: bool = False,
         force: bool = False,
@@ -204,6 +206,7 @@ class Pulls:
                 metadata=metadata,
                 strategy=strategy,
                 resolutions=resolutions,
+                rights=rights,
                 squash=squash,
                 allow_empty=allow_empty,
                 force=force,
@@ -223,6 +226,7 @@ class Pulls:
         *,
         strategy: str = "",
         resolutions: Sequence[Resolution] = (),
+        rights: ContentRights | None = None,
     ) -> MergePreview:
         """Returns what merging an open pull request would do. Raises Invalid if it is not open, and
         what `refs.preview_merge` raises.
@@ -233,6 +237,7 @@ class Pulls:
             *(repository, stored.pull.source, stored.pull.destination),
             strategy=strategy,
             resolutions=resolutions,
+            rights=rights,
         )
 
     def _read(self, repository: str, pull_id: str) -> tuple[Repository, StoredPull]:

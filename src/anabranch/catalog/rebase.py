@@ -8,6 +8,7 @@ from anabranch.catalog.error_messages import reference_errors
 from anabranch.catalog.merge_rules import RequestedRules, Resolution
 from anabranch.catalog.protection import Protection
 from anabranch.versioning.core import Core
+from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.rebase import Rebased
 from anabranch.versioning.records import keys
 from anabranch.versioning.repositories import check_writable
@@ -34,10 +35,11 @@ class Rebase:
         force: bool = False,
         strategy: str = "",
         resolutions: Sequence[Resolution] = (),
+        rights: ContentRights | None = None,
         extra_writes: ExtraWritesFor[Rebased] | None = None,
     ) -> Rebased:
         """Replays a branch's own commits onto the commit of a reference; `extra_writes` adds
-        writes; `strategy` and `resolutions` are as for `refs.merge`.
+        writes; `strategy`, `resolutions` and `rights` are as for `refs.merge`.
 
         Raises MergeConflict with the paths and the commit that conflict, DirtyBranch, and
         ProtectedBranch: a rebase replaces commits, as a hard reset does.
@@ -48,7 +50,7 @@ class Rebase:
             check_writable(stored_repository, force=force)
             self._protection.require_unprotected(stored_repository, branch)
             core.branches.read(stored_repository, branch)
-            rules = self._rules.read(repository, branch, strategy, resolutions)
+            rules = self._rules.read(repository, branch, strategy, resolutions, rights)
             with reference_errors(f"rebase {branch} onto {onto}"):
                 target = core.references.commit(stored_repository, onto)
         return core.rebaser.rebase(

@@ -24,6 +24,7 @@ from anabranch.model.page import Page
 from anabranch.model.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.conflicts import OpenConflict
+from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.tree_merger import MergePreview
 from anabranch.versioning.records import keys
 from anabranch.versioning.references import STAGING, Resolved
@@ -141,6 +142,7 @@ class Refs:
         metadata: Mapping[str, str] | None = None,
         strategy: str = "",
         resolutions: Sequence[Resolution] = (),
+        rights: ContentRights | None = None,
         squash: bool = False,
         allow_empty: bool = False,
         force: bool = False,
@@ -150,8 +152,9 @@ class Refs:
     ) -> str:
         """Merges a reference into a branch; returns the id of the new commit. `extra_writes` adds
         writes to those of the commit. A merge is `reviewed` if the caller checks the approvals that
-        the branch requires; otherwise it must not require any. Hooks see `source_branch` as the
-        source's name, by default `source`.
+        the branch requires; otherwise it must not require any. Rules, also those of the branch's
+        file, read and write the objects that the caller's `rights` allow. Hooks see `source_branch`
+        as the source's name, by default `source`.
 
         Raises ProtectedBranch; DirtyBranch if the branch has uncommitted changes, even if the
         source does not exist; MergeConflict, with the paths that both sides changed; Invalid for
@@ -161,7 +164,7 @@ class Refs:
         with self._core.prefetch(("merge", repository), *sides):
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
-            rules = self._rules.read(repository, destination, strategy, resolutions)
+            rules = self._rules.read(repository, destination, strategy, resolutions, rights)
             admit = None
             if not reviewed:
                 admit = self._core.protection.admission(stored_repository, destination)
@@ -208,11 +211,13 @@ class Refs:
         *,
         strategy: str = "",
         resolutions: Sequence[Resolution] = (),
+        rights: ContentRights | None = None,
     ) -> MergePreview:
         """Returns what merging a reference into a branch would do to the branch's head; staged
-        changes are left out. Raises NotFound, and Invalid for resolutions that are wrong.
+        changes are left out. `rights` are as for `merge`. Raises NotFound, and Invalid for
+        resolutions that are wrong.
         """
-        rules = self._rules.read(repository, destination, strategy, resolutions)
+        rules = self._rules.read(repository, destination, strategy, resolutions, rights)
         stored_repository, theirs, head = self._sides(repository, source, destination)
         return self._core.merger.preview(stored_repository, theirs, head, rules)
 

@@ -48,11 +48,18 @@ class Destination(NamedTuple):
 
 
 class AddressGuard:
-    """Permits addresses of the public internet, and those of the networks in `allow`, such as
-    `10.1.0.0/16` or `127.0.0.1`. Raises Invalid (kind invalid_network) for what is no network.
+    """Permits addresses of the networks in `allow`, such as `10.1.0.0/16` or `127.0.0.1`, and, if
+    `public`, those of the public internet. Raises Invalid (kind invalid_network) for what is no
+    network.
     """
 
-    def __init__(self, allow: Iterable[str] = (), *, resolve: Resolve = socket.getaddrinfo) -> None:
+    def __init__(
+        self,
+        allow: Iterable[str] = (),
+        *,
+        public: bool = True,
+        resolve: Resolve = socket.getaddrinfo,
+    ) -> None:
         try:
             self._allowed = [ip_network(text.strip(), strict=False) for text in allow]
         except ValueError as error:
@@ -61,6 +68,7 @@ class AddressGuard:
                 kind="invalid_network",
                 hint="Give networks such as 10.1.0.0/16, or addresses such as 10.1.0.5.",
             ) from None
+        self._public = public
         self._resolve = resolve
 
     def permits(self, address: str) -> bool:
@@ -70,6 +78,8 @@ class AddressGuard:
         parsed = _plain(address)
         if any(parsed in network for network in self._allowed):
             return True
+        if not self._public:
+            return False
         if isinstance(parsed, IPv6Address) and parsed not in _GLOBAL_UNICAST:
             return False
         return not any(parsed in network for network in _DENIED)
@@ -91,7 +101,9 @@ class AddressGuard:
                 f"the address of {host} is not permitted",
                 kind="address_denied",
                 hint="Only addresses of the public internet are, and those that the server's "
-                "operator allows.",
+                "operator allows."
+                if self._public
+                else "Only addresses that the server's operator allows are.",
             )
         return permitted
 

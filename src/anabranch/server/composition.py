@@ -46,6 +46,8 @@ from anabranch.server.observability.request_log import RequestLog
 from anabranch.server.stores.action_settings import action_settings
 from anabranch.server.stores.block_stores import open_blocks, presigned_seconds
 from anabranch.server.stores.keyvalue_stores import is_on_this_machine, open_keyvalue
+from anabranch.server.stores.merge_webhooks import merge_webhook_guard
+from anabranch.versioning.merging.content_rights import NO_CONTENT
 from anabranch.web.application import Application
 
 __all__ = ["API_VERSION", "Composition", "own_version"]
@@ -78,6 +80,8 @@ class Composition:
             presigned_seconds=presigned_seconds(settings.blockstore),
             images_namespace=settings.images.storage_namespace,
             action_settings=action_settings(settings.actions),
+            merge_webhook_guard=merge_webhook_guard(settings.merges.webhook),
+            default_rights=NO_CONTENT,
         )
         self.services = _services(settings, keyvalue, self.lake, self.audit)
         self._pool = ThreadPool("call", threads=CALL_THREADS, waiting=CALLS_WAITING)

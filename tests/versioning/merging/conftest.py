@@ -5,6 +5,7 @@ import hashlib
 import pytest
 
 from anabranch.model.entry import Entry, physical_address
+from anabranch.versioning.merging.content_rights import ALL_CONTENT
 from anabranch.versioning.merging.rules import MergeRules, Rule, check_strategy
 
 
@@ -55,14 +56,15 @@ class Contents:
         self.commit("dev", {"of dev": b"d", **source})
         self.commit("main", {"of main": b"m", **destination})
 
-    def merge(self, *rules, strategy=""):
+    def merge(self, *rules, strategy="", rights=ALL_CONTENT):
         """Merges dev into main by rules of (path, strategy, options)."""
-        return self.sea.merge("dev", "main", rules=merge_rules(*rules, strategy=strategy))
+        given = merge_rules(*rules, strategy=strategy, rights=rights)
+        return self.sea.merge("dev", "main", rules=given)
 
-    def preview(self, *rules, strategy=""):
+    def preview(self, *rules, strategy="", rights=ALL_CONTENT):
         core = self.core
         theirs, head = (core.references.commit(self.repository, ref) for ref in ("dev", "main"))
-        given = merge_rules(*rules, strategy=strategy)
+        given = merge_rules(*rules, strategy=strategy, rights=rights)
         return core.merger.preview(self.repository, theirs, head, given)
 
     def read(self, branch, path):
@@ -85,10 +87,11 @@ class Contents:
         return {block.address for block in self.sea.blocks.list("mem://sea/data/")}
 
 
-def merge_rules(*rules, strategy=""):
+def merge_rules(*rules, strategy="", rights=ALL_CONTENT):
     return MergeRules(
         tuple(Rule.of(path, name, *(options or [{}])) for path, name, *options in rules),
         check_strategy(strategy),
+        rights,
     )
 
 

@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anabranch.errors import Gone, Invalid, MergeConflict
+from anabranch.versioning.merging.content_rights import ALL_CONTENT
 from anabranch.versioning.merging.rules import MergeRules, Rule
 from tests.versioning.conftest import Versions
 from tests.versioning.merging.conftest import Contents
@@ -173,7 +174,7 @@ def test_a_given_object_settles_a_conflict(lake):
     lake.put("main", {"new": b"given"})
     entry = lake.core.objects.get(lake.repository, "main", "new")
     lake.sea.commit("main")
-    rules = MergeRules((Rule.for_object("both", entry),), "dest-wins")
+    rules = MergeRules((Rule.for_object("both", entry),), "dest-wins", ALL_CONTENT)
     lake.sea.merge("dev", "main", rules=rules)
     assert lake.read("main", "both") == b"given"
 

@@ -115,6 +115,7 @@ def revert_branch(call: Call[AtBranch, RevertCreation]) -> None:
             force=body.force,
             strategy=body.strategy,
             resolutions=body.resolutions,
+            rights=call.object_rights,
             extra_writes=call.recording(no_content),
         )
 
@@ -135,6 +136,7 @@ def cherry_pick(call: Call[AtBranch, CherryPickCreation]) -> Commit:
             force=body.force,
             strategy=body.strategy,
             resolutions=body.resolutions,
+            rights=call.object_rights,
             extra_writes=call.recording(to_commit),
         )
     return to_commit(commit)
@@ -157,6 +159,7 @@ def revert_commits(call: Call[AtBranch, RevertsCreation]) -> Reverts:
             force=body.force,
             strategy=body.strategy,
             resolutions=body.resolutions,
+            rights=call.object_rights,
             extra_writes=call.recording(_to_reverts),
         )
     return _to_reverts(made)
@@ -177,6 +180,7 @@ def rebase_branch(call: Call[AtBranch, RebaseCreation]) -> RebaseResult:
             force=call.body.force,
             strategy=call.body.strategy,
             resolutions=call.body.resolutions,
+            rights=call.object_rights,
             extra_writes=call.recording(_to_rebase_result),
         )
     return _to_rebase_result(rebased)

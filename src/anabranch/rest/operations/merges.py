@@ -113,6 +113,7 @@ def merge_into_branch(call: Call[MergeRefs, Merge]) -> MergeResult:
             call.params.destination_branch,
             strategy=body.strategy,
             resolutions=body.resolutions,
+            rights=call.object_rights,
         )
         return dry_run(call, preview)
     return MergeResult(merge_refs(call, call.recording(lambda commit: MergeResult(commit.id))))
@@ -133,6 +134,7 @@ def merge_refs(call: Call[MergeRefs, Merge], extra_writes: ExtraWritesFor[Commit
             metadata=body.metadata,
             strategy=body.strategy,
             resolutions=body.resolutions,
+            rights=call.object_rights,
             squash=body.squash_merge,
             allow_empty=body.allow_empty,
             force=body.force,

@@ -162,7 +162,7 @@ def merge_pull(call: Call[AtPull, Merge]) -> MergeResult:
     pull = call.params.repository, call.params.pull_request
     if body.dry_run:
         preview = call.services.catalog.pulls.preview_merge(
-            *pull, strategy=body.strategy, resolutions=body.resolutions
+            *pull, strategy=body.strategy, resolutions=body.resolutions, rights=call.object_rights
         )
         return dry_run(call, preview)
     with described_conflicts(call):
@@ -173,6 +173,7 @@ def merge_pull(call: Call[AtPull, Merge]) -> MergeResult:
             metadata=body.metadata,
             strategy=body.strategy,
             resolutions=body.resolutions,
+            rights=call.object_rights,
             squash=body.squash_merge,
             allow_empty=body.allow_empty,
             force=body.force,

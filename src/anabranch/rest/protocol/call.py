@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from anabranch.access.actor import Actor
+from anabranch.access.object_rights import ObjectRights
 from anabranch.access.readable_paths import ReadablePaths
 from anabranch.audit.log import RequestAudit
 from anabranch.errors import Unauthenticated
@@ -113,6 +114,11 @@ class Call(Generic[ParamsT, BodyT]):
         return self.services.catalog.images.readable_paths(
             self.authenticated, repository, reference, prefix
         )
+
+    @property
+    def object_rights(self) -> ObjectRights:
+        """What the actor may do with single objects of the call's repository."""
+        return ObjectRights(self.authenticated, getattr(self.params, "repository", ""))
 
     @property
     def authenticated(self) -> Actor:

@@ -23,3 +23,7 @@ def hide_unreadable(error: MergeConflict, call: Call[Any, Any]) -> None:
         error.conflicts = tuple(each for each in error.conflicts if each.path in readable)
         error.message = "conflict found"
         error.args = (error.message,)
+        error.hint = (
+            "Conflicts of objects that you may not read are not named, and rules do not settle "
+            "them by content. Choose a side for all paths, or ask a user who may read them."
+        )

@@ -13,6 +13,7 @@ from anabranch.model.secret import Secret
 from anabranch.server.config.actions import Actions
 from anabranch.server.config.aws import AwsLogins
 from anabranch.server.config.blockstore import Blockstore
+from anabranch.server.config.merges import Merges
 from anabranch.server.config.oidc import OpenIDConnect
 from anabranch.server.config.scim import Scim
 from anabranch.server.config.types import Address, Seconds, SettingDoc, SettingsGroup
@@ -279,6 +280,7 @@ class Settings(SettingsGroup, frozen=True, kw_only=True):
     blockstore: Blockstore = Blockstore()
     images: Images = Images()
     actions: Actions = Actions()
+    merges: Merges = Merges()
     queries: QueryProcesses = QueryProcesses()
     auth: Auth = Auth()
     gateways: Gateways = Gateways()

@@ -13,6 +13,7 @@ import msgspec
 
 from anabranch.errors import AnabranchError, Invalid
 from anabranch.model.entry import Entry
+from anabranch.versioning.merging.content_rights import NO_CONTENT, ContentRights
 from anabranch.versioning.merging.path_patterns import path_pattern
 from anabranch.versioning.strategies.registry import PATH_STRATEGIES, make_strategy
 
@@ -60,14 +61,17 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MergeRules(msgspec.Struct, frozen=True):
-    """The rules of a merge, in order, and the strategy for all other paths."""
+    """The rules of a merge, in order, the strategy for all other paths, and the rights of the
+    caller, with which all rules act, those of a file as well.
+    """
 
     rules: Sequence[Rule] = ()
     strategy: Strategy = ""
+    rights: ContentRights = NO_CONTENT
 
     def followed_by(self, rules: Sequence[Rule]) -> MergeRules:
         """Returns these rules with others after them, but before the strategy for all paths."""
-        return MergeRules((*self.rules, *rules), self.strategy) if rules else self
+        return msgspec.structs.replace(self, rules=(*self.rules, *rules)) if rules else self
 
     def find(self, path: str) -> Rule | None:
         """Returns the first rule that matches a path, or that of the strategy for all paths; None

@@ -18,7 +18,7 @@ import yaml
 from anabranch.errors import Invalid, NotSupported
 from anabranch.versioning.merging.rules import Rule
 
-__all__ = ["MAX_BYTES", "RULES_FILE", "parse_rules", "too_long"]
+__all__ = ["MAX_BYTES", "RULES_FILE", "invalid_file", "parse_rules", "too_long"]
 
 RULES_FILE = "_lakefs_merge.yaml"
 MAX_BYTES = 1 << 20
@@ -77,6 +77,11 @@ def _require_plain(text: str) -> None:
 def too_long(size: int) -> Invalid:
     """Returns the error for a file of that size in bytes."""
     return _invalid(1, "", f"the file has {size} bytes; at most {MAX_BYTES} are allowed")
+
+
+def invalid_file() -> Invalid:
+    """Returns the error for an invalid file that the caller may not read."""
+    return Invalid(f"{RULES_FILE} is invalid", kind="invalid_merge_rules", hint=_HINT)
 
 
 def _rule(node: yaml.Node, where: str) -> Rule:

@@ -1,7 +1,9 @@
 """Settles the conflicts of a merge by its rules.
 
 Strategies read objects and write files of this machine; nothing is stored here. A strategy that
-fails leaves its conflict open, with the reason.
+fails leaves its conflict open, with the reason. So does a rule that needs a right which the caller
+of the merge does not have: all rules pass through here, and act with the caller's rights. To take
+the version of a side needs none, as for paths without a conflict.
 """
 
 from __future__ import annotations
@@ -17,12 +19,13 @@ from anabranch.errors import AnabranchError, Invalid, NotSupported
 from anabranch.model.names import decode_key, encode_path
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.merging.conflicts import Conflict, MergeTrees, OpenConflict
+from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.rules import MergeRules, Rule
 from anabranch.versioning.merging.stored_version import StoredVersion
 from anabranch.versioning.merging.strategy_output import Outcome, StrategyOutput
 from anabranch.versioning.records.entries import entry_from, entry_value
 from anabranch.versioning.strategies.contract import TIMED_OUT, ContentConflict, Side
-from anabranch.versioning.strategies.registry import PATH_STRATEGIES, make_strategy
+from anabranch.versioning.strategies.registry import make_strategy
 
 __all__ = ["MAX_CONFLICTS", "MAX_DETAILS", "Settled", "Settlement", "Settler"]
 
@@ -84,29 +87,58 @@ class Settler:
             found, has_more = trees.conflicts(after=after, amount=_PAGE_SIZE)
             for conflict in found:
                 after = conflict.path
-                self._settle(trees, conflict, rules.find(after), settlement)
+                self._settle(trees, conflict, rules, settlement)
         return settlement
 
     def _settle(
-        self, trees: MergeTrees, conflict: Conflict, rule: Rule | None, settlement: Settlement
+        self, trees: MergeTrees, conflict: Conflict, rules: MergeRules, settlement: Settlement
     ) -> None:
         path = conflict.path
+        rule = rules.find(path)
         if rule is None or rule.strategy == "fail":
             settlement.leave_open(trees.report(conflict))
             return
         if path not in settlement.outcomes:  # else settled with another path of the same table
-            if rule.strategy in PATH_STRATEGIES or rule.entry is not None:
-                settlement.outcomes[path] = _outcome(conflict, rule)
-            else:
-                outcomes = self._ask(trees, conflict, rule)
-                if isinstance(outcomes, OpenConflict):
-                    settlement.leave_open(outcomes)
-                    return
-                settlement.outcomes.update(outcomes)
+            outcomes = self._apply(trees, conflict, rule, rules.rights)
+            if isinstance(outcomes, OpenConflict):
+                settlement.leave_open(outcomes)
+                return
+            settlement.outcomes.update(outcomes)
         settlement.settled.append(Settled(path, rule.strategy))
 
+    def _apply(
+        self, trees: MergeTrees, conflict: Conflict, rule: Rule, rights: ContentRights
+    ) -> dict[str, Outcome] | OpenConflict:
+        """Applies a rule with the caller's rights; returns the outcomes of paths, or the conflict
+        with the reason why it stays open.
+        """
+        path = conflict.path
+        if not rule.reads_content:
+            outcomes = {path: _outcome(conflict, rule)}
+        elif rights.may_read(path):
+            asked = self._ask(trees, conflict, rule, rights)
+            if isinstance(asked, OpenConflict):
+                return asked
+            outcomes = asked
+        else:
+            return trees.report(conflict, rule.strategy, "you may not read the object")
+        for changed, outcome in outcomes.items():
+            is_own = changed == path
+            sides = (
+                (conflict.source, conflict.destination)
+                if is_own
+                else (trees.get("source", changed), trees.get("destination", changed))
+            )
+            # everything but the version of a side is written, or deleted, by the caller
+            may_become = rights.may_delete if outcome is None else rights.may_write
+            if outcome not in sides and not may_become(changed):
+                what = "the object" if is_own else "another object of the result"
+                verb = "delete" if outcome is None else "write"
+                return trees.report(conflict, rule.strategy, f"you may not {verb} {what}")
+        return outcomes
+
     def _ask(
-        self, trees: MergeTrees, conflict: Conflict, rule: Rule
+        self, trees: MergeTrees, conflict: Conflict, rule: Rule, rights: ContentRights
     ) -> dict[str, Outcome] | OpenConflict:
         """Asks a strategy; returns the outcomes of paths, or the conflict with the reason why it
         stays open.
@@ -123,7 +155,7 @@ class Settler:
         reason = ""
         details: Sequence[ContentConflict] = ()
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
-            view = _ConflictView(trees, path, Path(folder))
+            view = _ConflictView(trees, path, Path(folder), rights)
             try:
                 details = _merge(view, output, rule, self._guard)
             except (errors.Conflict, Invalid, NotSupported) as error:
@@ -166,11 +198,11 @@ def _merge(
 
 
 class _ConflictView:
-    """What a strategy sees of a conflict (`PathConflict`). Objects of other stores are copied into
-    `folder`.
+    """What a strategy sees of a conflict (`PathConflict`), by the rights of the merge's caller.
+    Objects of other stores are copied into `folder`.
     """
 
-    def __init__(self, trees: MergeTrees, path: str, folder: Path) -> None:
+    def __init__(self, trees: MergeTrees, path: str, folder: Path, rights: ContentRights) -> None:
         self.path = path
         self.repository = trees.repository.id
         self.commits = trees.commits
@@ -178,25 +210,37 @@ class _ConflictView:
         self.reads_others = False
         self._trees = trees
         self._folder = folder
+        self._rights = rights
         self.base = self._version("base", path)
         self.source = self._version("source", path)
         self.destination = self._version("destination", path)
 
     def read(self, side: Side, path: str) -> StoredVersion | None:
-        """Returns an object of a tree."""
+        """Returns an object of a tree. Raises Conflict for one that the caller may not read."""
         self.reads_others = True
+        self._require_readable(path)
         return self._version(side, path)
 
     def list(self, side: Side, prefix: str) -> Iterator[str]:
-        """Yields the paths of a tree that begin with a prefix."""
+        """Yields the paths of a tree that begin with a prefix. Raises Conflict for one that the
+        caller may not read: a table that lacked some of its files would be merged wrongly.
+        """
         self.reads_others = True
         key, after, has_more = encode_path(prefix), b"", True
         while has_more:
             page = self._trees.tree(side).listing(prefix=key, after=after, amount=_PAGE_SIZE)
             page.feed([], last=True)
             for after, _ in page.rows():
-                yield decode_key(after)
+                listed = decode_key(after)
+                self._require_readable(listed)
+                yield listed
             has_more = page.has_more
+
+    def _require_readable(self, path: str) -> None:
+        if not self._rights.may_read(path):  # the path is not named: listings hide it, too
+            raise errors.Conflict(
+                "the strategy needs another object, which you may not read", kind="merge_failed"
+            )
 
     def _version(self, side: Side, path: str) -> StoredVersion | None:
         value = self._trees.get(side, path)

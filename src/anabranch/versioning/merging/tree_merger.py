@@ -27,7 +27,13 @@ from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.merging.conflicts import MergeTrees, OpenConflict, SideTree
 from anabranch.versioning.merging.rules import MergeRules, Rule
-from anabranch.versioning.merging.rules_file import MAX_BYTES, RULES_FILE, parse_rules, too_long
+from anabranch.versioning.merging.rules_file import (
+    MAX_BYTES,
+    RULES_FILE,
+    invalid_file,
+    parse_rules,
+    too_long,
+)
 from anabranch.versioning.merging.settlement import MAX_CONFLICTS, Settled, Settlement, Settler
 from anabranch.versioning.merging.strategy_output import NewContent, Outcome
 from anabranch.versioning.records.entries import Value, entry_from, entry_value
@@ -217,11 +223,13 @@ class TreeMerger:
             return self.rules
         try:
             return self.rules.followed_by(self._read_rules(value))
-        except Invalid:
+        except Invalid as error:
             # an invalid file is corrected by a merge, too, unless that has conflicts
             changed = trees.get("source", RULES_FILE)
             if changed in (value, trees.get("base", RULES_FILE)) or trees.counts()[3]:
-                raise
+                if self.rules.rights.may_read(RULES_FILE):
+                    raise
+                raise invalid_file() from error  # the error quotes the file
             return self.rules
 
     def _read_rules(self, value: Value) -> Sequence[Rule]:

@@ -1,0 +1,31 @@
+"""What a user may do with single objects of a repository, for the rules of merges."""
+
+from __future__ import annotations
+
+from anabranch.access.actor import Actor
+from anabranch.access.permissions import Action, Permission, object_arn
+
+__all__ = ["ObjectRights"]
+
+
+class ObjectRights:
+    """The rights of a user in a repository (`ContentRights`)."""
+
+    def __init__(self, actor: Actor, repository: str) -> None:
+        self._actor = actor
+        self._repository = repository
+
+    def may_read(self, path: str) -> bool:
+        """Returns whether the user may read the object at a path."""
+        return self._may(Action.READ_OBJECT, path)
+
+    def may_write(self, path: str) -> bool:
+        """Returns whether the user may write an object to a path."""
+        return self._may(Action.WRITE_OBJECT, path)
+
+    def may_delete(self, path: str) -> bool:
+        """Returns whether the user may delete the object at a path."""
+        return self._may(Action.DELETE_OBJECT, path)
+
+    def _may(self, action: Action, path: str) -> bool:
+        return self._actor.may(Permission(action, object_arn(self._repository, path)))
