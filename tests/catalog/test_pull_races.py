@@ -199,6 +199,29 @@ def test_direct_merge_into_a_branch_that_begins_to_require_approvals_is_refused(
     assert step > 5
 
 
+def test_choices_for_a_branch_that_begins_to_require_approvals_are_refused(lakes, steps):
+    lake, other = lakes
+    for step in range(MAX_STEPS):
+        other.protection.replace("sea", [])
+        made = prepared(other, step)
+        before, seen = head(other).id, []
+
+        def require(seen=seen):
+            seen.append(head(other).id)
+            other.protection.replace("sea", ["main"], approvals={"main": 1})
+
+        steps.arm(step, require)
+        result = outcome(
+            lambda: lake.pulls.merge("sea", made.id, committer="c", strategy="source-wins")  # noqa: B023
+        )
+        reached = steps.reached
+        steps.disarm()
+        if not reached:
+            break
+        assert (result == "unreviewed_choices") == (seen == [before])
+    assert step > 5
+
+
 def test_crash_between_any_two_steps_leaves_the_merge_and_the_state_or_neither(lakes, steps):
     lake, other = lakes
     for step in range(MAX_STEPS):

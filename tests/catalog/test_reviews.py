@@ -8,6 +8,7 @@ from anabranch.errors import (
     Conflict,
     Denied,
     Invalid,
+    MergeConflict,
     NotFound,
     PreconditionFailed,
     ProtectedBranch,
@@ -227,3 +228,83 @@ def test_record_of_rules_is_read_by_lakefs(sea):
     plain = sea.keyvalue.get(partition, b"settings/protected_branches")
     assert plain == stored.SerializeToString(deterministic=True) != raw
     assert sea.protection.rules("sea").etag != etag
+
+
+@pytest.fixture
+def conflicting(sea):
+    """An approved pull request whose branches both changed `c.txt`, and one requires approvals."""
+    commit(sea, "main", **{"c.txt": "1\n2\n3\n4\n5\n"})
+    sea.branches.create("sea", "fix", "main")
+    commit(sea, "fix", **{"c.txt": "one\n2\n3\n4\n5\n"})
+    commit(sea, "main", **{"c.txt": "1\n2\n3\n4\nfive\n"})
+    sea.protection.replace("sea", ["main"], approvals={"main": 1})
+    made = sea.pulls.create("sea", title="t", source="fix", destination="main", author="ada")
+    review(sea, made, "bob")
+    return made
+
+
+def merge(lake, made, **options):
+    return lake.pulls.merge("sea", made.id, committer="ada", **options)
+
+
+def text(lake, branch):
+    return lake.objects.open("sea", branch, "c.txt").read_bytes()
+
+
+def choices(lake):
+    """Returns the options of a merge that settle its conflict by a choice of the caller."""
+    lake.objects.upload("sea", "work", "evil", [b"unseen"])
+    address = lake.objects.stat("sea", "work", "evil").physical_address
+    return [
+        {"strategy": "source-wins"},
+        {"strategy": "dest-wins"},
+        {"resolutions": [{"path": "c.txt", "physical_address": address}]},
+        {"resolutions": [{"path": "**", "strategy": "text"}]},
+        {"resolutions": [{"path": "elsewhere", "strategy": "fail"}]},
+    ]
+
+
+def test_choices_settle_no_conflict_where_approvals_are_required(sea, conflicting):
+    head = sea.branches.get("sea", "main").commit_id
+    with pytest.raises(MergeConflict):
+        merge(sea, conflicting)
+    for given in choices(sea):
+        with pytest.raises(Denied, match="takes no strategy and no resolutions") as error:
+            merge(sea, conflicting, force=True, **given)
+        assert error.value.kind == "unreviewed_choices"
+        assert "Merge main into fix" in error.value.hint
+        with pytest.raises(Denied, match="takes no strategy"):
+            sea.pulls.preview_merge("sea", conflicting.id, **given)
+    assert sea.branches.get("sea", "main").commit_id == head
+    assert sea.pulls.preview_merge("sea", conflicting.id).conflict_count == 1
+
+
+@pytest.mark.parametrize("number", [0, 1, 3, 4])
+def test_choices_settle_conflicts_where_no_approval_is_required(sea, conflicting, number):
+    sea.protection.replace("sea", [])
+    given = choices(sea)[number]
+    if number < 4:
+        merge(sea, conflicting, **given)
+    else:
+        with pytest.raises(MergeConflict):
+            merge(sea, conflicting, **given)
+
+
+def test_rules_of_the_destination_settle_conflicts_of_approved_pull_requests(sea, conflicting):
+    sea.protection.replace("sea", [])
+    rule = b"rules:\n- {path: '*.txt', strategy: text}\n"
+    sea.objects.upload("sea", "main", "_lakefs_merge.yaml", [rule])
+    sea.commits.commit("sea", "main", message="rules", committer="ada")
+    sea.protection.replace("sea", ["main"], approvals={"main": 1})
+    merge(sea, conflicting)
+    assert text(sea, "main") == b"one\n2\n3\n4\nfive\n"
+
+
+def test_conflicts_settled_on_the_source_need_another_approval(sea, conflicting):
+    settling = [{"path": "c.txt", "strategy": "dest-wins"}]
+    made = sea.refs.merge("sea", "main", "fix", committer="ada", resolutions=settling)
+    assert sea.branches.get("sea", "fix").commit_id == made
+    refused(sea, conflicting, r"^1 of 1 required approval is missing$")
+    review(sea, conflicting, "bob")
+    merge(sea, conflicting)
+    assert text(sea, "main") == b"one\n2\n3\n4\n5\n"

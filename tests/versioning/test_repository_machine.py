@@ -280,7 +280,8 @@ class RepositoryMachine(HistoryRules):
         if resets and model.destination in self.model.branches:
             self.reset(model.destination, "reset", "")
         exist = {model.source, model.destination} <= self.model.branches.keys()
-        if model.status != "open" or not exist or self.missing_approvals(model) > 0:
+        unreviewed = strategy and self.required.get(model.destination)
+        if model.status != "open" or not exist or unreviewed or self.missing_approvals(model) > 0:
             with pytest.raises((Invalid, NotFound, Denied)) as error:
                 self.lake.pulls.merge(REPOSITORY, pull, committer="c", strategy=strategy)
             assert error.type is (
@@ -321,17 +322,25 @@ class RepositoryMachine(HistoryRules):
         number=st.integers(1, 2),
         path=PATHS,
         moves=st.booleans(),
+        settles=st.booleans(),
     )
-    def decide(self, pull: str, users: set[str], withdraws, number: int, path: str, moves: bool):
-        """Requires approvals, gives some, perhaps withdraws one or moves the source, and merges."""
+    def decide(
+        self, pull: str, users: set[str], withdraws, number: int, path: str, moves: bool, settles
+    ):
+        """Requires approvals, perhaps settles conflicts on the source, gives approvals, perhaps
+        withdraws one or moves the source, and merges.
+        """
         model = self.model_pulls[pull]
         self.require_approvals(model.destination, number)
+        if settles and model.source in self.model.branches:
+            self.reset(model.source, "reset", "")
+            self.merge(model.destination, model.source, "dest-wins", False)
         self.reviews(pull, users, approves=True)
         self.reviews(pull, withdraws & users, approves=False)
         if moves and model.source in self.model.branches and not self.required.get(model.source):
             self.upload(model.source, path, b"moved")
             self.commit(model.source, allow_empty=True)
-        return self.merge_pull(pull, "source-wins", resets=True)
+        return self.merge_pull(pull, "", resets=True)
 
     def missing_approvals(self, pull: ModelPull) -> int:
         head = self.model.branches[pull.source].head.id

@@ -156,10 +156,47 @@ def test_conflicts_are_among_the_checks(page, proposed):
     page.goto(pull_url(proposed, pull))
     expect(page.get_by_role("list", name="Checks")).to_contain_text("1 conflict with main")
     page.get_by_role("button", name="Merge…").click()
-    page.get_by_label("Choice for a.txt").select_option("source-wins")
+    expect(page.get_by_role("button", name="Merge into main")).to_be_disabled()
+    assert not page.get_by_label("Choice for a.txt").is_visible()
+    page.get_by_role("button", name="Settle on fix…").click()
+    expect(page.get_by_role("heading", name="Merge main into fix")).to_be_visible()
+    page.get_by_label("Choice for a.txt").select_option("dest-wins")
+    page.get_by_role("button", name="Merge into fix").click()
+    expect(page.get_by_text("Conflicts settled on fix")).to_be_visible()
+    assert len(proposed.head("fix")["parents"]) == 2
+    expect(page.get_by_role("list", name="Checks")).to_contain_text("No conflicts with main")
     page.get_by_role("button", name="Merge into main").click()
     expect(page.get_by_text("The pull request is merged")).to_be_visible()
     assert proposed.get("a.txt") == b"two\n"
+
+
+def test_settled_conflicts_need_another_approval(page, proposed, reviewer):
+    rules = [{"pattern": "main", "required_approvals": 1}]
+    proposed.put("a.txt", b"three\n")
+    proposed.commit("Third")
+    call(proposed, "PUT", "settings/branch_protection", rules)
+    pull = create(proposed)
+    reviewer.goto(pull_url(proposed, pull))
+    reviewer.get_by_role("button", name="Approve").click()
+    expect(reviewer.get_by_role("list", name="Checks")).to_contain_text("1 of 1 required")
+
+    page.goto(pull_url(proposed, pull, "?merge=1"))
+    page.get_by_role("button", name="Settle on fix…").click()
+    page.get_by_label("Choice for a.txt").select_option("base")
+    page.get_by_role("button", name="Merge into fix").click()
+    checks = page.get_by_role("list", name="Checks")
+    expect(checks).to_contain_text("0 of 1 required approval")
+    page.get_by_role("button", name="Merge into main").click()
+    expect(page.get_by_role("alert")).to_contain_text("1 of 1 required approval is missing")
+    assert state_of(proposed, pull) == "open"
+
+    reviewer.reload()
+    reviewer.get_by_role("button", name="Approve").click()
+    expect(reviewer.get_by_role("list", name="Checks")).to_contain_text("1 of 1 required")
+    page.reload()
+    expect(checks).to_contain_text("1 of 1 required approval")
+    page.get_by_role("button", name="Merge into main").click()
+    expect(page.get_by_text("The pull request is merged")).to_be_visible()
 
 
 def test_pull_request_is_edited_closed_and_opened_again(page, proposed):

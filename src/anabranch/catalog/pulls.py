@@ -1,13 +1,16 @@
 """Use cases of pull requests: create, list, update, merge.
 
-A merge checks the approvals that the destination requires, of exactly the commit that it merges,
-and marks the pull request as merged in the step that moves the branch: either both happen or
-neither, and of several merges at once one succeeds.
+A merge checks the approvals that the destination requires, of exactly the commit that it merges.
+Where some are required, only the destination's own rules settle conflicts: any other choice is
+first a commit of the source, which is then approved. The merge marks the pull request as merged in
+the step that moves the branch: either both happen or neither, and of several merges at once one
+succeeds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -174,22 +177,27 @@ class Pulls:
         """Merges the source of an open pull request into its destination, as `refs.merge` does;
         returns the id of the new commit. `extra_writes` adds writes.
 
-        Raises Invalid if the pull request is not open, NotFound if a branch is gone, Denied (kind
-        approvals_missing) if a rule requires more approvals of the source's commit, and what a
-        merge raises. The pull request then stays as it was.
+        Raises Invalid if the pull request is not open, NotFound if a branch is gone, Denied if a
+        rule requires more approvals of the source's commit (kind approvals_missing), or approvals
+        at all and there is a `strategy` or a resolution (kind unreviewed_choices), and what a merge
+        raises. The pull request then stays as it was.
         """
+        settles = bool(strategy or resolutions)
         with self._core.prefetch(("merge pull", repository), keys.pull(pull_id)):
             stored_repository, stored = self._read(repository, pull_id)
             require_open(stored.pull)
             check_writable(stored_repository, force=force)
             head = read_head(self._core, stored_repository, stored.pull.source)
             read_head(self._core, stored_repository, stored.pull.destination)
-            self._reviews.require_approvals(stored_repository, stored.pull, head)
+            require = partial(
+                self._reviews.require_approvals, stored_repository, settles=settles, commit_id=head
+            )
+            require(stored.pull)
 
         def record(commit: Commit) -> ExtraWrites:
             current = self._core.pulls.read(stored_repository, pull_id)
             require_open(current.pull)
-            admit = self._reviews.require_approvals(stored_repository, current.pull, head)
+            admit = require(current.pull)
             writes, expect = self._core.pulls.record_merge(
                 stored_repository, current, source_commit_id=head, commit_id=commit.id
             )
@@ -228,11 +236,14 @@ class Pulls:
         resolutions: Sequence[Resolution] = (),
         rights: ContentRights | None = None,
     ) -> MergePreview:
-        """Returns what merging an open pull request would do. Raises Invalid if it is not open, and
-        what `refs.preview_merge` raises.
+        """Returns what merging an open pull request would do, approvals apart. Raises Invalid if it
+        is not open, Denied (kind unreviewed_choices) as `merge` does, and what `refs.preview_merge`
+        raises.
         """
-        _, stored = self._read(repository, pull_id)
+        stored_repository, stored = self._read(repository, pull_id)
         require_open(stored.pull)
+        if strategy or resolutions:
+            self._reviews.require_no_approvals(stored_repository, stored.pull)
         return self._refs.preview_merge(
             *(repository, stored.pull.source, stored.pull.destination),
             strategy=strategy,

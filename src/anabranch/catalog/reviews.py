@@ -144,13 +144,17 @@ class Reviews:
         return Approvals(pull.approvals_of(commit_id), required, commit_id)
 
     def require_approvals(
-        self, repository: Repository, pull: PullRequest, commit_id: str
+        self, repository: Repository, pull: PullRequest, commit_id: str, *, settles: bool
     ) -> ExtraWrites:
         """Returns the condition that the rules do not change. Raises Denied if one of them requires
-        more approvals of a commit than the pull request has.
+        approvals, and the merge `settles` conflicts by choices that the reviewers have not seen
+        (kind unreviewed_choices), or the pull request has too few of the commit (kind
+        approvals_missing).
         """
         stored = self._core.protection.read(repository)
         required = stored.rules.required_approvals(pull.destination)
+        if required and settles:
+            raise _unreviewed_choices(pull)
         missing = required - len(pull.approvals_of(commit_id))
         if missing > 0:
             raise Denied(
@@ -163,9 +167,26 @@ class Reviews:
             )
         return (), [stored.unchanged(repository)]
 
+    def require_no_approvals(self, repository: Repository, pull: PullRequest) -> None:
+        """Raises Denied (kind unreviewed_choices) if a rule requires approvals, so that a merge may
+        not settle conflicts by choices.
+        """
+        if self._core.protection.read(repository).rules.required_approvals(pull.destination):
+            raise _unreviewed_choices(pull)
+
     def _read(self, repository: str, pull_id: str) -> tuple[Repository, StoredPull]:
         stored_repository = self._core.repositories.get(repository)
         return stored_repository, self._core.pulls.read(stored_repository, pull_id)
+
+
+def _unreviewed_choices(pull: PullRequest) -> Denied:
+    return Denied(
+        f"the branch {pull.destination} requires approvals: merging a pull request into it takes "
+        "no strategy and no resolutions",
+        kind="unreviewed_choices",
+        hint=f"Merge {pull.destination} into {pull.source} with your choices, and ask for "
+        "approvals of that commit.",
+    )
 
 
 def require_repository(core: Core, name: str) -> Repository:

@@ -96,7 +96,9 @@ DIFFERENCES: Final = {
     "login": _differs("pages of other sites cannot log in; the cookie is `SameSite=Strict`"),
     "createPullRequest": _extended(_KEYED),
     "updatePullRequest": _extended(_KEYED),
-    "mergePullRequest": _extended(f"requires the approvals that a protection rule names; {_KEYED}"),
+    "mergePullRequest": _extended(
+        f"requires the approvals that a protection rule names, and then takes no strategy; {_KEYED}"
+    ),
     "copyObject": _extended("`shallow` refers to the bytes of the source, which lakeFS refuses"),
     "dumpRefs": _extended("the dump is consistent while others write"),
     "restoreRefs": _extended("all or nothing; objects that are being swept are refused"),
