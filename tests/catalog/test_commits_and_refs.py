@@ -255,3 +255,20 @@ def test_an_emptied_tree_merges_into_a_branch_at_the_first_commit(lake):
     assert lake.commits.get("sea", merged).metarange_id == EMPTY_TREE
     with pytest.raises(NoChanges):
         lake.refs.merge("sea", "main", "early", committer="ada")
+
+
+@pytest.mark.parametrize("squash", [False, True])
+def test_no_change_merges_into_the_first_commit_as_the_empty_tree(lake, squash):
+    commit(lake, a=b"1")
+    lake.branches.create("sea", "dev", "main")
+    lake.branches.revert("sea", "dev", "main", committer="ada")
+    assert lake.commits.get("sea", "dev").metarange_id == ""
+    with pytest.raises(NoChanges):
+        lake.refs.merge("sea", "main", "dev", committer="ada")
+    for _ in range(2):
+        merged = lake.refs.merge(
+            "sea", "main", "dev", committer="ada", allow_empty=True, squash=squash
+        )
+        assert lake.commits.get("sea", merged).metarange_id == EMPTY_TREE
+    assert content(lake, "dev") == {}
+    assert commit(lake, "dev", b=b"2").metarange_id != EMPTY_TREE

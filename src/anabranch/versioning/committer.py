@@ -135,7 +135,7 @@ class Committer:
             return self._commits.make(
                 committer=committer,
                 message=message,
-                metarange_id=metarange_id or self._empty_tree(repository),
+                metarange_id=metarange_id or self._trees.write_empty(repository),
                 metadata=metadata,
                 parents=[head],
                 date=date,
@@ -354,13 +354,6 @@ class Committer:
 
         self._branches.update(repository, branch, step, known)
         return result[0]
-
-    def _empty_tree(self, repository: Repository) -> str:
-        """Writes the tree without objects and returns its id."""
-        written = self._trees.write(
-            repository, lambda folder: kernel.write_tree([], folder), lambda written: written
-        )
-        return written.metarange_id
 
     def _apply_staged(
         self, repository: Repository, branch: Branch, head: Commit

@@ -150,6 +150,14 @@ class Trees:
 
         return self.read(self._tables.write, repository.storage_namespace, make, new_tables)
 
+    def write_empty(self, repository: Repository) -> str:
+        """Writes the tree without objects, and returns its metarange id. The first commit of a
+        repository alone has no tree instead, as in lakeFS.
+        """
+        return self.write(
+            repository, lambda folder: kernel.write_tree([], folder), lambda written: written
+        ).metarange_id
+
     def read(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Calls `call`, which reads tables, and returns its result. If it finds a damaged file in
         the cache, removes the file, so that it is fetched again, and repeats the call.

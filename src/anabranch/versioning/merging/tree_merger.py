@@ -249,7 +249,7 @@ class TreeMerger:
             lambda merged: merged.written,
         )
         if merged.written is not None:
-            return merged.written.metarange_id
+            return merged.written.metarange_id or self._trees.write_empty(self._repository)
         if not rules.rules:
             raise MergeConflict(
                 "conflict found",
