@@ -9,7 +9,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,12 @@ from anabranch.versioning.strategies.contract import (
     MergeOutput,
     ObjectVersion,
     PathConflict,
+)
+from anabranch.versioning.strategies.text_regions import (
+    TextRegion,
+    base_starts,
+    marker_length,
+    read_regions,
 )
 
 __all__ = ["MAX_BYTES", "text_strategy"]
@@ -31,8 +38,6 @@ _BINARY_BYTES = 8000
 """As in git, content is binary if a zero byte is among so many of its first bytes."""
 _MAX_CONFLICTS = 1000
 _MAX_VALUE_BYTES = 4000
-_MARKER = 60
-"""The length of conflict markers: long enough that no text has such lines itself."""
 
 
 def text_strategy(options: Mapping[str, Any]) -> _TextStrategy:
@@ -69,10 +74,16 @@ class _TextStrategy:
             tempfile.TemporaryFile(dir=conflict.work_folder) as merged,
         ):
             ancestor = empty.name if base is None else base.path()
-            is_clean = _merge_file(destination.path(), ancestor, source.path(), merged.fileno())
+            ours, theirs = destination.path(), source.path()
+            marker = marker_length((ancestor, ours, theirs))
+            if marker is None:
+                raise _failed("it has lines like conflict markers, of too many lengths")
+            is_clean = _merge_file(ours, ancestor, theirs, marker, merged.fileno())
             merged.seek(0)
             if not is_clean:
-                return list(_regions(merged, Path(ancestor)))
+                starts = base_starts(ancestor, theirs, ours, _TIMEOUT_SECONDS)
+                lines = Path(ancestor).read_bytes().split(b"\n")
+                return list(_conflicts(read_regions(merged, marker), lines, starts))
             with output.create(conflict.path) as stream:
                 shutil.copyfileobj(merged, stream)
         return []
@@ -88,9 +99,11 @@ def _require_text(side: str, version: ObjectVersion | None) -> None:
             raise _failed(f"the {side} is binary, not text")
 
 
-def _merge_file(ours: str, ancestor: str, theirs: str, output: int) -> bool:
-    """Writes the merge of three files to the file `output`; returns whether it has no conflicts."""
-    command = ["git", "merge-file", "-p", "--diff3", f"--marker-size={_MARKER}"]
+def _merge_file(ours: str, ancestor: str, theirs: str, marker: int, output: int) -> bool:
+    """Writes the merge of three files to the file `output`, with conflict markers of this length;
+    returns whether it has no conflicts.
+    """
+    command = ["git", "merge-file", "-p", "--diff3", f"--marker-size={marker}"]
     try:
         done = subprocess.run(
             [*command, ours, ancestor, theirs],
@@ -107,42 +120,27 @@ def _merge_file(ours: str, ancestor: str, theirs: str, output: int) -> bool:
     return done.returncode == 0
 
 
-def _regions(merged: Any, ancestor: Path) -> Iterator[ContentConflict]:
-    """Yields the first conflicts of a text with conflict markers. The line of a region in the base
-    is found by its text, after that of the region before.
-    """
-    base_lines = ancestor.read_bytes().split(b"\n")
-    parts: dict[bytes, list[bytes]] = {}
-    current: list[bytes] | None = None
-    start = found = 0
-    for raw in merged:
-        line = raw.removesuffix(b"\n").removesuffix(b"\r")
-        letter = line[:1]
-        is_marker = letter in (b"<", b"|", b"=", b">") and line.startswith(letter * _MARKER)
-        if not is_marker:
-            if current is not None:
-                current.append(raw)
-            continue
-        if letter != b">":
-            current = parts[letter] = []
-            continue
-        current = None
-        start = _find(base_lines, parts[b"|"], start)
+def _conflicts(
+    regions: Iterable[TextRegion], base: Sequence[bytes], starts: Sequence[int]
+) -> Iterator[ContentConflict]:
+    """Yields the first conflicts. `starts` are their first lines in the base, from 0."""
+    end = 0
+    for number, region in enumerate(islice(regions, _MAX_CONFLICTS)):
+        lines = [line.removesuffix(b"\n") for line in region.base]
+        start = starts[number] if number < len(starts) else end
+        if base[start : start + len(lines)] != lines:
+            start = _find(base, lines, end)  # another version of git merges differently
+        end = start + len(lines)
         yield ContentConflict(
             key={"line": start + 1},
-            base=_text(parts[b"|"]),
-            source=_text(parts[b"="]),
-            destination=_text(parts[b"<"]),
+            base=_text(region.base),
+            source=_text(region.source),
+            destination=_text(region.destination),
         )
-        start += len(parts[b"|"])
-        found += 1
-        if found == _MAX_CONFLICTS:
-            return
 
 
-def _find(lines: Sequence[bytes], region: Sequence[bytes], start: int) -> int:
+def _find(lines: Sequence[bytes], wanted: Sequence[bytes], start: int) -> int:
     """Returns where a region begins among lines, from `start` on; `start` for an empty one."""
-    wanted = [line.removesuffix(b"\n") for line in region]
     for position in range(start, len(lines) - len(wanted) + 1) if wanted else ():
         if lines[position] == wanted[0] and lines[position : position + len(wanted)] == wanted:
             return position
