@@ -112,6 +112,7 @@ durations: ## record how long files of tests took in the last test and test-syst
 	@PYTHONPATH=tests $(BIN)/python -m support.selection $(addprefix --record ,$(or $(wildcard $(REPORT)*.xml),$(REPORT).xml))
 
 .PHONY: test-all
+test-all: export ANABRANCH_ALL_EXAMPLES := 1
 test-all: install components minio clients fuzz ## run all tests, including the slow sweeps
 	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features -- --include-ignored
 	$(BIN)/pytest -n $(WORKERS)

@@ -8,6 +8,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.access.decision import CompiledStatements
 from anabranch.access.permissions import ANY, AllBelow, Permission, object_arn
@@ -36,7 +37,7 @@ RESOURCES = st.builds(
 ASKED = st.sampled_from(["fs:ReadA", "fs:ReadB", "fs:Write", "auth:X"])
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 @given(st.lists(STATEMENTS, max_size=6), ASKED, RESOURCES, st.sampled_from(["ada", "a*", "?"]))
 def test_decision_is_that_of_a_literal_evaluator(statements, action, resource, username):
     compiled = CompiledStatements(statements, username)

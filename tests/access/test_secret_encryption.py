@@ -7,6 +7,7 @@ import os
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.access.secret_encryption import SecretCipher
 from anabranch.errors import Corrupt
@@ -37,7 +38,7 @@ def test_bytes_encrypted_by_go_are_decrypted():
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8"), max_size=80))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_there_and_back(text):
     sealer = SecretCipher(KEY, os.urandom)
     stored = sealer.encrypt(Secret(text))

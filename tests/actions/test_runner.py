@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.actions.files.action_file import parse_action_file
 from anabranch.actions.files.events import EventType
@@ -64,7 +65,9 @@ def repository(lake):
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(plan=plans)
 def test_hooks_run_in_order_and_are_skipped_as_their_conditions_say(lake, repository, plan):

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from support.memory_folder import MEMORY_FOLDER
+from support.session.hypothesis_profiles import examples
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local.store import LocalBlocks
@@ -155,7 +156,7 @@ class LocalHistories(Histories):
 
 
 MODEL = settings(
-    max_examples=40,
+    max_examples=examples(40),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],

@@ -8,6 +8,7 @@ import json
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import (
     Invalid,
@@ -180,7 +181,7 @@ def test_user_metadata_is_replaced(lake):
     delimiter=st.sampled_from(["", "/", "a/"]),
     amount=st.integers(1, 5),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=list(HealthCheck))
 def test_pages_of_staged_and_committed_objects(lake, names, prefix, delimiter, amount):
     lake.branches.create("sea", "page", "main")
     try:

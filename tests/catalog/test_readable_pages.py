@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.literal_policies import literally_allows
+from support.session.hypothesis_profiles import examples
 
 from anabranch.access.actor import Actor
 from anabranch.access.permissions import object_arn
@@ -66,7 +67,7 @@ def statement(effect, patterns):
     return Statement(effect, (READ,), resources)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(
     st.sets(PATHS, max_size=14),
     st.lists(PATTERNS, min_size=1, max_size=3),

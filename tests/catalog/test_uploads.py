@@ -7,6 +7,7 @@ import itertools
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.catalog.objects.multipart_completion import MIN_PART_BYTES, WantedPart
@@ -414,7 +415,7 @@ class Fields(dict):
 KEYS = st.text("ab/", min_size=1, max_size=4)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     paths=st.lists(KEYS, max_size=12),
     prefix=st.sampled_from(["", "m", "main/", "main/a", "main/a/", "none/"]),

@@ -10,6 +10,7 @@ from inspect import cleandoc
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.cli.output.graph import Node, draw
 from anabranch.cli.output.history import in_drawing_order, simplified
@@ -219,7 +220,7 @@ def histories(draw_value) -> list[Node]:
 
 
 @given(histories(), st.randoms())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 def test_every_commit_has_one_row_and_every_edge_its_line(nodes, random):
     random.shuffle(nodes)
     ordered = in_drawing_order(nodes)
@@ -236,7 +237,7 @@ def test_every_commit_has_one_row_and_every_edge_its_line(nodes, random):
 
 
 @given(histories(), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_a_history_with_commits_left_out_keeps_who_descends_from_whom(nodes, data):
     kept = {node.id for node in nodes if data.draw(st.booleans())}
     parents = {node.id: node.parents for node in nodes}

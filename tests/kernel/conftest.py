@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from support.recorded_trees import RECORDINGS, RecordedTrees, load_trees
+from support.session.hypothesis_profiles import examples
 
 from anabranch import _kernel
 from anabranch.testing.tree_model import applied
 
-patient = settings(deadline=None, max_examples=50)
+patient = settings(deadline=None, max_examples=examples(50))
 """Files are written and synced, so an example may take as long as the disk does."""
 
 

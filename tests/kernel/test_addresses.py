@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch import _kernel as kernel
 
@@ -18,7 +19,7 @@ def is_ordinary(address):
     return not odd and 0 < len(name.encode()) <= 200 and len(address.encode()) <= 1000
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(
     entries=st.lists(st.tuples(ADDRESSES, st.integers(0, 2)), max_size=60),
     amount=st.integers(1, 9),

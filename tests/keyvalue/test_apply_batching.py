@@ -6,6 +6,7 @@ from itertools import permutations
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.batching.scheduler import BatchScheduler
 from anabranch.errors import Busy, Invalid
@@ -68,7 +69,9 @@ def check(store: KeyValueStore, group: list[Apply]) -> None:
 
 @given(st.lists(applies, min_size=1, max_size=4))
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_batched_applies_equal_some_serial_order_on_sqlite(sqlite, group):
     check(sqlite, group)
@@ -76,7 +79,9 @@ def test_batched_applies_equal_some_serial_order_on_sqlite(sqlite, group):
 
 @given(st.lists(applies, min_size=1, max_size=4))
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_batched_applies_equal_some_serial_order_on_postgres(postgres, group):
     check(postgres, group)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from support.memory_folder import MEMORY_FOLDER
 from support.services.postgres import clear
+from support.session.hypothesis_profiles import examples
 
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.keyvalue.memory import MemoryStore
@@ -149,7 +150,7 @@ class PostgresHistories(Histories):
 
 
 MODEL = settings(
-    max_examples=30,
+    max_examples=examples(30),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
@@ -161,7 +162,7 @@ TestSQLite.settings = MODEL
 
 
 class TestPostgres(PostgresHistories.TestCase):
-    settings = settings(MODEL, max_examples=10)
+    settings = settings(MODEL, max_examples=examples(10))
 
     @pytest.fixture(autouse=True)
     def _database(self, migrated):

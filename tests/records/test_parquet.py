@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.records.parquet import parquet_table
 
@@ -22,7 +23,7 @@ def written(rows):
     return parquet_table({"physical_address": addresses, "creation_date": dates}, "test")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(ROWS)
 def test_written_table_is_read_back(rows):
     read = pq.read_table(io.BytesIO(written(rows)))

@@ -8,6 +8,7 @@ import httpx2
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 UNUSUAL = [
     "//",
@@ -92,7 +93,9 @@ def test_a_path_that_is_not_utf8_is_refused(api, home, query):
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(path=st.text(min_size=1, max_size=60))
 def test_any_text_is_a_path_unless_it_has_surrogates(api: httpx2.Client, home: str, path: str):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.errors import PySparkException
+from support.session.hypothesis_profiles import examples
 
 import anabranch.spark
 from anabranch.blocks.table_addresses import tables_address
@@ -323,7 +324,7 @@ def test_store_may_have_a_profile_in_a_file(tmp_path):
 limits = st.sampled_from(["", "a", "a/", "b/", "b/3", "c/1", "zzz", *PATHS])
 
 
-@hypothesis.settings(suppress_health_check=[FIXTURE], max_examples=60)
+@hypothesis.settings(suppress_health_check=[FIXTURE], max_examples=examples(60))
 @given(limits, limits, limits)
 def test_selected_rows_equal_those_of_a_filter(filled, tmp_path, prefix, after, until):
     assert filled

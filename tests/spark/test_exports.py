@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.progress import CallbackProgress
+from support.session.hypothesis_profiles import examples
 
 import anabranch.spark
 from anabranch.errors import Conflict, Gone, Invalid, NotFound, NotSupported
@@ -80,7 +81,7 @@ def test_each_engine_continues_exports_of_the_other(spark, tmp_path_factory, int
 
 
 @pytest.mark.slow
-@settings(FEW, max_examples=25)
+@settings(FEW, max_examples=examples(25))
 @given(attempts)
 def test_each_engine_continues_many_exports_of_the_other(spark, tmp_path_factory, interrupted):
     export_in_turns(spark, tmp_path_factory.mktemp("export"), interrupted)

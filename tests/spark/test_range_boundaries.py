@@ -8,6 +8,7 @@ import tempfile
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch import _kernel as kernel
 from anabranch.spark.jobs.boundary_tasks import rewrite_run
@@ -33,7 +34,7 @@ def test_ends_range_agrees_with_lakefs():
     assert [key for key in KEYS if kernel.ends_range(key)] == ENDS
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     chosen=st.sets(st.sampled_from(KEYS), min_size=1).map(sorted),
     large=st.sets(st.integers(0, len(KEYS)), max_size=30),

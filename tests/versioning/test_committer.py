@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import DirtyBranch, NoChanges, NotFound
 
@@ -12,7 +13,7 @@ contents = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from("xyz"), ma
 
 
 @given(st.lists(contents, min_size=1, max_size=4))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_each_commit_holds_what_was_staged_over_the_one_before(new_sea, trees):
     sea = new_sea()
     before = {}
@@ -30,7 +31,7 @@ def test_each_commit_holds_what_was_staged_over_the_one_before(new_sea, trees):
 
 
 @given(contents, contents.filter(bool))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_equal_contents_have_equal_trees_after_different_changes(new_sea, first, wanted):
     sea = new_sea()
     sea.branch("dev")

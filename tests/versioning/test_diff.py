@@ -6,6 +6,7 @@ from functools import partial
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 paths = st.sampled_from(["a", "b/1", "b/2", "b/c/1", "b0", "c"])
 contents = st.dictionaries(paths, st.sampled_from("xyz"), max_size=6)
@@ -61,7 +62,7 @@ def trees(sea, *references):
 
 
 @given(left=contents, right=contents, amount=st.integers(1, 4))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_two_trees_differ_as_dictionaries_do(new_sea, left, right, amount):
     sea = new_sea()
     commit_tree(sea, "main", left)
@@ -80,7 +81,7 @@ def test_two_trees_differ_as_dictionaries_do(new_sea, left, right, amount):
 
 
 @given(committed=contents, wanted=contents, amount=st.integers(1, 4))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_staged_changes_are_those_that_differ_from_the_commit(new_sea, committed, wanted, amount):
     sea = new_sea()
     head = commit_tree(sea, "main", committed)
@@ -98,7 +99,7 @@ def test_staged_changes_are_those_that_differ_from_the_commit(new_sea, committed
 
 
 @given(base=contents, ours=contents, theirs=contents)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_three_dots_show_what_a_merge_would_change(new_sea, base, ours, theirs):
     sea = new_sea()
     commit_tree(sea, "main", base)

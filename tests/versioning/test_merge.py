@@ -7,6 +7,7 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import Conflict, DirtyBranch, Invalid, MergeConflict, NoChanges
 
@@ -78,7 +79,7 @@ def test_the_table_holds_every_case_once():
 
 
 @given(base=contents, source=contents, destination=contents)
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_strategy_decides_conflicts_and_nothing_else(new_sea, base, source, destination):
     for strategy, winner in (("source-wins", source), ("dest-wins", destination)):
         sea = new_sea()

@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 )
 from support.histories.history_rules import PATHS, REPOSITORY, HistoryRules
 from support.services.postgres import clear
+from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import (
     Denied,
@@ -408,7 +409,7 @@ class RepositoryMachine(HistoryRules):
 
 class TestRepository(RepositoryMachine.TestCase):
     settings = settings(
-        max_examples=40,
+        max_examples=examples(40),
         stateful_step_count=30,
         deadline=None,
         suppress_health_check=list(HealthCheck),
@@ -437,7 +438,7 @@ class TestRepositoryOnPostgres(PostgresRepositoryMachine.TestCase):
 @pytest.mark.timeout(1200)
 class TestRepositoryLong(RepositoryMachine.TestCase):
     settings = settings(
-        max_examples=300,
+        max_examples=examples(300),
         stateful_step_count=60,
         deadline=None,
         suppress_health_check=list(HealthCheck),

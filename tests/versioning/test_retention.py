@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import Gone
 from anabranch.model.branch import Branch
@@ -61,7 +62,7 @@ def histories(draw):
     return lines, [branch(*head) for head in heads.items()], rules
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(histories())
 def test_active_commits_match_lakefs_definition(history):
     lines, branches, rules = history

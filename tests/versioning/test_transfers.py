@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import Busy, Conflict, Invalid, NotFound, OutcomeUnknown
 from anabranch.testing.stores import fail_at
@@ -67,7 +68,7 @@ def model(contents, source, destination, *, remove, force):
 contents = st.dictionaries(st.sampled_from(PATHS), st.sampled_from("xyz"), max_size=5)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     committed=contents,
     staged=contents,

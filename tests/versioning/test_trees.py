@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch._kernel import EMPTY_TREE_ID
 from anabranch.errors import Corrupt, Gone
@@ -61,7 +62,7 @@ paths = st.text("ab/\N{SNOWMAN}", min_size=1, max_size=4)
 changes = st.dictionaries(paths, st.none() | st.text("xyz", max_size=3), max_size=20)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(changes, max_size=5))
 def test_tree_holds_what_a_dictionary_holds(new_sea, steps):
     sea, model, tree = new_sea(), {}, EMPTY_TREE_ID

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.hook_runs import HERE, hook_context
+from support.session.hypothesis_profiles import examples
 
 from anabranch.actions.hooks.contract import HookSettings
 from anabranch.actions.hooks.lua.libraries.go_layouts import format_time, parse_time
@@ -74,7 +75,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(
     st.lists(values) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), values)
 )
@@ -143,7 +144,7 @@ def test_dangerous_and_invalid_xml_is_refused(text):
         call("encoding/xml", "unmarshal", text)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.binary(), st.binary(min_size=1))
 def test_encodings_and_digests_are_those_of_python(data, key):
     script = f"""
@@ -335,7 +336,7 @@ def test_times_are_written_in_layouts_of_go(layout, text):
     assert format_time(MOMENT, layout) == text
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.datetimes(*map(dt.datetime.fromisoformat, ("1900-01-01", "2100-01-01"))),
     st.integers(-14 * 60, 14 * 60),

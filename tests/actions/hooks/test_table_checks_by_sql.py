@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.hook_runs import hook_context
 from support.library_lake import LibraryLake
+from support.session.hypothesis_profiles import examples
 
 from anabranch.actions.hooks.checks.check import check
 from anabranch.actions.hooks.checks.tables.table_checks import table_checks
@@ -53,7 +54,7 @@ def problems(lake, rule):
     return []
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(ROWS, min_size=1, max_size=2), st.booleans(), st.integers(-3, 3), st.integers(-3, 3)
 )

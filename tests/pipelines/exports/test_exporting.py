@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.progress import CallbackProgress
+from support.session.hypothesis_profiles import examples
 
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.local.store import LocalBlocks
@@ -158,7 +159,7 @@ states = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(states, st.booleans())
 def test_interrupted_exports_are_repaired_by_an_export_of_any_commit(
     tmp_path_factory, commits, repeat

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.pipelines.column_hashes import distinct, hash_addresses
 
@@ -26,14 +27,14 @@ def one_hash(text):
     return state ^ state >> 33
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.text(max_size=60)), st.integers(0, 5))
 def test_hash_addresses_of_a_column_equals_the_reference_hash_of_each_text(texts, skipped):
     column = pa.array(texts, pa.string())[skipped:]
     assert hash_addresses(column).tolist() == [one_hash(text) for text in texts[skipped:]]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.lists(st.sampled_from([0, 1, 2, MASK - 1, MASK]) | st.integers(0, MASK))))
 def test_distinct_returns_sorted_hashes_without_duplicates(pieces):
     arrays = [np.array(piece, np.uint64) for piece in pieces]

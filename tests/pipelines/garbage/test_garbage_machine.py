@@ -24,6 +24,7 @@ from hypothesis.stateful import (
     rule,
 )
 from support.garbage import DAY, addresses, memory_lake, stored
+from support.session.hypothesis_profiles import examples
 from support.sweep_machine.retention_model import ModelCommit, active_in_model
 
 from anabranch.errors import AnabranchError, NoChanges
@@ -305,7 +306,7 @@ class GarbageMachine(RuleBasedStateMachine):
 
 
 GarbageMachine.TestCase.settings = settings(
-    max_examples=25,
+    max_examples=examples(25),
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=list(HealthCheck),

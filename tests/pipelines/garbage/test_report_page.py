@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.pipelines.garbage.marking.attribution import Origins
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
@@ -84,7 +85,7 @@ def pair(amount):
     return [amount.objects, amount.bytes]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.tuples(AMOUNTS, AMOUNTS, AMOUNTS, AMOUNTS, AMOUNTS, AMOUNTS),
     st.dictionaries(st.text("abc/<&\"'", min_size=1, max_size=50), AMOUNTS, max_size=5),
@@ -143,7 +144,7 @@ def test_names_are_escaped_in_the_page(name):
         assert unseen not in "".join(page.texts)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(NAMES, AMOUNTS)
 def test_page_of_any_name_is_well_formed(name, amount):
     Page(render_page(summary_of(repository=name, origins=Origins({name: amount}, {name: amount}))))

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+from support.session.hypothesis_profiles import examples
 from support.sweep_machine.sweep_world import REPOSITORIES, SweepWorld
 
 from anabranch.errors import Busy, Denied
@@ -264,13 +265,13 @@ class LongSweepMachine(SweepMachine):
 
 
 SweepMachine.TestCase.settings = settings(
-    max_examples=15,
+    max_examples=examples(15),
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
 LongSweepMachine.TestCase.settings = settings(
-    SweepMachine.TestCase.settings, max_examples=500, stateful_step_count=60
+    SweepMachine.TestCase.settings, max_examples=examples(500), stateful_step_count=60
 )
 TestSweeps = SweepMachine.TestCase
 TestSweepsAtLength = pytest.mark.slow(pytest.mark.timeout(7200)(LongSweepMachine.TestCase))

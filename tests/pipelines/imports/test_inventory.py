@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.formats.inventories import FORMATS, WHEN, Version, write_inventory
+from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import Corrupt, Denied, Invalid, NotFound
 from anabranch.keyvalue.memory import MemoryStore
@@ -32,7 +33,7 @@ def listed(place, tmp_path, blocks=None, prefix=""):
 
 @pytest.mark.parametrize("kind", FORMATS)
 @pytest.mark.parametrize("versions", [False, True])
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     keys=st.dictionaries(
         KEYS,

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.services.s3_service import CREDENTIALS
+from support.session.hypothesis_profiles import examples
 
 from anabranch.blocks.admitted_addresses import admitted_address
 from anabranch.blocks.azure.store import azure_blocks
@@ -65,7 +66,7 @@ def stores(tmp_path_factory):
     ]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data(), single_checks=st.sampled_from([0, 1, 64]))
 def test_check_by_folder_equals_the_check_of_each_address(stores, data, single_checks):
     starts = [

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import Corrupt, DirtyBranch, Invalid, NotFound
 from anabranch.model.entry import AddressType, Entry
@@ -98,7 +99,7 @@ def lake(lake):
     return lake
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     sizes=st.dictionaries(NAMES, st.integers(0, 1 << 40), min_size=1, max_size=40),
     order=st.randoms(use_true_random=False),
@@ -118,7 +119,7 @@ def test_tree_equals_the_tree_of_staging(sizes, order, budget, batch):
         assert imported.commit.metarange_id == stage_and_commit(lake, rows)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     rows=st.lists(
         st.tuples(st.none() | NAMES, st.integers(0, 3), st.sampled_from("xy")), max_size=60

@@ -10,6 +10,7 @@ import tempfile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.progress import CountingProgress
+from support.session.hypothesis_profiles import examples
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.external_objects import ExternalObject
@@ -71,7 +72,7 @@ def expected_entries(sources, listings):
     return entries
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     listings=listings,
     places=st.lists(destinations, min_size=3, max_size=3),

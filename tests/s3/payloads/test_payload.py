@@ -18,6 +18,7 @@ from support.clients.s3_uploads import (
     unsigned_chunks,
     uploads,
 )
+from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import Truncated
 from anabranch.s3.payloads import payload as payload_module
@@ -49,7 +50,7 @@ CUT_OFF = {"IncompleteBody", "InvalidRequest", "MalformedTrailerError", "Signatu
 TRAILERS = st.sampled_from(sorted(ALGORITHMS))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(
     st.binary(max_size=300),
     st.integers(1, 400),
@@ -69,7 +70,7 @@ def test_every_form_cut_anywhere(body, size, trailer, cuts):
         assert upload.read(single) == body, what
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.binary(min_size=1, max_size=60),
     st.integers(1, 40),
@@ -99,7 +100,7 @@ def means_the_same(wire, at, changed):
     return before.lower() == after.lower() and framing
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 @given(st.binary(min_size=1, max_size=40), st.integers(1, 40), TRAILERS)
 def test_cut_off_anywhere(body, size, trailer):
     for what, upload in uploads(body, size, trailer):

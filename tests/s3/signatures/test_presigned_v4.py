@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from support.clients.s3_requests import Draft, drafts
+from support.session.hypothesis_profiles import examples
 
 from anabranch.model.secret import Secret
 from anabranch.s3.protocol.errors import S3Error
@@ -39,7 +40,7 @@ def replaced(sent, old, new):
     return with_query(sent, lambda query: query.replace(old, new, 1))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(drafts())
 def test_botocore_signature_is_accepted_and_damaged_one_rejected(botocore, gate, damaged, draft):
     sent = botocore.presigned(draft)

@@ -10,6 +10,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from hypothesis import given, settings
 from support.clients.s3_requests import Draft, drafts
+from support.session.hypothesis_profiles import examples
 
 from anabranch.model.secret import Secret
 from anabranch.signing.request import Request
@@ -25,7 +26,7 @@ def signer(draft):
     return SigningCredentials(KEY, Secret(SECRET), draft.region, draft.token)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(drafts())
 def test_headers_are_those_of_botocore(gate, draft):
     request = AWSRequest(draft.method, draft.full_url, dict(draft.headers))
@@ -42,7 +43,7 @@ def test_headers_are_those_of_botocore(gate, draft):
     assert gate.verifier.verify(received).access_key_id == KEY
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(drafts())
 def test_urls_are_those_of_botocore(gate, draft):
     if "content-type" in dict(draft.headers):

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from support.clients.s3_requests import Draft, drafts
+from support.session.hypothesis_profiles import examples
 
 from anabranch.model.secret import Secret
 from anabranch.s3.protocol.errors import S3Error
@@ -32,7 +33,7 @@ def changed(sent, **parts):
     return sent._replace(request=request)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(drafts())
 def test_botocore_signature_is_accepted_and_damaged_one_rejected(botocore, gate, damaged, draft):
     # botocore signs the path as it stands in the URL, whose authority is not part of it
@@ -53,7 +54,7 @@ def test_botocore_signature_is_accepted_and_damaged_one_rejected(botocore, gate,
     assert refused(gate.admit, changed(sent, headers=headers)).code == "SignatureDoesNotMatch"
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(drafts())
 def test_urls(botocore, gate, draft):
     sent = botocore.presigned_v2(draft)

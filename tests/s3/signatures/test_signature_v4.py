@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.clients.s3_requests import Draft, drafts
+from support.session.hypothesis_profiles import examples
 
 from anabranch.model.secret import Secret
 from anabranch.s3.protocol.errors import S3Error
@@ -41,7 +42,7 @@ def with_authorization(sent, old, new):
     return with_headers(sent, authorization=authorization.replace(old, new, 1))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(drafts(), st.sampled_from([True, False]), st.randoms(use_true_random=False))
 def test_botocore_signature_is_accepted_and_damaged_one_rejected(
     botocore, gate, damaged, draft, signed_payload, random
@@ -78,7 +79,7 @@ def damaged_queries(query, random):
         yield "&".join([*parts[:at], parts[at] + "x", *parts[at + 1 :]])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(drafts(), st.randoms(use_true_random=False))
 def test_the_order_of_a_query_and_of_headers_is_not_signed(botocore, gate, draft, random):
     sent = botocore.header(draft)
@@ -90,7 +91,7 @@ def test_the_order_of_a_query_and_of_headers_is_not_signed(botocore, gate, draft
     assert gate.admit(sent._replace(request=request)).access_key_id == KEY
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(drafts(), st.integers(0, 63), st.sampled_from("0123456789abcdefABCDEF_é"))
 def test_a_digit_of_the_signature(botocore, gate, draft, at, digit):
     sent = botocore.header(draft)
@@ -228,7 +229,7 @@ def test_no_signature_is_no_error(gate, authorization):
         assert gate.verifier.verify(Request.from_wire("GET", "/", query, headers)) is None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.text(st.characters(max_codepoint=255), max_size=200),
     st.text(max_size=200),

@@ -13,10 +13,14 @@ import pyarrow.parquet as pq
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from support.session.hypothesis_profiles import examples
+
 Rows = Mapping[str, Mapping[str, Any]]
 
 COLUMNS = ("a", "b", "c")
-QUICK = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(
+    max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 
 def to_csv(rows: Rows, columns: Iterable[str], delimiter: str = ",") -> bytes:

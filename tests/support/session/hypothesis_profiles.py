@@ -1,4 +1,4 @@
-"""Hypothesis' profiles: fewer examples while one works, all of them where CI is set.
+"""Hypothesis' profiles: fewer examples while one works, all of them in CI and `make test-all`.
 
 What CI reports of a commit must not depend on the day, so it draws the same examples each time;
 new ones are found by everybody else, and kept in `.hypothesis/`.
@@ -11,6 +11,7 @@ import os
 import hypothesis
 
 _IN_CI = bool(os.environ.get("CI"))
+_ALL = _IN_CI or bool(os.environ.get("ANABRANCH_ALL_EXAMPLES"))  # set by `make test-all`
 _QUICK_SHARE = 4
 
 
@@ -29,4 +30,4 @@ def load_profile() -> None:
 
 def examples(number: int) -> int:
     """Returns how many examples a test draws that draws `number` in CI."""
-    return number if _IN_CI else max(number // _QUICK_SHARE, min(number, 5))
+    return number if _ALL else max(number // _QUICK_SHARE, min(number, 5))

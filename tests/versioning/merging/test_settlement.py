@@ -5,6 +5,7 @@ import tempfile
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import Gone, Invalid, MergeConflict
 from anabranch.versioning.merging.content_rights import ALL_CONTENT
@@ -38,7 +39,7 @@ def merge_dictionaries(rows, choices):
     return {path: content for path, content in merged.items() if content}, conflicts, settled
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ROWS, st.dictionaries(st.sampled_from("abcdef"), STRATEGIES))
 def test_each_conflict_gets_the_side_of_its_rule(rows, choices):
     with tempfile.TemporaryDirectory() as folder:

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.formats.keyed_tables import FORMATS
+from support.session.hypothesis_profiles import examples
 
 from anabranch.testing.strategy_runs import run_strategy
 from anabranch.versioning.strategies.registry import make_strategy
 
 QUICK = settings(
-    max_examples=15,
+    max_examples=examples(15),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )

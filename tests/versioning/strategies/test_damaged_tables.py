@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.formats.keyed_tables import parquet
+from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import Conflict
 from anabranch.testing.strategy_runs import run_strategy
@@ -24,7 +25,7 @@ WHOLE = {
     "parquet": parquet({"id": pa.int64(), "a": pa.string(), "l": pa.list_(pa.int8())}, ROWS),
 }
 QUICK = settings(
-    max_examples=30,
+    max_examples=examples(30),
     deadline=None,
     derandomize=True,  # other readers may disagree about some malformed file
     suppress_health_check=[HealthCheck.too_slow],

@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import Conflict, Invalid
 from anabranch.testing.strategy_runs import run_strategy
@@ -49,7 +50,7 @@ def merge_plain(base, source, destination, pointer, conflicts):
     return merged
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(OBJECTS, OBJECTS, OBJECTS)
 def test_a_merge_is_that_of_plain_dictionaries(base, source, destination):
     conflicts = set()
@@ -60,14 +61,14 @@ def test_a_merge_is_that_of_plain_dictionaries(base, source, destination):
         assert json.loads(merged.files["a.json"]) == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(DOCUMENTS, DOCUMENTS)
 def test_merges_with_the_base_and_with_itself_change_nothing(base, changed):
     for sides in ((base, changed, base), (base, base, changed), (base, changed, changed)):
         assert json.loads(run_values(*sides).files["a.json"]) == changed
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(OBJECTS, OBJECTS, OBJECTS)
 def test_merges_in_both_directions_have_the_same_members(base, left, right):
     one, other = run_values(base, left, right), run_values(base, right, left)

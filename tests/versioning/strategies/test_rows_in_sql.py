@@ -7,6 +7,7 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.testing.strategy_runs import run_strategy
 from anabranch.versioning.strategies.rows.strategy import rows_strategy
@@ -81,7 +82,7 @@ def merge_in_sql(connection):
 
 @pytest.mark.parametrize("extension", ["parquet", "csv"])
 @settings(
-    max_examples=30,
+    max_examples=examples(30),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     phases=[Phase.generate],

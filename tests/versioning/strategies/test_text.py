@@ -5,6 +5,7 @@ import subprocess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import Conflict, Invalid
 from anabranch.testing.strategy_runs import run_strategy
@@ -22,7 +23,7 @@ def run(base, source, destination):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(TEXTS, TEXTS, TEXTS)
 def test_a_merge_is_that_of_git(tmp_path_factory, base, source, destination):
     folder = tmp_path_factory.mktemp("git")
@@ -42,7 +43,7 @@ def test_a_merge_is_that_of_git(tmp_path_factory, base, source, destination):
         assert merged.conflicts
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(TEXTS, TEXTS)
 def test_merges_with_the_base_and_with_itself_change_nothing(base, changed):
     assert run(base, changed, base).files == {"a.txt": changed}
@@ -135,7 +136,7 @@ SHORT = st.lists(st.sampled_from([b"a\n", b"b\n", b"\n", b"-\n", b"@@ -1 +1 @@\n
 SHORT = st.tuples(SHORT.map(b"".join), st.sampled_from([b"", b"", b"end"])).map(b"".join)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(SHORT, SHORT, SHORT)
 def test_regions_begin_where_git_finds_their_text_in_the_base(
     tmp_path_factory, base, source, destination

@@ -16,6 +16,7 @@ from support.formats.delta_tables import (
     table_folder,
 )
 from support.merged_trees import branch_folder, read_tree
+from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import Conflict
 from anabranch.testing.strategy_runs import run_strategy
@@ -196,7 +197,7 @@ def perform(folder, operations, number):
     return changed
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(theirs=OPERATIONS, ours=OPERATIONS)
 def test_random_operations_are_merged_as_sets_of_rows(tmp_path_factory, theirs, ours):
     branches = DeltaBranches(tmp_path_factory.mktemp("tables"))

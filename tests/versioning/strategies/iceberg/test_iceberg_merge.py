@@ -22,6 +22,7 @@ from pyiceberg.types import (
 )
 from support.formats.iceberg_tables import IcebergBranches, rows_table
 from support.merged_trees import read_tree
+from support.session.hypothesis_profiles import examples
 
 BASE = {1: "mon", 2: "mon", 3: "tue", 4: "wed"}
 
@@ -218,7 +219,7 @@ def perform(operations, number, *, changed):
 
 
 @pytest.mark.filterwarnings("ignore:Delete operation did not match any records")
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(25), deadline=None, suppress_health_check=list(HealthCheck))
 @given(theirs=OPERATIONS, ours=OPERATIONS)
 def test_random_operations_are_merged_as_sets_of_rows(tmp_path_factory, theirs, ours):
     branches = IcebergBranches(tmp_path_factory.mktemp("tables"))
