@@ -32,8 +32,8 @@ def lake(installation):
 
 
 def granted(lake, username="jane", login=LOGIN) -> str:
-    logins = lake.command_line_logins
-    return logins.grant(username, login, logins.confirmation(username, login))
+    logins, actor = lake.command_line_logins, lake.actors.find(username)
+    return logins.grant(actor, login, logins.confirmation(actor, login))
 
 
 def refused(lake, code, verifier=VERIFIER) -> None:
@@ -84,7 +84,7 @@ def test_forged_codes_are_refused(lake):
 
 
 def test_a_confirmation_is_no_code(lake):
-    refused(lake, lake.command_line_logins.confirmation("jane", LOGIN))
+    refused(lake, lake.command_line_logins.confirmation(lake.actors.find("jane"), LOGIN))
 
 
 def test_a_deleted_user_gets_no_token_nor_does_a_later_user_of_the_name(lake):
@@ -107,15 +107,17 @@ def test_a_deleted_user_gets_no_token_nor_does_a_later_user_of_the_name(lake):
 def test_a_confirmation_is_of_one_login(lake, other):
     logins = lake.command_line_logins
     with pytest.raises(Invalid) as error:
-        logins.grant("jane", other, logins.confirmation("jane", LOGIN))
+        logins.grant(
+            lake.actors.find("jane"), other, logins.confirmation(lake.actors.find("jane"), LOGIN)
+        )
     assert error.value.kind == "login_not_confirmed"
 
 
 def test_a_confirmation_is_of_one_user_and_expires(lake):
     logins = lake.command_line_logins
-    confirmation = logins.confirmation("joe", LOGIN)
+    confirmation = logins.confirmation(lake.actors.find("joe"), LOGIN)
     with pytest.raises(Invalid):
-        logins.grant("jane", LOGIN, confirmation)
+        logins.grant(lake.actors.find("jane"), LOGIN, confirmation)
     time, _, mac = confirmation.partition(".")
     for forged in (
         "",
@@ -127,10 +129,10 @@ def test_a_confirmation_is_of_one_user_and_expires(lake):
         "9" * 5000,
     ):
         with pytest.raises(Invalid):
-            logins.grant("joe", LOGIN, forged)
+            logins.grant(lake.actors.find("joe"), LOGIN, forged)
     lake.now += CONFIRMATION_LIFETIME
     with pytest.raises(Invalid):
-        logins.grant("joe", LOGIN, confirmation)
+        logins.grant(lake.actors.find("joe"), LOGIN, confirmation)
 
 
 def test_codes_are_redeemed_while_the_key_of_the_installation_is_replaced(lake):

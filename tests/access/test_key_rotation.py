@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from anabranch.access.access import Access
+from anabranch.access.session_binding import SessionBinding
 from anabranch.errors import Busy, Corrupt, Unauthenticated
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.model.secret import Secret
@@ -73,6 +74,6 @@ def test_secret_that_no_key_decrypts_is_named():
 
 def test_token_of_an_unknown_key_is_refused():
     store = MemoryStore()
-    token = access_over(store, "a third key").tokens.issue("root").token.reveal()
+    token = access_over(store, "a third key").tokens.issue("root", SessionBinding()).token.reveal()
     with pytest.raises(Unauthenticated):
         access_over(store, NEW, OLD).tokens.verify(token)

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anabranch.access.session_binding import SessionBinding
 from anabranch.access.tokens import Tokens
 from anabranch.errors import Unauthenticated
 from anabranch.model.secret import Secret
 
+BINDING = SessionBinding()
 KEY = "THIS_MUST_BE_CHANGED_IN_PRODUCTION"
 NOW = 1_700_000_100
 
@@ -61,7 +63,7 @@ def test_tokens_of_another_library_are_valid(name):
 
 
 def test_ours_has_the_claims_of_lakefs_and_its_signature():
-    issued = tokens().issue("ada")
+    issued = tokens().issue("ada", BINDING)
     head, body, signature = issued.token.reveal().split(".")
     claims = json.loads(base64.urlsafe_b64decode(body + "=="))
     assert claims == {
@@ -80,21 +82,21 @@ def test_ours_has_the_claims_of_lakefs_and_its_signature():
 
 
 def test_token_is_valid_until_it_expires():
-    issued = tokens().issue("ada")
+    issued = tokens().issue("ada", BINDING)
     assert tokens(issued.expires_at - 0.5).verify(issued.token.reveal()).username == "ada"
     with pytest.raises(Unauthenticated):
         tokens(issued.expires_at).verify(issued.token.reveal())
 
 
 def test_token_of_a_server_with_a_faster_clock_is_valid():
-    issued = tokens().issue("ada")
+    issued = tokens().issue("ada", BINDING)
     assert tokens(NOW - 60).verify(issued.token.reveal()).username == "ada"
     with pytest.raises(Unauthenticated):
         tokens(NOW - 61).verify(issued.token.reveal())
 
 
 def test_short_key_works_without_a_warning(recwarn):
-    issued = tokens(key="short").issue("ada")
+    issued = tokens(key="short").issue("ada", BINDING)
     assert tokens(key="short").verify(issued.token.reveal()).username == "ada"
     assert len(recwarn) == 0
 

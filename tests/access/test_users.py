@@ -20,9 +20,10 @@ def names(installation, *, prefix="", after="", amount=100):
 
 def test_created_user_is_read_back(installation):
     assert names(installation) == []
-    installation.users.create(ADA)
-    assert installation.users.get("ada") == installation.users.find("ada") == ADA
-    assert installation.users.find_many(["none", "ada"]) == [None, ADA]
+    ada = installation.users.with_new_ids(ADA)
+    installation.users.create(ada)
+    assert installation.users.get("ada") == installation.users.find("ada") == ada
+    assert installation.users.find_many(["none", "ada"]) == [None, ada]
 
 
 def test_the_records_are_those_of_lakefs(installation):
@@ -80,7 +81,8 @@ def test_missing_user_raises_not_found(installation):
 
 
 def test_a_user_of_another_system_is_found_by_identity(installation):
-    user = User(username="eve", created_at=5, source="oidc", external_id="https://id#7")
+    eve = User(username="eve", created_at=5, source="oidc", external_id="https://id#7")
+    user = installation.users.with_new_ids(eve)
     installation.users.create(user)
     assert installation.users.find_by_external_id("https://id#7") == user
     with pytest.raises(AlreadyExists) as taken:

@@ -58,6 +58,22 @@ def test_keys_of_a_user_work_until_they_are_deleted(ana, server, user):
     assert server.access_key_id in column(own)
 
 
+def test_sessions_of_a_user_end_and_the_user_is_deactivated(ana, server, user):
+    made = ana.ok("auth", "users", "credentials", "create", "--id", user, "--json").json
+    pair = made["access_key_id"], made["secret_access_key"]
+    body = {name: made[name] for name in ("access_key_id", "secret_access_key")}
+    token = httpx2.post(f"{server.api}/auth/login", json=body).json()["token"]
+    headers = {"authorization": f"Bearer {token}"}
+    assert httpx2.get(f"{server.api}/user", headers=headers).status_code == 200
+    assert user in ana.ok("auth", "users", "end-sessions", "--id", user, "-y").out
+    assert httpx2.get(f"{server.api}/user", headers=headers).status_code == 401
+    assert httpx2.get(f"{server.api}/user", auth=pair).status_code == 200
+    assert user in ana.ok("auth", "users", "deactivate", "--id", user, "-y").out
+    assert httpx2.get(f"{server.api}/user", auth=pair).status_code == 401
+    ana.ok("auth", "users", "activate", "--id", user)
+    assert httpx2.get(f"{server.api}/user", auth=pair).status_code == 200
+
+
 def test_groups_have_members_and_policies(ana, user):
     group = f"crew-{user}"
     ana.ok("auth", "groups", "create", "--id", group, "-d", "all hands")

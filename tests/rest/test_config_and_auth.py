@@ -115,6 +115,41 @@ def test_logging_out_revokes_the_token(server, anonymous, sent_in):
     assert anonymous.get("/repositories", headers=headers).status_code == 200
 
 
+def test_an_administrator_ends_the_sessions_of_a_user_and_deactivates_the_user(api, anonymous):
+    assert api.post("/auth/users", json={"id": "leaver"}).status_code == 201
+    pair = api.post("/auth/users/leaver/credentials").json()
+    names = ("access_key_id", "secret_access_key")
+    body = {name: pair[name] for name in names}
+    basic = (pair["access_key_id"], pair["secret_access_key"])
+
+    def statuses(token):
+        headers = {"authorization": f"Bearer {token}"}
+        anonymous.cookies.clear()
+        key = anonymous.get("/user", auth=basic).status_code
+        return key, anonymous.get("/user", headers=headers).status_code
+
+    token = anonymous.post("/auth/login", json=body).json()["token"]
+    assert statuses(token) == (200, 200)
+    assert anonymous.delete("/auth/users/leaver/sessions", auth=basic).status_code == 401
+    assert anonymous.patch("/auth/users/leaver", json={"active": False}, auth=basic).is_error
+    assert api.delete("/auth/users/leaver/sessions").status_code == 204
+    assert statuses(token) == (200, 401)
+    token = anonymous.post("/auth/login", json=body).json()["token"]
+    changed = api.patch("/auth/users/leaver", json={"active": False})
+    assert (changed.status_code, changed.json()["active"]) == (200, False)
+    assert api.get("/auth/users/leaver").json() == changed.json()
+    listed = api.get("/auth/users", params={"prefix": "leaver"}).json()
+    assert listed["results"] == [changed.json()]
+    assert statuses(token) == (401, 401)
+    assert api.patch("/auth/users/leaver", json={"active": True}).status_code == 200
+    assert statuses(token) == (200, 401)
+    assert api.delete("/auth/users/other/sessions").status_code == 404
+    assert api.patch("/auth/users/other", json={"active": True}).status_code == 404
+    assert api.delete("/auth/users/leaver").status_code == 204
+    last = api.patch("/auth/users/tester", json={"active": False})
+    assert last.status_code == 409
+
+
 def test_the_current_user_is_returned(api, anonymous):
     assert anonymous.get("/user").text == '{"user":{"creation_date":0,"id":""}}\n'
     wrong = anonymous.get("/user", headers={"authorization": "Basic eDp5"})

@@ -31,6 +31,7 @@ from anabranch.access.policies import Policies
 from anabranch.access.recovery import Recovery
 from anabranch.access.revoked_tokens import RevokedTokens
 from anabranch.access.secret_encryption import SecretCipher
+from anabranch.access.sessions import Sessions
 from anabranch.access.setup import Setup
 from anabranch.access.tokens import WEEK, Tokens
 from anabranch.access.users import Users
@@ -70,8 +71,8 @@ class Access:
 
         cipher = SecretCipher(key, random_bytes, other_key)
         self.changes = AccessChanges(keyvalue, require_administrator_after, self.changed)
-        self.users = Users(keyvalue, self.changes)
-        self.external_principals = ExternalPrincipals(keyvalue, self.changes, self.users)
+        self.users = Users(keyvalue, self.changes, new_id)
+        self.external_principals = ExternalPrincipals(keyvalue, self.changes, self.users, new_id)
         self.policies = Policies(keyvalue, self.changes)
         self.groups = Groups(keyvalue, self.changes)
         self.memberships = memberships(keyvalue, self.changes, self.groups, self.users)
@@ -88,6 +89,7 @@ class Access:
             cipher,
             clock,
             random_bytes,
+            new_id,
         )
         self.key_rotation = KeyRotation(keyvalue, cipher)
         self.tokens = Tokens(key, clock, new_id, login_duration, other_key)
@@ -100,14 +102,18 @@ class Access:
             random_bytes,
         )
         self.setup = Setup(keyvalue, self.changes, self.credentials, clock, new_id)
-        self.recovery = Recovery(keyvalue, self.credentials, self.setup, clock)
+        self.recovery = Recovery(keyvalue, self.credentials, self.setup, clock, new_id)
         self.actors = Actors(keyvalue, self.users, self.effective_policies)
         self.authenticator = Authenticator(
             self.changes,
             self.actors,
             self.credentials,
             self.tokens,
-            RevokedTokens(keyvalue, self.changes, clock),
+            Sessions(
+                self.credentials,
+                self.external_principals,
+                RevokedTokens(keyvalue, self.changes, clock),
+            ),
             clock=clock,
             ticks=ticks,
             random_bytes=random_bytes,

@@ -10,10 +10,12 @@ from anabranch.access.decision import CompiledStatements
 from anabranch.access.explain import Explanation, explain
 from anabranch.access.permissions import Permission
 from anabranch.access.policies import Policy
+from anabranch.access.session_binding import SessionBinding
 from anabranch.access.statements import ALLOW_ALL, Statement
 
 __all__ = ["Actor", "OnDecision"]
 
+_NO_BINDING = SessionBinding()
 
 OnDecision: TypeAlias = "Callable[[Actor, Permission, bool], None]"
 
@@ -23,9 +25,11 @@ class Actor:
 
     An actor is cached and serves many requests. `in_context` returns the same user for one request:
     for conditions on its address and time, and with a function that is called with each decision.
+    `binding` is what a session that the actor opens depends on.
     """
 
     __slots__ = (
+        "binding",
         "context",
         "created_at",
         "email",
@@ -43,7 +47,9 @@ class Actor:
         created_at: int = 0,
         statements: Iterable[Statement] = (),
         policies: tuple[Policy, ...] = (),
+        binding: SessionBinding = _NO_BINDING,
     ) -> None:
+        self.binding = binding
         self.username = username
         self.email = email
         self.created_at = created_at
@@ -54,9 +60,21 @@ class Actor:
         self.on_decision: OnDecision | None = None
 
     @classmethod
-    def administrator(cls, username: str, email: str = "", created_at: int = 0) -> Actor:
+    def administrator(
+        cls,
+        username: str,
+        email: str = "",
+        created_at: int = 0,
+        binding: SessionBinding = _NO_BINDING,
+    ) -> Actor:
         """Returns a user who has all permissions."""
-        return cls(username=username, email=email, created_at=created_at, statements=(ALLOW_ALL,))
+        return cls(
+            username=username,
+            email=email,
+            created_at=created_at,
+            statements=(ALLOW_ALL,),
+            binding=binding,
+        )
 
     def may(self, permission: Permission) -> bool:
         """Returns whether the user has a permission, or one that implies it."""
@@ -93,13 +111,23 @@ class Actor:
         """
         if not self.granted.conditional and on_decision is None:
             return self
-        actor = Actor.__new__(Actor)
-        actor.username, actor.email, actor.created_at = self.username, self.email, self.created_at
-        actor.granted, actor.policies = self.granted, self.policies
+        actor = self._copy()
         actor.on_decision = on_decision
         actor.context = RequestContext(
             source_ip=source_ip or None, username=self.username, time=time
         )
+        return actor
+
+    def in_session(self, binding: SessionBinding) -> Actor:
+        """Returns the user as the actor of requests of a session."""
+        actor = self._copy()
+        actor.binding = binding
+        return actor
+
+    def _copy(self) -> Actor:
+        actor = Actor.__new__(Actor)
+        for name in Actor.__slots__:
+            setattr(actor, name, getattr(self, name))
         return actor
 
     @property

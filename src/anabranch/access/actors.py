@@ -5,6 +5,7 @@ from __future__ import annotations
 from anabranch.access.actor import Actor
 from anabranch.access.defaults import are_stored
 from anabranch.access.effective_policies import EffectivePolicies
+from anabranch.access.session_binding import SessionBinding
 from anabranch.access.users import Users
 from anabranch.keyvalue.contract import KeyValueStore
 
@@ -30,11 +31,13 @@ class Actors:
         user = self._users.find(username)
         if user is None or not self._users.is_active(username):
             return None
+        binding = SessionBinding(epoch=user.session_epoch)
         if self._users.is_setup_user(username) and not are_stored(self._store):
-            return Actor.administrator(user.username, user.email, user.created_at)
+            return Actor.administrator(user.username, user.email, user.created_at, binding)
         return Actor(
             username=user.username,
             email=user.email,
             created_at=user.created_at,
             policies=self._effective_policies.of(username),
+            binding=binding,
         )

@@ -26,7 +26,8 @@ from anabranch.access.actors import Actors
 from anabranch.access.changes import AccessChanges
 from anabranch.access.credentials import Credential, Credentials
 from anabranch.access.login_throttle import LoginThrottle
-from anabranch.access.revoked_tokens import RevokedTokens
+from anabranch.access.session_binding import SessionBinding
+from anabranch.access.sessions import Sessions
 from anabranch.access.tokens import IssuedToken, Tokens
 from anabranch.access.ttl_cache import TTLCache
 from anabranch.errors import AnabranchError, Unauthenticated
@@ -57,7 +58,7 @@ class Authenticator:
         actors: Actors,
         credentials: Credentials,
         tokens: Tokens,
-        revoked: RevokedTokens,
+        sessions: Sessions,
         *,
         clock: Callable[[], float],
         ticks: Callable[[], float],
@@ -70,7 +71,7 @@ class Authenticator:
         self._actors = actors
         self._credentials = credentials
         self._tokens = tokens
-        self._revoked = revoked
+        self._sessions = sessions
         self._clock = clock
         self._ticks = ticks
         self._random_bytes = random_bytes
@@ -111,13 +112,13 @@ class Authenticator:
         Throttled after many wrong ones from the client's `address`.
         """
         actor, _ = self._check(access_key_id, secret, address)
-        return self._tokens.issue(actor.username)
+        return self._tokens.issue(actor.username, actor.binding)
 
     def log_out(self, token: str) -> None:
         """Revokes a token, on all servers within `poll_interval`; raises Unauthenticated for an
         invalid one.
         """
-        self._revoked.revoke(self._tokens.verify(token))
+        self._sessions.end(self._tokens.verify(token))
 
     def find_credential(self, access_key_id: str) -> Credential | None:
         """Returns the credential of an access key, possibly cached, to verify signatures with its
@@ -185,10 +186,10 @@ class Authenticator:
     def _bearer(self, token: str, digest: bytes) -> Actor:
         verified = self._tokens.verify(token)
         found = self._cached_actor(verified.username)
-        # a token of a deleted user is no token of a later user of the same name
-        if found is None or verified.issued_at < found[0].created_at or verified in self._revoked:
+        if found is None or not self._sessions.is_open(verified, found[0]):
             raise _unauthenticated()
-        actor, deadline = found
+        user, deadline = found
+        actor = user.in_session(verified.binding)
         remaining = verified.expires_at - self._clock()
         self._header_cache.put(digest, actor, min(deadline, self._ticks() + remaining))
         return actor
@@ -211,7 +212,12 @@ class Authenticator:
         found = self._cached_actor(credential.username)
         if found is None:
             raise _unauthenticated()
-        return found[0], min(deadline, found[1])
+        binding = SessionBinding(
+            epoch=found[0].binding.epoch,
+            access_key_id=access_key_id,
+            opener_record=credential.record_id,
+        )
+        return found[0].in_session(binding), min(deadline, found[1])
 
     def _cached_actor(self, username: str) -> tuple[Actor, float] | None:
         actors = self._actor_cache

@@ -19,7 +19,9 @@ from collections.abc import Callable
 
 import msgspec
 
+from anabranch.access.actor import Actor
 from anabranch.access.derived_keys import DerivedKeys, decode_base64url, encode_base64url
+from anabranch.access.session_binding import SessionBinding
 from anabranch.access.single_use import SingleUse
 from anabranch.access.tokens import IssuedToken, Tokens
 from anabranch.access.users import Users
@@ -58,6 +60,7 @@ class _Code(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     username: str
     issued_at: int
     challenge: str
+    binding: SessionBinding = SessionBinding()
 
 
 class CommandLineLogins:
@@ -79,19 +82,19 @@ class CommandLineLogins:
         self._clock = clock
         self._random_bytes = random_bytes
 
-    def confirmation(self, username: str, login: CommandLineLogin) -> str:
+    def confirmation(self, actor: Actor, login: CommandLineLogin) -> str:
         """Returns the text that confirms that the user was asked."""
         expires_at = int(self._clock()) + CONFIRMATION_LIFETIME
-        asked = _asked(username, login, expires_at)
+        asked = _asked(actor, login, expires_at)
         return f"{expires_at}.{self._keys.current.derive(_CONFIRMATION, asked)}"
 
-    def grant(self, username: str, login: CommandLineLogin, confirmation: str) -> str:
-        """Returns the code for a login that a user allows. Raises Invalid if the user was not asked
-        for exactly that, or too long ago.
+    def grant(self, actor: Actor, login: CommandLineLogin, confirmation: str) -> str:
+        """Returns the code for a login that a user allows, which depends on what the user's session
+        depends on. Raises Invalid if the user was not asked for exactly that, or too long ago.
         """
         time, _, mac = confirmation.partition(".")
         expires_at = int(time) if time.isascii() and time.isdigit() and len(time) < 13 else 0  # noqa: PLR2004
-        key = self._keys.find(_CONFIRMATION, _asked(username, login, expires_at), mac)
+        key = self._keys.find(_CONFIRMATION, _asked(actor, login, expires_at), mac)
         if key is None or self._clock() >= expires_at:
             raise Invalid(
                 "this was not confirmed, or too long ago",
@@ -99,7 +102,8 @@ class CommandLineLogins:
                 hint="Run `anabranch login --browser` again.",
             )
         nonce = encode_base64url(self._random_bytes(_NONCE_BYTES))
-        content = _Code(nonce, username, int(self._clock()), login.challenge)
+        now = int(self._clock())
+        content = _Code(nonce, actor.username, now, login.challenge, actor.binding)
         text = encode_base64url(msgspec.json.encode(content))
         return f"{text}.{self._keys.current.derive(_CODE, text)}"
 
@@ -116,9 +120,13 @@ class CommandLineLogins:
         if not self._single_use.use(code, expires_at):
             raise _refused()
         user = self._users.find(content.username)
-        if user is None or content.issued_at < user.created_at:
+        if (
+            user is None
+            or content.issued_at < user.created_at
+            or content.binding.epoch != user.session_epoch
+        ):
             raise _refused()
-        return user.username, self._tokens.issue(user.username)
+        return user.username, self._tokens.issue(user.username, content.binding)
 
     def _parse(self, code: str) -> _Code:
         text, _, mac = code.partition(".")
@@ -127,8 +135,8 @@ class CommandLineLogins:
         return msgspec.json.decode(decode_base64url(text), type=_Code)
 
 
-def _asked(username: str, login: CommandLineLogin, expires_at: int) -> str:
-    fields = [username, login.port, login.state, login.challenge, expires_at]
+def _asked(actor: Actor, login: CommandLineLogin, expires_at: int) -> str:
+    fields = [actor.username, actor.binding, login.port, login.state, login.challenge, expires_at]
     return msgspec.json.encode(fields).decode()
 
 

@@ -61,20 +61,26 @@ class KeyPair(msgspec.Struct, frozen=True):
 
 
 class AccessKey(msgspec.Struct, frozen=True, kw_only=True):
-    """An access key of a user, without its secret; `issued_date` in seconds since 1970."""
+    """An access key of a user, without its secret; `issued_date` in seconds since 1970.
+    `record_id` is random, and empty in records of earlier versions.
+    """
 
     access_key_id: str
     username: str
     issued_date: int
+    record_id: str = ""
 
 
 class Credential(msgspec.Struct, frozen=True, kw_only=True):
-    """A key pair of a user; `issued_date` in seconds since 1970."""
+    """A key pair of a user; `issued_date` in seconds since 1970, `record_id` as that of
+    `AccessKey`.
+    """
 
     access_key_id: str
     secret: Secret
     username: str
     issued_date: int
+    record_id: str = ""
 
 
 class Credentials:
@@ -92,7 +98,9 @@ class Credentials:
         cipher: SecretCipher,
         clock: Callable[[], float],
         random_bytes: Callable[[int], bytes],
+        new_id: Callable[[], str],
     ) -> None:
+        self._new_id = new_id
         self._store = store
         self._changes = changes
         self._users = users
@@ -113,7 +121,13 @@ class Credentials:
             secret=self._cipher.decrypt(record.secret_access_key_encrypted_bytes),
             username=username,
             issued_date=record.issued_date.seconds,
+            record_id=record.record_id,
         )
+
+    def find_key(self, access_key_id: str) -> AccessKey | None:
+        """Returns an access key that authenticates, or None."""
+        found = self._find(access_key_id)
+        return None if found is None else _access_key(access_key_id, *found)
 
     def get(self, username: str, access_key_id: str) -> AccessKey:
         """Returns an access key of a user. Raises NotFound if the user has no such key."""
@@ -198,12 +212,14 @@ class Credentials:
             secret_access_key_encrypted_bytes=self._cipher.encrypt(pair.secret),
             issued_date={"seconds": now},
             user_id=username.encode(),
+            record_id=self._new_id(),
         )
         credential = Credential(
             access_key_id=pair.access_key_id,
             secret=pair.secret,
             username=username,
             issued_date=now,
+            record_id=record.record_id,
         )
         return credential, record.SerializeToString()
 
@@ -261,6 +277,7 @@ def _access_key(access_key_id: str, username: str, record: records.CredentialDat
         access_key_id=access_key_id,
         username=username,
         issued_date=record.issued_date.seconds,
+        record_id=record.record_id,
     )
 
 

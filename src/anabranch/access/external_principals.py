@@ -8,7 +8,7 @@ A principal belongs to one user. Both records are one change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import msgspec
@@ -16,6 +16,7 @@ import msgspec
 from anabranch.access.changes import AccessChanges
 from anabranch.access.layout import OWN_PARTITION
 from anabranch.access.record_pages import list_names
+from anabranch.access.session_binding import SessionBinding
 from anabranch.access.users import Users
 from anabranch.errors import AlreadyExists, Invalid, NotFound
 from anabranch.keyvalue.contract import KeyValueStore, Write
@@ -32,23 +33,34 @@ Settings: TypeAlias = list[dict[str, str]] | dict[str, Any]
 
 
 class ExternalPrincipal(msgspec.Struct, frozen=True, kw_only=True):
-    """A principal and its user. `settings` are kept for clients."""
+    """A principal and its user. `settings` are kept for clients. `record_id` is random, and empty
+    in records of earlier versions.
+    """
 
     id: str
     username: str
     settings: Settings | None = None
+    record_id: str = ""
 
 
 class _Record(msgspec.Struct, frozen=True):
     username: str
     settings: Settings | None = None
+    record_id: str = ""
 
 
 class ExternalPrincipals:
     """The stored principals."""
 
-    def __init__(self, store: KeyValueStore, changes: AccessChanges, users: Users) -> None:
+    def __init__(
+        self,
+        store: KeyValueStore,
+        changes: AccessChanges,
+        users: Users,
+        new_id: Callable[[], str],
+    ) -> None:
         self._store = store
+        self._new_id = new_id
         self._changes = changes
         self._users = users
         users.on_delete(self._removal)
@@ -59,7 +71,24 @@ class ExternalPrincipals:
         if value is None:
             return None
         record = msgspec.json.decode(value, type=_Record)
-        return ExternalPrincipal(id=principal, username=record.username, settings=record.settings)
+        return ExternalPrincipal(
+            id=principal,
+            username=record.username,
+            settings=record.settings,
+            record_id=record.record_id,
+        )
+
+    def find_login(self, principals: Iterable[str]) -> tuple[str, SessionBinding] | None:
+        """Returns the name of the user to whom the first of these principals that is known belongs,
+        and what a session that it opens depends on; None if none is known.
+        """
+        found = next(filter(None, map(self.find, principals)), None)
+        user = None if found is None else self._users.find(found.username)
+        if found is None or user is None:
+            return None
+        return user.username, SessionBinding(
+            epoch=user.session_epoch, principal_id=found.id, opener_record=found.record_id
+        )
 
     def get(self, principal: str) -> ExternalPrincipal:
         """Returns a principal; raises NotFound."""
@@ -88,7 +117,7 @@ class ExternalPrincipals:
         """
         if not principal or len(principal) > _MAX_LENGTH or not principal.isprintable():
             raise Invalid("invalid external principal", kind="invalid_external_principal")
-        record = msgspec.json.encode(_Record(username, settings))
+        record = msgspec.json.encode(_Record(username, settings, self._new_id()))
         if len(record) > _MAX_SETTINGS_BYTES:
             raise Invalid(
                 f"the settings are longer than {_MAX_SETTINGS_BYTES} bytes",

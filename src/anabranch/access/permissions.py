@@ -1,8 +1,8 @@
 """Permissions: actions and names of resources, as in lakeFS 1.84.
 
 A permission is one action on one resource. Policies written for lakeFS name the same actions and
-the same resources, so the values must not change. Images, their actions and that of the audit log
-are our own.
+the same resources, so the values must not change. Images, their actions, that of the audit log and
+`auth:UpdateUser` are our own.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ class Action(StrEnum):
 
     READ_USER = "auth:ReadUser"
     CREATE_USER = "auth:CreateUser"
+    UPDATE_USER = "auth:UpdateUser"
     DELETE_USER = "auth:DeleteUser"
     LIST_USERS = "auth:ListUsers"
     READ_GROUP = "auth:ReadGroup"

@@ -3,7 +3,8 @@
 A person's first login by single sign-on becomes that user, if a claim has the identifier; see
 `Provisioning`.
 
-    access  provisioned/ID   the user's name, and the time at which the user was created, in JSON
+    access  provisioned/ID   the user's name, the time at which the user was created, and the id of
+                             the user's record, empty in records of earlier versions, in JSON
 
 An identifier of a user who was deleted means nothing to a later user of the same name.
 """
@@ -22,6 +23,7 @@ __all__ = ["ProvisionedIds"]
 class _Record(msgspec.Struct, frozen=True, array_like=True):
     username: str
     created_at: int
+    record_id: str = ""
 
 
 class ProvisionedIds:
@@ -38,7 +40,9 @@ class ProvisionedIds:
             return None
         record = msgspec.json.decode(value, type=_Record)
         user = self._users.find(record.username)
-        return None if user is None or user.created_at != record.created_at else user
+        if user is None or _Record(user.username, user.created_at, user.record_id) != record:
+            return None
+        return user
 
     def replacement(self, user: User, former: str, current: str) -> list[Write]:
         """Returns the writes that replace a user's identifier; an empty one is none."""
@@ -46,7 +50,7 @@ class ProvisionedIds:
             return []
         writes = [Write(OWN_PARTITION, _key(former), None)] if former else []
         if current:
-            value = msgspec.json.encode(_Record(user.username, user.created_at))
+            value = msgspec.json.encode(_Record(user.username, user.created_at, user.record_id))
             writes.append(Write(OWN_PARTITION, _key(current), value))
         return writes
 

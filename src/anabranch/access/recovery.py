@@ -24,13 +24,20 @@ from anabranch.access.layout import (
     SETUP_USER_KEY,
     VERSION_KEY,
     group_policies_prefix,
+    inactive_key,
     members_prefix,
     user_key,
     user_policies_prefix,
 )
 from anabranch.access.pending_store import PendingStore
 from anabranch.access.setup import Setup
-from anabranch.access.users import User, check_username, read_setup_user, write_setup_user
+from anabranch.access.users import (
+    User,
+    check_username,
+    read_setup_user,
+    with_new_ids,
+    write_setup_user,
+)
 from anabranch.errors import Conflict, Corrupt, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.page import upper_bound
@@ -59,11 +66,13 @@ class Recovery:
         credentials: Credentials,
         setup: Setup,
         clock: Callable[[], float],
+        new_id: Callable[[], str],
     ) -> None:
         self._store = store
         self._credentials = credentials
         self._setup = setup
         self._clock = clock
+        self._new_id = new_id
 
     def run(self, username: str = "") -> Recovered:
         """Returns a new credential of the administrator. If the user's record is missing or
@@ -108,8 +117,11 @@ class Recovery:
             )
         credential, add_credential = self._credentials.prepare_for_setup_user(name)
         writes = [*(Write(SETUP_PARTITION, key, None) for key, _ in earlier), add_credential, bump]
-        if user is None:
-            writes.append(write_setup_user(User(username=name, created_at=int(self._clock()))))
+        # tokens of sessions that the earlier key pairs opened, or logins, end as well
+        recovered = with_new_ids(
+            user or User(username=name, created_at=int(self._clock())), self._new_id
+        )
+        writes += [write_setup_user(recovered), Write(OWN_PARTITION, inactive_key(name), None)]
         if are_stored(self._store):
             writes += self._restore_permissions(name, writes)
         expected = [

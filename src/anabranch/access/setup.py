@@ -18,6 +18,7 @@ from anabranch.access.users import (
     check_username,
     expect_no_setup_user,
     read_setup_user,
+    with_new_ids,
     write_setup_user,
 )
 from anabranch.errors import AlreadyExists
@@ -75,10 +76,11 @@ class Setup:
         now = int(self._clock())
         moment = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         credential, add_credential = self._credentials.prepare_for_setup_user(username, pair)
+        user = with_new_ids(User(username=username, created_at=now), self._new_id)
         while True:
             bump, unchanged = bump_version(self._store.get(OWN_PARTITION, VERSION_KEY))
             writes = [
-                write_setup_user(User(username=username, created_at=now)),
+                write_setup_user(user),
                 add_credential,
                 Write(PARTITION, _SETUP_TIMESTAMP, moment.encode()),
                 *default_writes(self._store, username, now),

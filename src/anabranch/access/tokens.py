@@ -1,7 +1,7 @@
 """Login tokens: JSON Web Tokens (RFC 7519), signed with the installation's key.
 
 The claims are lakeFS 1.84's: `iss` auth, `sub` the user, `aud` login, `iat`, `exp` and a random
-`jti`. The browser's cookie holds the same token.
+`jti`. Of our own are those of `SessionBinding`. The browser's cookie holds the same token.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from joserfc import jwt
 from joserfc.errors import JoseError, SecurityWarning
 from joserfc.jwk import OctKey
 
+from anabranch.access.session_binding import SessionBinding
 from anabranch.errors import Unauthenticated
 from anabranch.model.secret import Secret
 
@@ -64,13 +65,14 @@ class IssuedToken(msgspec.Struct, frozen=True):
 
 class VerifiedToken(msgspec.Struct, frozen=True):
     """The claims of a valid token; `expires_at` and `issued_at` in seconds since 1970. `digest`
-    identifies the token, however it is encoded.
+    identifies the token, however it is encoded. What the `binding` names must still be there.
     """
 
     username: str
     expires_at: float
     issued_at: float
     digest: str
+    binding: SessionBinding
 
 
 class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -105,9 +107,11 @@ class Tokens:
         self._new_id = new_id
         self._duration = duration
 
-    def issue(self, username: str, duration: float | None = None) -> IssuedToken:
+    def issue(
+        self, username: str, binding: SessionBinding, duration: float | None = None
+    ) -> IssuedToken:
         """Returns a token for a user, valid from now on for the duration, by default that of
-        logins, in seconds.
+        logins, in seconds, while what the binding names is there.
         """
         now = int(self._clock())
         expires_at = now + int(self._duration if duration is None else duration)
@@ -118,6 +122,7 @@ class Tokens:
             "aud": _AUDIENCE,
             "iat": now,
             "exp": expires_at,
+            **binding.claims(),
         }
         text = jwt.encode({"alg": "HS256", "typ": "JWT"}, claims, self._key)
         return IssuedToken(Secret(text), expires_at, username)
@@ -135,7 +140,13 @@ class Tokens:
                     # of the claims: base64 has several texts for one signature
                     text = json.dumps(claims, sort_keys=True)
                     digest = hashlib.sha256(text.encode()).hexdigest()
-                    return VerifiedToken(claims["sub"], claims["exp"], claims.get("iat", 0), digest)
+                    return VerifiedToken(
+                        claims["sub"],
+                        claims["exp"],
+                        claims.get("iat", 0),
+                        digest,
+                        SessionBinding.from_claims(claims),
+                    )
         raise Unauthenticated("error authenticating request")
 
     def _holds(self, claims: dict[str, Any]) -> bool:

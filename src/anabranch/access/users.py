@@ -42,6 +42,7 @@ __all__ = [
     "check_username",
     "expect_no_setup_user",
     "read_setup_user",
+    "with_new_ids",
     "write_setup_user",
 ]
 
@@ -51,6 +52,9 @@ _NO_USER = "user not found"
 class User(msgspec.Struct, frozen=True, kw_only=True):
     """A user; `created_at` in seconds since 1970. `source` says where the user was created, and
     `external_id` is the user's identity there; empty for users who were created here.
+
+    `record_id` is random and tells the user from a later one of the same name; tokens name the
+    `session_epoch`. Both are set by `Users`, and empty in records of earlier versions.
     """
 
     username: str
@@ -59,14 +63,19 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     friendly_name: str = ""
     source: str = "internal"
     external_id: str = ""
+    record_id: str = ""
+    session_epoch: str = ""
 
 
 class Users:
-    """The stored users."""
+    """The stored users. `new_id` returns a random text."""
 
-    def __init__(self, store: KeyValueStore, changes: AccessChanges) -> None:
+    def __init__(
+        self, store: KeyValueStore, changes: AccessChanges, new_id: Callable[[], str]
+    ) -> None:
         self._store = store
         self._changes = changes
+        self._new_id = new_id
         self._on_delete: list[Callable[[str], Iterable[Write]]] = []
 
     def find(self, username: str) -> User | None:
@@ -142,17 +151,25 @@ class Users:
         """
         self._changes.apply(lambda: self.creation(user))
 
-    def creation(self, user: User) -> list[Write]:
+    def creation(self, user: User, *, active: bool = True) -> list[Write]:
         """Returns the writes that add a user, for a change of which they are a part; raises as
-        `create` does.
+        `create` does. A user who is not `active` cannot authenticate.
         """
         check_username(user.username)
         if self.find(user.username) is not None:
             raise AlreadyExists("Already exists", kind="user_exists")
+        user = user if user.record_id else self.with_new_ids(user)
         return [
             Write(PARTITION, user_key(user.username), _encode(user)),
             *self._index_external_id(user),
+            _activation(user.username, active=active),
         ]
+
+    def with_new_ids(self, user: User) -> User:
+        """Returns a new user with the random texts of the record, which `creation` adds unless
+        they are there.
+        """
+        return with_new_ids(user, self._new_id)
 
     def replace(self, user: User) -> None:
         """Replaces the record of a user of that name. Raises NotFound, and AlreadyExists if another
@@ -160,27 +177,53 @@ class Users:
         """
         self._changes.apply(lambda: self.replacement(user))
 
-    def replacement(self, user: User) -> list[Write]:
+    def replacement(self, user: User, *, active: bool | None = None) -> list[Write]:
         """Returns the writes that replace the record of a user, for a change of which they are a
-        part; raises as `replace` does.
+        part; raises as `replace` does. They leave the user's sessions as they are, unless `active`
+        is given and ends them: see `set_active`.
         """
         former = self.get(user.username)
+        epoch = former.session_epoch if active is not False else self._new_id()
+        user = msgspec.structs.replace(user, record_id=former.record_id, session_epoch=epoch)
         writes = self._index_external_id(user)
+        if active is not None:
+            writes.append(_activation(user.username, active=active))
         if former.external_id and former.external_id != user.external_id:
             writes.append(Write(OWN_PARTITION, external_id_key(former.external_id), None))
-        if self.is_setup_user(user.username):
-            return [write_setup_user(user), *writes]
-        return [Write(PARTITION, user_key(user.username), _encode(user)), *writes]
+        return [self._record(user), *writes]
 
     def is_active(self, username: str) -> bool:
         """Returns whether a user may authenticate."""
-        return self._store.get(OWN_PARTITION, inactive_key(username)) is None
+        return self.inactive_among([username]) == set()
 
-    def activation(self, username: str, *, active: bool) -> list[Write]:
-        """Returns the writes after which a user may authenticate, or may not, for a change of which
-        they are a part. A user who is not active keeps keys, memberships and attachments.
+    def inactive_among(self, usernames: list[str]) -> set[str]:
+        """Returns those of these users who may not authenticate."""
+        keys = [inactive_key(username) for username in usernames]
+        values = self._store.get_many(OWN_PARTITION, keys)
+        return {name for name, value in zip(usernames, values, strict=True) if value is not None}
+
+    def set_active(self, username: str, *, active: bool) -> None:
+        """Lets a user authenticate, or not: who is not active keeps keys, memberships and
+        attachments, but no sessions, which do not return with the user. Raises NotFound, and
+        Conflict for the last administrator.
         """
-        return [Write(OWN_PARTITION, inactive_key(username), None if active else b"1")]
+        self._changes.apply(lambda: self.replacement(self.get(username), active=active))
+
+    def end_sessions(self, username: str) -> None:
+        """Makes all tokens of a user invalid, and the codes of logins that were not finished.
+        Access keys still authenticate, and open new sessions. Raises NotFound.
+        """
+
+        def plan() -> list[Write]:
+            user = msgspec.structs.replace(self.get(username), session_epoch=self._new_id())
+            return [self._record(user)]
+
+        self._changes.apply(plan)
+
+    def _record(self, user: User) -> Write:
+        if self.is_setup_user(user.username):
+            return write_setup_user(user)
+        return Write(PARTITION, user_key(user.username), _encode(user))
 
     def delete(self, username: str) -> None:
         """Removes a user with the user's key pairs, memberships and attachments, so that a later
@@ -240,6 +283,11 @@ class Users:
         return [Write(OWN_PARTITION, key, user.username.encode())]
 
 
+def with_new_ids(user: User, new_id: Callable[[], str]) -> User:
+    """Returns a new user with the random texts of its record."""
+    return msgspec.structs.replace(user, record_id=new_id(), session_epoch=new_id())
+
+
 def check_username(username: str) -> None:
     """Raises Invalid unless the text can name a user."""
     if not username:
@@ -265,6 +313,10 @@ def expect_no_setup_user() -> Expect:
     return Expect(SETUP_PARTITION, SETUP_USER_KEY, None)
 
 
+def _activation(username: str, *, active: bool) -> Write:
+    return Write(OWN_PARTITION, inactive_key(username), None if active else b"1")
+
+
 def _encode(user: User) -> bytes:
     return records.UserData(
         created_at={"seconds": user.created_at},
@@ -273,6 +325,8 @@ def _encode(user: User) -> bytes:
         email=user.email,
         source=user.source,
         external_id=user.external_id,
+        record_id=user.record_id,
+        session_epoch=user.session_epoch,
     ).SerializeToString()
 
 
@@ -297,4 +351,6 @@ def _decode(value: bytes) -> User:
         friendly_name=record.friendly_name,
         source=record.source,
         external_id=record.external_id,
+        record_id=record.record_id,
+        session_epoch=record.session_epoch,
     )

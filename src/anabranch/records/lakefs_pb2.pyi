@@ -460,7 +460,7 @@ class TaskResultData(_message.Message):
     def __init__(self, run_id: _Optional[str] = ..., hook_run_id: _Optional[str] = ..., hook_id: _Optional[str] = ..., action_name: _Optional[str] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., passed: _Optional[bool] = ...) -> None: ...
 
 class UserData(_message.Message):
-    __slots__ = ("created_at", "username", "friendly_name", "email", "encrypted_password", "source", "external_id")
+    __slots__ = ("created_at", "username", "friendly_name", "email", "encrypted_password", "source", "external_id", "record_id", "session_epoch")
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
     USERNAME_FIELD_NUMBER: _ClassVar[int]
     FRIENDLY_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -468,6 +468,8 @@ class UserData(_message.Message):
     ENCRYPTED_PASSWORD_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    RECORD_ID_FIELD_NUMBER: _ClassVar[int]
+    SESSION_EPOCH_FIELD_NUMBER: _ClassVar[int]
     created_at: _timestamp_pb2.Timestamp
     username: str
     friendly_name: str
@@ -475,7 +477,9 @@ class UserData(_message.Message):
     encrypted_password: bytes
     source: str
     external_id: str
-    def __init__(self, created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., username: _Optional[str] = ..., friendly_name: _Optional[str] = ..., email: _Optional[str] = ..., encrypted_password: _Optional[bytes] = ..., source: _Optional[str] = ..., external_id: _Optional[str] = ...) -> None: ...
+    record_id: str
+    session_epoch: str
+    def __init__(self, created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., username: _Optional[str] = ..., friendly_name: _Optional[str] = ..., email: _Optional[str] = ..., encrypted_password: _Optional[bytes] = ..., source: _Optional[str] = ..., external_id: _Optional[str] = ..., record_id: _Optional[str] = ..., session_epoch: _Optional[str] = ...) -> None: ...
 
 class GroupData(_message.Message):
     __slots__ = ("created_at", "display_name", "description")
@@ -544,16 +548,18 @@ class PolicyData(_message.Message):
     def __init__(self, created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., display_name: _Optional[str] = ..., statement: _Optional[_Iterable[_Union[StatementData, _Mapping]]] = ..., acl: _Optional[_Union[ACLData, _Mapping]] = ...) -> None: ...
 
 class CredentialData(_message.Message):
-    __slots__ = ("access_key_id", "secret_access_key_encrypted_bytes", "issued_date", "user_id")
+    __slots__ = ("access_key_id", "secret_access_key_encrypted_bytes", "issued_date", "user_id", "record_id")
     ACCESS_KEY_ID_FIELD_NUMBER: _ClassVar[int]
     SECRET_ACCESS_KEY_ENCRYPTED_BYTES_FIELD_NUMBER: _ClassVar[int]
     ISSUED_DATE_FIELD_NUMBER: _ClassVar[int]
     USER_ID_FIELD_NUMBER: _ClassVar[int]
+    RECORD_ID_FIELD_NUMBER: _ClassVar[int]
     access_key_id: str
     secret_access_key_encrypted_bytes: bytes
     issued_date: _timestamp_pb2.Timestamp
     user_id: bytes
-    def __init__(self, access_key_id: _Optional[str] = ..., secret_access_key_encrypted_bytes: _Optional[bytes] = ..., issued_date: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., user_id: _Optional[bytes] = ...) -> None: ...
+    record_id: str
+    def __init__(self, access_key_id: _Optional[str] = ..., secret_access_key_encrypted_bytes: _Optional[bytes] = ..., issued_date: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., user_id: _Optional[bytes] = ..., record_id: _Optional[str] = ...) -> None: ...
 
 class TokenData(_message.Message):
     __slots__ = ("token_id", "expired_at")

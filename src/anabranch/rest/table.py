@@ -105,6 +105,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *sweeps.OPERATIONS,
     *pins.OPERATIONS,
     *explain.OPERATIONS,
+    *users.EXTENSIONS,
     *command_line_login.OPERATIONS,
 )
 """Operations that the open-source lakeFS does not have."""

@@ -66,12 +66,15 @@ class ScimUsers:
 
         def plan() -> list[Write]:
             now = int(self._clock())
-            user = _with_attributes(
-                AccessUser(username=name, created_at=now, source=SOURCE), resource
-            )
+            new = AccessUser(username=name, created_at=now, source=SOURCE)
+            user = self._access.users.with_new_ids(_with_attributes(new, resource))
             if any(folded(other.username) == folded(name) for other in self._all_users()):
                 raise UniquenessException(detail=f"there is a user {name!r}")
-            return [*self._access.users.creation(user), *self._writes(user, resource, now)]
+            active = resource.active is not False
+            return [
+                *self._access.users.creation(user, active=active),
+                *self._writes(user, resource, now),
+            ]
 
         try:
             self._access.changes.apply(plan)
@@ -89,7 +92,8 @@ class ScimUsers:
             resource = change(next(self._resources([user], base)))
             user = _with_attributes(user, resource)
             writes = self._writes(user, resource, int(self._clock()))
-            return [*self._access.users.replacement(user), *writes]
+            active = resource.active is not False
+            return [*self._access.users.replacement(user, active=active), *writes]
 
         self._access.changes.apply(plan)
         return self.get(name, base)
@@ -118,7 +122,6 @@ class ScimUsers:
                 user, str(former.attributes.get("externalId", "")), external_id
             ),
             self._documents.write(user.username, document),
-            *self._access.users.activation(user.username, active=resource.active is not False),
         ]
 
     def _all_users(self) -> Iterator[AccessUser]:

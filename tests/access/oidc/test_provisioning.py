@@ -23,9 +23,12 @@ def test_the_first_login_creates_a_user(installation, provider):
         "email_verified": True,
     }
     assert installation.login().username == "jane"
-    assert installation.access.users.get("jane") == User(
+    jane = installation.access.users.get("jane")
+    assert jane == User(
         username="jane",
-        created_at=installation.access.users.get("jane").created_at,
+        created_at=jane.created_at,
+        record_id=jane.record_id,
+        session_epoch=jane.session_epoch,
         email="jane@example.com",
         friendly_name="Jane of the Sea",
         source="oidc",
@@ -56,12 +59,13 @@ def test_the_second_login_finds_the_user_whatever_the_claims_are(installation, p
     ids=str,
 )
 def test_a_user_of_the_same_name_is_not_taken_over(installation, provider, local):
-    installation.access.users.create(User(username="jane", created_at=1, **local))
+    jane = installation.access.users.with_new_ids(User(username="jane", created_at=1, **local))
+    installation.access.users.create(jane)
     provider.claims = {"sub": "1", "preferred_username": "jane", "email": "jane@example.com"}
     username = installation.login().username
     assert username.startswith("jane-")
     assert installation.login().username == username
-    assert installation.access.users.get("jane") == User(username="jane", created_at=1, **local)
+    assert installation.access.users.get("jane") == jane
 
 
 def test_the_administrator_of_the_setup_is_not_taken_over(installation, provider):

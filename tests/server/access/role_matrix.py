@@ -70,7 +70,7 @@ REST: dict[str, str] = {
         prepareGarbageCollectionCommitsAsync; prepareGarbageCollectionCommitsStatus;
         prepareGarbageCollectionUncommitted; getExternalPrincipal; createUserExternalPrincipal;
         deleteUserExternalPrincipal; listUserExternalPrincipals; putSweep; deleteSweep;
-        addTombstones; deleteTombstones; explainPermission; listAuditRecords; findGarbage;
+        addTombstones; deleteTombstones; explainPermission; listAuditRecords; updateUser; endUserSessions; findGarbage;
     """,
 }
 

@@ -123,7 +123,7 @@ class Provisioning:
             raise AlreadyExists(
                 f"users named {' and '.join(map(repr, names))} exist already", kind="user_exists"
             )
-        return User(
+        user = User(
             username=free[0],
             created_at=int(self._clock()),
             email=identity.email,
@@ -131,6 +131,7 @@ class Provisioning:
             source=SOURCE,
             external_id=identity.external_id,
         )
+        return self._users.with_new_ids(user)
 
     def _updated(self, user: User, identity: Identity) -> User:
         changes = {"external_id": identity.external_id}

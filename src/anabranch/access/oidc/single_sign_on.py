@@ -34,6 +34,7 @@ from anabranch.access.oidc.next_path import check_next_path
 from anabranch.access.oidc.provider import Provider, Tokens
 from anabranch.access.oidc.provider_requests import ProviderRequests
 from anabranch.access.oidc.provisioning import Provisioning
+from anabranch.access.session_binding import SessionBinding
 from anabranch.access.tokens import IssuedToken
 from anabranch.errors import Denied, NotSupported
 from anabranch.keyvalue.contract import KeyValueStore
@@ -135,7 +136,8 @@ class SingleSignOn:
         identity = self._identify(tokens, attempt.nonce)
         user = self._provisioning.provide(identity)
         _log.info("the user %r logged in at the identity provider", user.username)
-        return FinishedLogin(user.username, self._tokens.issue(user.username), attempt.next_path)
+        token = self._tokens.issue(user.username, SessionBinding(epoch=user.session_epoch))
+        return FinishedLogin(user.username, token, attempt.next_path)
 
     def exchange(self, code: str, redirect_uri: str, lifetime: float) -> FinishedLogin:
         """Returns the login of a program whose user logged in at the provider, and which received
@@ -156,7 +158,8 @@ class SingleSignOn:
         tokens = self._provider.exchange(code, "", redirect_uri)
         user = self._provisioning.provide(self._identify(tokens, None))
         _log.info("a program of the user %r logged in at the identity provider", user.username)
-        token = self._tokens.issue(user.username, lifetime)
+        binding = SessionBinding(epoch=user.session_epoch)
+        token = self._tokens.issue(user.username, binding, lifetime)
         return FinishedLogin(user.username, token, next_path="")
 
     def _identify(self, tokens: Tokens, nonce: str | None) -> Identity:

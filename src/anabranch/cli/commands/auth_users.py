@@ -58,6 +58,26 @@ def _delete(context: CommandContext) -> None:
     context.output.done(f"Deleted the user {user}")
 
 
+def _deactivate(context: CommandContext) -> None:
+    user = context.arguments.id
+    context.confirm(f"Deactivate the user {user}, and end all sessions?")
+    item = context.connection.send("PATCH", "auth", "users", user, body={"active": False})
+    context.output.done(f"Deactivated the user {user}, whose keys and sessions do not work", item)
+
+
+def _activate(context: CommandContext) -> None:
+    user = context.arguments.id
+    item = context.connection.send("PATCH", "auth", "users", user, body={"active": True})
+    context.output.done(f"Activated the user {user}, whose keys work again", item)
+
+
+def _end_sessions(context: CommandContext) -> None:
+    user = context.arguments.id
+    context.confirm(f"End all sessions of the user {user}?")
+    context.connection.send("DELETE", "auth", "users", user, "sessions")
+    context.output.done(f"Ended all sessions of the user {user}; access keys still work")
+
+
 def _groups(context: CommandContext) -> None:
     names(context, GROUP_COLUMNS, "auth", "users", context.arguments.id, "groups")
 
@@ -181,6 +201,27 @@ COMMANDS = (
         _delete,
         options=(USER_ID, YES),
         examples=("auth users delete --id jane",),
+    ),
+    Command(
+        "users deactivate",
+        "Let a user neither log in nor use access keys, and end all sessions",
+        _deactivate,
+        options=(USER_ID, YES),
+        examples=("auth users deactivate --id jane",),
+    ),
+    Command(
+        "users activate",
+        "Let a deactivated user log in and use access keys again",
+        _activate,
+        options=(USER_ID,),
+        examples=("auth users activate --id jane",),
+    ),
+    Command(
+        "users end-sessions",
+        "End all sessions of a user: of browsers, command lines and programs",
+        _end_sessions,
+        options=(USER_ID, YES),
+        examples=("auth users end-sessions --id jane",),
     ),
     Command(
         "users groups list",

@@ -85,7 +85,7 @@ def ask(call: Call[LoginParams, None]) -> Response:
         return Response(_FOUND, headers=[("Location", place), *_PRIVATE])
     logins = call.services.access.command_line_logins
     login = _login(params)
-    confirm = logins.confirmation(actor.username, login)
+    confirm = logins.confirmation(actor, login)
     page = _PAGE.format(
         username=html.escape(actor.username),
         shown_code=login.shown_code,
@@ -103,7 +103,7 @@ def allow(call: Call[AllowParams, None]) -> Response:
         raise Unauthenticated("error authenticating request")
     params = call.params
     logins = call.services.access.command_line_logins
-    code = logins.grant(actor.username, _login(params), params.confirm)
+    code = logins.grant(actor, _login(params), params.confirm)
     query = urlencode({"code": code, "state": params.state})
     place = f"http://127.0.0.1:{params.port}/?{query}"
     return Response(_FOUND, headers=[("Location", place), *_PRIVATE])

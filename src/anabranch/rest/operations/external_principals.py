@@ -78,9 +78,8 @@ def external_principal_login(call: Call[None, ExternalLoginInformation]) -> Auth
         raise NotSupported("Not Implemented", kind="not_implemented")
     try:
         arn = services.aws_identities.verify(identity_token(call.body.identity_request))
-        principals = map(services.access.external_principals.find, principals_of(arn))
-        principal = next((each for each in principals if each is not None), None)
-        if principal is None:
+        login = services.access.external_principals.find_login(principals_of(arn))
+        if login is None:
             raise Unauthenticated(
                 f"the principal {arn} belongs to no user", kind="unknown_external_principal"
             )
@@ -89,9 +88,9 @@ def external_principal_login(call: Call[None, ExternalLoginInformation]) -> Auth
             audit.refused(error.kind)
         raise
     lifetime = min(max(call.body.token_expiration_duration, 1), LONGEST_SECONDS)
-    issued = services.access.tokens.issue(principal.username, lifetime)
+    issued = services.access.tokens.issue(*login, lifetime)
     if audit is not None:
-        audit.logged_in(principal.username)
+        audit.logged_in(issued.username)
     return AuthenticationToken(token=issued.token.reveal(), token_expiration=issued.expires_at)
 
 

@@ -15,7 +15,7 @@ from anabranch.rest.protocol.resources import on_anything, on_new_user, on_user
 from anabranch.rest.schemas.pagination import PageOf, page_amount, to_pagination
 from anabranch.rest.schemas.users import User, UserList, to_user
 
-__all__ = ["OPERATIONS"]
+__all__ = ["EXTENSIONS", "OPERATIONS"]
 
 
 class UserCreation(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +23,12 @@ class UserCreation(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     invite_user: bool = False
+
+
+class UserChange(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the user may authenticate."""
+
+    active: bool
 
 
 class OfUser(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +48,11 @@ def list_users(call: Call[PageOf, None]) -> UserList:
         after=params.after,
         amount=page_amount(params.amount),
     )
-    return UserList(to_pagination(page, max_per_page=0), [to_user(user) for user in page.items])
+    inactive = call.services.access.users.inactive_among([user.username for user in page.items])
+    return UserList(
+        to_pagination(page, max_per_page=0),
+        [to_user(user, active=user.username not in inactive) for user in page.items],
+    )
 
 
 def create_user(call: Call[None, UserCreation]) -> User:
@@ -54,12 +64,32 @@ def create_user(call: Call[None, UserCreation]) -> User:
 
 def get_user(call: Call[OfUser, None]) -> User:
     """Returns a user."""
-    return to_user(call.services.access.users.get(call.params.user_id))
+    return _current(call)
+
+
+def update_user(call: Call[OfUser, UserChange]) -> User:
+    """Deactivates a user, whose access keys and sessions work no longer, or activates one, whose
+    access keys work again.
+    """
+    users = call.services.access.users
+    users.set_active(call.params.user_id, active=call.body.active)
+    return _current(call)
+
+
+def end_user_sessions(call: Call[OfUser, None]) -> None:
+    """Ends all sessions of a user: tokens from logins are invalid from now on."""
+    call.services.access.users.end_sessions(call.params.user_id)
 
 
 def delete_user(call: Call[OfUser, None]) -> None:
     """Deletes a user with the user's access keys, memberships and attached policies."""
     call.services.access.users.delete(call.params.user_id)
+
+
+def _current(call: Call[OfUser, None] | Call[OfUser, UserChange]) -> User:
+    users = call.services.access.users
+    user = users.get(call.params.user_id)
+    return to_user(user, active=users.is_active(user.username))
 
 
 _USERS = "/auth/users"
@@ -110,5 +140,30 @@ OPERATIONS = (
         params=OfUser,
         status=204,
         handler=delete_user,
+    ),
+)
+EXTENSIONS = (
+    Operation(
+        id="updateUser",
+        tag="auth",
+        method="PATCH",
+        path=_USER,
+        summary="deactivate a user, or activate one",
+        permission=(Need(Action.UPDATE_USER, on_user),),
+        params=OfUser,
+        body=UserChange,
+        response=User,
+        handler=update_user,
+    ),
+    Operation(
+        id="endUserSessions",
+        tag="auth",
+        method="DELETE",
+        path=_USER + "/sessions",
+        summary="end all sessions of a user",
+        permission=(Need(Action.UPDATE_USER, on_user),),
+        params=OfUser,
+        status=204,
+        handler=end_user_sessions,
     ),
 )
