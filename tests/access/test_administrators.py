@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from anabranch.access.access import Access
+from anabranch.access.administrators import Logins
 from anabranch.access.authorize import authorize
 from anabranch.access.defaults import ADMINS
 from anabranch.access.groups import Group
@@ -12,7 +14,9 @@ from anabranch.access.policies import Policy
 from anabranch.access.statements import ALLOW_ALL, Effect, Statement
 from anabranch.access.users import User
 from anabranch.errors import Conflict, Denied
+from anabranch.model.secret import Secret
 
+KEY = Secret("THIS_MUST_BE_CHANGED_IN_PRODUCTION")
 DENY_ALL = Statement(Effect.DENY, ("*",), ("*",))
 
 
@@ -20,13 +24,45 @@ DENY_ALL = Statement(Effect.DENY, ("*",), ("*",))
 def lake(installation):
     installation.setup.run("root")
     installation.users.create(User(username="ada", created_at=1))
+    installation.credentials.create("ada")
     installation.policies.create(Policy(id="deny", created_at=1, statements=(DENY_ALL,)))
     installation.groups.create(Group(id="denied", created_at=1))
     installation.group_attachments.add("denied", "deny")
     return installation
 
 
+def deny(lake, action, resource):
+    """Denies an action to the administrator."""
+    statement = Statement(Effect.DENY, (action,), (resource,))
+    lake.policies.create(Policy(id="other", created_at=1, statements=(statement,)))
+    lake.user_attachments.add("root", "other")
+
+
+def delete_keys(lake, username="root"):
+    for key in lake.credentials.page(username, "", "", 100).items:
+        lake.credentials.delete(username, key.access_key_id)
+
+
 REMOVALS = {
+    "last key": delete_keys,
+    "data policy": lambda lake: lake.policies.delete("FSFullAccess"),
+    "data statements": lambda lake: lake.policies.replace("FSFullAccess", ()),
+    "data attachment": lambda lake: lake.group_attachments.remove(ADMINS, "FSFullAccess"),
+    "rules policy": lambda lake: lake.policies.delete("RepoManagementFullAccess"),
+    "reading only": lambda lake: lake.policies.replace(
+        "FSFullAccess", (Statement(Effect.ALLOW, ("fs:Read*", "fs:List*", "pr:*"), ("*",)),)
+    ),
+    "one repository": lambda lake: lake.policies.replace(
+        "FSFullAccess",
+        (Statement(Effect.ALLOW, ("fs:*", "pr:*"), ("arn:lakefs:fs:::repository/one*",)),),
+    ),
+    "denial of data": lambda lake: deny(lake, "fs:*", "*"),
+    "denial of all repositories": lambda lake: deny(lake, "fs:*", "arn:lakefs:fs:::repository/*"),
+    "denial of all objects": lambda lake: deny(
+        lake, "fs:ReadObject", "arn:lakefs:fs:::repository/*/object/*"
+    ),
+    "denial of pull requests": lambda lake: deny(lake, "pr:*", "*"),
+    "denial of reading users": lambda lake: deny(lake, "auth:Read*", "arn:lakefs:auth:::user/*"),
     "user": lambda lake: lake.users.delete("root"),
     "group": lambda lake: lake.groups.delete(ADMINS),
     "membership": lambda lake: lake.memberships.remove(ADMINS, "root"),
@@ -45,11 +81,19 @@ REMOVALS = {
 
 @pytest.mark.parametrize("removal", REMOVALS)
 def test_the_last_administrator_cannot_be_removed(lake, removal):
-    before = list(lake.store.scan("auth")), list(lake.store.scan("access"))
+    before = rights(lake)
     with pytest.raises(Conflict) as refused:
         REMOVALS[removal](lake)
     assert refused.value.kind == "last_administrator"
-    assert (list(lake.store.scan("auth")), list(lake.store.scan("access"))) == before
+    assert rights(lake) == before
+
+
+def rights(lake):
+    """What the administrator has: keys, and whether each permission is granted."""
+    actor = lake.actors.find("root")
+    checks = [actor.may(Permission(action, "*")) for action in Action]
+    checks += [actor.may(Permission(action, object_arn("any", "a/b"))) for action in Action]
+    return lake.credentials.page("root", "", "", 100).items, actor.is_unlimited, checks
 
 
 @pytest.mark.parametrize("removal", REMOVALS)
@@ -59,6 +103,62 @@ def test_one_of_two_administrators_can_be_removed(lake, removal):
     REMOVALS[removal](lake)
     with pytest.raises(Conflict):
         lake.user_attachments.remove("ada", "all")
+    with pytest.raises(Conflict):
+        delete_keys(lake, "ada")
+
+
+def test_an_administrator_without_a_key_does_not_count(lake):
+    lake.users.create(User(username="grace", created_at=1))
+    lake.memberships.add(ADMINS, "grace")
+    for removal in ("last key", "user", "membership"):
+        with pytest.raises(Conflict):
+            REMOVALS[removal](lake)
+    lake.credentials.create("grace")
+    REMOVALS["last key"](lake)
+
+
+@pytest.mark.parametrize("logins", [Logins(), Logins(aws=True), Logins(single_sign_on=True)])
+def test_a_login_at_another_system_is_a_way_in_where_it_is_enabled(lake, logins):
+    lake.users.create(User(username="sso", created_at=1, external_id="https://id#7"))
+    lake.users.create(User(username="etl", created_at=1))
+    lake.external_principals.add("etl", "arn:aws:sts::1:assumed-role/etl")
+    lake.memberships.add(ADMINS, "etl" if logins.aws else "sso")
+    server = Access(lake.store, KEY, logins=logins)
+    if logins == Logins():
+        with pytest.raises(Conflict):
+            delete_keys(server)
+        return
+    delete_keys(server)
+    removals = {
+        "principal": lambda: server.external_principals.remove(
+            "etl", "arn:aws:sts::1:assumed-role/etl"
+        ),
+        "identity": lambda: server.users.replace(User(username="sso", created_at=1)),
+    }
+    with pytest.raises(Conflict):
+        removals["principal" if logins.aws else "identity"]()
+
+
+def test_administrators_without_data_may_stay_so(lake):
+    """Users and data may be administered apart, and what is denied before is no loss."""
+    lake.memberships.add(ADMINS, "ada")
+    lake.user_attachments.add("ada", "deny")
+    lake.store.spoil("auth", b"gPolicies/Admins/policies/FSFullAccess", None)
+    lake.policies.replace("RepoManagementFullAccess", ())
+    lake.policies.delete("FSFullAccess")
+    with pytest.raises(Conflict):
+        lake.policies.delete("AuthFullAccess")
+    with pytest.raises(Conflict):
+        delete_keys(lake)
+
+
+@pytest.mark.parametrize(
+    "resource",
+    ["arn:lakefs:fs:::repository/prod", "arn:lakefs:fs:::repository/*/object/private/*"],
+)
+def test_denials_of_single_resources_are_allowed(lake, resource):
+    deny(lake, "fs:*", resource)
+    assert not lake.actors.find("root").is_unlimited
 
 
 def test_two_servers_cannot_remove_one_administrator_each(lake, installation_over, monkeypatch):

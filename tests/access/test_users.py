@@ -125,6 +125,7 @@ def test_the_first_user_can_be_deleted_once_there_is_another_administrator(insta
     assert installation.credentials.find(key.access_key_id) == key
     installation.users.create(ADA)
     installation.memberships.add("Admins", "ada")
+    installation.credentials.create("ada")
     installation.users.delete("root")
     assert installation.credentials.find(key.access_key_id) is None
     assert list(installation.store.scan("basicAuth")) == []

@@ -189,7 +189,8 @@ def test_the_last_administrator_cannot_be_deleted(api, server):
     for response in responses:
         assert response.status_code == 409
         assert response.json() == {
-            "message": "the last administrator cannot be removed, nor lose the permissions of one"
+            "message": "the last administrator cannot be removed, nor lose the permissions of one, "
+            "nor the last access key"
         }
         assert response.headers["x-anabranch-kind"] == "last_administrator"
         assert "auth recover" in response.headers["x-anabranch-hint"]

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable
 
 from anabranch.access.actors import Actors
-from anabranch.access.administrators import require_administrator_after
+from anabranch.access.administrators import AdministratorGuard, Logins
 from anabranch.access.attachments import group_attachments, user_attachments
 from anabranch.access.authenticate import AuthCacheSettings, Authenticator
 from anabranch.access.changes import AccessChanges
@@ -41,6 +41,7 @@ from anabranch.model.secret import Secret
 __all__ = ["Access"]
 
 _DEFAULT_CACHE = AuthCacheSettings()
+_ACCESS_KEYS_ONLY = Logins()
 
 
 class Access:
@@ -50,6 +51,7 @@ class Access:
     was encrypted or signed with the `other_key` is accepted while keys are rotated.
     `clock` returns seconds since 1970, `ticks` is a monotonic clock in seconds. After
     `failed_logins` within a minute, a key is locked for an address for `lock_seconds` or longer.
+    `logins` are the ways in besides access keys.
     """
 
     def __init__(
@@ -65,12 +67,13 @@ class Access:
         other_key: Secret = Secret(""),  # noqa: B008  immutable
         failed_logins: int = 10,
         lock_seconds: float = 30.0,
+        logins: Logins = _ACCESS_KEYS_ONLY,
     ) -> None:
         def new_id() -> str:
             return str(uuid.UUID(bytes=random_bytes(16), version=4))
 
         cipher = SecretCipher(key, random_bytes, other_key)
-        self.changes = AccessChanges(keyvalue, require_administrator_after, self.changed)
+        self.changes = AccessChanges(keyvalue, AdministratorGuard(logins).check, self.changed)
         self.users = Users(keyvalue, self.changes, new_id)
         self.external_principals = ExternalPrincipals(keyvalue, self.changes, self.users, new_id)
         self.policies = Policies(keyvalue, self.changes)

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from anabranch.access.changes import AccessChanges
-from anabranch.access.layout import OWN_PARTITION
+from anabranch.access.layout import OWN_PARTITION, PRINCIPALS, USER_PRINCIPALS
 from anabranch.access.record_pages import list_names
 from anabranch.access.session_binding import SessionBinding
 from anabranch.access.users import Users
@@ -160,8 +160,8 @@ def _removal_of(username: str, principal: str) -> list[Write]:
 
 
 def _key(principal: str) -> bytes:
-    return b"principals/" + principal.encode()
+    return PRINCIPALS + principal.encode()
 
 
 def _user_prefix(username: str) -> bytes:
-    return b"userPrincipals/%b/" % username.encode()
+    return USER_PRINCIPALS + username.encode() + b"/"

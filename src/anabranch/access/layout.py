@@ -29,15 +29,19 @@ from anabranch.errors import Invalid
 
 __all__ = [
     "DEFAULTS_KEY",
+    "EXTERNAL_IDS",
     "GROUPS",
     "INACTIVE",
+    "KEY_OWNERS",
     "OWN_PARTITION",
     "PARTITION",
     "POLICIES",
+    "PRINCIPALS",
     "SETUP_CREDENTIALS",
     "SETUP_PARTITION",
     "SETUP_USER_KEY",
     "USERS",
+    "USER_PRINCIPALS",
     "VERSION_KEY",
     "check_name",
     "credentials_prefix",
@@ -60,6 +64,8 @@ OWN_PARTITION = "access"
 VERSION_KEY = b"version"
 DEFAULTS_KEY = b"defaults"
 INACTIVE = b"inactive/"
+KEY_OWNERS, EXTERNAL_IDS = b"keys/", b"externalIds/"
+PRINCIPALS, USER_PRINCIPALS = b"principals/", b"userPrincipals/"
 USERS, GROUPS, POLICIES = b"users/", b"groups/", b"policies/"
 
 _MAX_NAME_BYTES = 512
@@ -100,12 +106,12 @@ def credentials_prefix(username: str) -> bytes:
 
 def key_owner_key(access_key_id: str) -> bytes:
     """Returns the key, in OWN_PARTITION, of the name of an access key's user."""
-    return b"keys/" + access_key_id.encode()
+    return KEY_OWNERS + access_key_id.encode()
 
 
 def external_id_key(external_id: str) -> bytes:
     """Returns the key, in OWN_PARTITION, of the name of the user with an identity elsewhere."""
-    return b"externalIds/" + external_id.encode()
+    return EXTERNAL_IDS + external_id.encode()
 
 
 def inactive_key(username: str) -> bytes:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from anabranch.access.administrators import is_administrator
+from anabranch.access.administrators import has_all_permissions
 from anabranch.access.changes import bump_version
 from anabranch.access.credentials import Credential, Credentials
 from anabranch.access.defaults import ADMINS, administrator_writes, are_stored
@@ -135,11 +135,11 @@ class Recovery:
 
     def _restore_permissions(self, name: str, writes: list[Write]) -> list[Write]:
         """Returns the writes that make the user an administrator, none if it is one already."""
-        if is_administrator(name, EffectivePolicies(PendingStore(self._store, writes)).of(name)):
+        if has_all_permissions(name, EffectivePolicies(PendingStore(self._store, writes)).of(name)):
             return []
         restored = administrator_writes(name, int(self._clock()))
         pending = PendingStore(self._store, [*writes, *restored])
-        if is_administrator(name, EffectivePolicies(pending).of(name)):
+        if has_all_permissions(name, EffectivePolicies(pending).of(name)):
             return restored
         # a policy denies; all that does not make an administrator is removed
         kept = {write.key for write in restored}

@@ -27,6 +27,7 @@ __all__ = [
     "matches_action",
     "matches_all_below",
     "matches_any_below",
+    "matches_pattern",
     "name_expression",
     "name_tokens",
 ]
@@ -90,7 +91,7 @@ def allows(
 
 def matches_action(statement: Statement, action: str, username: str) -> bool:
     """Returns whether a statement names an action."""
-    return any(_matches(pattern, action, username) for pattern in statement.actions)
+    return any(matches_pattern(pattern, action, username) for pattern in statement.actions)
 
 
 def _matches_resource(statement: Statement, resource: str, username: str, *, denies: bool) -> bool:
@@ -156,10 +157,11 @@ def _matches_arn(pattern: str, resource: str, username: str) -> bool:
         return False
     arn, partition, service, _, account, name = wanted
     same = (arn, partition, service, account) == (given[0], given[1], given[2], given[4])
-    return same and _matches(name, given[5], username)
+    return same and matches_pattern(name, given[5], username)
 
 
-def _matches(pattern: str, text: str, username: str) -> bool:
+def matches_pattern(pattern: str, text: str, username: str) -> bool:
+    """Returns whether a pattern of actions, or of the last fields of ARNs, matches a text."""
     if pattern == ANY:
         return True
     return _compiled(pattern, username).fullmatch(text) is not None

@@ -40,6 +40,7 @@ __all__ = [
     "User",
     "Users",
     "check_username",
+    "decode_user",
     "expect_no_setup_user",
     "read_setup_user",
     "with_new_ids",
@@ -130,7 +131,7 @@ class Users:
     def page(self, prefix: str, after: str, amount: int) -> Page[User]:
         """Returns at most `amount` users in the order of their names' bytes."""
         rows = list_names(self._store, USERS, prefix, after, amount)
-        users = {name: _decode(value) for name, value in rows.items}
+        users = {name: decode_user(value) for name, value in rows.items}
         setup_user = read_setup_user(self._store)
         if setup_user is not None:
             name = setup_user.username
@@ -300,7 +301,7 @@ def check_username(username: str) -> None:
 def read_setup_user(store: KeyValueStore) -> User | None:
     """Returns the user whom setup created, None if there is none."""
     value = store.get(SETUP_PARTITION, SETUP_USER_KEY)
-    return None if value is None else _decode(value)
+    return None if value is None else decode_user(value)
 
 
 def write_setup_user(user: User) -> Write:
@@ -333,13 +334,14 @@ def _encode(user: User) -> bytes:
 def _decode_named(username: str, value: bytes | None) -> User | None:
     if value is None:
         return None
-    user = _decode(value)
+    user = decode_user(value)
     # a record under another name is damaged; it must not act for the user whom it names
     return user if user.username == username else msgspec.structs.replace(user, username=username)
 
 
 @lru_cache(maxsize=4096)
-def _decode(value: bytes) -> User:
+def decode_user(value: bytes) -> User:
+    """Returns the user of a record; raises Corrupt if it cannot be read."""
     try:
         record = records.UserData.FromString(value)
     except DecodeError:

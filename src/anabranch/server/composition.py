@@ -7,6 +7,7 @@ import time
 from importlib.metadata import PackageNotFoundError, version
 
 from anabranch.access.access import Access
+from anabranch.access.administrators import Logins
 from anabranch.access.authenticate import AuthCacheSettings
 from anabranch.access.credentials import KeyPair
 from anabranch.audit.log import AuditLog
@@ -150,6 +151,10 @@ def _services(
         ),
         failed_logins=settings.auth.failed_logins.limit,
         lock_seconds=settings.auth.failed_logins.lock,
+        logins=Logins(
+            single_sign_on=settings.auth.oidc.enabled,
+            aws=settings.auth.external_aws_auth.enabled,
+        ),
     )
     return Services(
         catalog=lake,

@@ -15,6 +15,7 @@ from support.services.scripted_provider import (
 )
 
 from anabranch.access.access import Access
+from anabranch.access.administrators import Logins
 from anabranch.access.oidc.configuration import Client, Configuration
 from anabranch.access.oidc.single_sign_on import (
     AuthorizationResponse,
@@ -25,6 +26,7 @@ from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.model.secret import Secret
 
+LOGINS = Logins(single_sign_on=True)
 KEY = Secret("the key of the installation")
 REDIRECT_URI = "https://lake.example.com/api/v1/oidc/callback"
 
@@ -38,7 +40,7 @@ class Installation:
         self.provider = provider
         self.store: KeyValueStore = MemoryStore()
         self.late = 0.0
-        self.access = Access(self.store, KEY, clock=self.clock, ticks=self.clock)
+        self.access = Access(self.store, KEY, clock=self.clock, ticks=self.clock, logins=LOGINS)
         self.access.setup.run("admin")
         client = Client(
             issuer=provider.issuer,
