@@ -138,7 +138,16 @@ def test_invalid_statement_is_refused_with_its_number_and_field(
         parse_statement(3, effect, actions, resource, condition)
 
 
-@pytest.mark.parametrize("action", ["*", "fs:*", "fs:Read?bject", "auth:List*", "catalog:GetTable"])
-def test_actions_and_patterns_of_actions_are_accepted(action):
-    parsed = parse_statement(0, "deny", [action], '["*", "arn:lakefs:fs:::repository/*"]', None)
-    assert parsed.resources == ("*", "arn:lakefs:fs:::repository/*")
+@pytest.mark.parametrize(
+    ("action", "resource"),
+    [
+        ("*", "arn:lakefs:fs:::repository/*"),
+        ("fs:*", "arn:lakefs:fs:::repository/*"),
+        ("fs:Read?bject", "arn:lakefs:fs:::repository/*"),
+        ("auth:List*", "arn:lakefs:auth:::user/*"),
+        ("catalog:GetTable", "arn:lakefs:fs:::repository/*"),
+    ],
+)
+def test_actions_and_patterns_of_actions_are_accepted(action, resource):
+    parsed = parse_statement(0, "deny", [action], f'["*", "{resource}"]', None)
+    assert parsed.resources == ("*", resource)

@@ -69,10 +69,14 @@ def test_any_client_gets_the_root(application):
 
 def test_the_page_allows_scripts_of_this_server_only(application):
     policy = dict(respond(application, "/").headers)["Content-Security-Policy"]
-    directives = {name: sources for name, *sources in (each.split() for each in policy.split("; "))}
+    first, own_files = policy.split(", ")
+    directives = {name: sources for name, *sources in (each.split() for each in first.split("; "))}
     assert directives["default-src"] == ["'none'"]
     for kind in ("script-src", "style-src", "connect-src", "worker-src"):
         assert directives[kind] == ["'self'"]
+    limited = dict(each.split() for each in own_files.split("; "))
+    kinds = ("script-src", "style-src", "worker-src")  # not of objects, elsewhere on the server
+    assert limited == dict.fromkeys(kinds, "*:*/assets/")
     assert directives["frame-ancestors"] == directives["base-uri"] == ["'none'"]
     assert "unsafe" not in policy
 

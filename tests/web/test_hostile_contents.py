@@ -271,6 +271,46 @@ def test_an_object_that_is_opened_itself_runs_nothing(
     open_page.problems.clear()
 
 
+LOAD = """([kind, url]) => new Promise(done => {
+  if (kind === "worker") {
+    try { new Worker(url).onerror = () => done("refused") } catch { done("refused") }
+    return
+  }
+  const element = document.createElement(kind === "script" ? "script" : "link")
+  if (kind === "script") element.src = url
+  else { element.rel = "stylesheet"; element.href = url }
+  element.onload = () => done("loaded")
+  element.onerror = () => done("refused")
+  document.head.append(element)
+})"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "content_type"),
+    [
+        ("script", "own.js", "text/javascript"),
+        ("worker", "own.js", "text/javascript"),
+        ("style", "own.css", "text/css"),
+    ],
+)
+def test_an_object_is_no_script_or_style_of_the_page(
+    open_page, site, repository, kind, path, content_type
+):
+    content = CANARY if path == "own.js" else "body { display: none }"
+    url = f"{repository.path}/branches/main/objects"
+    headers = {"Content-Type": content_type}
+    stored = repository.api.post(url, params={"path": path}, content=content, headers=headers)
+    assert stored.status_code == 201
+    page = open_page(site)
+    page.goto("/repositories")
+    expect(page.get_by_role("heading", name="Repositories")).to_be_visible()
+    place = f"/api/v1{repository.path}/refs/main/objects?path={path}"
+    assert page.evaluate(LOAD, [kind, place]) == "refused"
+    assert page.evaluate("window.canary") is None
+    assert any("Content Security Policy" in problem for problem in open_page.problems)
+    open_page.problems.clear()
+
+
 def test_scripts_cannot_read_the_session(page):
     page.goto("/repositories")
     expect(page.get_by_role("heading", name="Repositories")).to_be_visible()

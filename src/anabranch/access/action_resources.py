@@ -80,14 +80,21 @@ _RESOURCES: dict[tuple[str, ...], tuple[Action, ...]] = {
 _BY_ACTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {action: names for names, actions in _RESOURCES.items() for action in actions}
 )
+_LISTED = {Action.LIST_USERS: _USER, Action.LIST_GROUPS: _GROUP, Action.LIST_POLICIES: _POLICY}
 _UNUSED = "\U0010fffd\U0010fffe"
 _MAX_COMPARED = 2048  # longer ARNs are taken to match
 
 
 def resource_names(action: str) -> tuple[str, ...]:
-    """Returns the names of an action's resources, in which `NAME` stands for any name without a
-    slash and `PATH` for any text; `*` is any resource, as for listings.
+    """Returns the names of the resources of an action, or of those that a pattern matches, in
+    which `NAME` stands for any name without a slash and `PATH` for any text; `*` is any resource,
+    as for listings.
     """
+    known = [each for each in Action if matches_pattern(action, each, "")]
+    return tuple(dict.fromkeys(name for each in known for name in _names(each)))
+
+
+def _names(action: Action) -> tuple[str, ...]:
     return _BY_ACTION.get(action, (_REPOSITORY,))
 
 
@@ -106,14 +113,17 @@ def can_apply(effect: Effect, action: str, resource: str) -> bool:
     known = [each for each in Action if matches_pattern(action, each, "")]
     if resource == ANY or not known:
         return True
-    return any(_can_apply(effect, each, resource) for each in known)
+    return any(_can_apply(effect, each, resource, is_named=each == action) for each in known)
 
 
-def _can_apply(effect: Effect, action: str, resource: str) -> bool:
-    names = resource_names(action)
-    if ANY in names and effect is Effect.ALLOW:
-        return True  # an allowance for any resource lets a user list them
-    return any(name != ANY and _overlap(resource, name) for name in names)
+def _can_apply(effect: Effect, action: Action, resource: str, *, is_named: bool) -> bool:
+    names = _names(action)
+    if any(name != ANY and _overlap(resource, name) for name in names):
+        return True
+    if effect is Effect.DENY or names != (ANY,):
+        return False
+    # an allowance of any resource lets a user list them; in a pattern, it is meant if it fits
+    return is_named or (action in _LISTED and _overlap(resource, _LISTED[action]))
 
 
 class _Class(Enum):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from anabranch.access.action_resources import can_apply
 from anabranch.access.conditions import NO_CONTEXT, RequestContext
 from anabranch.access.permissions import Permission
 from anabranch.access.policies import Policy
-from anabranch.access.statements import ALLOW_ALL, Effect, allows
+from anabranch.access.statements import ALLOW_ALL, Effect, allows, matches_action
 
-__all__ = ["Explanation", "explain", "policies_that_allow"]
+__all__ = ["Explanation", "Ineffective", "explain", "ineffective_resources", "policies_that_allow"]
 
 
 class Explanation(NamedTuple):
@@ -21,6 +22,28 @@ class Explanation(NamedTuple):
     allowed: bool
     policy: str = ""
     statement: int | None = None
+
+
+class Ineffective(NamedTuple):
+    """A resource in a statement that names an action, whose resources never have this name."""
+
+    policy: str
+    statement: int
+    resource: str
+
+
+def ineffective_resources(
+    policies: Iterable[Policy], action: str, username: str
+) -> list[Ineffective]:
+    """Returns what policies say about an action without any effect."""
+    return [
+        Ineffective(policy.id, number, resource)
+        for policy in policies
+        for number, statement in enumerate(policy.statements)
+        if matches_action(statement, action, username)
+        for resource in statement.resources
+        if not can_apply(statement.effect, action, resource)
+    ]
 
 
 def explain(

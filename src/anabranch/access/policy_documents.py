@@ -9,6 +9,7 @@ import re
 from fnmatch import translate
 from functools import lru_cache
 
+from anabranch.access.action_resources import can_apply, resource_names
 from anabranch.access.conditions import OPERATORS, check_value
 from anabranch.access.permissions import ANY, Action
 from anabranch.access.policies import parse_resource
@@ -18,6 +19,7 @@ from anabranch.errors import Invalid
 __all__ = [
     "MAX_DOCUMENT_BYTES",
     "check_action",
+    "check_effective",
     "check_resource",
     "check_size",
     "parse_statement",
@@ -46,6 +48,8 @@ def parse_statement(
     for action in actions:
         check_action(action, f"{where}: action: ")
     resources = _resources(where, resource)
+    for name in resources:
+        check_effective(Effect(effect), actions, name, f"{where}: resource: ")
     for operator, fields in (condition or {}).items():
         _check_condition(f"{where}: condition", operator, fields)
     return Statement(
@@ -56,6 +60,19 @@ def parse_statement(
             operator: {field: tuple(values) for field, values in fields.items()}
             for operator, fields in (condition or {}).items()
         },
+    )
+
+
+def check_effective(effect: Effect, actions: list[str], resource: str, where: str = "") -> None:
+    """Raises Invalid if none of these actions is about resources with this name. `where` begins
+    the message.
+    """
+    if any(can_apply(effect, action, resource) for action in actions):
+        return
+    names = dict.fromkeys(name for action in actions for name in resource_names(action))
+    raise _invalid(
+        f"{where}{resource!r} is never the name of a resource of {', '.join(actions)}",
+        hint=f"These are about {', '.join(names)}.",
     )
 
 
@@ -115,9 +132,8 @@ def _is_known(action: str) -> bool:
     return any(pattern.match(known) for known in Action)
 
 
-def _invalid(message: str) -> Invalid:
-    return Invalid(
-        message,
-        kind="invalid_policy",
-        hint="A resource is `*` or `arn:lakefs:fs:::repository/NAME`, for example.",
-    )
+def _invalid(
+    message: str,
+    hint: str = "A resource is `*` or `arn:lakefs:fs:::repository/NAME`, for example.",
+) -> Invalid:
+    return Invalid(message, kind="invalid_policy", hint=hint)

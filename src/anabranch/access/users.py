@@ -6,6 +6,7 @@ without an external authorization service; all other users have records of their
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
@@ -47,6 +48,7 @@ __all__ = [
     "write_setup_user",
 ]
 
+_HIDDEN = frozenset({"Cf", "Cc"})  # Unicode's categories: direction marks, joiners, controls
 _NO_USER = "user not found"
 
 
@@ -100,6 +102,17 @@ class Users:
         if user is None:
             raise NotFound(_NO_USER, kind="user_not_found")
         return user
+
+    def find_similar(self, username: str) -> str | None:
+        """Returns a name in use that people take for this one, None if there is none: this name
+        itself, or one that differs only in case, blanks or invisible characters.
+        """
+        if self.find(username) is not None:
+            return username
+        setup_user, skeleton = read_setup_user(self._store), _skeleton(username)
+        names = [] if setup_user is None else [setup_user.username]
+        names += scan_names(self._store, USERS)
+        return next((name for name in names if _skeleton(name) == skeleton), None)
 
     def find_by_external_id(self, external_id: str) -> User | None:
         """Returns the user with an identity of another system, or None."""
@@ -157,8 +170,13 @@ class Users:
         `create` does. A user who is not `active` cannot authenticate.
         """
         check_username(user.username)
-        if self.find(user.username) is not None:
+        other = self.find_similar(user.username)
+        if other == user.username:
             raise AlreadyExists("Already exists", kind="user_exists")
+        if other is not None:
+            raise AlreadyExists(
+                f"there is a user {other!r}, whose name looks the same", kind="user_exists"
+            )
         user = user if user.record_id else self.with_new_ids(user)
         return [
             Write(PARTITION, user_key(user.username), _encode(user)),
@@ -296,6 +314,24 @@ def check_username(username: str) -> None:
     if "%" in username:
         raise Invalid("User name cannot contain '%'", kind="invalid_username")
     check_name(username, "user")
+    if username != username.strip():
+        raise Invalid("user name cannot begin or end with a blank", kind="invalid_username")
+    hidden = next((each for each in username if unicodedata.category(each) in _HIDDEN), None)
+    if hidden is not None:
+        raise Invalid(
+            f"user name cannot contain the invisible character U+{ord(hidden):04X}",
+            kind="invalid_username",
+        )
+
+
+def _skeleton(username: str) -> str:
+    """Returns what names have in common that people take for the same: those that differ only in
+    case, blanks, invisible characters, or other forms of a letter.
+    """
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", username).casefold())
+    return "".join(
+        each for each in text if not each.isspace() and unicodedata.category(each) not in _HIDDEN
+    )
 
 
 def read_setup_user(store: KeyValueStore) -> User | None:

@@ -30,6 +30,9 @@ class ChildHangs(Exception):
     """The process did not finish in time."""
 
 
+_ENVIRONMENT = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR")
+
+
 class ChildEnded(Exception):
     """The process ended without an answer; the text is the last line of its standard error."""
 
@@ -37,13 +40,15 @@ class ChildEnded(Exception):
 class Child:
     """A process that runs the module `module`, and is killed at the end of the context.
 
-    `deadline` is by the monotonic clock, in seconds. `environment` is that of the process, by
-    default this process's.
+    `deadline` is by the monotonic clock, in seconds. `environment` is that of the process;
+    by default what an interpreter needs of this process's, which has secrets.
     """
 
     def __init__(
         self, module: str, deadline: float, *, environment: Mapping[str, str] | None = None
     ) -> None:
+        if environment is None:
+            environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
         self._deadline = deadline
         self._received = bytearray()
         self._errors = tempfile.TemporaryFile("w+b")  # noqa: SIM115  closed with the process

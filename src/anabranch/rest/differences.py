@@ -36,6 +36,7 @@ def _differs(how: str) -> Difference:
 
 _KEYED = "accepts an `Idempotency-Key`"
 _CONTENTION = "concurrent requests wait for each other; in lakeFS some fail with 429 or 500"
+_EFFECTIVE = "an ARN that no resource of the statement's actions can have is refused"
 _MERGE_BASE = "the merge base is git's best common ancestor; lakeFS may choose an older one"
 
 DIFFERENCES: Final = {
@@ -93,6 +94,12 @@ DIFFERENCES: Final = {
         "each manifest has the objects of its own folder, and those of empty folders are removed; "
         "lakeFS writes each folder the addresses of the previous one and fails without objects"
     ),
+    "createUser": _differs(
+        "a name that differs from another user's only in case, blanks or invisible characters is "
+        "refused"
+    ),
+    "createPolicy": _differs(_EFFECTIVE),
+    "updatePolicy": _differs(_EFFECTIVE),
     "login": _differs("pages of other sites cannot log in; the cookie is `SameSite=Strict`"),
     "createPullRequest": _extended(_KEYED),
     "updatePullRequest": _extended(_KEYED),

@@ -152,7 +152,8 @@ class RestRequest:
     def headers(self, response: Response) -> Headers:
         """Returns all headers of a response."""
         first = [("x-request-id", self._request.id)]
-        if response.content_type == JSON:
+        named = {name.lower() for name, _ in response.headers}
+        if response.content_type == JSON and _NO_SNIFFING[0] not in named:
             first.append(_NO_SNIFFING)
         return response.all_headers(first, response.content_type)
 

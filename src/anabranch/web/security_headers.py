@@ -2,7 +2,9 @@
 
 The policy of the application allows scripts, styles and requests of this server only, and nothing
 inline: a script that a user's content brings into the page is not run, and one that ran could send
-nothing elsewhere. The only frames are those whose content the page itself writes.
+nothing elsewhere. The only frames are those whose content the page itself writes. A second policy,
+which must allow as well, limits scripts, styles and workers to the application's own files: objects
+are of the same server, and none of these.
 """
 
 from __future__ import annotations
@@ -26,6 +28,11 @@ _DIRECTIVES = (
     "form-action 'self'",
 )
 
+_ASSETS = "*:*/assets/"
+"""URLs of this folder on any host, of which the first policy allows this server's."""
+
+_OWN_FILES = "; ".join(f"{kind} {_ASSETS}" for kind in ("script-src", "style-src", "worker-src"))
+
 _COMMON = (
     ("X-Content-Type-Options", "nosniff"),
     ("X-Frame-Options", "DENY"),
@@ -35,7 +42,10 @@ _COMMON = (
     ("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()"),
 )
 
-APPLICATION = (("Content-Security-Policy", "; ".join(_DIRECTIVES)), *_COMMON)
+APPLICATION = (
+    ("Content-Security-Policy", f"{'; '.join(_DIRECTIVES)}, {_OWN_FILES}"),
+    *_COMMON,
+)
 """Headers of all files of the application. Its workers obey those of their own scripts."""
 
 

@@ -70,7 +70,8 @@ REST: dict[str, str] = {
         prepareGarbageCollectionCommitsAsync; prepareGarbageCollectionCommitsStatus;
         prepareGarbageCollectionUncommitted; getExternalPrincipal; createUserExternalPrincipal;
         deleteUserExternalPrincipal; listUserExternalPrincipals; putSweep; deleteSweep;
-        addTombstones; deleteTombstones; explainPermission; listAuditRecords; updateUser; endUserSessions; findGarbage;
+        addTombstones; deleteTombstones; explainPermission; listAuditRecords; findGarbage;
+        updateUser; endUserSessions;
     """,
 }
 

@@ -69,6 +69,12 @@ STRATEGIES = """
         def merge(self, conflict, output):
             return []
 
+    class Environment(Strategy):
+        def merge(self, conflict, output):
+            with output.create(conflict.path) as written:
+                written.write(" ".join(sorted(os.environ)).encode())
+            return []
+
     class Nonsense(Strategy):
         def merge(self, conflict, output):
             return ["what"]
@@ -109,6 +115,25 @@ def test_a_strategy_reads_and_settles_other_paths():
     source = {"a.txt": b"11", "extra/1": b"e", "extra/2": b"f"}
     files = run("longest", {"delete": "b"}, source=source).files
     assert files == {"a.txt": b"11", "extra/1": b"e", "extra/2": b"f", "b": None}
+
+
+def test_a_strategy_knows_none_of_the_secrets_in_the_environment_of_the_server(monkeypatch):
+    monkeypatch.setenv("ANABRANCH_AUTH_ENCRYPT_SECRET_KEY", "secret")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    names = set(run("environment").files["a.txt"].decode().split())
+    assert {"PYTHONPATH", "LC_ALL"} <= names
+    allowed = {
+        "PATH",
+        "PYTHONPATH",
+        "LD_LIBRARY_PATH",
+        "LANG",
+        "LC_ALL",
+        "LC_CTYPE",
+        "TZ",
+        "TMPDIR",
+    }
+    assert names <= allowed
 
 
 def test_deleted_versions_are_none():

@@ -114,11 +114,7 @@ class Provisioning:
         digest = hashlib.sha256(identity.external_id.encode()).hexdigest()
         # a name that depends on nothing but the identity, where the wanted one is taken
         names = (identity.username, f"{identity.username}-{digest[:_DIGEST_LENGTH]}")
-        free = [
-            name
-            for name, user in zip(names, self._users.find_many(list(names)), strict=True)
-            if user is None
-        ]
+        free = [name for name in names if self._users.find_similar(name) is None]
         if not free:
             raise AlreadyExists(
                 f"users named {' and '.join(map(repr, names))} exist already", kind="user_exists"

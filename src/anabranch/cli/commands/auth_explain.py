@@ -28,6 +28,14 @@ def _explain(context: CommandContext) -> int:
     ]
     if not item["allowed"]:
         lines.append(("would be allowed", _remedy(item), ""))
+    lines += [
+        (
+            "without effect",
+            f"statement {each['statement']} of the policy {each['policy']}, on {each['resource']}",
+            "",
+        )
+        for each in item.get("without_effect", ())
+    ]
     context.output.details(lines, item)
     return 0 if item["allowed"] else _DENIED
 

@@ -9,9 +9,10 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from anabranch.access.conditions import RequestContext
-from anabranch.access.explain import explain, policies_that_allow
+from anabranch.access.explain import explain, ineffective_resources, policies_that_allow
 from anabranch.access.permissions import Action, Permission
-from anabranch.access.policy_documents import check_action, check_resource
+from anabranch.access.policy_documents import check_action, check_effective, check_resource
+from anabranch.access.statements import Effect
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.resources import on_user
@@ -34,10 +35,20 @@ class Explain(msgspec.Struct, frozen=True, kw_only=True):
     ) = UNSET
 
 
+class WithoutEffect(msgspec.Struct, frozen=True, kw_only=True):
+    """A resource in the statement of this number of a policy."""
+
+    policy: str
+    statement: int
+    resource: str
+
+
 class PermissionExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a user has a permission. `policy` and `statement`, a number from 0, have decided;
     they are null if no statement names the permission. `groups` are those through which the user
-    has the policy. Each of the policies `allowed_by` would allow it, if nothing denied it.
+    has the policy. Each of the policies `allowed_by` would allow it, if nothing denied it. What
+    the user's policies say about the action on resources that are not the action's is
+    `without_effect`.
     """
 
     allowed: bool
@@ -45,6 +56,7 @@ class PermissionExplanation(msgspec.Struct, frozen=True, kw_only=True):
     statement: int | None
     groups: list[str]
     allowed_by: list[str]
+    without_effect: list[WithoutEffect]
 
 
 def explain_permission(call: Call[Explain, None]) -> PermissionExplanation:
@@ -52,6 +64,7 @@ def explain_permission(call: Call[Explain, None]) -> PermissionExplanation:
     params, access = call.params, call.services.access
     check_action(params.action)
     check_resource(params.resource)
+    check_effective(Effect.ALLOW, [params.action], params.resource)
     username = access.users.get(params.user_id).username
     permission = Permission(params.action, params.resource)
     context = RequestContext(
@@ -59,7 +72,8 @@ def explain_permission(call: Call[Explain, None]) -> PermissionExplanation:
         username=username,
         time=call.services.clock() if params.time is UNSET else params.time.timestamp(),
     )
-    decision = explain(access.effective_policies.of(username), permission, username, context)
+    policies = access.effective_policies.of(username)
+    decision = explain(policies, permission, username, context)
     every = access.policies.all()
     return PermissionExplanation(
         allowed=decision.allowed,
@@ -71,6 +85,10 @@ def explain_permission(call: Call[Explain, None]) -> PermissionExplanation:
             if decision.policy and access.group_attachments.exists(group, decision.policy)
         ],
         allowed_by=policies_that_allow(every, permission, username, context),
+        without_effect=[
+            WithoutEffect(policy=each.policy, statement=each.statement, resource=each.resource)
+            for each in ineffective_resources(policies, params.action, username)
+        ],
     )
 
 

@@ -18,6 +18,8 @@ from anabranch.access.permissions import (
     tag_arn,
     user_arn,
 )
+from anabranch.errors import Invalid
+from anabranch.model.expression import parse_expression
 from anabranch.rest.protocol.call import Call
 from anabranch.versioning.merging.path_patterns import path_pattern
 from anabranch.versioning.strategies.registry import PATH_STRATEGIES
@@ -86,8 +88,8 @@ def on_branch(call: _Call) -> str:
 
 
 def on_ref(call: _Call) -> str:
-    """The reference of the path, as a branch."""
-    return branch_arn(call.params.repository, call.params.ref)
+    """The reference of the path, as a branch: that with which an expression begins."""
+    return _branch_of_expression(call.params.repository, call.params.ref)
 
 
 def on_new_branch(call: _Call) -> str:
@@ -109,7 +111,19 @@ def on_pull_destination(call: _Call) -> str:
 
 def on_triggered_branch(call: _Call) -> str:
     """The branch on which hooks run by hand, or the reference that stands for it."""
-    return branch_arn(call.params.repository, call.body.branch or call.body.ref)
+    reference = call.body.branch or call.body.ref
+    return _branch_of_expression(call.params.repository, reference)
+
+
+def _branch_of_expression(repository: str, reference: str) -> str:
+    """Returns the resource of the branch from which a reference leads elsewhere, as `main~2`.
+    A malformed reference leads nowhere.
+    """
+    try:
+        base = parse_expression(reference).base
+    except Invalid:
+        base = reference
+    return branch_arn(repository, base)
 
 
 def on_logged_paths(call: _Call) -> list[str]:

@@ -18,7 +18,6 @@ from anabranch.errors import HookFailed
 __all__ = ["IsolatedHook"]
 
 _MODULE = "anabranch.actions.hooks.process.hook_process"
-_KEPT = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR")
 _SPARE_SECONDS = 5
 
 
@@ -44,9 +43,8 @@ class IsolatedHook(msgspec.Struct, frozen=True, kw_only=True):
         start = time.monotonic()
         deadline = min(context.deadline, start + self.timeout)
         request = self._request(context)
-        environment = {name: os.environ[name] for name in _KEPT if name in os.environ}
         try:
-            with Child(_MODULE, deadline, environment=environment) as child:
+            with Child(_MODULE, deadline) as child:
                 child.send({**request, "seconds": deadline - time.monotonic()})
                 with LakeCalls(context.lake) as calls:
                     self._answer(child, calls, context)
