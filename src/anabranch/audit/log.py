@@ -18,7 +18,10 @@ from typing import Any, NamedTuple, Protocol
 from anabranch.access.actor import Actor
 from anabranch.access.permissions import Permission
 
-__all__ = ["MAX_WAITING", "AuditLog", "RequestAudit", "Sink"]
+__all__ = ["MAX_ADDRESSES", "MAX_WAITING", "AuditLog", "RequestAudit", "Sink"]
+
+MAX_ADDRESSES = 100
+"""The most addresses that the record of one change names."""
 
 MAX_WAITING = 100_000
 """The most records that wait for being written."""
@@ -128,14 +131,22 @@ class RequestAudit:
     a hook has `hook_run`.
     """
 
-    __slots__ = ("_fields", "_log", "user")
+    __slots__ = ("_addresses", "_fields", "_log", "user")
 
     def __init__(self, log: AuditLog, **fields: str) -> None:
         self._log = log
         self._fields = {
             name: value for name, value in fields.items() if value or name != "hook_run"
         }
+        self._addresses: list[str] = []
         self.user = ""
+
+    def name_address(self, address: str) -> None:
+        """Adds an address of the store that the request names to the record of its change. Of many,
+        the first MAX_ADDRESSES are recorded.
+        """
+        if len(self._addresses) < MAX_ADDRESSES:
+            self._addresses.append(address)
 
     def decided(self, actor: Actor, permission: Permission, allowed: bool) -> None:
         """Records the decision on a permission."""
@@ -162,7 +173,10 @@ class RequestAudit:
 
     def changed(self, status: int) -> None:
         """Records the status of a request that may have changed something."""
-        self._log.record({"event": "change", "user": self.user, "status": status} | self._fields)
+        fields: dict[str, Any] = {"event": "change", "user": self.user, "status": status}
+        if self._addresses:
+            fields["addresses"] = self._addresses
+        self._log.record(fields | self._fields)
 
 
 def _complete(fields: dict[str, Any], decision: _Decision | None) -> dict[str, Any]:

@@ -9,12 +9,13 @@ import re
 
 from anabranch.errors import Invalid
 
-__all__ = ["TABLES", "table_address", "tables_address"]
+__all__ = ["TABLES", "is_table_address", "table_address", "tables_address"]
 
 TABLES = "_lakefs"
 """Folder of tables in a storage namespace."""
 
 _TABLE_ID = re.compile(r"[0-9a-f]{64}")
+_IN_TABLES = f"/{TABLES}/"
 
 
 def tables_address(storage_namespace: str) -> str:
@@ -27,3 +28,10 @@ def table_address(storage_namespace: str, table_id: str) -> str:
     if not _TABLE_ID.fullmatch(table_id):
         raise Invalid(f"{table_id!r}: not the id of a table", kind="invalid_table_id")
     return f"{storage_namespace.rstrip('/')}/{TABLES}/{table_id}"
+
+
+def is_table_address(address: str) -> bool:
+    """Returns whether an address is below a folder of tables, in any case of letters: some file
+    systems do not distinguish them.
+    """
+    return _IN_TABLES in address.lower()

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 
+from anabranch.access.actor import Actor
 from anabranch.actions.changes import Changes
 from anabranch.actions.engine import Engine
 from anabranch.actions.runs.settings import DEFAULT_ACTION_SETTINGS, ActionSettings
@@ -21,6 +22,7 @@ from anabranch.catalog.garbage.sweeps import Sweeps
 from anabranch.catalog.garbage.tasks import GarbageTasks
 from anabranch.catalog.hook_lake import HookLakes
 from anabranch.catalog.images.images import Images
+from anabranch.catalog.importable_addresses import ImportableAddresses
 from anabranch.catalog.merge_rules import RequestedRules
 from anabranch.catalog.objects.multipart_completion import Completion
 from anabranch.catalog.objects.objects import Objects
@@ -137,6 +139,14 @@ class Catalog:
     def config(self) -> StorageConfig:
         """Returns the configuration of the store that clients may see."""
         return self._blocks.config
+
+    def importable_addresses(
+        self, actor: Actor, record: Callable[[str], None]
+    ) -> ImportableAddresses:
+        """Returns the addresses that an actor may import; `record` receives those that a change
+        refers to.
+        """
+        return ImportableAddresses(actor, self._blocks, record)
 
     def start(self) -> None:
         """Starts the periodic tasks, and the hooks of earlier changes."""

@@ -18,6 +18,7 @@ from anabranch.versioning.records import keys
 from anabranch.versioning.references import at_branch
 from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, combine
+from anabranch.versioning.tree_addresses import Importable
 
 __all__ = ["Commits"]
 
@@ -42,12 +43,14 @@ class Commits:
         allow_empty: bool = False,
         force: bool = False,
         source_metarange: str = "",
+        importable: Importable | None = None,
         since: int | None = None,
         extra_writes: ExtraWritesFor[Commit] | None = None,
     ) -> Commit:
         """Commits the staged changes of a branch.
 
-        `date` is in seconds since 1970, None for now. `since` is the number of sweeps that had
+        `date` is in seconds since 1970, None for now. `importable` limits the addresses that
+        `source_metarange` may add. `since` is the number of sweeps that had
         begun when the entries of `source_metarange` were read. `extra_writes` adds writes to those
         of the commit.
         """
@@ -77,6 +80,7 @@ class Commits:
             date=date,
             allow_empty=allow_empty,
             source_metarange=source_metarange,
+            importable=importable,
             since=since,
             known=None if change.has_hooks else stored_branch,
             is_staged=change.is_staged,
@@ -86,13 +90,20 @@ class Commits:
         change.end()
         return commit
 
-    def create_record(self, repository: str, commit: Commit, *, force: bool = False) -> None:
+    def create_record(
+        self,
+        repository: str,
+        commit: Commit,
+        *,
+        importable: Importable | None = None,
+        force: bool = False,
+    ) -> None:
         """Adds the record of a commit that a client has made, to which no reference leads yet.
         Raises what `CommitRecords.create` raises.
         """
         stored_repository = self._core.repositories.get(repository)
         check_writable(stored_repository, force=force)
-        self._core.commit_records.create(stored_repository, commit)
+        self._core.commit_records.create(stored_repository, commit, importable)
 
     def get(self, repository: str, reference: str) -> Commit:
         """Returns the commit of a reference."""

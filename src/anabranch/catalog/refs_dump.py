@@ -16,6 +16,7 @@ from anabranch.model.repository import Repository
 from anabranch.model.task import Task
 from anabranch.versioning.core import Core
 from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.tree_addresses import Importable
 
 __all__ = ["RefsDumps"]
 
@@ -40,15 +41,23 @@ class RefsDumps:
         self._write_manifest(stored_repository, dump)
         return dump
 
-    def restore(self, repository: str, dump: RefsDump, *, force: bool = False) -> None:
-        """Adds the references of a dump to a bare repository, all or none of them. `force` allows
-        it in a read-only repository.
+    def restore(
+        self,
+        repository: str,
+        dump: RefsDump,
+        *,
+        importable: Importable | None = None,
+        force: bool = False,
+    ) -> None:
+        """Adds the references of a dump to a bare repository, all or none of them. `importable`
+        limits the addresses outside of the repository's data; `force` allows it in a read-only
+        repository.
 
         Raises what `RefsRestorer.restore` raises.
         """
         stored_repository = self._core.repositories.get(repository)
         check_writable(stored_repository, force=force)
-        self._core.refs_restorer.restore(stored_repository, dump)
+        self._core.refs_restorer.restore(stored_repository, dump, importable=importable)
 
     def start_dump(self, repository: str) -> str:
         """Starts a task that dumps a repository's references; returns its id."""
@@ -65,9 +74,16 @@ class RefsDumps:
         """Returns the status of a dump. Raises NotFound."""
         return self._dumps.status(repository, task_id)
 
-    def start_restore(self, repository: str, dump: RefsDump, *, force: bool = False) -> str:
-        """Starts a task that restores references; returns its id. The step that adds the references
-        also completes the task. Raises Invalid if the repository is not bare.
+    def start_restore(
+        self,
+        repository: str,
+        dump: RefsDump,
+        *,
+        importable: Importable | None = None,
+        force: bool = False,
+    ) -> str:
+        """Starts a task that restores references as `restore` does; returns its id. The step that
+        adds the references also completes the task. Raises Invalid if the repository is not bare.
         """
         stored_repository = self._core.repositories.get(repository)
         check_writable(stored_repository, force=force)
@@ -77,6 +93,7 @@ class RefsDumps:
             self._core.refs_restorer.restore(
                 stored_repository,
                 dump,
+                importable=importable,
                 advance=task.advance,
                 extra_writes=lambda _: task.completion(),
             )

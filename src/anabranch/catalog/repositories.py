@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from anabranch.blocks.admitted_addresses import source_spellings
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.namespaces import kept_namespace
 from anabranch.catalog.images.images import Images
@@ -112,6 +113,10 @@ class Repositories:
         stored_form = kept_namespace(storage_namespace, self._blocks)
         same = stored_form.rstrip("/") == storage_namespace.rstrip("/")
         return [storage_namespace] if same else [storage_namespace, stored_form]
+
+    def equivalent_sources(self, address: str) -> Sequence[str]:
+        """Returns an address or a prefix to import from in all spellings that policies may use."""
+        return source_spellings(self._blocks, address)
 
     def metadata(self, name: str) -> dict[str, str]:
         """Returns the metadata of a repository."""

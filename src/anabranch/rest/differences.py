@@ -35,12 +35,14 @@ def _differs(how: str) -> Difference:
 
 
 _KEYED = "accepts an `Idempotency-Key`"
+_IMPORTABLE = "`fs:ImportFromStorage`"
+_TREE = f"addresses that `source_metarange` adds need {_IMPORTABLE}"
 _CONTENTION = "concurrent requests wait for each other; in lakeFS some fail with 429 or 500"
 _EFFECTIVE = "an ARN that no resource of the statement's actions can have is refused"
 _MERGE_BASE = "the merge base is git's best common ancestor; lakeFS may choose an older one"
 
 DIFFERENCES: Final = {
-    "commit": _extended(f"{_KEYED}; {_CONTENTION}"),
+    "commit": _differs(f"{_TREE}; {_KEYED}; {_CONTENTION}"),
     "mergeIntoBranch": _differs(
         f"{_MERGE_BASE}, and loses some conflicts of large trees; `resolutions` and rules for "
         "single paths, `dry_run`; hooks see the merged result, and run by its action files; "
@@ -74,7 +76,15 @@ DIFFERENCES: Final = {
     "getObject": _extended("browsers show content in a sandbox"),
     "headObject": _differs("a range of an empty object is 416 or the whole object, as in RFC 9110"),
     "deleteObjects": _differs("on an unknown branch 404; an empty path fails alone"),
-    "stageObject": _extended("addresses inside the storage namespace work with local stores too"),
+    "stageObject": _differs(
+        "without a token of `getPhysicalAddress` for the path, an address needs "
+        f"{_IMPORTABLE}; works with local stores too"
+    ),
+    "CreateCommitRecord": _differs(
+        f"addresses that the first parent does not have need {_IMPORTABLE}"
+    ),
+    "restoreSubmit": _differs(f"addresses outside of the repository's data need {_IMPORTABLE}"),
+    "getMetadataObject": _differs("needs `fs:ReadObject` on all objects"),
     "getPhysicalAddress": _differs("`presign=true` without presigned URLs is 400, not 500"),
     "uploadObject": _differs(
         "an unknown `storageClass` and numbers out of range are 400, always in JSON; Azure and "
@@ -83,8 +93,8 @@ DIFFERENCES: Final = {
     "getUnderlyingProperties": _differs(
         "`STANDARD` of S3 is named; local and Google stores have no class"
     ),
-    "getRange": _differs("an unknown id is 404, not 200"),
-    "getMetaRange": _differs("an unknown id is 404, not 200"),
+    "getRange": _differs("needs `fs:ReadObject` on all objects; an unknown id is 404, not 200"),
+    "getMetaRange": _differs("needs `fs:ReadObject` on all objects; an unknown id is 404, not 200"),
     "setGCRules": _differs("a negative number of days is 400"),
     "setBranchProtectionRules": _differs(
         "a malformed pattern is 400; rules take effect at once, on other servers within a second"
@@ -108,7 +118,10 @@ DIFFERENCES: Final = {
     ),
     "copyObject": _extended("`shallow` refers to the bytes of the source, which lakeFS refuses"),
     "dumpRefs": _extended("the dump is consistent while others write"),
-    "restoreRefs": _extended("all or nothing; objects that are being swept are refused"),
+    "restoreRefs": _differs(
+        "all or nothing; objects that are being swept are refused; addresses outside of the "
+        f"repository's data need {_IMPORTABLE}"
+    ),
     "getUsageReportSummary": _differs("counts requests of the REST API and of S3"),
     "postStatsEvents": _differs("counters of clients are validated and discarded"),
     "setupCommPrefs": _differs("preferences are validated and discarded"),

@@ -14,7 +14,7 @@ from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.garbage.tree_admission import TreeAdmission
 from anabranch.versioning.history.code_authors import CodeAuthors
 from anabranch.versioning.records import keys
-from anabranch.versioning.tree_addresses import TreeAddresses
+from anabranch.versioning.tree_addresses import Importable, TreeAddresses
 from anabranch.versioning.trees import Trees
 
 __all__ = ["CommitRecords", "verify_commit"]
@@ -74,19 +74,24 @@ class CommitRecords:
         self._addresses = addresses
         self._code_authors = code_authors
 
-    def create(self, repository: Repository, commit: Commit) -> None:
+    def create(
+        self, repository: Repository, commit: Commit, importable: Importable | None = None
+    ) -> None:
         """Adds a commit, to which no reference leads yet.
 
         Raises Invalid for a commit that does not agree with its id, its parents or the form of
         ids; NotFound for an absent parent or tree; AlreadyExists; and what the tree of a client
-        raises when it is committed: Denied (kind address_forbidden), Conflict during a sweep.
+        raises when it is committed on top of the first parent: Denied for addresses, Conflict
+        during a sweep.
         """
-        verify_commit(commit, [self._parent(repository, name) for name in commit.parents])
+        parents = [self._parent(repository, name) for name in commit.parents]
+        verify_commit(commit, parents)
+        before = parents[0].metarange_id if parents else kernel.EMPTY_TREE_ID
         if commit.metarange_id != kernel.EMPTY_TREE_ID:
             table_address(repository.storage_namespace, commit.metarange_id)  # its form
             try:
                 self._addresses.require_admitted(
-                    repository, kernel.EMPTY_TREE_ID, commit.metarange_id
+                    repository, before, commit.metarange_id, importable
                 )
             except Gone as error:
                 raise NotFound(

@@ -34,7 +34,7 @@ from anabranch.versioning.staging.extra_writes import (
     collect_extra_writes,
     combine,
 )
-from anabranch.versioning.tree_addresses import TreeAddresses
+from anabranch.versioning.tree_addresses import Importable, TreeAddresses
 from anabranch.versioning.trees import Trees
 
 __all__ = ["Committer", "Examine"]
@@ -92,6 +92,7 @@ class Committer:
         date: int | None = None,
         allow_empty: bool = False,
         source_metarange: str = "",
+        importable: Importable | None = None,
         since: int | None = None,
         known: StoredBranch | None = None,
         is_staged: bool = False,
@@ -106,8 +107,9 @@ class Committer:
 
         Raises NoChanges when the tree equals the head's (unless `allow_empty`), DirtyBranch when
         changes are staged and a source metarange is given, NotFound when that metarange is not in
-        the repository's store, and Denied (kind address_forbidden) when it adds an address that no
-        object of the repository may have.
+        the repository's store, and Denied when it adds an address that no object of the repository
+        may have (kind address_forbidden) or that is not `importable` (kind
+        insufficient_permissions).
         """
         checked = ""
         changed = b""
@@ -122,10 +124,12 @@ class Committer:
                     stored.branch,
                     "cannot use source MetaRange on a branch with uncommitted changes",
                 )
-                metarange_id = self._require_tree(repository, source_metarange)
                 nonlocal checked
-                if checked != metarange_id:  # check once, not at each attempt
-                    self._addresses.require_admitted(repository, head.metarange_id, metarange_id)
+                metarange_id = checked
+                if not checked:  # check once, not at each attempt
+                    metarange_id = self._require_tree(
+                        repository, head.metarange_id, source_metarange, importable
+                    )
                     checked = metarange_id
             else:
                 nonlocal changed
@@ -149,13 +153,21 @@ class Committer:
             examine=examine,
         )
 
-    def _require_tree(self, repository: Repository, metarange_id: str) -> str:
-        """Returns the id of a tree that a client has named, if the repository's store has it.
+    def _require_tree(
+        self,
+        repository: Repository,
+        head: str,
+        metarange_id: str,
+        importable: Importable | None,
+    ) -> str:
+        """Returns the id of a tree that a client has named, if the repository's store has it and
+        its addresses are admitted on top of the tree `head`.
 
-        Raises Invalid for a malformed id, NotFound.
+        Raises Invalid for a malformed id, NotFound, Denied.
         """
         table_address(repository.storage_namespace, metarange_id)
         try:
+            self._addresses.require_admitted(repository, head, metarange_id, importable)
             return self._trees.open(repository, metarange_id).metarange_id
         except Gone as error:
             raise NotFound(

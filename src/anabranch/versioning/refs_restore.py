@@ -23,7 +23,7 @@ from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.refs_dump_reader import DumpedRefs, RefsDumpReader, dump_errors
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
-from anabranch.versioning.tree_addresses import TreeAddresses
+from anabranch.versioning.tree_addresses import Importable, TreeAddresses
 
 __all__ = ["RefsRestorer"]
 
@@ -75,6 +75,7 @@ class RefsRestorer:
         repository: Repository,
         dump: RefsDump,
         *,
+        importable: Importable | None = None,
         advance: Advance = lambda _: None,
         extra_writes: ExtraWritesFor[None] | None = None,
     ) -> None:
@@ -83,9 +84,10 @@ class RefsRestorer:
 
         Raises Invalid for a repository that is not bare (kind repository_not_bare) and for a dump
         that is damaged, incomplete or none (kind invalid_refs_dump); Gone for a tree that the
-        storage namespace does not have or that lacks a table, Denied (kind
-        address_forbidden) for addresses that no object of the repository may have, and Conflict
-        (kinds sweep_under_way, swept_meanwhile) during a sweep. Then nothing has changed.
+        storage namespace does not have or that lacks a table, Denied for addresses that no object
+        of the repository may have (kind address_forbidden) or that are outside of its data and not
+        `importable` (kind insufficient_permissions), and Conflict (kinds sweep_under_way,
+        swept_meanwhile) during a sweep. Then nothing has changed.
         """
         start = self._begin(repository)
         self.require_bare(repository)
@@ -93,7 +95,7 @@ class RefsRestorer:
         with dump_errors():
             trees = dict.fromkeys(commit.metarange_id for commit in refs.commits.values())
             self._reader.verify_trees(repository, trees)
-            self._addresses.require_all_admitted(repository, trees, advance)
+            self._addresses.require_all_admitted(repository, trees, advance, importable)
         writes = list(self._writes(repository, refs))
         absent = [
             Expect(partition, key, None)

@@ -179,3 +179,28 @@ def test_administrators_read_records_over_rest(audited, file):
     assert member.api.get("/audit/records").status_code == 401
     for wrong in ({"since": "yesterday"}, {"amount": 0}, {"after": "x"}, {"event": "x"}):
         assert admin.get("/audit/records", params=wrong).status_code == 400
+
+
+def test_changes_name_the_addresses_of_the_store_without_tokens(audited, file):
+    lake = audited.repository("a")
+    api = audited.admin.api
+    route = f"/repositories/{lake}/branches/main/staging/backing"
+    address = api.get(route, params={"path": "b"}).json()["physical_address"]
+    unsigned = address.rpartition(",")[0]
+    place = f"/repositories/{lake}/branches/main/objects"
+    body = {"checksum": "c", "size_bytes": 1}
+    for named, expected in (
+        (address, unsigned),
+        (f"local://{lake}/raw/x", f"local://{lake}/raw/x"),
+    ):
+        response = api.put(place, params={"path": "b"}, json={"physical_address": named, **body})
+        assert response.status_code == 201
+        request_id = response.headers["x-request-id"]
+        eventually(lambda wanted=request_id: records(file, request_id=wanted, event="change"))
+        (change,) = records(file, request_id=request_id, event="change")
+        assert change["addresses"] == [expected]
+    assert address.encode() not in file.read_bytes()
+    imports = records(file, request_id=request_id, action="fs:ImportFromStorage")
+    assert f"arn:lakefs:fs:::namespace/local://{lake}/raw/x" in [
+        each["resource"] for each in imports
+    ]

@@ -1,23 +1,27 @@
 """Use cases of staging by address: a client stores the bytes itself and links their address.
 
-An address that the server issues under a repository's namespace has a token, the HMAC of the
-repository, branch, path and address, so that it can be linked at that path only. The token has
-lakeFS's format, so that addresses that were issued before a migration stay valid.
+An address that the server issues under a repository's namespace has a token, so that it can be
+linked at that path only. Any other address of the store may be the bytes of any object, so naming
+it needs the permission to import it: `link_sources` and `stage_sources` return what needs that.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
-import hmac
-import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
-from anabranch.blocks.admitted_addresses import admitted_address, is_source
+from anabranch.blocks.admitted_addresses import (
+    admitted_address,
+    is_source,
+    spellings,
+    store_address,
+)
 from anabranch.blocks.contract import BlockStore
+from anabranch.catalog.objects.address_tokens import AddressTokens
 from anabranch.catalog.objects.object_page import object_stat
 from anabranch.catalog.protection import Protection
 from anabranch.errors import Denied, Invalid
@@ -37,10 +41,6 @@ from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["Staging"]
 
-_LIFETIME_SECONDS = 24 * 3600
-_XID_LENGTH = 20
-_XID_WRAP_SECONDS = 1 << 32
-
 
 class Staging:
     """Use cases of physical addresses. `clock` returns seconds since 1970."""
@@ -56,7 +56,7 @@ class Staging:
         self._core = core
         self._blocks = blocks
         self._clock = clock
-        self._secret = signing_secret
+        self._tokens = AddressTokens(signing_secret, clock)
         self._protection = protection
 
     def new_address(self, repository: str, branch: str, path: str) -> str:
@@ -66,9 +66,39 @@ class Staging:
         """
         stored_repository = self._core.repositories.get(repository)
         relative = self._core.identifiers.data_address()
-        token = self._token(repository, branch, path, relative)
         namespace = self._blocks.qualify(stored_repository.storage_namespace.rstrip("/"))
-        return f"{namespace}/{relative},{token}"
+        return f"{namespace}/{self._tokens.sign(repository, branch, path, relative)}"
+
+    def link_sources(self, repository: str, branch: str, path: str, address: str) -> list[str]:
+        """Returns the addresses that a caller of `link` must be permitted to import: none for one
+        in the repository's data, which needs a token. Raises NotFound, and Invalid as `link` does.
+        """
+        namespace = self._core.repositories.get(repository).storage_namespace
+        physical = store_address(self._blocks, address)
+        relative = relative_address(namespace, physical)
+        if relative is None:
+            return spellings(self._blocks, physical)
+        self._tokens.verify(repository, branch, path, relative)
+        return []
+
+    def stage_sources(self, repository: str, branch: str, path: str, address: str) -> list[str]:
+        """Returns the addresses that a caller of `stage` and `object_at` must be permitted to
+        import: none for one with a token of this path, and none for one that is refused in any
+        case. Raises NotFound for the repository.
+        """
+        namespace = self._core.repositories.get(repository).storage_namespace
+        try:
+            physical = admitted_address(self._blocks, address)
+        except Invalid:
+            return []
+        if is_source(self._blocks, physical):
+            return [physical]
+        relative = relative_address(namespace, physical)
+        if relative is not None:
+            with suppress(Invalid):
+                self._tokens.verify(repository, branch, path, relative)
+                return []
+        return spellings(self._blocks, physical)
 
     def link(
         self,
@@ -99,10 +129,10 @@ class Staging:
             stored_branch = self._core.branches.read(stored_repository, branch)
         if not checksum:
             raise Invalid("checksum is required", kind="checksum_required")
-        physical = self._blocks.unqualify(address)
+        physical = store_address(self._blocks, address)
         relative = relative_address(stored_repository.storage_namespace, physical)
         if relative is not None:
-            self._verify(repository, branch, path, relative)
+            self._tokens.verify(repository, branch, path, relative)
         entry = self._entry(
             stored_repository, physical, checksum, size, mtime, metadata, content_type
         )
@@ -192,7 +222,7 @@ class Staging:
             raise Denied("forbidden", kind="address_forbidden", hint=error.message) from error
         relative = relative_address(stored_repository.storage_namespace, physical)
         if relative is not None:
-            self._verify(repository, branch, path, relative)
+            self._tokens.verify(repository, branch, path, relative)
         given = _given_properties(properties)
         size = self._require_stored(physical, given.size_bytes)
         return self._entry(
@@ -210,10 +240,6 @@ class Staging:
         for chunk in self._blocks.get(address):
             digest.update(chunk)
         return digest.hexdigest()
-
-    def is_source(self, address: str) -> bool:
-        """Returns whether an address is outside the store, but one that imports may read."""
-        return is_source(self._blocks, address)
 
     def _entry(
         self,
@@ -237,17 +263,6 @@ class Staging:
             content_type=content_type or DEFAULT_CONTENT_TYPE,
         )
 
-    def _verify(self, repository: str, branch: str, path: str, relative: str) -> None:
-        unsigned, comma, token = relative.rpartition(",")
-        if not comma:
-            raise Invalid("link address invalid", kind="link_address_invalid")
-        expected = self._token(repository, branch, path, unsigned)
-        if not hmac.compare_digest(token.encode("utf-8", "surrogateescape"), expected.encode()):
-            raise Invalid("link address invalid", kind="link_address_invalid")
-        age = (int(self._clock()) - _xid_seconds(unsigned)) % _XID_WRAP_SECONDS
-        if age > _LIFETIME_SECONDS:
-            raise Invalid("link address expired", kind="link_address_expired")
-
     def _require_stored(self, address: str, size: int | None) -> int:
         """Returns the size of the object at an address. Raises Invalid if there is none, or one of
         another size than `size`, if that is given.
@@ -267,33 +282,6 @@ class Staging:
                 hint="Link the object with the size of the stored object.",
             )
         return block.size
-
-    def _token(self, repository: str, branch: str, path: str, address: str) -> str:
-        text = json.dumps(
-            {
-                "Repository": repository,
-                "Branch": branch,
-                "Path": path,
-                "PhysicalAddress": address,
-            },
-            ensure_ascii=False,
-            separators=(",", ":"),
-        )
-        for plain, escaped in _GO_ESCAPES.items():
-            text = text.replace(plain, escaped)
-        signature = hmac.new(
-            self._secret, text.encode("utf-8", "surrogateescape"), hashlib.sha256
-        ).digest()
-        return base64.urlsafe_b64encode(signature).decode().rstrip("=")
-
-
-_GO_ESCAPES = {
-    "<": "\\u003c",
-    ">": "\\u003e",
-    "&": "\\u0026",
-    "\u2028": "\\u2028",
-    "\u2029": "\\u2029",
-}
 
 
 class _Properties(msgspec.Struct, frozen=True):
@@ -317,15 +305,3 @@ def _content_identity(entry: Entry) -> tuple[str, int, int, str]:
 
 def _physical_address(repository: Repository, entry: Entry) -> str:
     return physical_address(repository.storage_namespace, entry.address, entry.address_type)
-
-
-def _xid_seconds(address: str) -> int:
-    """Returns the time, in seconds mod 2^32, of the xid that ends an address."""
-    xid = address.rpartition("/")[2]
-    try:
-        raw = base64.b32hexdecode(xid.upper() + "=" * (-len(xid) % 8))
-    except ValueError:
-        raw = b""
-    if len(xid) != _XID_LENGTH or not raw:
-        raise Invalid("link address invalid", kind="link_address_invalid")
-    return int.from_bytes(raw[:4])

@@ -128,7 +128,8 @@ class Builds:
 
     def _permit(self, request: ImageRequest, actor: Actor) -> None:
         create = Permission(Action.CREATE_IMAGE, image_arn(request.tag))
-        authorize(actor, [create, *source_permissions(request.lakefile, self._images)])
+        sources = source_permissions(request.lakefile, self._images, self._blocks)
+        authorize(actor, [create, *sources])
 
     def _start_job(
         self, repository: Repository, request: ImageRequest, overlay: OverlayWriter

@@ -14,15 +14,19 @@ from anabranch.access.permissions import (
     object_arn,
     repository_arn,
 )
+from anabranch.blocks.admitted_addresses import source_spellings
+from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.images.images import Images
 from anabranch.model.lakefile.instructions import Add, Lakefile
 
 __all__ = ["source_permissions"]
 
 
-def source_permissions(lakefile: Lakefile, images: Images) -> Iterator[Permission]:
+def source_permissions(
+    lakefile: Lakefile, images: Images, blocks: BlockStore
+) -> Iterator[Permission]:
     """Yields the permissions that the sources of a Lakefile need; for an image, permission to read
-    it is enough.
+    it is enough, and an address of the store is named in all its spellings.
     """
     layers = list(lakefile.layers)
     if lakefile.base.source is not None:
@@ -30,7 +34,8 @@ def source_permissions(lakefile: Lakefile, images: Images) -> Iterator[Permissio
     for layer in layers:
         source = layer.source
         if isinstance(source, str):
-            yield Permission(Action.IMPORT_FROM_STORAGE, namespace_arn(source))
+            for spelling in source_spellings(blocks, source):
+                yield Permission(Action.IMPORT_FROM_STORAGE, namespace_arn(spelling))
         else:
             objects = object_arn(source.repository, source.key)
             for permission in (

@@ -123,6 +123,7 @@ def commit_staged(
         allow_empty=body.allow_empty,
         force=body.force,
         source_metarange=call.params.source_metarange,
+        importable=call.importable_addresses(),
         since=None if call.params.sweeps_begun < 0 else call.params.sweeps_begun,
         extra_writes=extra_writes,
     )
@@ -153,7 +154,12 @@ def create_commit_record(call: Call[InRepository, CommitRecordCreation]) -> None
         version=body.version,
         generation=body.generation,
     )
-    call.services.catalog.commits.create_record(call.params.repository, commit, force=body.force)
+    call.services.catalog.commits.create_record(
+        call.params.repository,
+        commit,
+        importable=call.importable_addresses(),
+        force=body.force,
+    )
 
 
 OPERATIONS = (

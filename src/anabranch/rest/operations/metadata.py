@@ -13,12 +13,17 @@ from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
 from anabranch.rest.protocol.parameters import AtBranch, InRepository
 from anabranch.rest.protocol.presigning import presigned_location, presigned_read
-from anabranch.rest.protocol.resources import on_repository
+from anabranch.rest.protocol.resources import on_all_objects, on_repository
 from anabranch.rest.protocol.responses import BYTES
 
 __all__ = ["OPERATIONS"]
 
-_READS = (Need(Action.LIST_OBJECTS, on_repository), Need(Action.READ_REPOSITORY, on_repository))
+_READS = (
+    Need(Action.LIST_OBJECTS, on_repository),
+    Need(Action.READ_REPOSITORY, on_repository),
+    Need(Action.READ_OBJECT, on_all_objects),
+)
+"""Tables name the paths and addresses of all objects, so all of them must be readable."""
 
 
 class StorageURI(msgspec.Struct, frozen=True):

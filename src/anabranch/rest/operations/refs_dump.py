@@ -67,7 +67,10 @@ def dump_refs(call: Call[InRepository, None]) -> RefsDump:
 def restore_refs(call: Call[InRepository, RefsRestore]) -> None:
     """Restores the references of a dump in a bare repository."""
     call.services.catalog.refs_dumps.restore(
-        call.params.repository, _from_body(call.body), force=call.body.force
+        call.params.repository,
+        _from_body(call.body),
+        importable=call.importable_addresses(),
+        force=call.body.force,
     )
 
 
@@ -92,7 +95,10 @@ def dump_status(call: Call[AtTask, None]) -> RepositoryDumpStatus:
 def submit_restore(call: Call[InRepository, RefsRestore]) -> TaskInfo:
     """Starts to restore the references of a dump in a bare repository."""
     task_id = call.services.catalog.refs_dumps.start_restore(
-        call.params.repository, _from_body(call.body), force=call.body.force
+        call.params.repository,
+        _from_body(call.body),
+        importable=call.importable_addresses(),
+        force=call.body.force,
     )
     return TaskInfo(task_id)
 

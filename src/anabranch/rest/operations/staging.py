@@ -13,7 +13,7 @@ from anabranch.rest.protocol.conditional_writes import ConditionalWrite
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import AtBranch, ObjectPath, Seconds, Size
 from anabranch.rest.protocol.presigning import presigned_store
-from anabranch.rest.protocol.resources import on_object
+from anabranch.rest.protocol.resources import on_linked_source, on_object
 from anabranch.rest.schemas.object_stats import ObjectStats, object_stats
 
 __all__ = ["OPERATIONS"]
@@ -100,7 +100,10 @@ OPERATIONS = (
         method="PUT",
         path=_BACKING,
         summary="associate staging on this physical address with a path",
-        permission=(Need(Action.WRITE_OBJECT, on_object),),
+        permission=(
+            Need(Action.WRITE_OBJECT, on_object),
+            Need(Action.IMPORT_FROM_STORAGE, on_linked_source),
+        ),
         params=ConditionalWrite,
         body=StagingMetadata,
         response=ObjectStats,

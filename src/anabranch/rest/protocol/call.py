@@ -9,6 +9,8 @@ from anabranch.access.actor import Actor
 from anabranch.access.object_rights import ObjectRights
 from anabranch.access.readable_paths import ReadablePaths
 from anabranch.audit.log import RequestAudit
+from anabranch.catalog.importable_addresses import ImportableAddresses
+from anabranch.catalog.objects.address_tokens import without_token
 from anabranch.errors import Unauthenticated
 from anabranch.rest.protocol.idempotency import RepeatedRequest
 from anabranch.rest.protocol.services import Services
@@ -114,6 +116,17 @@ class Call(Generic[ParamsT, BodyT]):
         return self.services.catalog.images.readable_paths(
             self.authenticated, repository, reference, prefix
         )
+
+    def importable_addresses(self) -> ImportableAddresses:
+        """Returns the addresses in the store that the actor may import."""
+        return self.services.catalog.importable_addresses(self.authenticated, self.record_address)
+
+    def record_address(self, address: str) -> None:
+        """Adds an address that the request names, without its token, to its record in the audit
+        log.
+        """
+        if self.request.audit is not None:
+            self.request.audit.name_address(without_token(address))
 
     @property
     def object_rights(self) -> ObjectRights:

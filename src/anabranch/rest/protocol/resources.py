@@ -25,6 +25,7 @@ from anabranch.versioning.merging.path_patterns import path_pattern
 from anabranch.versioning.strategies.registry import PATH_STRATEGIES
 
 __all__ = [
+    "on_all_objects",
     "on_anything",
     "on_branch",
     "on_copied_object",
@@ -33,6 +34,7 @@ __all__ = [
     "on_group",
     "on_image",
     "on_import_sources",
+    "on_linked_source",
     "on_logged_paths",
     "on_namespace",
     "on_new_branch",
@@ -155,6 +157,11 @@ def on_object(call: _Call) -> str:
     return object_arn(call.params.repository, call.params.path)
 
 
+def on_all_objects(call: _Call) -> str:
+    """All objects of the repository."""
+    return AllBelow(object_arn(call.params.repository, ""))
+
+
 def on_objects(call: _Call) -> list[str]:
     """All objects in the body."""
     return [object_arn(call.params.repository, path) for path in call.body.paths]
@@ -184,10 +191,21 @@ def on_resolved_content(call: _Call) -> list[str]:
 
 
 def on_resolved_sources(call: _Call) -> list[str]:
-    """The addresses outside of the store that the body's resolutions name."""
-    staging = call.services.catalog.staging
-    addresses = [address for _, address in _resolved_objects(call) if staging.is_source(address)]
-    return [namespace_arn(address) for address in addresses]
+    """The addresses that the body's resolutions name, unless they have a token of their path."""
+    resolved = _resolved_objects(call)
+    branch = _changed_branch(call) if resolved else ""
+    return [
+        name for path, address in resolved for name in _staged_source(call, branch, path, address)
+    ]
+
+
+def _changed_branch(call: _Call) -> str:
+    """Returns the branch that an operation with resolutions changes."""
+    params = call.params
+    if hasattr(params, "pull_request"):
+        pulls = call.services.catalog.pulls
+        return pulls.get(params.repository, params.pull_request).destination
+    return str(getattr(params, "destination_branch", "") or params.branch)
 
 
 def _resolved_objects(call: _Call) -> list[tuple[str, str]]:
@@ -209,16 +227,41 @@ def on_copied_object(call: _Call) -> str:
 
 
 def on_import_sources(call: _Call) -> list[str]:
-    """All addresses to import from."""
-    return [namespace_arn(source.path) for source in call.body.paths]
+    """All addresses to import from, in all spellings that policies may use."""
+    names = []
+    for source in call.body.paths:
+        call.record_address(source.path)
+        spellings = call.services.catalog.repositories.equivalent_sources(source.path)
+        names += [namespace_arn(spelling) for spelling in spellings]
+    return names
 
 
 def on_staged_source(call: _Call) -> list[str]:
-    """The staged address if it is outside of the store: staging an object makes it readable, like
-    importing it.
+    """The staged address, unless it has a token of the object's path: staging an object makes it
+    readable, like importing it.
     """
-    address = call.body.physical_address
-    return [namespace_arn(address)] if call.services.catalog.staging.is_source(address) else []
+    params = call.params
+    return _staged_source(call, params.branch, params.path, call.body.physical_address)
+
+
+def on_linked_source(call: _Call) -> list[str]:
+    """The linked address, unless it is in the repository's data, where it needs a token. Raises
+    Invalid for a wrong one.
+    """
+    params, address = call.params, call.body.staging.physical_address
+    if not address:
+        return []  # reported by the handler
+    call.record_address(address)
+    staging = call.services.catalog.staging
+    sources = staging.link_sources(params.repository, params.branch, params.path, address)
+    return [namespace_arn(source) for source in sources]
+
+
+def _staged_source(call: _Call, branch: str, path: str, address: str) -> list[str]:
+    call.record_address(address)
+    staging = call.services.catalog.staging
+    sources = staging.stage_sources(call.params.repository, branch, path, address)
+    return [namespace_arn(source) for source in sources]
 
 
 def on_user(call: _Call) -> str:
