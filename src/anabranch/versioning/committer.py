@@ -23,6 +23,7 @@ from anabranch.versioning.branch_locks import BranchLocks
 from anabranch.versioning.branches import Branches, StoredBranch
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.diff import Differ
+from anabranch.versioning.garbage.swept_trees import SweptTrees
 from anabranch.versioning.garbage.tree_admission import TreeAdmission
 from anabranch.versioning.history.index import HistoryIndex
 from anabranch.versioning.proposals import Proposals
@@ -64,6 +65,7 @@ class Committer:
         trees: Trees,
         differ: Differ,
         admission: TreeAdmission,
+        swept: SweptTrees,
         addresses: TreeAddresses,
         index: HistoryIndex,
         proposals: Proposals,
@@ -75,6 +77,7 @@ class Committer:
         self._trees = trees
         self._differ = differ
         self._admission = admission
+        self._swept = swept
         self._addresses = addresses
         self._index = index
         self._proposals = proposals
@@ -210,6 +213,7 @@ class Committer:
                 return extra, expect
             trees = head.metarange_id, commit.metarange_id
             admitted, unchanged = self._admission.admit(repository, *trees, since)
+            self._swept.require_stored(repository, commit.metarange_id)
             return [*extra, *admitted], [*expect, *unchanged]
 
         if examine is not None:

@@ -5,8 +5,8 @@
 
 Each part depends only on parts before it in this order: identifiers, protection, commits, branches,
 tags, pulls, reviews, references, staging, trees, history index, objects, diff, changes, uploads,
-rules, sweeps, restored, pins, proposals, reset, committer, transfers, commit records, dumps of
-references, merger, reverter, rebaser.
+rules, sweeps, restored, swept trees, pins, proposals, reset, committer, transfers, commit records,
+dumps of references, merger, reverter, rebaser.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from anabranch.versioning.diff import Differ
 from anabranch.versioning.garbage.pins import Pins
 from anabranch.versioning.garbage.stored_rules import StoredRules
 from anabranch.versioning.garbage.sweeps import SweepRecords
+from anabranch.versioning.garbage.swept_trees import SweptTrees
 from anabranch.versioning.garbage.tree_admission import TreeAdmission
 from anabranch.versioning.history.code_authors import CodeAuthors
 from anabranch.versioning.history.index import HistoryIndex
@@ -114,13 +115,23 @@ class Core:
         self.rules = StoredRules(tables.store, self.branches, self.tags, self.commits)
         self.sweeps = SweepRecords(keyvalue, clock)
         self.restored = RestoredObjects(keyvalue, self.sweeps, clock)
+        self.tree_admission = TreeAdmission(self.sweeps, self.trees, tables.store)
+        self.swept_trees = SweptTrees(
+            keyvalue,
+            self.sweeps,
+            self.rules,
+            self.commits,
+            self.branches,
+            self.tree_admission,
+            clock,
+        )
         self.pins = Pins(
             *(keyvalue, self.sweeps, self.identifiers, self.rules.is_expired, clock),
             is_made=self.commits.is_made,
+            swept=self.swept_trees,
         )
         self.proposals = Proposals(keyvalue, self.identifiers, self.pins, clock)
         self.reset = Reset(self.branches, self.staging, self.objects, clock)
-        self.tree_admission = TreeAdmission(self.sweeps, self.trees, tables.store)
         addresses = TreeAddresses(tables.store, self.trees)
         self.committer = Committer(
             self.branches,
@@ -129,6 +140,7 @@ class Core:
             self.trees,
             self.differ,
             self.tree_admission,
+            self.swept_trees,
             addresses,
             self.history_index,
             self.proposals,
@@ -144,6 +156,7 @@ class Core:
             self.identifiers,
             RefsDumpReader(self.trees, self.commits),
             self.sweeps,
+            self.swept_trees,
             addresses,
             self.code_authors,
         )
@@ -160,6 +173,7 @@ class Core:
             self.committer,
             self.sweeps,
             self.pins,
+            self.swept_trees,
             clock,
         )
         self.image_builds = JobRecords(keyvalue, IMAGE_BUILDS)

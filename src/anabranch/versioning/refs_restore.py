@@ -18,6 +18,7 @@ from anabranch.model.branch import Branch
 from anabranch.model.refs_dump import RefsDump
 from anabranch.model.repository import Repository
 from anabranch.versioning.garbage.sweeps import SweepRecords
+from anabranch.versioning.garbage.swept_trees import SweptTrees
 from anabranch.versioning.history.code_authors import CodeAuthors
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.records import keys, references
@@ -50,6 +51,7 @@ class RefsRestorer:
         identifiers: Identifiers,
         reader: RefsDumpReader,
         sweeps: SweepRecords,
+        swept: SweptTrees,
         addresses: TreeAddresses,
         code_authors: CodeAuthors,
     ) -> None:
@@ -58,6 +60,7 @@ class RefsRestorer:
         self._identifiers = identifiers
         self._reader = reader
         self._sweeps = sweeps
+        self._swept = swept
         self._addresses = addresses
 
     def require_bare(self, repository: Repository) -> None:
@@ -87,7 +90,8 @@ class RefsRestorer:
         storage namespace does not have or that lacks a table, Denied for addresses that no object
         of the repository may have (kind address_forbidden) or that are outside of its data and not
         `importable` (kind insufficient_permissions), and Conflict (kinds sweep_under_way,
-        swept_meanwhile) during a sweep. Then nothing has changed.
+        swept_meanwhile) during a sweep or (kind commit_expired) for a branch or a tag whose
+        objects were removed by one. Then nothing has changed.
         """
         start = self._begin(repository)
         self.require_bare(repository)
@@ -96,6 +100,10 @@ class RefsRestorer:
             trees = dict.fromkeys(commit.metarange_id for commit in refs.commits.values())
             self._reader.verify_trees(repository, trees)
             self._addresses.require_all_admitted(repository, trees, advance, importable)
+        heads = [branch.commit_id for branch in refs.branches]
+        for commit_id in dict.fromkeys((*heads, *(tag.commit_id for tag in refs.tags))):
+            tree = refs.commits[commit_id].metarange_id
+            self._swept.require_stored(repository, tree, what=f"commit {commit_id}")
         writes = list(self._writes(repository, refs))
         absent = [
             Expect(partition, key, None)

@@ -29,6 +29,7 @@ from anabranch.versioning.changes import destination_exists
 from anabranch.versioning.committer import Committer
 from anabranch.versioning.garbage.pins import Pins
 from anabranch.versioning.garbage.sweeps import SweepRecords
+from anabranch.versioning.garbage.swept_trees import SweptTrees
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.objects import Objects
 from anabranch.versioning.records import keys
@@ -83,6 +84,7 @@ class Transfers:
         committer: Committer,
         sweeps: SweepRecords,
         pins: Pins,
+        swept: SweptTrees,
         clock: Callable[[], float],
         *,
         page: int = _PAGE,
@@ -96,6 +98,7 @@ class Transfers:
         self._committer = committer
         self._sweeps = sweeps
         self._pins = pins
+        self._swept = swept
         self._clock = clock
         self._page = page
 
@@ -144,7 +147,7 @@ class Transfers:
             return self._repeat(repository, branch, None, prefixes, remove=False, force=force)
 
         def foreign() -> tuple[_Source, Sequence[Expect]]:
-            return self._foreign(source_repository, source_reference)
+            return self._foreign(source_repository, source_reference, prefixes.source)
 
         return self._repeat(repository, branch, foreign, prefixes, remove=False, force=force)
 
@@ -170,7 +173,7 @@ class Transfers:
         prefixes = _Prefixes(encode_path(source), encode_path(destination))
 
         def foreign() -> tuple[_Source, Sequence[Expect]]:
-            return self._foreign(source_repository, source_branch, snapshot)
+            return self._foreign(source_repository, source_branch, prefixes.source, snapshot)
 
         count = self._repeat(repository, branch, foreign, prefixes, remove=False, force=force)
         token = self._identifiers.staging_token(source_repository.id, source_branch)
@@ -184,14 +187,23 @@ class Transfers:
         return count
 
     def _foreign(
-        self, repository: Repository, reference: str, snapshot: Resolved | None = None
+        self,
+        repository: Repository,
+        reference: str,
+        prefix: bytes,
+        snapshot: Resolved | None = None,
     ) -> tuple[_Source, Sequence[Expect]]:
         """Returns the state at a reference of another branch, which may have been read already, and
-        the conditions on which none of its objects has been collected.
+        the conditions on which none of its objects under a prefix has been collected. Raises
+        Conflict (kind commit_expired) if one has been.
         """
         sweeps, unchanged = self._sweeps.running()
         resolved = snapshot or self._references.resolve(repository, reference)
         if not sweeps:
+            tree = self._objects.tree(repository, resolved.commit_id).metarange_id
+            self._swept.require_stored(
+                repository, tree, prefix=prefix, what=f"commit {resolved.commit_id}"
+            )
             return _Source(repository, resolved), [unchanged]
         if not self._staging.is_empty(resolved.tokens):
             raise Conflict(

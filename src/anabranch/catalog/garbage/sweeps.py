@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from anabranch.catalog.garbage.expired_commits import record_expired
 from anabranch.errors import Invalid
 from anabranch.versioning.core import Core
 
@@ -38,6 +39,13 @@ class Sweeps:
         """Renews a sweep's lease. Raises Conflict (kind sweep_expired) if it has expired."""
         self._check(repository, sweep)
         self._core.sweeps.renew(sweep)
+
+    def record_expired(self, repository: str, sweep: str) -> None:
+        """Renews a sweep's lease, and records the trees of the expired commits of all
+        repositories.
+        """
+        self.renew(repository, sweep)
+        record_expired(self._core)
 
     def add_tombstones(self, repository: str, sweep: str, addresses: Sequence[str]) -> None:
         """Renews the lease, and writes tombstones of full addresses. Raises Invalid for more than

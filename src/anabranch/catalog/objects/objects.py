@@ -208,7 +208,9 @@ class Objects:
         original = physical_address(source.storage_namespace, entry.address, entry.address_type)
 
         def admit() -> ExtraWrites:
-            return self._core.sweeps.admit_addresses([original])
+            admitted = self._core.sweeps.admit_addresses([original])
+            self._require_not_swept(source, source_ref or branch, original)
+            return admitted
 
         system_metadata = entry.system_metadata
         if digest_source is not None:
@@ -246,6 +248,16 @@ class Objects:
         return object_stat(
             self._blocks, stored_repository.storage_namespace, destination_path, copied
         )
+
+    def _require_not_swept(self, repository: Repository, reference: str, address: str) -> None:
+        """Raises Gone if a sweep has removed an object of a reference's commit."""
+        tree = self._core.references.commit(repository, reference).metarange_id
+        if self._core.swept_trees.has(repository, tree) and self._blocks.stat(address) is None:
+            raise Gone(
+                f"{address}: garbage collection has removed this object",
+                kind="object_removed",
+                hint="Nothing referred to it for longer than the retention rules say.",
+            )
 
     def _copy_bytes(self, entry: Entry, address: str, destination: str) -> None:
         """Copies an object's bytes without reading them: the checksum is that of the source. Raises

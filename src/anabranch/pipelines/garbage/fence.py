@@ -88,8 +88,8 @@ class Fence:
     ) -> Deadline:
         """Begins a round: renews the lease and writes tombstones of addresses, relative to the
         namespace, which cannot be referenced from then on. Then calls `mark`, which reads all
-        references. Returns the deadline for removing the objects that are still dead. Raises
-        Conflict if the lease has expired.
+        references, and records the commits that have expired. Returns the deadline for removing the
+        objects that are still dead. Raises Conflict if the lease has expired.
         """
         self._installation.renew_sweep(self._repository, self._sweep)
         deadline = Deadline.after(seconds)
@@ -97,6 +97,8 @@ class Fence:
         addresses = [prefix + name for name in names]
         self._installation.add_tombstones(self._repository, self._sweep, addresses)
         mark()
+        # after the pass: a commit that has lost its last reference before it is recorded as well
+        self._installation.record_expired(self._repository, self._sweep)
         return deadline
 
     def end_round(self) -> None:

@@ -130,6 +130,9 @@ class Layers:
             )
         if not single and not tree.contains_prefix(prefix):
             self._require_some(pinned)
+        self._core.swept_trees.require_stored(
+            repository, commit.metarange_id, prefix=prefix, what=f"commit {commit.id}"
+        )
         image = image_from("", commit) if repository.id == IMAGES and not prefix else None
         layer = kernel.Layer(
             tree,

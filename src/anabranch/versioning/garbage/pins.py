@@ -20,6 +20,7 @@ from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.page import upper_bound
 from anabranch.model.repository import Repository
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, SweepRecords
+from anabranch.versioning.garbage.swept_trees import SweptTrees
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor
 
@@ -78,6 +79,7 @@ class Pins:
         expired: IsExpired,
         clock: Callable[[], float],
         is_made: IsMade,
+        swept: SweptTrees,
     ) -> None:
         self._keyvalue = keyvalue
         self._sweeps = sweeps
@@ -85,14 +87,16 @@ class Pins:
         self._expired = expired
         self._clock = clock
         self._is_made = is_made
+        self._swept = swept
 
     def admit_commits(self, repository: Repository, commit_ids: Sequence[str]) -> ExtraWrites:
         """Returns the conditions for creating references to commits. While a sweep runs, each
         commit is pinned for at least PIN_SECONDS: if the reference moves to another branch or tag,
         a collector may miss it in two passes, but it does not miss the pin.
 
-        Raises Conflict (kind commit_expired) for an expired commit while a sweep runs, and NotFound
-        for a commit that is examined before it is made.
+        Raises Conflict (kind commit_expired) for an expired commit while a sweep runs, and for one
+        that has lost objects to an earlier sweep; NotFound for a commit that is examined before it
+        is made.
         """
         for commit_id in commit_ids:
             if not self._is_made(repository, commit_id):
@@ -102,9 +106,13 @@ class Pins:
                     hint=f"The commit {commit_id} is not made yet: hooks examine it.",
                 )
         sweep_ids, unchanged = self._sweeps.running()
-        if not sweep_ids:
-            return (), (unchanged,)
-        return (), [self._pin_reference(repository, commit_id) for commit_id in commit_ids]
+        expect: list[Expect] = [unchanged]
+        if sweep_ids:
+            expect = [self._pin_reference(repository, commit_id) for commit_id in commit_ids]
+        # after the record of sweeps was read: a sweep that begins later fails the condition
+        for commit_id in commit_ids:
+            self._swept.require_commit(repository, commit_id)
+        return (), expect
 
     def admission(self, repository: Repository, *commit_ids: str) -> ExtraWritesFor[object]:
         """Returns a function that gives the conditions for a change that refers to commits."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from google.protobuf.message import DecodeError
 
+from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt, Gone
 from anabranch.model.repository import Repository
@@ -16,7 +17,7 @@ from anabranch.model.uri import IMAGES
 from anabranch.records import lakefs_pb2 as records
 from anabranch.versioning.branches import Branches
 from anabranch.versioning.commit_store import Commits
-from anabranch.versioning.garbage.retention import active_commits, load_commit_graph
+from anabranch.versioning.garbage.retention import CommitNode, active_commits, load_commit_graph
 from anabranch.versioning.tags import Tags
 
 __all__ = ["RETENTION", "StoredRules", "rules_address"]
@@ -69,11 +70,28 @@ class StoredRules:
         rules = self.find(repository)
         if rules is None:
             return False
+        return commit_id not in self._active(repository, rules, now)[1]
+
+    def expired_trees(self, repository: Repository, now: float) -> frozenset[str]:
+        """Returns the trees of expired commits that no active commit has, without the empty tree;
+        `now` in seconds since 1970. Raises Gone for a missing commit that is referenced, Corrupt.
+        """
+        rules = self.find(repository)
+        if rules is None:
+            return frozenset()
+        graph, active = self._active(repository, rules, now)
+        trees = {node.metarange_id for node in graph.values()}
+        trees -= {graph[commit_id].metarange_id for commit_id in active}
+        return frozenset(trees - {"", kernel.EMPTY_TREE_ID})
+
+    def _active(
+        self, repository: Repository, rules: RetentionRules, now: float
+    ) -> tuple[dict[str, CommitNode], set[str]]:
         branches = list(self._branches.all(repository))
         tagged = [tag.commit_id for tag in self._tags.all(repository)]
         # commits last, so that each commit of a branch or a tag is among them
         graph = load_commit_graph(self._commits, repository)
-        return commit_id not in active_commits(graph, branches, tagged, rules, now)
+        return graph, active_commits(graph, branches, tagged, rules, now)
 
 
 def rules_address(repository: Repository) -> str:

@@ -75,19 +75,29 @@ class TreeAdmission:
 
     def _require_stored(self, repository: Repository, head: str, metarange_id: str) -> None:
         """Raises Conflict if a changed object that can be collected is missing in the store."""
-        changed = self._collectable(repository, head, metarange_id)
+        missing = self.missing_object(repository, head, metarange_id)
+        if missing:
+            raise _swept_meanwhile(missing)
+
+    def missing_object(
+        self, repository: Repository, head: str, metarange_id: str, prefix: bytes = b""
+    ) -> str:
+        """Returns which object that a tree has under a prefix, and the tree `head` has not, is
+        missing in the store, as a phrase; "" if all are stored. Only objects that can be collected
+        are looked up, at most MAX_EXISTENCE_CHECKS.
+        """
+        changed = self._collectable(repository, head, metarange_id, prefix)
         checked = 0
         with ThreadPoolExecutor(_THREADS) as pool:
             while page := list(islice(changed, _PAGE)):
                 checked += len(page)
                 if checked > _MAX_EXISTENCE_CHECKS:
-                    raise _swept_meanwhile(
-                        f"over {_MAX_EXISTENCE_CHECKS} objects may have been removed"
-                    )
+                    return f"over {_MAX_EXISTENCE_CHECKS} objects may have been removed"
                 stored = pool.map(self._is_stored, (address for _, address in page))
                 for (path, _), is_stored in zip(page, stored, strict=True):
                     if not is_stored:
-                        raise _swept_meanwhile(f"the object of {path} was removed")
+                        return f"the object of {path} was removed"
+        return ""
 
     def _is_stored(self, address: str) -> bool:
         """Returns whether an object exists at an address. Objects of other stores count as existing
@@ -100,14 +110,14 @@ class TreeAdmission:
         return self._blocks.stat(relative) is not None
 
     def _collectable(
-        self, repository: Repository, head: str, metarange_id: str
+        self, repository: Repository, head: str, metarange_id: str, prefix: bytes = b""
     ) -> Iterator[tuple[str, str]]:
         """Yields path and full address of each changed object that can be collected."""
         before = self._trees.open(repository, head)
         tree = self._trees.open(repository, metarange_id)
         after, more = b"", True
         while more:
-            page = self._trees.read(before.diff, tree, after=after, amount=_PAGE)
+            page = self._trees.read(before.diff, tree, prefix=prefix, after=after, amount=_PAGE)
             for _, key, _, value in page.rows:
                 after = key
                 if value is None:

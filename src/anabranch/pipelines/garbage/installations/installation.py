@@ -88,6 +88,11 @@ class Installation(Protocol):
     def renew_sweep(self, repository: Repository, sweep: str) -> None:
         """Renews a sweep's lease. Raises Conflict if it has expired."""
 
+    def record_expired(self, repository: Repository, sweep: str) -> None:
+        """Records the trees of the expired commits of all repositories, before the sweep removes
+        objects of them.
+        """
+
     def add_tombstones(self, repository: Repository, sweep: str, addresses: Sequence[str]) -> None:
         """Writes tombstones of full addresses, which cannot be referenced from then on."""
 

@@ -189,6 +189,11 @@ class ServedInstallation:
         query = {"renew": "true"}
         self._requests.change("PUT", repository.id, "gc", "sweeps", sweep, query=query)
 
+    def record_expired(self, repository: Repository, sweep: str) -> None:
+        """Records the trees of the expired commits of all repositories, on the server."""
+        query = {"renew": "true", "expired": "true"}
+        self._requests.change("PUT", repository.id, "gc", "sweeps", sweep, query=query)
+
     def add_tombstones(self, repository: Repository, sweep: str, addresses: Sequence[str]) -> None:
         """Writes tombstones of full addresses."""
         for start in range(0, len(addresses), _MAX_TOMBSTONES):

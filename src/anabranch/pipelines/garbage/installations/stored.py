@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
+from anabranch.catalog.garbage.expired_commits import record_expired
 from anabranch.errors import Corrupt
 from anabranch.model.repository import Repository
 from anabranch.model.retention import RetentionRules
@@ -125,6 +126,10 @@ class StoredInstallation:
     def renew_sweep(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
         """Renews a sweep's lease. Raises Conflict if it has expired."""
         self._core.sweeps.renew(sweep)
+
+    def record_expired(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
+        """Records the trees of the expired commits of all repositories. Raises Gone, Corrupt."""
+        record_expired(self._core)
 
     def add_tombstones(
         self,

@@ -22,9 +22,12 @@ class AtSweep(InRepository, frozen=True, kw_only=True):
 
 
 class PutSweep(AtSweep, frozen=True, kw_only=True):
-    """Parameters of putSweep: `renew` only renews the lease of a sweep that is under way."""
+    """Parameters of putSweep: `renew` only renews the lease of a sweep that is under way, and
+    `expired` also records the commits that have expired, before objects of them are removed.
+    """
 
     renew: bool = False
+    expired: bool = False
 
 
 class Tombstones(msgspec.Struct, frozen=True):
@@ -50,6 +53,8 @@ def put_sweep(call: Call[PutSweep, None]) -> None:
     """Begins a sweep, or renews its lease."""
     params, sweeps = call.params, call.services.catalog.sweeps
     change = sweeps.renew if params.renew else sweeps.begin
+    if params.expired:
+        change = sweeps.record_expired
     change(params.repository, params.sweep)
 
 

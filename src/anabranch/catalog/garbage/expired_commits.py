@@ -1,0 +1,29 @@
+"""Recording of the expired commits of all repositories, before a sweep removes their objects."""
+
+from __future__ import annotations
+
+from anabranch.errors import Gone, NotFound
+from anabranch.model.repository import Repository
+from anabranch.versioning.core import Core
+
+__all__ = ["record_expired"]
+
+
+def record_expired(core: Core) -> None:
+    """Records the trees of the expired commits of all repositories: a sweep of one may remove
+    objects that commits of others refer to. Raises Gone for a missing commit that is referenced,
+    Corrupt.
+    """
+    for repository in core.repositories.all():
+        try:
+            core.swept_trees.record(repository)
+        except (Gone, NotFound):
+            if _exists(core, repository):
+                raise
+
+
+def _exists(core: Core, repository: Repository) -> bool:
+    try:
+        return core.repositories.get(repository.id).partition == repository.partition
+    except (Gone, NotFound):
+        return False
