@@ -9,7 +9,8 @@ import json
 
 import pytest
 
-from anabranch.errors import Denied, Invalid, PreconditionFailed
+from anabranch.errors import Denied, Gone, Invalid, PreconditionFailed
+from anabranch.library import Lake
 
 
 def upload_to(lake, address, body=b"body"):
@@ -89,6 +90,24 @@ def test_an_address_without_bytes_is_not_linked(lake):
     assert_nothing_staged(lake)
     upload_to(lake, address)
     link(lake, address)
+
+
+def test_a_setting_links_addresses_without_objects(lake, tmp_path):
+    address = lake.staging.new_address("sea", "main", "a")
+    with Lake(
+        lake.keyvalue,
+        lake.blocks,
+        cache_folder=tmp_path / "other-cache",
+        signing_secret=b"a secret of tests",
+        require_linked_objects=False,
+        clock=lake.staging._clock,
+    ) as lenient:
+        assert link(lenient, address).entry.size == 4
+        for wrong in (f"{address}x", "local://sea/_lakefs/x"):
+            with pytest.raises(Invalid):
+                link(lenient, wrong)
+        with pytest.raises(Gone):
+            lenient.objects.open("sea", "main", "a").read_bytes()
 
 
 def test_an_address_with_other_bytes_than_stated_is_not_linked(lake):

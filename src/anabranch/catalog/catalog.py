@@ -64,7 +64,8 @@ class Catalog:
     """All use cases.
 
     `clock` returns seconds since 1970. `signing_secret` signs upload addresses and presigned URLs;
-    the latter are valid for `presigned_seconds`. Tables of images are stored in
+    the latter are valid for `presigned_seconds`. With `require_linked_objects`, only addresses with
+    an object of the stated size can be linked. Tables of images are stored in
     `images_namespace`. `action_settings` limits the runs of
     hooks. Merges that name no caller have the `default_rights` to objects: a server gives none.
     """
@@ -76,6 +77,7 @@ class Catalog:
         *,
         signing_secret: bytes,
         presigned_seconds: float = PRESIGNED_SECONDS,
+        require_linked_objects: bool = True,
         images_namespace: str = "",
         clock: Callable[[], float] = time.time,
         action_settings: ActionSettings = DEFAULT_ACTION_SETTINGS,
@@ -117,7 +119,10 @@ class Catalog:
             ]
         )
         self.repositories = Repositories(core, blocks, self.images)
-        self.staging = Staging(core, blocks, clock, signing_secret, self.protection)
+        self.staging = Staging(
+            *(core, blocks, clock, signing_secret, self.protection),
+            require_linked_objects=require_linked_objects,
+        )
         rules = RequestedRules(self.staging, default_rights)
         self.branches = Branches(core, self.protection, rules, self.changes)
         self.tags = Tags(core, self.changes)

@@ -36,7 +36,11 @@ def _differs(how: str) -> Difference:
 
 _KEYED = "accepts an `Idempotency-Key`"
 _IMPORTABLE = "`fs:ImportFromStorage`"
-_TREE = f"addresses that `source_metarange` adds need {_IMPORTABLE}"
+_TREE = (
+    f"addresses that `source_metarange` adds need {_IMPORTABLE}; a path that was staged and "
+    "removed before leaves no trace in the tree's id"
+)
+_CONFLICTS = "a conflict lists the paths"
 _CONTENTION = "concurrent requests wait for each other; in lakeFS some fail with 429 or 500"
 _EFFECTIVE = "an ARN that no resource of the statement's actions can have is refused"
 _MERGE_BASE = "the merge base is git's best common ancestor; lakeFS may choose an older one"
@@ -57,9 +61,10 @@ DIFFERENCES: Final = {
         "changes"
     ),
     "diffBranch": _differs("with a delimiter, pages lose no changes"),
-    "revertBranch": _extended(f"`strategy` and `resolutions`; {_KEYED}"),
-    "cherryPick": _extended(
-        f"`strategy` and `resolutions`; {_KEYED}; the metadata of the original commit do not change"
+    "revertBranch": _differs(f"{_CONFLICTS}; `strategy` and `resolutions`; {_KEYED}"),
+    "cherryPick": _differs(
+        f"{_CONFLICTS}; `strategy` and `resolutions`; {_KEYED}; the metadata of the original commit "
+        "do not change"
     ),
     "hardResetBranch": _differs(
         f"refuses a branch with uncommitted changes, which lakeFS leaves on it; {_KEYED}"
@@ -73,7 +78,10 @@ DIFFERENCES: Final = {
     "listObjects": _differs(
         "with a delimiter, a page that begins within a common prefix does not repeat the prefix"
     ),
-    "getObject": _extended("browsers show content in a sandbox"),
+    "getObject": _differs(
+        "responses say `Accept-Ranges: bytes`, as those of `headObject`; browsers show content in "
+        "a sandbox"
+    ),
     "headObject": _differs("a range of an empty object is 416 or the whole object, as in RFC 9110"),
     "deleteObjects": _differs("on an unknown branch 404; an empty path fails alone"),
     "stageObject": _differs(
@@ -99,7 +107,24 @@ DIFFERENCES: Final = {
     "setBranchProtectionRules": _differs(
         "a malformed pattern is 400; rules take effect at once, on other servers within a second"
     ),
-    "importStart": _differs("the destination prefix is replaced completely"),
+    "importStart": _differs(
+        "the destination prefix is replaced completely; an empty folder is refused, and a single "
+        "object replaces one path; in lakeFS an empty folder empties the destination, and an "
+        "object removes all paths that begin with its own"
+    ),
+    "linkPhysicalAddress": _differs(
+        "an address without an object, or with one of another size, is 400 "
+        "(`blockstore.require_linked_objects`); outside of the repository's data, an address needs "
+        f"{_IMPORTABLE}"
+    ),
+    "logCommits": _differs(
+        "`stop_at` stops also at a commit that `objects`, `prefixes` or `after` leave out"
+    ),
+    "getGCRules": _differs("rules without branches have an empty list, not null"),
+    "getRepository": _differs("a name that no repository can have is 404, not 400"),
+    "internalGetBranchProtectionRules": _differs("the response has an ETag of the rules"),
+    "listBranches": _differs("of a parameter that is repeated, the first value counts"),
+    "listPullRequests": _differs("an empty `status` is 400 in JSON"),
     "createSymlinkFile": _differs(
         "each manifest has the objects of its own folder, and those of empty folders are removed; "
         "lakeFS writes each folder the addresses of the previous one and fails without objects"
@@ -111,12 +136,18 @@ DIFFERENCES: Final = {
     "createPolicy": _differs(_EFFECTIVE),
     "updatePolicy": _differs(_EFFECTIVE),
     "login": _differs("pages of other sites cannot log in; the cookie is `SameSite=Strict`"),
-    "createPullRequest": _extended(_KEYED),
-    "updatePullRequest": _extended(_KEYED),
+    "createPullRequest": _differs(f"403 in a read-only repository; {_KEYED}"),
+    "updatePullRequest": _differs(
+        "the status `merged` is 400: lakeFS sets it although nothing is merged; 403 in a "
+        f"read-only repository; {_KEYED}"
+    ),
     "mergePullRequest": _extended(
         f"requires the approvals that a protection rule names, and then takes no strategy; {_KEYED}"
     ),
-    "copyObject": _extended("`shallow` refers to the bytes of the source, which lakeFS refuses"),
+    "copyObject": _differs(
+        "copying an object whose bytes are missing is an error; `shallow` refers to the bytes of "
+        "the source, which lakeFS refuses"
+    ),
     "dumpRefs": _extended("the dump is consistent while others write"),
     "restoreRefs": _differs(
         "all or nothing; objects that are being swept are refused; addresses outside of the "

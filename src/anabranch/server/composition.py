@@ -79,6 +79,7 @@ class Composition:
             cache_bytes=settings.committed.local_cache.size_bytes,
             signing_secret=settings.blockstore.signing.secret_key.reveal().encode(),
             presigned_seconds=presigned_seconds(settings.blockstore),
+            require_linked_objects=settings.blockstore.require_linked_objects,
             images_namespace=settings.images.storage_namespace,
             action_settings=action_settings(settings.actions),
             merge_webhook_guard=merge_webhook_guard(settings.merges.webhook),

@@ -52,12 +52,15 @@ class Staging:
         clock: Callable[[], float],
         signing_secret: bytes,
         protection: Protection,
+        *,
+        require_linked_objects: bool = True,
     ) -> None:
         self._core = core
         self._blocks = blocks
         self._clock = clock
         self._tokens = AddressTokens(signing_secret, clock)
         self._protection = protection
+        self._require_linked_objects = require_linked_objects
 
     def new_address(self, repository: str, branch: str, path: str) -> str:
         """Returns an address to store an object's bytes at, with its token, valid for a day.
@@ -118,8 +121,9 @@ class Staging:
         """Stages an object whose bytes a client stored at an address from `new_address`.
 
         Raises ReadOnlyRepository without `force`, ProtectedBranch, NotFound for the branch;
-        Invalid for an address with a wrong or expired token, a missing checksum, and if no object
-        of that size is stored at the address (kinds link_address_empty, link_size_mismatch);
+        Invalid for an address with a wrong or expired token, a missing checksum, and, unless the
+        settings say otherwise, if no object of that size is stored at the address (kinds
+        link_address_empty, link_size_mismatch);
         Conflict (kind being_removed) while garbage collection removes the object.
         """
         with self._core.prefetch(("writable", repository, branch)):
@@ -142,7 +146,8 @@ class Staging:
             admitted = self._core.sweeps.admit_addresses(
                 [_physical_address(stored_repository, entry)]
             )
-            self._require_stored(physical, size)
+            if self._require_linked_objects:
+                self._require_stored(physical, size)
             return admitted
 
         first = iter([admit()])

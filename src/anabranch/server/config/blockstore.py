@@ -171,6 +171,13 @@ class Blockstore(SettingsGroup, frozen=True, kw_only=True):
         Seconds,
         SettingDoc("Time after which a failing request to an object store is no longer retried"),
     ] = Seconds(30)
+    require_linked_objects: Annotated[
+        bool,
+        SettingDoc(
+            "Whether `linkPhysicalAddress` refuses an address without an object of the stated "
+            "size; lakeFS accepts one, and its load generator (`lakectl abuse`) needs that"
+        ),
+    ] = True
     local: LocalBlockstore = LocalBlockstore()
     s3: S3Blockstore = S3Blockstore()
     gs: GsBlockstore = GsBlockstore()
