@@ -63,8 +63,8 @@ DIFFERENCES: Final = {
     "diffBranch": _differs("with a delimiter, pages lose no changes"),
     "revertBranch": _differs(f"{_CONFLICTS}; `strategy` and `resolutions`; {_KEYED}"),
     "cherryPick": _differs(
-        f"{_CONFLICTS}; `strategy` and `resolutions`; {_KEYED}; the metadata of the original commit "
-        "do not change"
+        f"{_CONFLICTS}; `strategy` and `resolutions`; {_KEYED}; the metadata of the original "
+        "commit do not change"
     ),
     "hardResetBranch": _differs(
         f"refuses a branch with uncommitted changes, which lakeFS leaves on it; {_KEYED}"
