@@ -26,6 +26,7 @@ def transfers_of(versions, page=2):
         core.committer,
         core.sweeps,
         core.pins,
+        core.swept_trees,
         versions.clock,
         page=page,
     )
