@@ -203,6 +203,6 @@ def test_logins_by_an_authorization_server_are_not_implemented(anonymous):
     assert anonymous.get("/oidc/callback").status_code == 200
     identity = {"identityRequest": {"identity_token": "x"}}
     code = {"code": "x", "state": "x", "redirect_uri": "x"}
-    for path in ("/auth/external/principal/login", "/sts/login"):
-        response = anonymous.post(path, json=identity | code)
+    for path, body in (("/auth/external/principal/login", identity), ("/sts/login", code)):
+        response = anonymous.post(path, json=body)
         assert (response.status_code, response.json()) == (501, {"message": "Not Implemented"})

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec import Meta
 
 from anabranch.errors import Invalid
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Request
 from anabranch.rest.protocol.decoding import BodyDecoder, ParamsDecoder
 from anabranch.rest.protocol.parameters import HEADER, Amount, InRepository, ObjectPath
@@ -27,19 +28,21 @@ class Params(InRepository, frozen=True, kw_only=True):
     )
 
 
-class Inner(msgspec.Struct):
+class Inner(Body, frozen=True):
     size: int = 0
 
 
-class Body(msgspec.Struct):
+class Named(Body, frozen=True):
     name: Annotated[str, Meta(pattern="^[a-z]+$")]
-    keys: list[str] = []
-    labels: dict[str, str] = {}
+    keys: list[str] = msgspec.field(default_factory=list)
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
     inner: Inner = msgspec.field(default_factory=Inner)
+    inners: list[Inner] | None = msgspec.field(default_factory=list)
+    anything: object = None
 
 
 PARAMS = ParamsDecoder(Params, {"s3": "repository"})
-BODY = BodyDecoder(Body)
+BODY = BodyDecoder(Named)
 
 
 def params(query: str, **headers: str) -> Params:
@@ -47,7 +50,7 @@ def params(query: str, **headers: str) -> Params:
     return PARAMS.decode(Request({"s3": "sea"}, query, named))
 
 
-def body(text: str | bytes, content_type: str = "application/json") -> Body:
+def body(text: str | bytes, content_type: str = "application/json") -> Named:
     data = text.encode() if isinstance(text, str) else text
     return BODY.decode(Request({}, "", {"content-type": content_type}, body=data))
 
@@ -126,11 +129,11 @@ def test_an_invalid_header_raises_invalid():
 
 
 def test_bodies_are_decoded():
-    assert body('{"name":"a","unknown":[{}]}', "application/json; charset=utf-8").name == "a"
+    assert body('{"name":"a","anything":[{}]}', "application/json; charset=utf-8").name == "a"
     assert BodyDecoder(Inner, optional=True).decode(Request({}, "", {})) == Inner()
 
 
-SCHEMA = "request body has an error: doesn't match schema #/components/schemas/Body: "
+SCHEMA = "request body has an error: doesn't match schema #/components/schemas/Named: "
 
 
 @pytest.mark.parametrize(
@@ -159,6 +162,43 @@ def test_an_invalid_body_raises_invalid_with_the_message_of_lakefs(text, message
 
 
 @pytest.mark.parametrize(
+    ("text", "pointer", "hint"),
+    [
+        ('{"name":"a","nmae":1}', "/nmae", "Did you mean name?"),
+        ('{"nmae":"a"}', "/nmae", "Did you mean name?"),
+        ('{"name":"a","inner":{"siz":1}}', "/inner/siz", "Did you mean size?"),
+        ('{"name":"a","inners":[{},{"sise":1}]}', "/inners/1/sise", "Did you mean size?"),
+        ('{"name":"a","inner":{"x":1}}', "/inner/x", "The fields are size."),
+        ('{"name":"a","inner":{"":1}}', "/inner/", "The fields are size."),
+        ('{"name":"a","inner":{"` - at `$":1}}', "/inner/` - at `$", "The fields are size."),
+    ],
+)
+def test_an_unknown_field_raises_invalid_with_the_nearest_name(text, pointer, hint):
+    with pytest.raises(Invalid) as caught:
+        body(text)
+    name = pointer.rpartition("/")[2]
+    assert caught.value.hint == hint
+    assert caught.value.message == SCHEMA + (
+        f'Error at "{pointer}": property "{name}" is unsupported'
+    )
+
+
+def test_the_name_of_an_unknown_field_is_shown_in_part():
+    with pytest.raises(Invalid) as caught:
+        body(f'{{"name":"a","{"x" * 100_000}":1}}')
+    assert len(caught.value.message) < 1000
+
+
+def test_a_body_type_that_would_accept_unknown_fields_raises_type_error():
+    class Open(msgspec.Struct):
+        size: int = 0
+
+    for type_ in (Open, list[Open], dict[str, Open | None]):
+        with pytest.raises(TypeError, match="Open accepts unknown fields"):
+            BodyDecoder(type_)
+
+
+@pytest.mark.parametrize(
     "data",
     [
         b"{",
@@ -167,7 +207,7 @@ def test_an_invalid_body_raises_invalid_with_the_message_of_lakefs(text, message
         b'{"name":"\xff"}',
         b'{"name":"\\ud800"}',
         b"\xff\xfe",
-        b'{"name":"a","unknown":' + b"[" * 100_000,
+        b'{"name":"a","anything":' + b"[" * 100_000,
     ],
     ids=lambda data: repr(data[:20]),
 )
@@ -192,7 +232,7 @@ def test_decoding_random_bytes_returns_a_body_or_raises_invalid(data):
         result = error.message
     else:
         result = decoded
-    assert isinstance(result, Body) or result.startswith("request body has an error: ")
+    assert isinstance(result, Named) or result.startswith("request body has an error: ")
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,8 @@ class Branches:
         force: bool = False,
         extra_writes: ExtraWritesFor[Commit] | None = None,
     ) -> None:
-        """Moves a branch to the commit of a reference; `extra_writes` adds writes.
+        """Moves a branch to the commit of a reference; `extra_writes` adds writes. Open pull
+        requests into the branch whose source it then contains become merged.
 
         Raises DirtyBranch if there are uncommitted changes.
         """
@@ -188,8 +189,11 @@ class Branches:
         def admit(commit: Commit) -> ExtraWrites:
             return self._core.pins.admit_commits(stored_repository, [commit.id])
 
+        def record_pulls(commit: Commit) -> ExtraWrites:
+            return self._core.merged_pulls.record(stored_repository, name, [commit.id], commit.id)
+
         self._core.committer.move_branch(
-            stored_repository, name, read_target, combine(extra_writes, admit)
+            stored_repository, name, read_target, combine(extra_writes, admit, record_pulls)
         )
 
     def changes(

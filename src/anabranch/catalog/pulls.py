@@ -220,6 +220,7 @@ class Pulls:
                 force=force,
                 reviewed=True,
                 source_branch=source,
+                pull_id=pull_id,
                 extra_writes=combine(record, extra_writes),
             )
         except (Invalid, Conflict):

@@ -12,7 +12,7 @@ from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.rebase import Rebased
 from anabranch.versioning.records import keys
 from anabranch.versioning.repositories import check_writable
-from anabranch.versioning.staging.extra_writes import ExtraWritesFor
+from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
 
 __all__ = ["Rebase"]
 
@@ -39,7 +39,8 @@ class Rebase:
         extra_writes: ExtraWritesFor[Rebased] | None = None,
     ) -> Rebased:
         """Replays a branch's own commits onto the commit of a reference; `extra_writes` adds
-        writes; `strategy`, `resolutions` and `rights` are as for `refs.merge`.
+        writes; `strategy`, `resolutions` and `rights` are as for `refs.merge`. Open pull requests
+        into the branch whose source it then contains become merged.
 
         Raises MergeConflict with the paths and the commit that conflict, DirtyBranch, and
         ProtectedBranch: a rebase replaces commits, as a hard reset does.
@@ -53,11 +54,15 @@ class Rebase:
             rules = self._rules.read(repository, branch, strategy, resolutions, rights)
             with reference_errors(f"rebase {branch} onto {onto}"):
                 target = core.references.commit(stored_repository, onto)
+
+        def record_pulls(rebased: Rebased) -> ExtraWrites:
+            return core.merged_pulls.record(stored_repository, branch, [target.id], rebased.head.id)
+
         return core.rebaser.rebase(
             stored_repository,
             branch,
             target,
             committer=committer,
             rules=rules,
-            extra_writes=extra_writes,
+            extra_writes=combine(extra_writes, record_pulls),
         )

@@ -29,7 +29,7 @@ from anabranch.versioning.merging.tree_merger import MergePreview
 from anabranch.versioning.records import keys
 from anabranch.versioning.references import STAGING, Resolved
 from anabranch.versioning.repositories import check_writable
-from anabranch.versioning.staging.extra_writes import ExtraWritesFor, combine
+from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
 from anabranch.versioning.strategies.rows.differences import RowDifference
 
 __all__ = ["Refs"]
@@ -148,13 +148,15 @@ class Refs:
         force: bool = False,
         reviewed: bool = False,
         source_branch: str = "",
+        pull_id: str = "",
         extra_writes: ExtraWritesFor[Commit] | None = None,
     ) -> str:
         """Merges a reference into a branch; returns the id of the new commit. `extra_writes` adds
         writes to those of the commit. A merge is `reviewed` if the caller checks the approvals that
         the branch requires; otherwise it must not require any. Rules, also those of the branch's
         file, read and write the objects that the caller's `rights` allow. Hooks see `source_branch`
-        as the source's name, by default `source`.
+        as the source's name, by default `source`. Open pull requests into the branch whose source
+        it then contains become merged, except `pull_id`, which the caller records.
 
         Raises ProtectedBranch; DirtyBranch if the branch has uncommitted changes, even if the
         source does not exist; MergeConflict, with the paths that both sides changed; Invalid for
@@ -183,6 +185,12 @@ class Refs:
         )
         # one of them has each action file of the result, which hooks examine by its own files
         places = Resolved(theirs.id), Resolved(stored_branch.branch.commit_id)
+
+        def record_pulls(commit: Commit) -> ExtraWrites:
+            return self._core.merged_pulls.record(
+                stored_repository, destination, commit.parents[1:], commit.id, except_id=pull_id
+            )
+
         change = self._changes.begin("merge", stored_repository, subject, *places)
         with refused_updates(destination):
             merged = self._core.merger.merge(
@@ -197,7 +205,7 @@ class Refs:
                 rules=rules,
                 squash=squash,
                 allow_empty=allow_empty or force,
-                extra_writes=combine(extra_writes, admit, change.record),
+                extra_writes=combine(extra_writes, admit, record_pulls, change.record),
                 examine=change.examine,
             )
         change.end()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -71,6 +71,16 @@ class Branches:
         if stored is None:
             raise NotFound("branch not found", kind="branch_not_found")
         return stored
+
+    def heads(self, repository: Repository, names: Iterable[str]) -> dict[str, str]:
+        """Returns the commits of those of the branches that exist, by name."""
+        listed = sorted(names)
+        stored = self._keyvalue.get_many(repository.partition, [keys.branch(n) for n in listed])
+        return {
+            name: references.branch_from(raw).commit_id
+            for name, raw in zip(listed, stored, strict=True)
+            if raw is not None
+        }
 
     def create(
         self,

@@ -37,6 +37,7 @@ from anabranch.versioning.history.last_changes import LastChanges
 from anabranch.versioning.history.path_log import PathLog
 from anabranch.versioning.idempotency import IdempotencyKeys
 from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.merged_pulls import MergedPulls
 from anabranch.versioning.merging.merge import Merger
 from anabranch.versioning.merging.rebase import Rebaser
 from anabranch.versioning.merging.revert import Reverter
@@ -198,6 +199,11 @@ class Core:
         self.idempotency_keys = IdempotencyKeys(keyvalue, clock)
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)
         self._prefetching = keyvalue if isinstance(keyvalue, PrefetchingStore) else None
+
+    @property
+    def merged_pulls(self) -> MergedPulls:
+        """Finds the pull requests that a change of a branch merges."""
+        return MergedPulls(self.pulls, self.branches, self.commits)
 
     def prefetch(self, pattern_key: Hashable, *keys: bytes) -> AbstractContextManager[None]:
         """Returns a context manager for a request: if references are on another machine, it reads

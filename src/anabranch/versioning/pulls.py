@@ -6,7 +6,7 @@ condition, that this record is unchanged, makes a merge exclude other merges, cl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -122,6 +122,16 @@ class Pulls:
         pulls = (records.pull_from(raw) for _, raw in stored)
         found = (pull for pull in pulls if pull.status in statuses)
         return take_page(found, amount, lambda pull: pull.id)
+
+    def open_into(self, repository: Repository, destination: str) -> Iterator[StoredPull]:
+        """Yields the open pull requests into a branch."""
+        stem, name = keys.pull(""), destination.encode()
+        for _, raw in self._keyvalue.scan(repository.partition, stem, upper_bound(stem)):
+            if name not in raw:
+                continue  # most records need no decoding
+            pull = records.pull_from(raw)
+            if pull.status is PullRequestStatus.OPEN and pull.destination == destination:
+                yield StoredPull(pull, raw)
 
     def update(
         self,

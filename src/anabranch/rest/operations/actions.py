@@ -13,6 +13,7 @@ from anabranch.actions.runs.run import HookRun as ModelHookRun
 from anabranch.actions.runs.run import Run
 from anabranch.http.response import Response
 from anabranch.model.page import DEFAULT_AMOUNT
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import Amount, InRepository
@@ -94,7 +95,7 @@ class AtHook(AtRun, frozen=True, kw_only=True):
     hook_run_id: str
 
 
-class ActionsTrigger(msgspec.Struct, frozen=True, kw_only=True):
+class ActionsTrigger(Body, frozen=True, kw_only=True):
     """What to run on a reference: the hooks of an event, those of one action, or both."""
 
     ref: Annotated[str, Meta(min_length=1)]

@@ -8,6 +8,7 @@ from anabranch.access.same_origin import comes_from_other_site
 from anabranch.errors import Denied, Unauthenticated
 from anabranch.http.execution import Execution
 from anabranch.http.response import Response
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Operation
 from anabranch.rest.protocol.responses import json_response
@@ -24,7 +25,7 @@ class CurrentUser(msgspec.Struct, frozen=True):
     user: User
 
 
-class LoginInformation(msgspec.Struct, frozen=True, kw_only=True):
+class LoginInformation(Body, frozen=True, kw_only=True):
     """A key pair to log in with."""
 
     access_key_id: str

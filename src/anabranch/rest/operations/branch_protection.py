@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from anabranch.access.permissions import Action
@@ -19,6 +18,7 @@ from anabranch.errors import NotFound
 from anabranch.http.execution import Execution
 from anabranch.http.response import Response
 from anabranch.model.protection import MAX_REQUIRED_APPROVALS, ProtectionRules
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import HEADER, InRepository
@@ -50,7 +50,7 @@ _IfMatch = Annotated[
 ]
 
 
-class BranchProtectionRule(msgspec.Struct, frozen=True):
+class BranchProtectionRule(Body, frozen=True):
     """A rule: branches with matching names cannot be written or committed to directly."""
 
     pattern: _Pattern

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta
 
 from anabranch.access.permissions import Action, Permission, branch_arn
@@ -14,6 +13,7 @@ from anabranch.http.execution import Execution
 from anabranch.http.response import Response
 from anabranch.model.branch import Branch
 from anabranch.model.page import DEFAULT_AMOUNT
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import Amount, AtBranch, InRepository
@@ -26,7 +26,7 @@ from anabranch.rest.schemas.references import Ref, RefList, ref_list, to_ref
 __all__ = ["OPERATIONS"]
 
 
-class BranchCreation(msgspec.Struct, frozen=True, kw_only=True):
+class BranchCreation(Body, frozen=True, kw_only=True):
     """A branch to create from any reference; listings omit hidden branches."""
 
     name: str
@@ -35,7 +35,7 @@ class BranchCreation(msgspec.Struct, frozen=True, kw_only=True):
     hidden: bool = False
 
 
-class ResetCreation(msgspec.Struct, frozen=True, kw_only=True):
+class ResetCreation(Body, frozen=True, kw_only=True):
     """Which uncommitted changes to drop: all, those under a prefix, or one object's."""
 
     type: Literal["object", "common_prefix", "reset"]

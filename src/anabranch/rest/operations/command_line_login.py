@@ -14,6 +14,7 @@ from anabranch.access.command_line_logins import CommandLineLogin
 from anabranch.errors import Invalid, Unauthenticated
 from anabranch.http.response import Response
 from anabranch.rest.operations.single_sign_on import LOGIN_PATH
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Operation
 from anabranch.rest.protocol.session import authenticate
@@ -65,7 +66,7 @@ class AllowParams(LoginParams, frozen=True, kw_only=True):
     confirm: str
 
 
-class LoginCode(msgspec.Struct, frozen=True, kw_only=True):
+class LoginCode(Body, frozen=True, kw_only=True):
     """A code, and the verifier of the challenge."""
 
     code: str

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, field
 
 from anabranch.access.permissions import Action
 from anabranch.errors import NotFound
 from anabranch.http.execution import Execution
 from anabranch.model.commit import Commit as ModelCommit
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import AtBranch, InRepository, Int64, Seconds
@@ -41,17 +42,17 @@ class Commit(msgspec.Struct, frozen=True):
     version: int
 
 
-class CommitCreation(msgspec.Struct, frozen=True, kw_only=True):
+class CommitCreation(Body, frozen=True, kw_only=True):
     """Message and metadata of a commit; `date`, in seconds since 1970, replaces its time."""
 
     message: str
-    metadata: dict[str, str] = {}
+    metadata: dict[str, str] = field(default_factory=dict)
     date: Seconds | msgspec.UnsetType = msgspec.UNSET
     allow_empty: bool = False
     force: bool = False
 
 
-class CommitRecordCreation(msgspec.Struct, frozen=True, kw_only=True):
+class CommitRecordCreation(Body, frozen=True, kw_only=True):
     """The record of a commit; `force` allows it in a read-only repository."""
 
     commit_id: str
@@ -62,7 +63,7 @@ class CommitRecordCreation(msgspec.Struct, frozen=True, kw_only=True):
     creation_date: Seconds
     parents: list[str]
     generation: Int64
-    metadata: dict[str, str] = {}
+    metadata: dict[str, str] = field(default_factory=dict)
     force: bool = False
 
 

@@ -12,6 +12,7 @@ from anabranch.access.external_principals import ExternalPrincipal as ModelPrinc
 from anabranch.access.external_principals import Settings
 from anabranch.access.permissions import Action
 from anabranch.errors import AnabranchError, NotSupported, Unauthenticated
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Need, Operation
 from anabranch.rest.protocol.resources import on_external_principal, on_user
@@ -25,7 +26,7 @@ from anabranch.rest.schemas.tokens import (
 __all__ = ["OPERATIONS"]
 
 
-class ExternalLoginInformation(msgspec.Struct, frozen=True, kw_only=True):
+class ExternalLoginInformation(Body, frozen=True, kw_only=True):
     """A proof of identity, and the wanted lifetime of the token in seconds."""
 
     identity_request: dict[str, Any] = msgspec.field(name="identityRequest")
@@ -47,7 +48,7 @@ class ExternalPrincipalList(msgspec.Struct, frozen=True):
     results: list[ExternalPrincipal]
 
 
-class ExternalPrincipalCreation(msgspec.Struct, frozen=True, kw_only=True):
+class ExternalPrincipalCreation(Body, frozen=True, kw_only=True):
     """Settings of a new principal."""
 
     settings: Settings | None = None

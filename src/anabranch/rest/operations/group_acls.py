@@ -9,6 +9,7 @@ import msgspec
 from anabranch.access.permissions import Action
 from anabranch.errors import NotFound
 from anabranch.http.response import Response
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.resources import on_group
@@ -17,7 +18,7 @@ from anabranch.rest.protocol.responses import json_response
 __all__ = ["OPERATIONS"]
 
 
-class ACL(msgspec.Struct, frozen=True, kw_only=True):
+class ACL(Body, frozen=True, kw_only=True):
     """The permission of a group: Read, Write, Super or Admin."""
 
     permission: str

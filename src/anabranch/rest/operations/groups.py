@@ -11,6 +11,7 @@ from anabranch.access.permissions import Action, Permission, group_arn
 from anabranch.access.visible_items import visible_items
 from anabranch.model.page import Page
 from anabranch.rest.operations.policies import PolicyList, to_policies
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.resources import on_anything, on_group, on_new_group, on_user
@@ -36,7 +37,7 @@ class GroupList(msgspec.Struct, frozen=True):
     results: list[Group]
 
 
-class GroupCreation(msgspec.Struct, frozen=True, kw_only=True):
+class GroupCreation(Body, frozen=True, kw_only=True):
     """A group to create."""
 
     id: str

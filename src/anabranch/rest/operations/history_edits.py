@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, field
 
 from anabranch.access.permissions import Action
 from anabranch.model import commit as model
 from anabranch.rest.operations.commits import Commit, to_commit
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
 from anabranch.rest.protocol.parameters import AtBranch, Int64
@@ -33,14 +34,14 @@ __all__ = ["EXTENSIONS", "OPERATIONS"]
 _MAX_REVERTED = 1000
 
 
-class CommitOverrides(msgspec.Struct, frozen=True, kw_only=True):
+class CommitOverrides(Body, frozen=True, kw_only=True):
     """Message and metadata that replace those of a commit."""
 
     message: str = ""
     metadata: dict[str, str] | UnsetType = UNSET
 
 
-class RevertCreation(msgspec.Struct, frozen=True, kw_only=True):
+class RevertCreation(Body, frozen=True, kw_only=True):
     """The commit to revert; for a merge, relative to the parent `parent_number`."""
 
     ref: str
@@ -49,10 +50,10 @@ class RevertCreation(msgspec.Struct, frozen=True, kw_only=True):
     force: bool = False
     allow_empty: bool = False
     strategy: str = ""
-    resolutions: Resolutions = []
+    resolutions: Resolutions = field(default_factory=list)
 
 
-class RevertsCreation(msgspec.Struct, frozen=True, kw_only=True):
+class RevertsCreation(Body, frozen=True, kw_only=True):
     """The commits to revert, in this order; merges relative to the parent `parent_number`."""
 
     refs: Annotated[list[str], Meta(min_length=1, max_length=_MAX_REVERTED)]
@@ -61,7 +62,7 @@ class RevertsCreation(msgspec.Struct, frozen=True, kw_only=True):
     force: bool = False
     allow_empty: bool = False
     strategy: str = ""
-    resolutions: Resolutions = []
+    resolutions: Resolutions = field(default_factory=list)
 
 
 class Reverts(msgspec.Struct, frozen=True):
@@ -70,7 +71,7 @@ class Reverts(msgspec.Struct, frozen=True):
     results: list[Commit]
 
 
-class CherryPickCreation(msgspec.Struct, frozen=True, kw_only=True):
+class CherryPickCreation(Body, frozen=True, kw_only=True):
     """The commit to cherry-pick; for a merge, relative to the parent `parent_number`."""
 
     ref: str
@@ -78,16 +79,16 @@ class CherryPickCreation(msgspec.Struct, frozen=True, kw_only=True):
     commit_overrides: CommitOverrides | UnsetType = UNSET
     force: bool = False
     strategy: str = ""
-    resolutions: Resolutions = []
+    resolutions: Resolutions = field(default_factory=list)
 
 
-class RebaseCreation(msgspec.Struct, frozen=True, kw_only=True):
+class RebaseCreation(Body, frozen=True, kw_only=True):
     """The reference whose commit becomes the branch's new base."""
 
     onto: Annotated[str, Meta(min_length=1, description="a branch, tag or commit")]
     force: bool = False
     strategy: str = ""
-    resolutions: Resolutions = []
+    resolutions: Resolutions = field(default_factory=list)
 
 
 class RebaseResult(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from anabranch.http.execution import Execution
 from anabranch.http.response import Response
 from anabranch.model.lakefile.parser import parse_lakefile
 from anabranch.pipelines.images.assemble import ImageRequest
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.decoding import BodyDecoder
 from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
@@ -42,11 +43,11 @@ _MAX_BODY_BYTES = 8 << 20
 _WAIT_SECONDS = 10
 
 
-class ImageCreation(msgspec.Struct, frozen=True, kw_only=True):
+class ImageCreation(Body, frozen=True, kw_only=True):
     """What to build: a Lakefile, and the values of its build arguments."""
 
     lakefile: str
-    arguments: dict[str, str] = {}
+    arguments: dict[str, str] = field(default_factory=dict)
     strict: bool = False
     allow_empty: bool = False
 

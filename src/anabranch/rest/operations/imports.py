@@ -13,6 +13,7 @@ from anabranch.model.imports import ImportSource
 from anabranch.model.job import JobStatus
 from anabranch.pipelines.imports.commit_import import ImportRequest
 from anabranch.rest.operations.commits import Commit, CommitCreation, to_commit
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.errors import Error
 from anabranch.rest.protocol.operation import Need, Operation
@@ -22,7 +23,7 @@ from anabranch.rest.protocol.resources import on_branch, on_import_sources
 __all__ = ["OPERATIONS"]
 
 
-class ImportLocation(msgspec.Struct, frozen=True, kw_only=True):
+class ImportLocation(Body, frozen=True, kw_only=True):
     """A source and its destination: an object's path, or a prefix."""
 
     type: Literal["common_prefix", "object"]
@@ -30,7 +31,7 @@ class ImportLocation(msgspec.Struct, frozen=True, kw_only=True):
     destination: str
 
 
-class ImportCreation(msgspec.Struct, frozen=True, kw_only=True):
+class ImportCreation(Body, frozen=True, kw_only=True):
     """Sources of an import, and message and metadata of its commit."""
 
     paths: list[ImportLocation]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import UNSET, Meta, UnsetType, field
 
 from anabranch.access.permissions import Action
 from anabranch.model.commit import Commit
 from anabranch.model.page import DEFAULT_AMOUNT
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
 from anabranch.rest.protocol.parameters import Amount, InRepository
@@ -45,18 +46,18 @@ __all__ = [
 ]
 
 
-class Merge(msgspec.Struct, frozen=True, kw_only=True):
+class Merge(Body, frozen=True, kw_only=True):
     """Options of a merge; `strategy` is empty, dest-wins or source-wins. `resolutions` choose for
     single paths. A dry run responds with what the merge would do, and changes nothing.
     """
 
     message: str = ""
-    metadata: dict[str, str] = {}
+    metadata: dict[str, str] = field(default_factory=dict)
     strategy: str = ""
     force: bool = False
     allow_empty: bool = False
     squash_merge: bool = False
-    resolutions: Resolutions = []
+    resolutions: Resolutions = field(default_factory=list)
     dry_run: bool = False
 
 

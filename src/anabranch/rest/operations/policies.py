@@ -16,6 +16,7 @@ from anabranch.access.statements import Statement as ModelStatement
 from anabranch.access.visible_items import visible_items
 from anabranch.errors import Invalid
 from anabranch.model.page import Page
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.resources import on_anything, on_new_policy, on_policy, on_user
@@ -26,7 +27,7 @@ __all__ = ["OPERATIONS", "PolicyList", "to_policies"]
 _Condition = dict[str, dict[str, list[str]]]
 
 
-class Statement(msgspec.Struct, frozen=True, kw_only=True):
+class Statement(Body, frozen=True, kw_only=True):
     """A statement on the wire; `resource` is a name, or a JSON list of names."""
 
     effect: Literal["allow", "deny"]
@@ -35,7 +36,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     condition: _Condition | UnsetType = UNSET
 
 
-class Policy(msgspec.Struct, frozen=True, kw_only=True):
+class Policy(Body, frozen=True, kw_only=True):
     """A policy on the wire; `creation_date` in seconds since 1970, ignored in requests."""
 
     id: str

@@ -20,6 +20,7 @@ from anabranch.errors import Invalid, NotFound, NotSupported
 from anabranch.http.response import Response
 from anabranch.model.entry import Entry
 from anabranch.model.uploads.part import MAX_PARTS
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.object_headers import require_range
 from anabranch.rest.protocol.operation import Need, Operation
@@ -63,29 +64,29 @@ class PresignMultipartUpload(msgspec.Struct, frozen=True):
     presigned_urls: list[str] | UnsetType = UNSET
 
 
-class UploadPart(msgspec.Struct, frozen=True):
+class UploadPart(Body, frozen=True):
     """A stored part."""
 
     part_number: Annotated[int, Meta(ge=1, le=MAX_PARTS)]
     etag: str
 
 
-class CompletePresignMultipartUpload(msgspec.Struct, frozen=True):
+class CompletePresignMultipartUpload(Body, frozen=True):
     """Parts and metadata of the completed object."""
 
     physical_address: str
     parts: list[UploadPart]
-    user_metadata: dict[str, str] = {}
+    user_metadata: dict[str, str] = field(default_factory=dict)
     content_type: str = ""
 
 
-class AbortPresignMultipartUpload(msgspec.Struct, frozen=True):
+class AbortPresignMultipartUpload(Body, frozen=True):
     """The address of the aborted upload."""
 
     physical_address: str
 
 
-class UploadPartFrom(msgspec.Struct, frozen=True):
+class UploadPartFrom(Body, frozen=True):
     """The address of the upload of a part."""
 
     physical_address: str = ""
@@ -97,7 +98,7 @@ class UploadTo(msgspec.Struct, frozen=True):
     presigned_url: str
 
 
-class CopyPartSource(msgspec.Struct, frozen=True):
+class CopyPartSource(Body, frozen=True):
     """The source of a copied part."""
 
     repository: str
@@ -106,7 +107,7 @@ class CopyPartSource(msgspec.Struct, frozen=True):
     range: str = ""
 
 
-class UploadPartCopyFrom(msgspec.Struct, frozen=True):
+class UploadPartCopyFrom(Body, frozen=True):
     """A copied part."""
 
     copy_source: CopyPartSource

@@ -18,6 +18,7 @@ from anabranch.model.pull_request import (
     PullRequestStatus,
 )
 from anabranch.rest.operations.merges import Merge, MergeResult, dry_run
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
 from anabranch.rest.protocol.parameters import AtPull, InRepository
@@ -51,7 +52,7 @@ _STATUSES = {
 """The statuses that a listing shows, as in lakeFS."""
 
 
-class PullRequestCreation(msgspec.Struct, frozen=True, kw_only=True):
+class PullRequestCreation(Body, frozen=True, kw_only=True):
     """A pull request to create: the source branch is to be merged into the destination."""
 
     title: _Title
@@ -66,7 +67,7 @@ class PullRequestCreationResponse(msgspec.Struct, frozen=True):
     id: str
 
 
-class PullRequestBasic(msgspec.Struct, frozen=True, kw_only=True):
+class PullRequestBasic(Body, frozen=True, kw_only=True):
     """Changes of a pull request; absent fields stay as they are."""
 
     status: _Status | UnsetType = UNSET

@@ -11,6 +11,7 @@ from anabranch.access.permissions import Action
 from anabranch.model.uri import LakeUri
 from anabranch.pipelines.queries.limits import MAX_ROWS
 from anabranch.pipelines.queries.queries import Queries
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import AtRef, ObjectPath
@@ -21,7 +22,7 @@ __all__ = ["OPERATIONS"]
 _Rows = Annotated[int, Meta(ge=1, le=MAX_ROWS, description="the most rows to return")]
 
 
-class Query(msgspec.Struct, frozen=True, kw_only=True):
+class Query(Body, frozen=True, kw_only=True):
     """A query in DuckDB's SQL. It names objects by their addresses, `lakefs://repository/ref/path`,
     which may be patterns, and by the names of `tables`.
     """

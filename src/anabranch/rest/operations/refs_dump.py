@@ -26,7 +26,7 @@ class RefsDump(msgspec.Struct, frozen=True, kw_only=True):
     tags_meta_range_id: str
 
 
-class RefsRestore(RefsDump, frozen=True, kw_only=True):
+class RefsRestore(RefsDump, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A dump to restore; `force` allows it in a read-only repository."""
 
     force: bool = False

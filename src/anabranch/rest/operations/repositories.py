@@ -12,6 +12,7 @@ from anabranch.access.permissions import Action, Permission, repository_arn
 from anabranch.access.visible_items import visible_items
 from anabranch.http.execution import Execution
 from anabranch.model.repository import Repository as ModelRepository
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import InRepository
@@ -47,7 +48,7 @@ class RepositoryList(msgspec.Struct, frozen=True):
     results: list[Repository]
 
 
-class RepositoryCreation(msgspec.Struct, frozen=True, kw_only=True):
+class RepositoryCreation(Body, frozen=True, kw_only=True):
     """A repository to create."""
 
     name: Annotated[str, Meta(pattern=_NAME)]
@@ -58,13 +59,13 @@ class RepositoryCreation(msgspec.Struct, frozen=True, kw_only=True):
     read_only: bool = False
 
 
-class RepositoryMetadataSet(msgspec.Struct, frozen=True, kw_only=True):
+class RepositoryMetadataSet(Body, frozen=True, kw_only=True):
     """Keys and values to set."""
 
     metadata: dict[str, str]
 
 
-class RepositoryMetadataKeys(msgspec.Struct, frozen=True, kw_only=True):
+class RepositoryMetadataKeys(Body, frozen=True, kw_only=True):
     """Keys to remove."""
 
     keys: list[str]

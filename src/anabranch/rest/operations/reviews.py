@@ -13,6 +13,7 @@ from anabranch.model import pull_request as model
 from anabranch.model.names import MAX_PATH_BYTES
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.model.pull_request import MAX_TEXT_CHARACTERS, ReviewState
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import Amount, AtPull
@@ -24,7 +25,7 @@ __all__ = ["OPERATIONS"]
 _Text = Annotated[str, Meta(max_length=MAX_TEXT_CHARACTERS)]
 
 
-class CommentCreation(msgspec.Struct, frozen=True, kw_only=True):
+class CommentCreation(Body, frozen=True, kw_only=True):
     """A comment to add, on an object if it has a path."""
 
     text: Annotated[str, Meta(min_length=1, max_length=MAX_TEXT_CHARACTERS)]
@@ -48,7 +49,7 @@ class PullRequestCommentList(msgspec.Struct, frozen=True):
     results: list[PullRequestComment]
 
 
-class ReviewCreation(msgspec.Struct, frozen=True, kw_only=True):
+class ReviewCreation(Body, frozen=True, kw_only=True):
     """A review to add."""
 
     state: ReviewState

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, field
 
 from anabranch.access.credentials import KeyPair
 from anabranch.access.tokens import SESSION_COOKIE
 from anabranch.http.execution import Execution
 from anabranch.model.secret import Secret
 from anabranch.rest.operations.single_sign_on import LOGIN_PATH
+from anabranch.rest.protocol.body import Body, Ignored
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Operation
 from anabranch.rest.schemas.credentials import CredentialsWithSecret, credentials_with_secret
@@ -21,33 +22,44 @@ __all__ = ["OPERATIONS"]
 _NonEmpty = Annotated[str, Meta(min_length=1)]
 
 
-class AccessKeyCredentials(msgspec.Struct, frozen=True, kw_only=True):
+class AccessKeyCredentials(Body, frozen=True, kw_only=True):
     """A key pair to use instead of a new one."""
 
     access_key_id: _NonEmpty
     secret_access_key: _NonEmpty
 
 
-class Setup(msgspec.Struct, frozen=True, kw_only=True):
-    """The administrator to create; other fields that clients send are ignored."""
+class Setup(Body, frozen=True, kw_only=True):
+    """The administrator to create."""
 
     username: str
     key: AccessKeyCredentials | None = None
+    email: Ignored = None
+    first_name: Ignored = field(name="firstName", default=None)
+    last_name: Ignored = field(name="lastName", default=None)
+    company_name: Ignored = field(name="companyName", default=None)
+    country: Ignored = None
+    feature_updates: Ignored = field(name="featureUpdates", default=None)
+    security_updates: Ignored = field(name="securityUpdates", default=None)
 
 
-class CommPrefsInput(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class CommPrefsInput(Body, frozen=True, kw_only=True, rename="camel"):
     """Communication preferences; accepted and ignored."""
 
     email: str = ""
     feature_updates: bool
     security_updates: bool
+    first_name: Ignored = None
+    last_name: Ignored = None
+    company_name: Ignored = None
+    country: Ignored = None
 
 
 class LoginConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Configuration of the login page. `internal` shows the pages of users, groups and policies."""
 
-    access_control: str = msgspec.field(name="RBAC", default="internal")
-    login_cookie_names: list[str] = msgspec.field(default_factory=lambda: [SESSION_COOKIE])
+    access_control: str = field(name="RBAC", default="internal")
+    login_cookie_names: list[str] = field(default_factory=lambda: [SESSION_COOKIE])
     login_failed_message: str = "The credentials don't match."
     login_url: str = ""
     login_url_method: Literal["none", "redirect", "select"] = "none"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
 from anabranch.access.permissions import Action
 from anabranch.errors import Invalid
 from anabranch.http.execution import Execution
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.conditional_writes import ConditionalWrite
 from anabranch.rest.protocol.operation import Need, Operation
@@ -19,7 +19,7 @@ from anabranch.rest.schemas.object_stats import ObjectStats, object_stats
 __all__ = ["OPERATIONS"]
 
 
-class StagingLocation(msgspec.Struct, frozen=True):
+class StagingLocation(Body, frozen=True):
     """The address to store an object's bytes at; `presigned_url` may be null, never missing."""
 
     physical_address: str | None = None
@@ -27,13 +27,13 @@ class StagingLocation(msgspec.Struct, frozen=True):
     presigned_url_expiry: int | UnsetType = UNSET
 
 
-class StagingMetadata(msgspec.Struct, frozen=True, kw_only=True):
+class StagingMetadata(Body, frozen=True, kw_only=True):
     """Properties of the bytes that were stored at an address."""
 
     staging: StagingLocation
     checksum: str
     size_bytes: Size
-    user_metadata: dict[str, str] = {}
+    user_metadata: dict[str, str] = field(default_factory=dict)
     content_type: str = ""
     mtime: Seconds | UnsetType = UNSET
     force: bool = False

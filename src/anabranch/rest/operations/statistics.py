@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from anabranch.access.permissions import Action
 from anabranch.http.response import Response
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Need, Operation
 from anabranch.rest.protocol.parameters import HEADER
@@ -20,7 +21,7 @@ from anabranch.rest.protocol.responses import TEXT
 __all__ = ["OPERATIONS"]
 
 
-class StatsEvent(msgspec.Struct, frozen=True, kw_only=True):
+class StatsEvent(Body, frozen=True, kw_only=True):
     """The count of an event."""
 
     class_: str = msgspec.field(name="class")
@@ -28,7 +29,7 @@ class StatsEvent(msgspec.Struct, frozen=True, kw_only=True):
     count: Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
-class StatsEventsList(msgspec.Struct, frozen=True, kw_only=True):
+class StatsEventsList(Body, frozen=True, kw_only=True):
     """Counters of a client."""
 
     events: list[StatsEvent]

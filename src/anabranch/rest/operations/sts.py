@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
 from anabranch.errors import AnabranchError, NotSupported
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Operation
 from anabranch.rest.schemas.tokens import (
@@ -19,7 +19,7 @@ from anabranch.rest.schemas.tokens import (
 __all__ = ["OPERATIONS"]
 
 
-class StsAuthRequest(msgspec.Struct, frozen=True, kw_only=True):
+class StsAuthRequest(Body, frozen=True, kw_only=True):
     """A code of the provider, and the redirect URI at which a program received it; the program has
     checked the `state`.
     """

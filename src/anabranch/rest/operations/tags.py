@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-import msgspec
-
 from anabranch.access.permissions import Action, Permission, tag_arn
 from anabranch.access.visible_items import visible_items
 from anabranch.http.execution import Execution
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import InRepository
@@ -20,7 +19,7 @@ from anabranch.rest.schemas.references import Ref, RefList, ref_list, to_ref
 __all__ = ["OPERATIONS"]
 
 
-class TagCreation(msgspec.Struct, frozen=True, kw_only=True):
+class TagCreation(Body, frozen=True, kw_only=True):
     """A tag to create at the commit of a reference."""
 
     id: str

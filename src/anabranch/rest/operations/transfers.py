@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from anabranch.access.permissions import Action, AllBelow, object_arn
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import AtBranch
@@ -17,7 +18,7 @@ __all__ = ["OPERATIONS"]
 _Path = Annotated[str, Meta(description="an object, or a prefix if it is empty or ends in a slash")]
 
 
-class ObjectsTransfer(msgspec.Struct, frozen=True, kw_only=True):
+class ObjectsTransfer(Body, frozen=True, kw_only=True):
     """A move or copy to a branch; the source is by default in the branch itself. What is moved must
     be on a branch.
     """

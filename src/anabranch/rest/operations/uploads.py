@@ -12,6 +12,7 @@ from anabranch.access.permissions import Action
 from anabranch.errors import Denied
 from anabranch.http.execution import Execution
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call, Request
 from anabranch.rest.protocol.conditional_writes import ConditionalWrite
 from anabranch.rest.protocol.errors import status_for
@@ -69,7 +70,7 @@ class CopyObject(AtBranch, frozen=True, kw_only=True):
     path: ObjectPath = field(name="dest_path")
 
 
-class PathList(msgspec.Struct, frozen=True, kw_only=True):
+class PathList(Body, frozen=True, kw_only=True):
     """Objects to delete."""
 
     paths: list[str]
@@ -89,7 +90,7 @@ class ObjectErrorList(msgspec.Struct, frozen=True):
     errors: list[ObjectError]
 
 
-class ObjectCopyCreation(msgspec.Struct, frozen=True, kw_only=True):
+class ObjectCopyCreation(Body, frozen=True, kw_only=True):
     """The source of a copy; without a reference, the branch itself."""
 
     src_path: Annotated[str, Meta(description="path of the copied object")]
@@ -98,20 +99,20 @@ class ObjectCopyCreation(msgspec.Struct, frozen=True, kw_only=True):
     shallow: Annotated[bool, Meta(description="refer to the bytes of the source")] = False
 
 
-class UpdateObjectUserMetadata(msgspec.Struct, frozen=True, kw_only=True):
+class UpdateObjectUserMetadata(Body, frozen=True, kw_only=True):
     """The new user metadata of an object."""
 
     set: dict[str, str]
 
 
-class ObjectStageCreation(msgspec.Struct, frozen=True, kw_only=True):
+class ObjectStageCreation(Body, frozen=True, kw_only=True):
     """An object that is already in the store."""
 
     physical_address: str
     checksum: str
     size_bytes: Size
     mtime: Seconds | UnsetType = UNSET
-    metadata: dict[str, str] = {}
+    metadata: dict[str, str] = field(default_factory=dict)
     content_type: str = ""
     force: bool = False
 

@@ -9,6 +9,7 @@ import msgspec
 from anabranch.access.permissions import Action, Permission, user_arn
 from anabranch.access.users import User as ModelUser
 from anabranch.access.visible_items import visible_items
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.resources import on_anything, on_new_user, on_user
@@ -18,14 +19,14 @@ from anabranch.rest.schemas.users import User, UserList, to_user
 __all__ = ["EXTENSIONS", "OPERATIONS"]
 
 
-class UserCreation(msgspec.Struct, frozen=True, kw_only=True):
+class UserCreation(Body, frozen=True, kw_only=True):
     """A user to create. There are no invitations by e-mail, so `invite_user` has no effect."""
 
     id: str
     invite_user: bool = False
 
 
-class UserChange(msgspec.Struct, frozen=True, kw_only=True):
+class UserChange(Body, frozen=True, kw_only=True):
     """Whether the user may authenticate."""
 
     active: bool

@@ -15,6 +15,7 @@ import msgspec
 from falcon.uri import parse_query_string
 
 from anabranch.errors import Invalid
+from anabranch.rest.protocol.body import UnknownFields
 from anabranch.rest.protocol.call import Request
 from anabranch.rest.protocol.parameters import Location, Parameter, declared_parameters
 from anabranch.rest.protocol.segments import read_segment
@@ -136,11 +137,15 @@ class ParamsDecoder(Generic[T]):
 
 
 class BodyDecoder(Generic[T]):
-    """Decodes the JSON body of one operation. A missing `optional` body is an empty object."""
+    """Decodes the JSON body of one operation. A missing `optional` body is an empty object.
+
+    Raises TypeError for a type that would accept unknown fields.
+    """
 
     def __init__(self, type_: type[T], *, optional: bool = False) -> None:
         self._name = getattr(type_, "__name__", "")
         self._optional = optional
+        self._unknown_fields = UnknownFields(type_)
         self._decode: Callable[[bytes], T] = msgspec.json.Decoder(type_).decode
 
     def decode(self, request: Request) -> T:
@@ -162,8 +167,11 @@ class BodyDecoder(Generic[T]):
             raise self._invalid(f"failed to decode request body: {error}") from None
 
     def _to_invalid(self, message: str, data: bytes) -> Invalid:
-        missing = _MISSING.fullmatch(message)
-        if missing is not None:
+        hint = None
+        missing, unknown = _MISSING.fullmatch(message), self._unknown_fields.describe(message)
+        if unknown is not None:
+            path, reason, hint = unknown
+        elif missing is not None:
             field, path = missing[1], f"{missing[2] or '$'}.{missing[1]}"
             reason = f'property "{field}" is missing'
         else:
@@ -174,10 +182,10 @@ class BodyDecoder(Generic[T]):
         pointer = _with_key(names.replace("]", ""), data)
         at = f'Error at "{pointer}": ' if pointer else ""
         schema = f"doesn't match schema #/components/schemas/{self._name}: " if self._name else ""
-        return self._invalid(f"{schema}{at}{reason}")
+        return self._invalid(f"{schema}{at}{reason}", hint)
 
-    def _invalid(self, reason: str) -> Invalid:
-        return Invalid(f"request body has an error: {reason}", kind="invalid_body")
+    def _invalid(self, reason: str, hint: str | None = None) -> Invalid:
+        return Invalid(f"request body has an error: {reason}", kind="invalid_body", hint=hint)
 
 
 def _with_key(pointer: str, data: bytes) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta
 
 from anabranch.access.permissions import Action
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import InRepository
@@ -33,7 +33,7 @@ class RenewPin(AtPin, frozen=True, kw_only=True):
     seconds: Annotated[int, Meta(description="seconds from now")] = PIN_SECONDS
 
 
-class PinCreation(msgspec.Struct, frozen=True):
+class PinCreation(Body, frozen=True):
     """Commits, by their full ids, and the seconds from now for which they are pinned."""
 
     commits: list[str]

@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from anabranch.access.authorize import authorize
 from anabranch.access.permissions import Action, AllBelow, Permission, repository_arn
 from anabranch.model.preparation import Preparation
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.errors import Error
 from anabranch.rest.protocol.operation import Need, Operation
@@ -46,7 +47,7 @@ class PrepareGarbageCollectionCommitsStatus(msgspec.Struct, frozen=True, kw_only
     error: Error | UnsetType = UNSET
 
 
-class PrepareGCUncommittedRequest(msgspec.Struct, frozen=True):
+class PrepareGCUncommittedRequest(Body, frozen=True):
     """The page to continue from."""
 
     continuation_token: str = ""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta
 
 from anabranch.access.permissions import Action
 from anabranch.http.execution import Execution
 from anabranch.model.retention import MAX_DAYS, RetentionRules
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import InRepository
@@ -21,14 +21,14 @@ __all__ = ["OPERATIONS"]
 _Days = Annotated[int, Meta(ge=0, le=MAX_DAYS, description="days to keep replaced objects")]
 
 
-class GarbageCollectionRule(msgspec.Struct, frozen=True):
+class GarbageCollectionRule(Body, frozen=True):
     """The rule of one branch."""
 
     branch_id: str
     retention_days: _Days
 
 
-class GarbageCollectionRules(msgspec.Struct, frozen=True):
+class GarbageCollectionRules(Body, frozen=True):
     """The rules of a repository."""
 
     branches: list[GarbageCollectionRule]

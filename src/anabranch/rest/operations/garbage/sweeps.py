@@ -7,6 +7,7 @@ from __future__ import annotations
 import msgspec
 
 from anabranch.access.permissions import Action
+from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import InRepository
@@ -30,7 +31,7 @@ class PutSweep(AtSweep, frozen=True, kw_only=True):
     expired: bool = False
 
 
-class Tombstones(msgspec.Struct, frozen=True):
+class Tombstones(Body, frozen=True):
     """Full addresses of objects to delete, at most 1,000."""
 
     addresses: list[str]

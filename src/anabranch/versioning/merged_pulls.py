@@ -1,0 +1,68 @@
+"""Pull requests whose commits reach their destination by another way than their own merge.
+
+When a branch moves to commits that it did not have, the open pull requests into it whose source is
+now contained in it become merged, in the write that moves the branch. A squash merge contains no
+commit of its source; so the pull request stays open, as on git hosts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anabranch.keyvalue.contract import Expect, Write
+from anabranch.model.repository import Repository
+from anabranch.versioning.branches import Branches
+from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.history.commit_range import commit_range
+from anabranch.versioning.pulls import Pulls
+from anabranch.versioning.staging.extra_writes import ExtraWrites
+
+__all__ = ["MergedPulls"]
+
+
+class MergedPulls:
+    """Finds the pull requests that a change of a branch merges."""
+
+    def __init__(self, pulls: Pulls, branches: Branches, commits: Commits) -> None:
+        self._pulls = pulls
+        self._branches = branches
+        self._commits = commits
+
+    def record(
+        self,
+        repository: Repository,
+        branch: str,
+        gained: Sequence[str],
+        commit_id: str,
+        *,
+        except_id: str = "",
+    ) -> ExtraWrites:
+        """Returns the writes that mark pull requests as merged by `commit_id`, on condition that
+        they have not changed: for the step that moves a branch to the commits `gained` and their
+        ancestors. The pull request `except_id` is left out.
+        """
+        open_pulls = self._pulls.open_into(repository, branch) if gained else ()
+        pulls = [stored for stored in open_pulls if stored.pull.id != except_id]
+        if not pulls:
+            return (), ()
+        heads = self._branches.heads(repository, {stored.pull.source for stored in pulls})
+        contained = self._contained(repository, branch, gained)
+        writes: list[Write] = []
+        conditions: list[Expect] = []
+        for stored in pulls:
+            head = heads.get(stored.pull.source, "")
+            if head in contained:
+                added, expect = self._pulls.record_merge(
+                    repository, stored, source_commit_id=head, commit_id=commit_id
+                )
+                writes += added
+                conditions += expect
+        return writes, conditions
+
+    def _contained(self, repository: Repository, branch: str, gained: Sequence[str]) -> set[str]:
+        """Returns the commits that a branch will contain and does not contain yet."""
+        read = self._commits.reader(repository)
+        # if the branch moves meanwhile, so does its record: then this is called again
+        current = self._branches.read(repository, branch).branch.commit_id
+        ranges = (commit_range(read, current, commit_id) for commit_id in gained)
+        return {commit.id for commits in ranges for commit in commits}
