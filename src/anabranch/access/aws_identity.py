@@ -68,6 +68,9 @@ class _Parts(msgspec.Struct, frozen=True):
     security_token: str | None = None
 
 
+_DECODER = msgspec.json.Decoder(_Parts)
+
+
 class AwsIdentities:
     """Verifies identities with AWS's token service. `clock` returns seconds since 1970."""
 
@@ -155,7 +158,7 @@ def _parse(token: str) -> _Parts:
     if len(token) > _MAX_TOKEN_LENGTH:
         raise _refused("it cannot be read")
     try:
-        return msgspec.json.decode(base64.b64decode(token, validate=True), type=_Parts)
+        return _DECODER.decode(base64.b64decode(token, validate=True))
     except (ValueError, RecursionError):
         raise _refused("it cannot be read") from None
 

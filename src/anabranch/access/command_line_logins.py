@@ -63,6 +63,9 @@ class _Code(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
     binding: SessionBinding = SessionBinding()
 
 
+_DECODER = msgspec.json.Decoder(_Code)
+
+
 class CommandLineLogins:
     """Confirms and grants logins. `clock` returns seconds since 1970."""
 
@@ -132,7 +135,7 @@ class CommandLineLogins:
         text, _, mac = code.partition(".")
         if len(code) > _MAX_CODE_LENGTH or self._keys.find(_CODE, text, mac) is None:
             raise _refused()
-        return msgspec.json.decode(decode_base64url(text), type=_Code)
+        return _DECODER.decode(decode_base64url(text))
 
 
 def _asked(actor: Actor, login: CommandLineLogin, expires_at: int) -> str:

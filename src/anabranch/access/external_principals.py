@@ -49,6 +49,9 @@ class _Record(msgspec.Struct, frozen=True):
     record_id: str = ""
 
 
+_DECODER = msgspec.json.Decoder(_Record)
+
+
 class ExternalPrincipals:
     """The stored principals."""
 
@@ -70,7 +73,7 @@ class ExternalPrincipals:
         value = self._store.get(OWN_PARTITION, _key(principal))
         if value is None:
             return None
-        record = msgspec.json.decode(value, type=_Record)
+        record = _DECODER.decode(value)
         return ExternalPrincipal(
             id=principal,
             username=record.username,

@@ -30,6 +30,8 @@ __all__ = [
     "policy_not_found",
 ]
 
+_RESOURCES_DECODER = msgspec.json.Decoder(tuple[str, ...])
+
 _ATTACHMENTS = (b"gPolicies/", b"uPolicies/")
 
 
@@ -193,7 +195,7 @@ def parse_resource(text: str) -> tuple[str, ...]:
     """
     if not text.startswith("["):
         return (text,)
-    return msgspec.json.decode(text, type=tuple[str, ...])
+    return _RESOURCES_DECODER.decode(text)
 
 
 def encode_resources(resources: tuple[str, ...]) -> str:

@@ -26,6 +26,9 @@ class _Record(msgspec.Struct, frozen=True, array_like=True):
     record_id: str = ""
 
 
+_DECODER = msgspec.json.Decoder(_Record)
+
+
 class ProvisionedIds:
     """The identifiers of users."""
 
@@ -38,7 +41,7 @@ class ProvisionedIds:
         value = self._store.get(OWN_PARTITION, _key(provisioned_id)) if provisioned_id else None
         if value is None:
             return None
-        record = msgspec.json.decode(value, type=_Record)
+        record = _DECODER.decode(value)
         user = self._users.find(record.username)
         if user is None or _Record(user.username, user.created_at, user.record_id) != record:
             return None

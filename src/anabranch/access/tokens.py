@@ -84,6 +84,9 @@ class _Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     typ: str = "JWT"
 
 
+_HEADER_DECODER = msgspec.json.Decoder(_Header)
+
+
 class Tokens:
     """Issues tokens and verifies them; `duration` in seconds. Tokens that were issued with the
     `other_key` are valid, too; an empty one is none.
@@ -134,7 +137,7 @@ class Tokens:
         keys = self._keys if len(token) <= _MAX_TOKEN_LENGTH and token.isascii() else ()
         for key in keys:
             with contextlib.suppress(JoseError, ValueError, RecursionError):
-                msgspec.json.decode(urlsafe_b64decode(token.partition(".")[0] + "=="), type=_Header)
+                _HEADER_DECODER.decode(urlsafe_b64decode(token.partition(".")[0] + "=="))
                 claims = jwt.decode(token, key, algorithms=_ALGORITHMS).claims
                 if self._holds(claims):
                     # of the claims: base64 has several texts for one signature

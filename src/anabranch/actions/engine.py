@@ -6,12 +6,10 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 
-import msgspec
-
 from anabranch.actions.files.action import Action
 from anabranch.actions.files.stored_files import StoredActionFiles
 from anabranch.actions.hooks.registry import make_hook
-from anabranch.actions.queue.queue import Queue, Queued
+from anabranch.actions.queue.queue import QUEUED_DECODER, Queue, Queued
 from anabranch.actions.queue.workers import Workers
 from anabranch.actions.runs.event import Event
 from anabranch.actions.runs.logs import RunLogs
@@ -135,7 +133,7 @@ class Engine:
         """Runs the hooks of a queued event, unless another server does; returns whether it ran
         them.
         """
-        queued = msgspec.json.decode(raw, type=Queued)
+        queued = QUEUED_DECODER.decode(raw)
         event = queued.event
         if not self._serves(event):
             return False

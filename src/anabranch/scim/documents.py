@@ -32,6 +32,9 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     attributes: dict[str, Any] = {}
 
 
+_DECODER = msgspec.json.Decoder(Document)
+
+
 class Documents:
     """The documents of users or of groups. Those without a document have the attributes of
     `default`.
@@ -77,6 +80,6 @@ class Documents:
 
 def _decode(name: str, value: bytes) -> Document:
     try:
-        return msgspec.json.decode(value, type=Document)
+        return _DECODER.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError):
         raise Corrupt("the attributes of SCIM cannot be read", path=name) from None

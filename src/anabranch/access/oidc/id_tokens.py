@@ -48,6 +48,9 @@ class TokenHeader(msgspec.Struct, frozen=True):
     crit: Any = None
 
 
+_DECODER = msgspec.json.Decoder(TokenHeader)
+
+
 class _Registry(JWSRegistry):
     max_header_length = 8192  # with certificates, which are ignored
     max_payload_length = _MAX_TOKEN_LENGTH
@@ -85,7 +88,7 @@ def parse_header(token: str) -> TokenHeader:
         raise invalid_token("it is not a signed token")
     try:
         encoded = token.partition(".")[0]
-        header = msgspec.json.decode(urlsafe_b64decode(encoded + "=="), type=TokenHeader)
+        header = _DECODER.decode(urlsafe_b64decode(encoded + "=="))
     except (ValueError, RecursionError):
         raise invalid_token("its header cannot be read") from None
     if header.alg not in _ALGORITHMS:

@@ -60,6 +60,9 @@ class _Content(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
     expires_at: int
 
 
+_DECODER = msgspec.json.Decoder(_Content)
+
+
 class LoginAttempts:
     """Begins attempts and redeems them. `clock` returns seconds since 1970."""
 
@@ -105,7 +108,7 @@ class LoginAttempts:
             key = self._keys.find("cookie", text, mac)
         if key is None:
             raise no_login_attempt("the cookie of the login is damaged")
-        content = msgspec.json.decode(decode_base64url(text), type=_Content)
+        content = _DECODER.decode(decode_base64url(text))
         return _attempt(content, key, cookie)
 
 

@@ -60,6 +60,13 @@ class _KeySet(msgspec.Struct, frozen=True):
     keys: list[Any]
 
 
+_METADATA_DECODER = msgspec.json.Decoder(Metadata)
+_TOKENS_DECODER = msgspec.json.Decoder(Tokens)
+_ERROR_DECODER = msgspec.json.Decoder(_TokenError)
+_KEYS_DECODER = msgspec.json.Decoder(_KeySet)
+_CLAIMS_DECODER = msgspec.json.Decoder(dict[str, Any])
+
+
 class _Cached(Generic[T]):
     """A value that is read again when it is older than `CACHE_SECONDS`. Thread-safe; threads that
     need it at the same time may each read it.
@@ -146,7 +153,7 @@ class Provider:
         response = self._requests.post_form(metadata.token_endpoint, fields, headers)
         if response.status != _OK:
             raise _token_error(response)
-        return decode(response.body, Tokens, "token response")
+        return decode(response.body, _TOKENS_DECODER, "token response")
 
     def validate(self, token: str, *, nonce: str | None, now: float) -> dict[str, Any]:
         """Returns the claims of an ID token, which is valid `now`, in seconds since 1970. Without a
@@ -176,7 +183,7 @@ class Provider:
         response = self._requests.get(endpoint, {"Authorization": f"Bearer {access_token}"})
         if response.status != _OK:
             raise bad_response(f"status {response.status} from its userinfo endpoint")
-        claims = decode(response.body, dict[str, Any], "userinfo")
+        claims = decode(response.body, _CLAIMS_DECODER, "userinfo")
         if claims.get("sub") != subject:  # OpenID Connect Core, section 5.3.2
             raise invalid_token("its userinfo is of another subject")
         return claims
@@ -186,7 +193,7 @@ class Provider:
         response = self._requests.get(issuer.rstrip("/") + "/.well-known/openid-configuration")
         if response.status != _OK:
             raise bad_response(f"status {response.status} for its metadata")
-        metadata = decode(response.body, Metadata, "metadata")
+        metadata = decode(response.body, _METADATA_DECODER, "metadata")
         if metadata.issuer != issuer:
             raise bad_response(f"it calls itself {metadata.issuer!r}, auth.oidc.url is {issuer!r}")
         for url in (
@@ -203,13 +210,13 @@ class Provider:
         response = self._requests.get(self.metadata().jwks_uri)
         if response.status != _OK:
             raise bad_response(f"status {response.status} for its keys")
-        return SigningKeys(decode(response.body, _KeySet, "keys").keys)
+        return SigningKeys(decode(response.body, _KEYS_DECODER, "keys").keys)
 
 
 def _token_error(response: ProviderResponse) -> Exception:
     code = ""
     if response.status < 500:  # noqa: PLR2004  an error of this server or of the user
-        code = decode(response.body, _TokenError, "token response").error
+        code = decode(response.body, _ERROR_DECODER, "token response").error
     if code in _CLIENT_ERRORS:
         return client_refused(code)
     if code == "invalid_grant":

@@ -119,9 +119,9 @@ class ProviderRequests:
         return unavailable(f"no response within {self._timeout:g} seconds")
 
 
-def decode(body: bytes, type: type[T], noun: str) -> T:
-    """Returns a JSON document; raises Busy if it is none of the type."""
+def decode(body: bytes, decoder: msgspec.json.Decoder[T], noun: str) -> T:
+    """Returns a JSON document; raises Busy if it is none of the decoder's type."""
     try:
-        return msgspec.json.decode(body, type=type)
+        return decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise bad_response(f"its {noun} cannot be read") from None

@@ -19,7 +19,7 @@ from anabranch.actions.runs.running import Running, RunningRuns
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.versioning.identifiers import Identifiers
 
-__all__ = ["Claim", "Queue", "Queued"]
+__all__ = ["QUEUED_DECODER", "Claim", "Queue", "Queued"]
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +38,9 @@ class Queued(msgspec.Struct, frozen=True, kw_only=True):
     places: tuple[str, ...]
     run_id: str = ""
     attempts: int = 0
+
+
+QUEUED_DECODER = msgspec.json.Decoder(Queued)
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -68,7 +71,7 @@ class Queue:
         first.
         """
         for key, raw in self._keyvalue.scan(_PARTITION):
-            run_id = msgspec.json.decode(raw, type=Queued).run_id
+            run_id = QUEUED_DECODER.decode(raw).run_id
             if not (run_id and self._running.lives(run_id)):
                 yield key, raw
 
@@ -76,7 +79,7 @@ class Queue:
         """Claims an event for the run `begin`, whose record is stored with the claim; returns None
         if another server has it, or if it was tried too often, in which case it is removed.
         """
-        queued = msgspec.json.decode(raw, type=Queued)
+        queued = QUEUED_DECODER.decode(raw)
         if queued.run_id and self._running.lives(queued.run_id):
             return None
         if queued.attempts >= _MAX_ATTEMPTS:

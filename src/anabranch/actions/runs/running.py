@@ -43,6 +43,9 @@ class Running(msgspec.Struct, frozen=True, kw_only=True):
     until: float = 0
 
 
+_DECODER = msgspec.json.Decoder(Running)
+
+
 class RunningRuns:
     """The runs of all servers that have not ended. `clock` returns seconds since 1970."""
 
@@ -160,4 +163,4 @@ class Heartbeat:
 
 
 def _decode(raw: bytes) -> Running:
-    return msgspec.json.decode(raw, type=Running)
+    return _DECODER.decode(raw)

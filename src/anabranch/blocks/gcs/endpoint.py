@@ -26,12 +26,15 @@ class _Key(msgspec.Struct):
     private_key: str = ""
 
 
+_DECODER = msgspec.json.Decoder(_Key)
+
+
 def find_signer(credentials_json: Secret) -> GoogleSigner | None:
     """Returns a signer for a service account's key; None for other credentials, and without any.
     Raises Invalid for a malformed key.
     """
     try:
-        key = msgspec.json.decode(credentials_json.reveal() or "{}", type=_Key)
+        key = _DECODER.decode(credentials_json.reveal() or "{}")
     except msgspec.MsgspecError:
         raise Invalid(
             "Google's credentials are not a valid JSON document",

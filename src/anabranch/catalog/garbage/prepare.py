@@ -22,6 +22,7 @@ import msgspec
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.images.images import Images
+from anabranch.converter import Converter
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.entry import AddressType, Entry, physical_address
 from anabranch.model.names import decode_key, encode_path
@@ -34,6 +35,8 @@ from anabranch.versioning.garbage.stored_rules import RETENTION
 from anabranch.versioning.records.entries import entry_from
 
 __all__ = ["LOCATION_COLUMNS", "GarbagePreparation", "UncommittedPage"]
+
+_TOKEN_DECODER = msgspec.json.Decoder(dict[str, str])
 
 _PAGE_BYTES = 20 << 20
 _PAGE_SECONDS = 60.0
@@ -68,6 +71,9 @@ class _Position(msgspec.Struct, frozen=True):
     run_id: str
     key: str
     repository: str = ""
+
+
+_CONVERTER = Converter(_Position)
 
 
 class _Staged(NamedTuple):
@@ -273,8 +279,8 @@ def _token(position: _Position) -> str:
 
 def _position_from(token: str) -> _Position:
     try:
-        fields = msgspec.json.decode(base64.b64decode(token, validate=True), type=dict[str, str])
+        fields = _TOKEN_DECODER.decode(base64.b64decode(token, validate=True))
         texts = {name: decode_key(bytes.fromhex(text)) for name, text in fields.items()}
-        return msgspec.convert(texts, _Position)
+        return _CONVERTER.convert(texts)
     except (binascii.Error, ValueError, msgspec.MsgspecError) as error:
         raise Invalid("invalid continuation token", kind="invalid_continuation_token") from error

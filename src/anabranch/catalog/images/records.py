@@ -35,6 +35,9 @@ class _Stored(msgspec.Struct, frozen=True, kw_only=True):
     remarks: tuple[PlanWarning, ...] = ()
 
 
+_DECODER = msgspec.json.Decoder(_Stored)
+
+
 def image_digest(
     metarange_id: str, base: str, labels: Mapping[str, str], pins: Sequence[Pin]
 ) -> str:
@@ -82,7 +85,7 @@ def image_from(tag: str, commit: Commit) -> Image | None:
     if PLAN not in metadata:
         return None
     try:
-        stored = msgspec.json.decode(metadata[PLAN], type=_Stored)
+        stored = _DECODER.decode(metadata[PLAN])
     except msgspec.MsgspecError as error:
         raise Corrupt(f"the metadata of image {tag} cannot be read: {error}") from error
     plan = ImagePlan(

@@ -24,6 +24,7 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.address_tokens import AddressTokens
 from anabranch.catalog.objects.object_page import object_stat
 from anabranch.catalog.protection import Protection
+from anabranch.converter import Converter
 from anabranch.errors import Denied, Invalid
 from anabranch.model.entry import (
     DEFAULT_CONTENT_TYPE,
@@ -296,9 +297,12 @@ class _Properties(msgspec.Struct, frozen=True):
     user_metadata: dict[str, str] = {}
 
 
+_CONVERTER = Converter(_Properties)
+
+
 def _given_properties(properties: Mapping[str, Any]) -> _Properties:
     try:
-        return msgspec.convert(dict(properties), _Properties)
+        return _CONVERTER.convert(dict(properties))
     except msgspec.ValidationError as error:
         raise Invalid(f"{error}", kind="invalid_object_properties") from error
 

@@ -31,13 +31,16 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     marker: str = ""
 
 
+_DECODER = msgspec.json.Decoder(State)
+
+
 def read_state(destination: Destination) -> State | None:
     """Returns the state at a destination, None before the first export. Raises Corrupt."""
     text = destination.read_note(STATE)
     if text is None:
         return None
     try:
-        return msgspec.json.decode(text, type=State)
+        return _DECODER.decode(text)
     except msgspec.MsgspecError as error:
         path = f"{destination.address.rstrip('/')}/{STATE}"
         raise Corrupt(

@@ -46,6 +46,7 @@ __all__ = [
     "read_summaries",
 ]
 
+
 _Kind = TypeVar("_Kind")
 
 RUNS = f"{RETENTION}/anabranch/"
@@ -84,6 +85,9 @@ class CandidatePart(msgspec.Struct, frozen=True):
 
     file: str
     rows: int
+
+
+_PARTS_DECODER = msgspec.json.Decoder(list[CandidatePart])
 
 
 class RunFiles:
@@ -182,7 +186,7 @@ class RunFiles:
 
     def _part_addresses(self, run: str) -> list[str]:
         try:
-            parts = msgspec.json.decode(self._blocks.read(run + _PARTS), type=list[CandidatePart])
+            parts = _PARTS_DECODER.decode(self._blocks.read(run + _PARTS))
         except msgspec.DecodeError as error:
             raise _unreadable(run + _PARTS, error) from error
         return [f"{run}{CANDIDATE_PARTS}{part.file}" for part in parts]
@@ -204,15 +208,17 @@ class RunFiles:
                 self._blocks.delete(runs[run])
 
 
-def read_summaries(blocks: BlockStore, prefix: str, kind: type[_Kind]) -> Iterator[_Kind]:
-    """Yields the summaries of the runs below a prefix of addresses, the newest first, as structs of
-    a kind. Those that an older version wrote, or that are damaged, are left out.
+def read_summaries(
+    blocks: BlockStore, prefix: str, decoder: msgspec.json.Decoder[_Kind]
+) -> Iterator[_Kind]:
+    """Yields the summaries of the runs below a prefix of addresses, the newest first, as `decoder`
+    makes them. Those that an older version wrote, or that are damaged, are left out.
     """
     runs = prefix + RUNS
     for block in blocks.list(runs):
         if block.address.count("/") == runs.count("/") + 1 and block.address.endswith(_SUMMARY):
             try:
-                summary = msgspec.json.decode(blocks.read(block.address), type=kind)
+                summary = decoder.decode(blocks.read(block.address))
             except msgspec.MsgspecError:
                 continue
             yield summary
@@ -224,9 +230,12 @@ class _Listed(msgspec.Struct):
     listed: ObjectTotals = msgspec.field(default_factory=ObjectTotals)
 
 
+_LISTED_DECODER = msgspec.json.Decoder(_Listed)
+
+
 def last_listed(blocks: BlockStore, namespace: Namespace) -> int | None:
     """Returns the number of objects that the newest complete run listed, or None without one."""
-    for summary in read_summaries(blocks, namespace.prefix, _Listed):
+    for summary in read_summaries(blocks, namespace.prefix, _LISTED_DECODER):
         if summary.listed.objects:
             return summary.listed.objects
     return None

@@ -13,6 +13,8 @@ import msgspec
 
 __all__ = ["MAX_READ_BYTES", "receive", "send"]
 
+_DECODER = msgspec.json.Decoder(dict[str, Any])
+
 MAX_READ_BYTES = 64 << 20
 """The most bytes of an object in one message."""
 
@@ -31,7 +33,7 @@ def send(stream: IO[bytes], value: object, content: bytes = b"") -> None:
 def receive(stream: IO[bytes]) -> tuple[dict[str, Any], bytes]:
     """Returns the next message. Raises EOFError if the other side has ended."""
     text_length, content_length = _HEAD.unpack(_read(stream, _HEAD.size))
-    value: dict[str, Any] = msgspec.json.decode(_read(stream, text_length), type=dict[str, Any])
+    value: dict[str, Any] = _DECODER.decode(_read(stream, text_length))
     return value, _read(stream, content_length)
 
 

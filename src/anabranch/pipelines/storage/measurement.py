@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.model.branch import Branch
@@ -27,6 +29,8 @@ from anabranch.versioning.history.log import log
 from anabranch.versioning.trees import translate_errors
 
 __all__ = ["MAX_ENTRIES", "Measurement"]
+
+_FOUND_DECODER = msgspec.json.Decoder(GarbageFound)
 
 MAX_ENTRIES = 5_000_000
 """The most entries that are read for one report, which takes a few seconds."""
@@ -131,7 +135,7 @@ class Measurement:
         """Returns what the newest complete run found."""
         namespace = self._blocks.namespace(repository.storage_namespace)
         prefix = f"{namespace.rstrip('/')}/"
-        summaries = read_summaries(self._blocks, prefix, GarbageFound)
+        summaries = read_summaries(self._blocks, prefix, _FOUND_DECODER)
         return next((found for found in summaries if found.state in _COMPLETE), None)
 
     def _ranges(self, repository: Repository, commit: Commit) -> list[kernel.RangeInfo]:

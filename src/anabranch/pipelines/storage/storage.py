@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from anabranch.blocks.contract import BlockStore
+from anabranch.converter import Converter
 from anabranch.errors import NotSupported
 from anabranch.pipelines.admission import Admission
 from anabranch.pipelines.storage.report import GarbageFound, StorageReport
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from anabranch.pipelines.storage.measurement import Measurement
 
 __all__ = ["Storage"]
+
+_CONVERTER = Converter(GarbageFound)
 
 _LIBRARIES = ("numpy", "pyarrow")
 _WAIT_SECONDS = 20.0
@@ -71,7 +74,7 @@ class Storage:
         with self._searches.enter(), WorkFolder("gc") as folder:
             collector = Collector(self._core, self._blocks, Path(folder), clock=self._clock)
             with collector.mark(repository) as run:
-                return msgspec.convert(msgspec.to_builtins(run.summary), GarbageFound)
+                return _CONVERTER.convert(msgspec.to_builtins(run.summary))
 
     def _open(self) -> Measurement:
         if self._measurement is None:

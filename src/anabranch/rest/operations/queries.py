@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta, field
 
 from anabranch.access.permissions import Action
+from anabranch.converter import Converter
 from anabranch.model.uri import LakeUri
 from anabranch.pipelines.queries.limits import MAX_ROWS
 from anabranch.pipelines.queries.queries import Queries
@@ -53,10 +54,16 @@ class QueryResult(msgspec.Struct, frozen=True, kw_only=True):
     bytes_read: int
 
 
+_TO_QUERY_RESULT = Converter(QueryResult)
+
+
 class ObjectPreview(QueryResult, frozen=True, kw_only=True):
     """The first rows of a table's file."""
 
     format: str
+
+
+_TO_PREVIEW = Converter(ObjectPreview)
 
 
 class FrequentValue(msgspec.Struct, frozen=True):
@@ -101,6 +108,9 @@ class ObjectStatistics(msgspec.Struct, frozen=True, kw_only=True):
     bytes_read: int
 
 
+_TO_STATISTICS = Converter(ObjectStatistics)
+
+
 class OfObject(AtRef, frozen=True, kw_only=True):
     """Parameters of operations on a table's file."""
 
@@ -124,20 +134,20 @@ def query(call: Call[AtRef, Query]) -> QueryResult:
         tables=body.tables,
         max_rows=body.max_rows,
     )
-    return msgspec.convert(result, QueryResult)
+    return _TO_QUERY_RESULT.convert(result)
 
 
 def preview_object(call: Call[PreviewObject, None]) -> ObjectPreview:
     """Returns the first rows of a table's file."""
     rows = call.params.rows
     result = _queries(call).preview(call.authenticated, _uri(call.params), max_rows=rows)
-    return msgspec.convert(result, ObjectPreview)
+    return _TO_PREVIEW.convert(result)
 
 
 def get_object_statistics(call: Call[OfObject, None]) -> ObjectStatistics:
     """Returns statistics of the columns of a table's file."""
     result = _queries(call).statistics(call.authenticated, _uri(call.params))
-    return msgspec.convert(result, ObjectStatistics)
+    return _TO_STATISTICS.convert(result)
 
 
 def _queries(call: Call[Any, Any]) -> Queries:

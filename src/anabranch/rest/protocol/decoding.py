@@ -14,6 +14,7 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 from falcon.uri import parse_query_string
 
+from anabranch.converter import Converter
 from anabranch.errors import Invalid
 from anabranch.rest.protocol.body import UnknownFields
 from anabranch.rest.protocol.call import Request
@@ -75,7 +76,7 @@ class ParamsDecoder(Generic[T]):
     """
 
     def __init__(self, struct: type[T], names: Mapping[str, str]) -> None:
-        self._struct = struct
+        self._converter = Converter(struct, strict=False)
         self._names = tuple(names.items())
         parameters = declared_parameters(struct, frozenset(names.values()))
         self._by_name = {parameter.name: parameter for parameter in parameters}
@@ -106,7 +107,7 @@ class ParamsDecoder(Generic[T]):
             if text:
                 values[name] = text
         try:
-            return msgspec.convert(values, self._struct, strict=False)
+            return self._converter.convert(values)
         except msgspec.ValidationError as error:
             raise self._to_invalid(str(error), values) from None
 

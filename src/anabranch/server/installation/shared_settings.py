@@ -43,6 +43,9 @@ class _Record(msgspec.Struct, frozen=True):
     values: dict[str, str]
 
 
+_DECODER = msgspec.json.Decoder(_Record)
+
+
 def require_shared_settings(
     settings: Settings, store: KeyValueStore, random_bytes: Callable[[int], bytes]
 ) -> None:
@@ -159,7 +162,7 @@ def _write(store: KeyValueStore, record: _Record, before: bytes | None) -> bool:
 
 def _decode(raw: bytes) -> _Record:
     try:
-        return msgspec.json.decode(raw, type=_Record)
+        return _DECODER.decode(raw)
     except msgspec.DecodeError as error:
         raise Corrupt(
             f"the settings recorded in this database cannot be read: {error}",

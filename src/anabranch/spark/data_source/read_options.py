@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 import pyarrow as pa
 
+from anabranch.converter import Converter
 from anabranch.errors import Invalid, NotFound
 from anabranch.library import DATABASE_FILE, open_lake
 from anabranch.spark.data_source.store_options import STORE_OPTIONS, pop_store
@@ -114,6 +115,9 @@ class ReadOptions(msgspec.Struct, frozen=True, kw_only=True):
         return select_columns(SCHEMAS[self.what], self.columns)
 
 
+_TO_OPTIONS = Converter(ReadOptions, strict=False)
+
+
 _OWN_OPTIONS = tuple(
     name for name in ReadOptions.__struct_fields__ if name not in ("location", "store")
 )
@@ -152,9 +156,7 @@ def parse_options(
     if "columns" in remaining:
         remaining["columns"] = [each.strip() for each in remaining["columns"].split(",")]
     try:
-        parsed = msgspec.convert(
-            {**remaining, "location": location, "store": store}, ReadOptions, strict=False
-        )
+        parsed = _TO_OPTIONS.convert({**remaining, "location": location, "store": store})
     except msgspec.ValidationError as error:
         raise Invalid(f"options of anabranch: {error}") from error
     select_columns(SCHEMAS[what], parsed.columns)

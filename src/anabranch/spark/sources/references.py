@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-import msgspec
-
+from anabranch.converter import Converter
 from anabranch.errors import AnabranchError
 from anabranch.model.branch import Branch
 from anabranch.model.commit import Commit
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from anabranch.library import Lake
 
 __all__ = ["LakeReferences", "Pointer", "References", "ServerReferences", "discard_branch"]
+
+_TO_COMMIT = Converter(Commit)
 
 _COMMITTER = "spark"
 
@@ -220,7 +221,7 @@ def _pointers(list_after: Callable[[str], Page[Branch] | Page[Tag]]) -> Iterator
 
 def _parse_commit(payload: Mapping[str, object]) -> Commit:
     """Returns a commit from its JSON, in which `metarange_id` is spelled `meta_range_id`."""
-    return msgspec.convert({**payload, "metarange_id": payload["meta_range_id"]}, Commit)
+    return _TO_COMMIT.convert({**payload, "metarange_id": payload["meta_range_id"]})
 
 
 def discard_branch(references: References, name: str, error: BaseException) -> None:

@@ -56,6 +56,9 @@ class _Record(msgspec.Struct, frozen=True, omit_defaults=True):
     checked: bool = False
 
 
+_DECODER = msgspec.json.Decoder(_Record)
+
+
 class Pin(msgspec.Struct, frozen=True):
     """A written pin: its key and its record."""
 
@@ -135,7 +138,7 @@ class Pins:
         pin = self.by_name(repository, name or self._identifiers.xid())
         before = self._keyvalue.get(_PARTITION, pin.key) if name else None
         for _ in range(_MAX_ATTEMPTS):
-            old = None if before is None else msgspec.json.decode(before, type=_Record)
+            old = None if before is None else _DECODER.decode(before)
             held = () if old is None else old.commits
             until = max(self._until(seconds), 0 if old is None else old.until)
             added = [commit_id for commit_id in commit_ids if commit_id not in held]
@@ -185,7 +188,7 @@ class Pins:
                     kind="pin_lost",
                     hint="Run it again.",
                 )
-            stored = msgspec.json.decode(raw, type=_Record)
+            stored = _DECODER.decode(raw)
             until = max(stored.until, self._until(seconds))
             record = msgspec.json.encode(msgspec.structs.replace(stored, until=until))
             if self._replace(pin.key, raw, record):
@@ -232,7 +235,7 @@ class Pins:
         """Removes expired pins and yields the others."""
         now = self._clock() - CLOCK_SKEW_SECONDS
         for key, raw in list(records):
-            record = msgspec.json.decode(raw, type=_Record)
+            record = _DECODER.decode(raw)
             if record.until > now or not self._replace(key, raw, None):
                 yield record
 
@@ -253,7 +256,7 @@ class Pins:
         key = self.by_name(repository, f"{_REFERENCES}{commit_id}").key
         for _ in range(_MAX_ATTEMPTS):
             raw = self._keyvalue.get(_PARTITION, key)
-            pinned = None if raw is None else msgspec.json.decode(raw, type=_Record)
+            pinned = None if raw is None else _DECODER.decode(raw)
             if pinned is None or not pinned.checked or pinned.until < self._until(PIN_SECONDS):
                 checked = pinned is not None and pinned.checked
                 pinned = _Record([commit_id], self._until(2 * PIN_SECONDS), checked)

@@ -15,10 +15,12 @@ from anabranch.versioning.records.jobs import JobFormat
 
 __all__ = ["COMMIT_TASKS", "MERGE_TASKS"]
 
+_DECODER = msgspec.json.Decoder(JobStatus)
+
 
 def _decode(raw: bytes) -> JobStatus:
     try:
-        return msgspec.json.decode(raw, type=JobStatus)
+        return _DECODER.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Corrupt(f"the record of a task cannot be read: {error}") from error
 

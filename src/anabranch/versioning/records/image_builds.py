@@ -14,10 +14,12 @@ from anabranch.versioning.records.jobs import JobFormat
 
 __all__ = ["IMAGE_BUILDS"]
 
+_DECODER = msgspec.json.Decoder(JobStatus)
+
 
 def _decode(raw: bytes) -> JobStatus:
     try:
-        return msgspec.json.decode(raw, type=JobStatus)
+        return _DECODER.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Corrupt(f"the record of an image build cannot be read: {error}") from error
 

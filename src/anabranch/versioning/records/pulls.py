@@ -39,6 +39,9 @@ __all__ = [
 
 T = TypeVar("T", Comment, Review)
 
+_COMMENT_DECODER = msgspec.json.Decoder(Comment)
+_REVIEW_DECODER = msgspec.json.Decoder(Review)
+
 _STATUSES = tuple(PullRequestStatus)
 """The statuses in the order of lakeFS's numbers."""
 
@@ -102,19 +105,18 @@ def branch_index_bytes(pull_id: str) -> bytes:
 
 def comment_from(raw: bytes) -> Comment:
     """Returns the comment of a record. Raises Corrupt."""
-    return _from_json(raw, Comment)
+    return _from_json(raw, _COMMENT_DECODER, "comment")
 
 
 def review_from(raw: bytes) -> Review:
     """Returns the review of a record. Raises Corrupt."""
-    return _from_json(raw, Review)
+    return _from_json(raw, _REVIEW_DECODER, "review")
 
 
-def _from_json(raw: bytes, kind: type[T]) -> T:
+def _from_json(raw: bytes, decoder: msgspec.json.Decoder[T], name: str) -> T:
     try:
-        return msgspec.json.decode(raw, type=kind)
+        return decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        name = kind.__name__.lower()
         raise Corrupt(f"the record of a {name} cannot be read: {error}") from error
 
 

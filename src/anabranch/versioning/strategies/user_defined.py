@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from anabranch.child_process.child import Child, ChildEnded, ChildHangs
+from anabranch.converter import Converter
 from anabranch.errors import Conflict, Invalid
 from anabranch.versioning.strategies.contract import (
     TIMED_OUT,
@@ -26,6 +25,8 @@ from anabranch.versioning.strategies.contract import (
 )
 
 __all__ = ["MAX_TIMEOUT_SECONDS", "TIMEOUT_SECONDS", "UserDefinedStrategy"]
+
+_TO_CONFLICTS = Converter(list[ContentConflict])
 
 TIMEOUT_SECONDS = 60.0
 MAX_TIMEOUT_SECONDS = 3600.0
@@ -77,7 +78,7 @@ class UserDefinedStrategy:
             if "error" in message:
                 raise self._failed(str(message["error"]))
             if "conflicts" in message:
-                return msgspec.convert(message["conflicts"], list[ContentConflict])
+                return _TO_CONFLICTS.convert(message["conflicts"])
             child.send({"result": _perform(message, conflict, output)})
 
     def _failed(self, reason: str, kind: str = "merge_failed") -> Conflict:

@@ -54,6 +54,9 @@ class _Answer(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     conflicts: list[ContentConflict] | None = None
 
 
+_DECODER = msgspec.json.Decoder(_Answer)
+
+
 class WebhookStrategy:
     """The strategy with these options: `url`, `headers`, `timeout` in seconds, and `parameters`,
     which the request has. Raises Invalid (kind invalid_merge_options) for wrong ones.
@@ -144,7 +147,7 @@ def _read(response: HttpResponse) -> _Answer:
     if response.is_truncated:
         raise _failed(f"its response has more than {_MAX_RESPONSE_BYTES} bytes")
     try:
-        answer = msgspec.json.decode(response.body, type=_Answer)
+        answer = _DECODER.decode(response.body)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise _failed(f"its response is invalid: {error}") from error
     given = (answer.strategy, answer.content, answer.conflicts)

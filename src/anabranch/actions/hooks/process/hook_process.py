@@ -8,16 +8,23 @@ from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
 from typing import Any, TextIO, cast
 
-import msgspec
-
 from anabranch.actions.hooks.contract import HookContext, HookEvent, HookFactory, HookSettings
 from anabranch.actions.hooks.process.remote_lake import RemoteLake, SentOutput
 from anabranch.child_process.limits import Limits
 from anabranch.child_process.parent import Parent
+from anabranch.converter import Converter
 from anabranch.errors import AnabranchError
 from anabranch.model.commit import Commit
 
 __all__ = ["main"]
+
+_TO_COMMIT = Converter(Commit)
+
+_TO_SETTINGS = Converter(HookSettings)
+
+_TO_EVENT = Converter(HookEvent)
+
+_TO_LIMITS = Converter(Limits)
 
 
 def main() -> None:
@@ -25,7 +32,7 @@ def main() -> None:
     parent = Parent()
     request, _ = parent.receive()
     deadline = time.monotonic() + request["seconds"]
-    msgspec.convert(request["limits"], Limits).apply()
+    _TO_LIMITS.convert(request["limits"]).apply()
     output = SentOutput(parent, request["output_bytes"])
     answer: dict[str, Any] = {"done": True}
     stream = cast(TextIO, output)
@@ -52,9 +59,9 @@ def _context(
     return HookContext(
         **{
             **about,
-            "event": msgspec.convert(about["event"], HookEvent),
-            "settings": msgspec.convert(about["settings"], HookSettings),
-            "commit": None if commit is None else msgspec.convert(commit, Commit),
+            "event": _TO_EVENT.convert(about["event"]),
+            "settings": _TO_SETTINGS.convert(about["settings"]),
+            "commit": None if commit is None else _TO_COMMIT.convert(commit),
         },
         lake=lake,
         code=None,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import BinaryIO, cast
 
-import msgspec
-
 from anabranch.actions.hooks.output import HookOutput
 from anabranch.child_process.parent import Parent
+from anabranch.converter import Converter
 from anabranch.model.change import Change
 from anabranch.model.commit import Commit
 from anabranch.model.page import Page
@@ -16,6 +15,12 @@ from anabranch.model.stat import CommonPrefix, Stat
 from anabranch.ranged_stream import open_ranges
 
 __all__ = ["RemoteLake", "SentOutput"]
+
+_TO_COMMIT = Converter(Commit)
+
+_TO_CHANGES = Converter(Page[Change])
+
+_TO_STAT = Converter(Stat)
 
 _BUFFER_BYTES = 1 << 20
 
@@ -38,7 +43,7 @@ class RemoteLake:
 
     def stat(self, reference: str, path: str) -> Stat:
         """Returns an object's path, entry and full address."""
-        return msgspec.convert(self._parent.call("stat", reference=reference, path=path), Stat)
+        return _TO_STAT.convert(self._parent.call("stat", reference=reference, path=path))
 
     def list(
         self, reference: str, *, prefix: str = "", after: str = "", delimiter: str = "", amount: int
@@ -47,7 +52,7 @@ class RemoteLake:
         page = {"prefix": prefix, "after": after, "delimiter": delimiter, "amount": amount}
         found = self._parent.call("list", reference=reference, **page)
         items: list[Stat | CommonPrefix] = [
-            msgspec.convert(item, Stat) if "entry" in item else CommonPrefix(item["path"])
+            _TO_STAT.convert(item) if "entry" in item else CommonPrefix(item["path"])
             for item in found["items"]
         ]
         return Page(items, found["has_more"], found["next_offset"])
@@ -58,11 +63,11 @@ class RemoteLake:
         """Returns at most `amount` differences of two trees."""
         page = {"prefix": prefix, "after": after, "amount": amount}
         found = self._parent.call("diff", left=left, right=right, **page)
-        return msgspec.convert(found, Page[Change])
+        return _TO_CHANGES.convert(found)
 
     def commit(self, reference: str) -> Commit:
         """Returns the commit that a reference means."""
-        return msgspec.convert(self._parent.call("commit", reference=reference), Commit)
+        return _TO_COMMIT.convert(self._parent.call("commit", reference=reference))
 
     def request(
         self, method: str, path: str, query: Mapping[str, str], body: bytes

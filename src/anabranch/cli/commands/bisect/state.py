@@ -14,12 +14,14 @@ from anabranch.cli.framework.context import CommandContext
 
 __all__ = ["read", "remove", "write"]
 
+_DECODER = msgspec.json.Decoder(Bisection)
+
 
 def read(context: CommandContext) -> Bisection:
     """Returns the search under way. Raises Failure if there is none or its file is damaged."""
     path = _path(context)
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Bisection)
+        return _DECODER.decode(path.read_bytes())
     except FileNotFoundError:
         raise Failure(
             "no search for a bad commit was started",

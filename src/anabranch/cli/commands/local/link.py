@@ -20,6 +20,7 @@ import yaml
 from anabranch.cli.errors import Failure, Usage
 from anabranch.cli.framework.address import prefix_address
 from anabranch.cli.output.format import printable
+from anabranch.converter import Converter
 from anabranch.model.uri import LakeUri
 
 __all__ = [
@@ -55,6 +56,9 @@ class _Written(msgspec.Struct, frozen=True):
     at_head: Annotated[str, msgspec.Meta(min_length=1)]
     active_operation: str = ""
     operation: str = ""
+
+
+_CONVERTER = Converter(_Written)
 
 
 def read_link(start: Path) -> Link:
@@ -129,7 +133,7 @@ def exclusive(folder: Path) -> Iterator[None]:
 def _parse(folder: Path, file: Path) -> Link:
     try:
         fields: Any = yaml.safe_load(file.read_text("utf-8"))
-        written = msgspec.convert(fields, _Written)
+        written = _CONVERTER.convert(fields)
         address = prefix_address(written.src)
     except (OSError, ValueError, yaml.YAMLError, Usage) as error:
         reason = " ".join(str(error).split())

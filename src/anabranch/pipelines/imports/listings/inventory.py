@@ -72,10 +72,13 @@ class Manifest(msgspec.Struct, frozen=True, rename="camel"):
         return [name.strip() for name in self.file_schema.split(",")]
 
 
+_DECODER = msgspec.json.Decoder(Manifest)
+
+
 def parse_manifest(text: bytes) -> Manifest:
     """Parses a manifest. Raises Invalid for anything else."""
     try:
-        manifest = msgspec.json.decode(text, type=Manifest)
+        manifest = _DECODER.decode(text)
     except msgspec.DecodeError as error:
         raise invalid_listing(f"not a manifest of an S3 Inventory: {error}") from error
     if manifest.kind not in {"csv", "orc", "parquet"}:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["DeadObjects"]
 
+_TOTALS_DECODER = msgspec.json.Decoder(CandidateTotals)
+
 _CANDIDATES = "address STRING, size BIGINT, mtime BIGINT, since BIGINT"
 _EARLIER = "hash BIGINT, since BIGINT"
 _EARLIER_ARROW = pa.schema([("hash", pa.int64()), ("since", pa.int64())])
@@ -119,7 +121,7 @@ class DeadObjects:
             work = partial(_write_candidates, self._store, folder, times)
             for row in sorted(ordered.mapInArrow(work, _SORTED).collect(), key=_first):
                 parts += map(CandidatePart, row["files"], row["rows"])
-                totals.add(msgspec.json.decode(row["totals"], type=CandidateTotals))
+                totals.add(_TOTALS_DECODER.decode(row["totals"]))
         self._context.files.write_parts(parts)
         return totals
 

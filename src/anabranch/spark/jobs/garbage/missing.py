@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Absent", "MissingSearch"]
 
+_SHOWN_DECODER = msgspec.json.Decoder(list[MissingReference])
+
 _NAMED = pa.list_(pa.struct([("rank", pa.int64()), ("place", pa.int64()), ("name", pa.string())]))
 _FIRST = pa.struct([("rank", pa.int64()), ("commit", pa.string())])
 _NEEDS_ARROW = pa.schema(
@@ -236,7 +238,7 @@ class MissingSearch:
         )
         for row in written.collect():
             missing.objects, missing.references = row["objects"], row["references"]
-            missing.shown = msgspec.json.decode(row["shown"], type=list[MissingReference])
+            missing.shown = _SHOWN_DECODER.decode(row["shown"])
         if missing.references:
             missing.location = self._context.blocks.qualify(target)
 

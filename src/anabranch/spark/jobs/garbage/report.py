@@ -11,6 +11,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from anabranch.converter import Converter
 from anabranch.pipelines.garbage.marking.missing import MISSING, MissingReference
 from anabranch.pipelines.garbage.run_files import MISSING_FILE, file_pieces
 from anabranch.pipelines.jobs.parallel_map import parallel_map
@@ -18,6 +19,8 @@ from anabranch.spark.sources.stores import Opener, open_store
 from anabranch.work_folders import WorkFolder
 
 __all__ = ["FOUND", "WRITTEN", "absent_rows", "write_report"]
+
+_TO_REFERENCES = Converter(list[MissingReference])
 
 FOUND = (
     "address STRING, repository STRING, path STRING, names ARRAY<STRING>, commit STRING, "
@@ -76,7 +79,7 @@ def write_report(
                     last = address
                 if remaining := sample - len(shown):
                     first = rows[:remaining].to_pylist()
-                    shown += msgspec.convert(first, list[MissingReference])
+                    shown += _TO_REFERENCES.convert(first)
         if references:
             with open_store(store) as blocks:
                 blocks.put(target, file_pieces(path))

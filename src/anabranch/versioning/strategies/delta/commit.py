@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 import msgspec
 
+from anabranch.converter import Converter
 from anabranch.errors import Conflict
 from anabranch.versioning.strategies.delta.log_files import refused
 
@@ -68,6 +69,9 @@ class RebaseNote(msgspec.Struct, frozen=True):
 
     commit: str
     after: str
+
+
+_TO_REBASE_NOTE = Converter(RebaseNote)
 
 
 class Transaction(msgspec.Struct, frozen=True, rename="camel"):
@@ -151,7 +155,7 @@ def parse_commit(side: str, version: int, content: bytes) -> LogCommit:
 
 def _identity(content: bytes, info: Mapping[str, Any]) -> str:
     if REBASE_FIELD in info:
-        return msgspec.convert(info[REBASE_FIELD], RebaseNote).commit
+        return _TO_REBASE_NOTE.convert(info[REBASE_FIELD]).commit
     return hashlib.sha256(content).hexdigest()
 
 

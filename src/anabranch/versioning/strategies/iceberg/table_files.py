@@ -71,6 +71,9 @@ class _Metadata(msgspec.Struct, rename="kebab"):
     refs: dict[str, dict[str, Any]] | None = None
 
 
+_DECODER = msgspec.json.Decoder(_Metadata)
+
+
 class TableFiles:
     """The metadata files of a table on one side, by their names in `folder`."""
 
@@ -120,7 +123,7 @@ class TableFiles:
         try:
             if content.startswith(b"\x1f\x8b"):
                 content = gzip.decompress(content)
-            msgspec.json.decode(content, type=_Metadata)
+            _DECODER.decode(content)
             metadata: dict[str, Any] = json.loads(content)
         except (ValueError, OSError, EOFError, zlib.error, RecursionError) as error:
             raise refused(f"{name} of the {self.side} cannot be read: {error}") from error

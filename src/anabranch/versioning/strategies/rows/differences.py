@@ -20,6 +20,8 @@ from anabranch.versioning.strategies.rows.tables import create_empty, load_table
 
 __all__ = ["MAX_PAGE_BYTES", "RowDifference", "row_differences"]
 
+_KEY_DECODER = msgspec.json.Decoder(list[str])
+
 MAX_PAGE_BYTES = 16 << 20
 """A page ends with the row that exceeds this size as JSON."""
 
@@ -102,7 +104,7 @@ def _difference(row: RowPair) -> RowDifference:
 
 def _key_after(text: str, length: int) -> list[str]:
     try:
-        found = msgspec.json.decode(text, type=list[str])
+        found = _KEY_DECODER.decode(text)
     except (msgspec.DecodeError, UnicodeError):
         found = []
     if len(found) != length:

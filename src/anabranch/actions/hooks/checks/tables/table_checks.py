@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
-import msgspec
-
 from anabranch.actions.hooks.checks.changed_files import changed_files, files_at
 from anabranch.actions.hooks.checks.problems import Problems, TooManyProblems
 from anabranch.actions.hooks.checks.table_rules import TableRule
@@ -16,9 +14,12 @@ from anabranch.actions.hooks.checks.tables.cells import Misfit, RangeRule, first
 from anabranch.actions.hooks.checks.tables.schemas import schema_differences
 from anabranch.actions.hooks.checks.tables.table_file import TableFile, Unreadable, open_table
 from anabranch.actions.hooks.contract import HookContext
+from anabranch.converter import Converter
 from anabranch.errors import NotFound
 
 __all__ = ["TableChecks", "table_checks"]
+
+_TO_RULES = Converter(list[TableRule])
 
 _ID_CHARS = 64
 _SHORT_ID_CHARS = 12
@@ -26,7 +27,7 @@ _SHORT_ID_CHARS = 12
 
 def table_checks(properties: Mapping[str, Any]) -> TableChecks:
     """Returns the checks of the property `rules`."""
-    return TableChecks(msgspec.convert(properties["rules"], list[TableRule]))
+    return TableChecks(_TO_RULES.convert(properties["rules"]))
 
 
 class TableChecks:
