@@ -68,6 +68,39 @@ def test_nothing_but_objects_can_be_reached(query, secret, sql):
     assert [path.name for path in secret.parent.iterdir()] == ["secret.csv"]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "IMPORT DATABASE '{folder}'",
+        "import/* */database '{folder}'",
+        "PRAGMA import_database('{folder}')",
+        "SELECT 1; IMPORT DATABASE '{folder}'",
+    ],
+)
+@pytest.mark.parametrize("schema", ["SELECT 1;", "hush is the word;", None])
+def test_no_file_is_read_while_statements_are_separated(query, tmp_path, statement, schema):
+    if schema is not None:
+        (tmp_path / "schema.sql").write_text(schema)
+        (tmp_path / "load.sql").write_text("SELECT 1;")
+    with pytest.raises(Invalid) as caught:
+        query(statement.format(folder=tmp_path) + "; SELECT 1")
+    assert caught.value.message == (
+        f'the query failed: Permission Error: Cannot access file "{tmp_path}/schema.sql" - '
+        "file system operations are disabled by configuration"
+    )
+
+
+def test_an_internal_error_of_the_database_shows_no_stack_trace(lake, query):
+    for name in ("schema.sql", "load.sql"):
+        lake.objects.upload("sea", "main", f"dumped/{name}", [b"SELECT 1;"])
+    with pytest.raises(Invalid) as caught:
+        query("IMPORT DATABASE 'lakefs://sea/main/dumped'; SELECT 1")
+    assert "INTERNAL Error" in caught.value.message
+    assert "Stack Trace" not in caught.value.message
+    assert "0x" not in caught.value.message
+    assert "/" not in caught.value.message
+
+
 def test_a_refused_write_leaves_no_object(lake, query):
     with pytest.raises(Invalid, match="cannot write"):
         query("EXPLAIN ANALYZE COPY (SELECT 1) TO 'lakefs://sea/main/written.csv'")

@@ -24,6 +24,7 @@ from anabranch.actions.hooks.registry import make_hook
 from anabranch.actions.runs.event import Event
 from anabranch.actions.runs.run import HookRun, Run, hook_run_id
 from anabranch.actions.runs.settings import ActionSettings
+from anabranch.dependency_errors import reason_of
 from anabranch.errors import AnabranchError
 from anabranch.model.commit import Commit
 from anabranch.model.repository import Repository
@@ -204,7 +205,7 @@ class _Execution:
             failure = error.message or error.kind
         except Exception as error:  # noqa: BLE001  hooks may raise anything
             _log.warning("hook %s of run %s", cell.spec.id, self._run_id, exc_info=True)
-            failure = f"{type(error).__name__}: {error}"
+            failure = f"{type(error).__name__}: {reason_of(error)}"
         failure = output.redacted(failure)
         with self._lock:
             if self._closed:

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from anabranch.blocks.contract import BlockStore
+from anabranch.dependency_errors import reason_of
 from anabranch.errors import Corrupt
 from anabranch.pipelines.garbage.addresses.candidates import CANDIDATES
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
@@ -251,7 +252,7 @@ def read_candidates(path: Path, address: str) -> Iterator[pa.RecordBatch]:
 
 def _unreadable(address: str, error: Exception) -> Corrupt:
     return Corrupt(
-        f"{address}: cannot be read: {error}",
+        f"{address}: cannot be read: {reason_of(error)}",
         path=address,
         hint="Remove the file; the restore window then starts again.",
     )

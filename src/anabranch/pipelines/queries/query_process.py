@@ -15,6 +15,7 @@ import threading
 import time
 from typing import IO, Any
 
+from anabranch.dependency_errors import reason_of
 from anabranch.pipelines.queries import messages
 from anabranch.pipelines.queries.column_statistics import column_statistics
 from anabranch.pipelines.queries.json_values import to_json
@@ -74,7 +75,7 @@ class _Requests:
 
         for table in request["tables"]:
             self._reader.create_view(table["name"], table["addresses"], table["format"])
-        statements = duckdb.extract_statements(request["sql"])
+        statements = self._connection.extract_statements(request["sql"])  # it may read files
         allowed = {duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN}
         if not statements or statements[-1].type not in allowed:
             raise ValueError("the query must end with a SELECT statement")
@@ -185,11 +186,6 @@ def _end_with(descriptor: int) -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def _reason(error: Exception) -> str:
-    """Returns an error's message without what the libraries say of this program's files."""
-    return str(error).partition("\n\nAt:\n")[0].strip() or type(error).__name__
-
-
 def main(arguments: list[str]) -> None:
     """Performs one request, and ends."""
     _end_with(int(arguments[0]))
@@ -204,7 +200,8 @@ def main(arguments: list[str]) -> None:
     except MemoryError:
         server.finish({"failed": "it needs too much memory"})
     except Exception as error:  # noqa: BLE001  whatever it is, it is the reason
-        server.finish({"failed": _reason(error), "type": type(error).__name__})
+        reason = reason_of(error, given=request.get("sql", ""))
+        server.finish({"failed": reason, "type": type(error).__name__})
 
 
 if __name__ == "__main__":

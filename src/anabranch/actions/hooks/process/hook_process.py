@@ -13,6 +13,7 @@ from anabranch.actions.hooks.process.remote_lake import RemoteLake, SentOutput
 from anabranch.child_process.limits import Limits
 from anabranch.child_process.parent import Parent
 from anabranch.converter import Converter
+from anabranch.dependency_errors import reason_of
 from anabranch.errors import AnabranchError
 from anabranch.model.commit import Commit
 
@@ -47,7 +48,7 @@ def main() -> None:
         except MemoryError:
             answer = {"failed": "it needs more memory than hooks may use"}
         except Exception as error:  # noqa: BLE001  whatever it is, it is the reason
-            answer = {"failed": f"{type(error).__name__}: {error}"}
+            answer = {"failed": f"{type(error).__name__}: {reason_of(error)}"}
     parent.send(answer)
     sys.stderr.flush()
 

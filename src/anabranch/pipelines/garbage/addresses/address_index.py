@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch import _kernel as kernel
+from anabranch.dependency_errors import reason_of
 from anabranch.errors import Corrupt
 from anabranch.pipelines.column_hashes import Hashes, distinct, hash_addresses
 from anabranch.pipelines.garbage.addresses.namespace import AddressResolver
@@ -103,7 +104,7 @@ def index_tree(tree: kernel.Tree, resolver: AddressResolver, source: str) -> tup
         indexed = _index_encoded(tree, resolver)
         return _index_decoded(tree, resolver) if indexed is None else indexed
     except pa.ArrowInvalid as error:
-        reason = str(error).removeprefix("External error: ")
+        reason = reason_of(error).removeprefix("External error: ")
         raise Corrupt(f"{source}: the table is damaged: {reason}", path=source) from error
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.garbage.expired_commits import record_expired
+from anabranch.dependency_errors import reason_of
 from anabranch.errors import Corrupt
 from anabranch.model.repository import Repository
 from anabranch.model.retention import RetentionRules
@@ -197,5 +198,6 @@ def _translate_staging_errors(repository: Repository, branch: str) -> Iterator[N
         yield
     except (kernel.KernelError, pa.ArrowInvalid) as error:
         raise Corrupt(
-            f"a staged change on branch {branch} of {repository.id} cannot be read: {error}"
+            f"a staged change on branch {branch} of {repository.id} cannot be read: "
+            f"{reason_of(error)}"
         ) from error

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from anabranch.blocks.contract import BlockStore
+from anabranch.dependency_errors import reason_of
 from anabranch.errors import Corrupt, Gone
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
@@ -183,4 +184,4 @@ class QuarantineFiles:
         except Gone:
             return schema.empty_table()
         except (pa.ArrowException, OSError) as error:
-            raise Corrupt(f"{address}: cannot be read: {error}", path=address) from error
+            raise Corrupt(f"{address}: cannot be read: {reason_of(error)}", path=address) from error

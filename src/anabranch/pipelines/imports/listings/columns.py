@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from anabranch.dependency_errors import reason_of
 from anabranch.errors import Invalid
 from anabranch.pipelines.imports.listings.row_validation import LISTED, OPTIONAL
 
@@ -48,7 +49,7 @@ def to_listed(batch: pa.RecordBatch) -> pa.RecordBatch:
             arrays.append(_CONVERTERS[field.name](column))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
             raise invalid_listing(
-                f"the column {field.name} of the listing ({column.type}): {error}"
+                f"the column {field.name} of the listing ({column.type}): {reason_of(error)}"
             ) from error
     return pa.RecordBatch.from_arrays(arrays, schema=LISTED)
 

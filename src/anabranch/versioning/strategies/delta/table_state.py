@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from anabranch.dependency_errors import reason_of
 from anabranch.versioning.strategies.delta.commit import FileAction, LogCommit, parse_commit
 from anabranch.versioning.strategies.delta.log_files import LogFiles, refused
 
@@ -170,7 +171,7 @@ def _meta_data(action: Mapping[str, Any]) -> dict[str, Any]:
             "configuration": dict(action.get("configuration") or {}),
         }
     except (KeyError, ValueError, TypeError) as error:
-        raise refused(f"the table's metadata cannot be read: {error}") from error
+        raise refused(f"the table's metadata cannot be read: {reason_of(error)}") from error
 
 
 def _require_known_features(protocol: Mapping[str, Any]) -> None:

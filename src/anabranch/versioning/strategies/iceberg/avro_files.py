@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from anabranch.dependency_errors import reason_of
 from anabranch.versioning.strategies.iceberg.table_files import refused
 
 __all__ = ["AvroFile", "read_avro", "write_avro"]
@@ -45,7 +46,8 @@ def read_avro(name: str, content: bytes) -> AvroFile:
         return AvroFile(schema, given, list(reader))
     except Exception as error:
         # fastavro raises errors of any class for bytes that it does not expect
-        raise refused(f"{name} cannot be read: {type(error).__name__}: {error}") from error
+        reason = f"{type(error).__name__}: {reason_of(error)}"
+        raise refused(f"{name} cannot be read: {reason}") from error
 
 
 def write_avro(

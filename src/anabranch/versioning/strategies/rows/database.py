@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from anabranch.dependency_errors import reason_of
 from anabranch.errors import Busy, Conflict, NotSupported
 
-__all__ = ["MEMORY", "open_database", "reason_of", "require_libraries"]
+__all__ = ["MEMORY", "open_database", "require_libraries"]
 
 MEMORY = "1GB"
 """How much memory a database may use; the rest is in temporary files."""
@@ -21,7 +21,6 @@ _MAX_DATABASES = 2
 _MAX_WAIT_SECONDS = 60.0
 
 _free = threading.BoundedSemaphore(_MAX_DATABASES)
-_FILE = re.compile(r"""(?<![^\s"'(])/[^\s"'/]+/[^\s"']+""")
 
 
 def require_libraries(purpose: str) -> None:
@@ -60,14 +59,9 @@ def open_database(folder: str) -> Iterator[Any]:
             yield connection
     except duckdb.Error as error:
         raise Conflict(
-            f"the tables cannot be compared: {reason_of(error)}",
+            f"the tables cannot be compared: {reason_of(error).splitlines()[0]}",
             kind="merge_failed",
             hint="Choose a side for this path.",
         ) from error
     finally:
         _free.release()
-
-
-def reason_of(error: Exception) -> str:
-    """Returns the first line of an error of the database, without paths of the server."""
-    return _FILE.sub("the file", str(error).strip().partition("\n")[0])

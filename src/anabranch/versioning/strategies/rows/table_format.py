@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Any, BinaryIO, Protocol
 
+from anabranch.dependency_errors import reason_of
 from anabranch.errors import Conflict
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.columns import ROW, Columns, quoted
-from anabranch.versioning.strategies.rows.database import reason_of
 
 __all__ = [
     "PIECE_BYTES",
@@ -73,7 +73,7 @@ def file_literal(version: ObjectVersion) -> str:
 
 def unreadable(side: str, name: str, error: Exception) -> Conflict:
     """Returns the error for a file that cannot be read."""
-    reason = reason_of(error)
+    reason = reason_of(error).splitlines()[0]
     return Conflict(
         f"the {side} cannot be read as {name}: {reason}",
         kind="merge_failed",

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.actions.hooks.checks.table_rules import Bounds
+from anabranch.dependency_errors import reason_of
 
 __all__ = ["Misfit", "RangeRule", "first_null"]
 
@@ -66,7 +67,7 @@ class RangeRule:
             elif pa.types.is_integer(kind) or pa.types.is_decimal(kind):
                 return pa.scalar(Decimal(str(bound)))
         except (ValueError, pa.ArrowException) as error:
-            raise Misfit(f"{bound!r} is no value of {kind}: {error}") from error
+            raise Misfit(f"{bound!r} is no value of {kind}: {reason_of(error)}") from error
         raise Misfit(f"{bound!r} cannot be compared with values of {kind}")
 
 

@@ -10,6 +10,7 @@ import duckdb
 import pyarrow as pa
 
 from anabranch.actions.hooks.checks.tables.table_file import Unreadable
+from anabranch.dependency_errors import reason_of
 from anabranch.work_folders import WorkFolder
 
 __all__ = ["Repeated", "first_repeated"]
@@ -115,7 +116,7 @@ class _PlacedRows:
 
 
 def _failed(error: Exception) -> Unreadable:
-    return Unreadable(f"its keys cannot be compared: {str(error).strip().splitlines()[0]}")
+    return Unreadable(f"its keys cannot be compared: {reason_of(error).splitlines()[0]}")
 
 
 def _quoted(name: str) -> str:
