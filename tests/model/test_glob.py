@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.errors import Invalid
-from anabranch.model.glob import Glob
+from anabranch.model.glob import Glob, glob
 
 # the web interface matches them, too: web/tests/refs/protection.test.ts
 PATTERNS = json.loads((Path(__file__).parent / "glob_patterns.json").read_text(encoding="utf-8"))
@@ -115,3 +115,9 @@ def _ours(pattern: str) -> str:
 def test_star_patterns_match_as_general_algorithm(pattern, text):
     # {} stands for no text, and makes of the pattern one that is followed place by place
     assert Glob(pattern).matches(text) == Glob(pattern + "{}").matches(text)
+
+
+@pytest.mark.parametrize("pattern", ["{a,b}" * 1000, "?" * 3000, "a" * 3000])
+def test_a_pattern_that_is_too_long_raises_invalid(pattern):
+    with pytest.raises(Invalid, match="at most 2,048 characters"):
+        glob(pattern)

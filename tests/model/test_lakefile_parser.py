@@ -260,3 +260,43 @@ def unplaced(lakefile):
         for each in lakefile.layers
     ]
     return (base, layers, list(lakefile.labels.items()), lakefile.arguments)
+
+
+def chain(count):
+    """A Lakefile in which each argument holds the one before four times."""
+    lines = ["ARG B1=xxxxxxxx", *(f"ARG B{i + 1}={f'${{B{i}}}' * 4}" for i in range(1, count))]
+    return "\n".join([*lines, "ADD lakefs://sea/main/t/ x/"])
+
+
+@pytest.mark.parametrize(
+    ("text", "position", "reason"),
+    [
+        (chain(12), "8:18", "at most 65,536 characters in one word, ${B7} exceeds it"),
+        (f"ARG A={'x' * 40_000}\nLABEL a=${{A}}${{A}}", "2:13", "${A} exceeds it"),
+        (f'ARG A={"x" * 40_000}\nLABEL \'a\'="${{A}}""${{A}}"', "2:18", "in one word"),
+        (
+            f"ARG A={'x' * 32_768}\n" + "LABEL a=${A}\n" * 3000,
+            "34:9",
+            "at most 1,048,576 characters in the file, ${A} exceeds it",
+        ),
+        (f"ARG A={'x' * 60_000}\nARG B=${{A}}\n" + "LABEL ${B} \n" * 100, "19:7", "the file"),
+    ],
+)
+def test_values_that_expand_too_far_raise_invalid_with_the_position(text, position, reason):
+    with pytest.raises(Invalid) as caught:
+        parse_lakefile(text.replace("LABEL ${B}", "LABEL ${B}=1"))
+    first = caught.value.message.splitlines()[0]
+    assert first.startswith(f"Lakefile:{position}: ")
+    assert reason in first
+
+
+def test_given_values_count_where_they_are_used():
+    given = {"A": "x" * 40_000}
+    assert parse_lakefile("ARG A\nLABEL a=${A}", given).labels == {"a": given["A"]}
+    with pytest.raises(Invalid, match="in one word"):
+        parse_lakefile("ARG A\nLABEL a=${A}${A}", given)
+
+
+def test_values_up_to_the_limits_are_accepted():
+    text = f"ARG A={'x' * 65_536}\n" + "".join(f"LABEL a{i}=${{A}}\n" for i in range(16))
+    assert len(parse_lakefile(text).labels) == 16

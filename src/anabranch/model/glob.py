@@ -15,14 +15,19 @@ from functools import lru_cache
 from typing import NoReturn, TypeAlias
 
 from anabranch.errors import Invalid
+from anabranch.model.names import MAX_PATH_BYTES
 
-__all__ = ["Glob", "glob"]
+__all__ = ["MAX_PATTERN_CHARACTERS", "Glob", "glob"]
 
 Positions: TypeAlias = frozenset[int]
 Term: TypeAlias = Callable[[str, Positions], Positions]
 """Returns the positions in a text that are reached from the given positions."""
 
+MAX_PATTERN_CHARACTERS = 2 * MAX_PATH_BYTES
+"""The most characters of a pattern: a compiled one takes some hundred bytes for each."""
+
 _MAX_DEPTH = 16
+_CACHED = 256
 _SPECIAL = frozenset("?[]{}\\")
 """The special characters other than `*`."""
 
@@ -31,6 +36,12 @@ class Glob:
     """A compiled pattern. Raises Invalid for a malformed one."""
 
     def __init__(self, pattern: str) -> None:
+        if len(pattern) > MAX_PATTERN_CHARACTERS:
+            raise Invalid(
+                f"a pattern has at most {MAX_PATTERN_CHARACTERS:,} characters, this one has "
+                f"{len(pattern):,}: invalid value",
+                kind="invalid_pattern",
+            )
         self._terms = _Parser(pattern).parse()
         self._runs = None if _SPECIAL.intersection(pattern) else pattern.split("*")
 
@@ -41,7 +52,7 @@ class Glob:
         return len(text) in _follow(self._terms, text, frozenset({0}))
 
 
-@lru_cache(1024)
+@lru_cache(_CACHED)
 def glob(pattern: str) -> Glob:
     """Returns the compiled pattern, from a cache. Raises Invalid."""
     return Glob(pattern)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anabranch.errors import Invalid
 from anabranch.versioning.merging.path_patterns import path_pattern
 
 
@@ -59,3 +60,9 @@ def test_patterns_match_like_a_plain_matcher(pattern, path):
 
 def test_many_wildcards_are_matched_quickly():
     assert not path_pattern("**" * 30 + "x").matches("a/" * 500)
+
+
+def test_a_pattern_that_is_too_long_raises_invalid():
+    path_pattern("a" * 2048)
+    with pytest.raises(Invalid, match="at most 2,048 characters"):
+        path_pattern("*" * 2049)

@@ -18,10 +18,24 @@ import msgspec
 
 from anabranch.model.uri import LakeUri
 
-__all__ = ["MAX_BYTES", "MAX_INSTRUCTIONS", "Add", "Arg", "From", "Lakefile", "Source"]
+__all__ = [
+    "MAX_BYTES",
+    "MAX_EXPANDED_CHARACTERS",
+    "MAX_INSTRUCTIONS",
+    "MAX_WORD_CHARACTERS",
+    "Add",
+    "Arg",
+    "From",
+    "Lakefile",
+    "Source",
+]
 
 MAX_BYTES = 1 << 20
 MAX_INSTRUCTIONS = 10_000
+MAX_WORD_CHARACTERS = 1 << 16
+"""The most characters that the values of arguments may take in one word."""
+MAX_EXPANDED_CHARACTERS = 1 << 20
+"""The most characters that they may take in the whole file."""
 
 Source: TypeAlias = LakeUri | str
 """The source of a layer: an address in a repository, or the address of objects in a store."""

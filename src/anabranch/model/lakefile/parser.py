@@ -19,7 +19,7 @@ from anabranch.model.glob import glob
 from anabranch.model.lakefile.addresses import parse_base, parse_destination, parse_source
 from anabranch.model.lakefile.instructions import MAX_INSTRUCTIONS, Add, Arg, From, Lakefile
 from anabranch.model.lakefile.lines import Line, split_lines
-from anabranch.model.lakefile.words import Word, split_words
+from anabranch.model.lakefile.words import Arguments, Word, split_words
 
 __all__ = ["RESERVED_LABELS", "parse_lakefile"]
 
@@ -85,7 +85,8 @@ class _Parser:
 
     def __init__(self, argument_values: Mapping[str, str]) -> None:
         self._argument_values = argument_values
-        self.values: dict[str, str] = {}
+        self._arguments = Arguments()
+        self.values = self._arguments.values
         self._base: From | None = None
         self._layers: list[Add] = []
         self._labels: dict[str, str] = {}
@@ -113,7 +114,7 @@ class _Parser:
         if read is None:
             reason = f"expected FROM, ADD, LABEL or ARG, found {keyword[1][:80]!r}"
             raise line.error(keyword.start(1), reason)
-        words = list(split_words(line, keyword.end(), self.values))
+        words = list(split_words(line, keyword.end(), self._arguments))
         read(_Instruction(line, keyword.start(1), words))
 
     def _arg(self, instruction: _Instruction) -> None:

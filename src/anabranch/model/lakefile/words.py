@@ -11,12 +11,13 @@ Adjacent parts form one word: author="Jane Doe" is one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from anabranch.model.lakefile.instructions import MAX_EXPANDED_CHARACTERS, MAX_WORD_CHARACTERS
 from anabranch.model.lakefile.lines import Line
 
-__all__ = ["Word", "split_words"]
+__all__ = ["Arguments", "Word", "split_words"]
 
 _BLANK = re.compile(r"[ \t]*")
 _LITERAL = re.compile(r"[^']*")
@@ -32,9 +33,19 @@ class Word(NamedTuple):
     offset: int
 
 
-def split_words(line: Line, start: int, arguments: Mapping[str, str]) -> Iterator[Word]:
-    """Yields the words of a line from an offset on. Raises Invalid for an unclosed quote and for a
-    `${NAME}` that is not an argument.
+class Arguments:
+    """The arguments that a file has declared so far, and how many characters their values have
+    taken in it: an argument may hold others several times, so a short file could take all memory.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+        self.expanded = 0
+
+
+def split_words(line: Line, start: int, arguments: Arguments) -> Iterator[Word]:
+    """Yields the words of a line from an offset on. Raises Invalid for an unclosed quote, for a
+    `${NAME}` that is not an argument, and for values that are too long together.
     """
     reader = _Reader(line, arguments)
     at = reader.skip_blanks(start)
@@ -47,10 +58,11 @@ def split_words(line: Line, start: int, arguments: Mapping[str, str]) -> Iterato
 class _Reader:
     """Reads from offsets of one line; each method returns the offset after what it has read."""
 
-    def __init__(self, line: Line, arguments: Mapping[str, str]) -> None:
+    def __init__(self, line: Line, arguments: Arguments) -> None:
         self._line = line
         self._text = line.text
         self._arguments = arguments
+        self._expanded = 0
 
     def skip_blanks(self, at: int) -> int:
         match = _BLANK.match(self._text, at)
@@ -58,6 +70,7 @@ class _Reader:
 
     def word(self, at: int) -> tuple[str, int]:
         parts = []
+        self._expanded = 0
         while at < len(self._text) and self._text[at] not in " \t":
             if self._text[at] == "'":
                 part, at = self._literal(at)
@@ -101,11 +114,26 @@ class _Reader:
             raise self._line.error(
                 at, "expected ${NAME}, of letters, digits and underscores", r"Write \${ for ${."
             )
-        value = self._arguments.get(match[1])
+        value = self._arguments.values.get(match[1])
         if value is None:
             raise self._line.error(
                 at,
                 f"expected an argument that is declared above, match ${{{match[1]}}}",
                 f"Declare it: ARG {match[1]}",
             )
+        self._count(at, match[0], len(value))
         return value, match.end()
+
+    def _count(self, at: int, name: str, length: int) -> None:
+        """Counts the characters of a value. Raises Invalid if there are too many."""
+        self._expanded += length
+        self._arguments.expanded += length
+        for expanded, most, where in (
+            (self._expanded, MAX_WORD_CHARACTERS, "one word"),
+            (self._arguments.expanded, MAX_EXPANDED_CHARACTERS, "the file"),
+        ):
+            if expanded > most:
+                raise self._line.error(
+                    at,
+                    f"expected values of at most {most:,} characters in {where}, {name} exceeds it",
+                )

@@ -11,6 +11,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from anabranch.errors import Invalid
+from anabranch.model.glob import MAX_PATTERN_CHARACTERS
+
 __all__ = ["PathPattern", "path_pattern"]
 
 _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]", re.DOTALL)
@@ -18,10 +21,16 @@ _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|[^*?]", re.DOTALL)
 
 class PathPattern:
     """A pattern, which also matches the path that is spelled like it. All paths that it matches
-    begin with `literal`.
+    begin with `literal`. Raises Invalid for one that is too long.
     """
 
     def __init__(self, text: str) -> None:
+        if len(text) > MAX_PATTERN_CHARACTERS:
+            raise Invalid(
+                f"a pattern of paths has at most {MAX_PATTERN_CHARACTERS:,} characters, this one "
+                f"has {len(text):,}",
+                kind="invalid_pattern",
+            )
         self.text = text
         self._tokens: list[str] = []
         for token in _TOKEN.findall(text):
@@ -74,7 +83,7 @@ class PathPattern:
         return found
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def path_pattern(text: str) -> PathPattern:
-    """Returns the compiled pattern."""
+    """Returns the compiled pattern. Raises Invalid."""
     return PathPattern(text)

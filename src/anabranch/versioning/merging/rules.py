@@ -37,9 +37,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, path: str, strategy: str, options: Mapping[str, Any]) -> Rule:
-        """Returns a rule. Raises Invalid for an unknown strategy and wrong options, NotSupported if
-        a library is not installed.
+        """Returns a rule. Raises Invalid for a pattern that is too long, an unknown strategy and
+        wrong options, NotSupported if a library is not installed.
         """
+        path_pattern(path)
         make_strategy(strategy, options)
         return cls(path=path, strategy=strategy, options=options)
 
