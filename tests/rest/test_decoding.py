@@ -69,8 +69,17 @@ def test_parameters_are_decoded():
     )
 
 
-def test_the_first_value_of_a_repeated_parameter_is_used():
-    assert params("path=a&path=b&many=one").path == "a"
+@pytest.mark.parametrize("query", ["path=a&path=b", "path=a&path=a", "path=a&path=", "path&path"])
+def test_a_repeated_parameter_raises_invalid(query):
+    with pytest.raises(Invalid) as caught:
+        params(query)
+    assert caught.value.message == (
+        'parameter "path" in query has an error: value is given more than once'
+    )
+
+
+def test_a_repeated_parameter_that_is_unknown_is_ignored():
+    assert params("path=a&other=1&other=2").path == "a"
 
 
 @given(st.text(min_size=1).filter(lambda text: text.encode("utf-8", "ignore").decode() == text))

@@ -192,6 +192,10 @@ def test_names_do_not_change(scim):
     assert succeed(patch(scim, group, operation), 400)["scimType"] == "mutability"
 
 
+def test_a_repeated_parameter_is_refused(scim):
+    assert succeed(scim.get("/Users?count=1&count=2"), 400)["scimType"] == "invalidValue"
+
+
 def test_an_unknown_member_is_refused(scim, api):
     group = create_group(scim)
     operation = {"op": "add", "path": "members", "value": [{"value": "nobody"}]}

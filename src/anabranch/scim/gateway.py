@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, unquote
 from scim2_models import (
     Context,
     ForbiddenException,
+    InvalidValueException,
     ListResponse,
     NotFoundException,
     NotImplementedException,
@@ -193,7 +194,10 @@ class ScimRequest:
         path = self._head.raw_path.rstrip("/").removeprefix(BASE_PATH).lstrip("/")
         kind, _, name = path.partition("/")
         name = unquote(name)
-        query = dict(parse_qsl(self._head.query))
+        pairs = parse_qsl(self._head.query)
+        query = dict(pairs)
+        if len(query) < len(pairs):
+            raise InvalidValueException(detail="a query parameter is given more than once")
         method = self._head.method
         if is_discovery(kind):
             return self._describe(kind, name, query) if method == "GET" else method_not_allowed()

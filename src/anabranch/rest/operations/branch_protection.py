@@ -79,11 +79,6 @@ def set_rules(call: Call[SetRules, list[BranchProtectionRule]]) -> None:
     )
 
 
-def get_rules_only(call: Call[InRepository, None]) -> list[BranchProtectionRule]:
-    """Returns the rules."""
-    return _to_wire(call.services.catalog.protection.rules(call.params.repository))
-
-
 def add_rule(call: Call[InRepository, BranchProtectionRule]) -> None:
     """Adds a rule."""
     protection, repository = call.services.catalog.protection, call.params.repository
@@ -170,7 +165,7 @@ OPERATIONS = (
         params=InRepository,
         response=list[BranchProtectionRule],
         execution=Execution.INLINE,
-        handler=get_rules_only,
+        handler=get_rules,
     ),
     Operation(
         id="internalCreateBranchProtectionRule",

@@ -118,7 +118,10 @@ class ParamsDecoder(Generic[T]):
             if name in self._lists:
                 values[name] = [value] if isinstance(value, str) else value
             else:
-                text = value if isinstance(value, str) else value[0]
+                if not isinstance(value, str):
+                    reason = "value is given more than once"
+                    raise _invalid_parameter(self._by_name[name], reason)
+                text = value
                 if not text and name in self._empty_is_absent:
                     continue
                 values[name] = text
