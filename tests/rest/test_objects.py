@@ -321,3 +321,14 @@ def test_reads_announce_that_ranges_are_accepted(api, repository, headers):
             method, f"{home}/refs/main/objects", params={"path": "a"}, headers=headers
         )
         assert response.headers["accept-ranges"] == "bytes"
+
+
+def test_user_metadata_that_s3_could_not_send_is_refused(api, branch, ref):
+    put(api, branch, "a")
+    change = {"set": {"X-Amz-Meta-k": "v" * 70_000}}
+    response = api.put(f"{branch}/objects/stat/user_metadata?path=a", json=change)
+    assert response.status_code == 400
+    assert response.headers["X-Anabranch-Kind"] == "metadata_too_large"
+    assert put(api, branch, "b", **{"X-LakeFS-Meta-k": "v" * 3000}).status_code == 400
+    assert stat(api, ref, "b").status_code == 404
+    assert stat(api, ref, "a").json()["metadata"] == {}

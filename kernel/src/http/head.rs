@@ -116,7 +116,7 @@ impl<'a> Head<'a> {
                 chunked = true;
             } else if name.eq_ignore_ascii_case("connection") {
                 self.keep_alive &= !has_token(value, b"close");
-            } else if name.eq_ignore_ascii_case("expect") && !self.is_1_0 {
+            } else if name.eq_ignore_ascii_case("expect") && !self.is_1_0 && !value.is_empty() {
                 if !value.eq_ignore_ascii_case(b"100-continue") {
                     return Err(Fault {
                         status: 417,
@@ -376,6 +376,9 @@ mod tests {
             ("Host: a\r\nTransfer-Encoding: gzip, chunked", 501),
             ("Host: a\r\nTransfer-Encoding: \u{b}chunked", 400),
             ("Host: a\r\nExpect: a-miracle", 417),
+            ("Host: a\r\nExpect:", 200),
+            ("Host: a\r\nExpect: \t ", 200),
+            ("Host: a\r\nExpect: \r\nExpect: a-miracle", 417),
         ] {
             let head = format!("GET / HTTP/1.1\r\n{lines}\r\n\r\n");
             assert_eq!(status(&head), expected, "{lines:?}");

@@ -38,11 +38,12 @@ class Symlinks:
     def write(self, repository: str, reference: str, prefix: str = "") -> str:
         """Writes the manifests of all folders that have objects whose paths begin with `prefix`,
         and removes those of folders that have no objects any more. Returns the address of the
-        folder of all manifests.
+        folder of all manifests, as below the repository's storage namespace.
 
-        Empty objects whose paths end in a slash, which mark folders, are left out. Raises NotFound
-        for the repository or the reference, ReadOnlyRepository, and Invalid for a folder that the
-        store cannot have and for an address with a line break.
+        Empty objects whose paths end in a slash, which mark folders, are left out, and so are
+        folders that the store cannot have, such as `a//` in a local one. Raises NotFound for the
+        repository or the reference, ReadOnlyRepository, and Invalid for an address with a line
+        break.
         """
         stored_repository = self._core.repositories.get(repository)
         check_writable(stored_repository, force=False)
@@ -52,10 +53,19 @@ class Symlinks:
         for folder in self._folders(repository, reference, prefix):
             addresses = self._addresses(repository, reference, folder)
             first = next(addresses, None)
-            if first is not None:
-                self._blocks.put(f"{place}{folder}{_FILE}", chain([first], addresses))
+            manifest = f"{place}{folder}{_FILE}"
+            if first is not None and self._is_possible(manifest):
+                self._blocks.put(manifest, chain([first], addresses))
         self._remove_stale(repository, reference, prefix, place)
-        return self._blocks.qualify(root)
+        return root
+
+    def _is_possible(self, address: str) -> bool:
+        """Returns whether the store can have a block at an address."""
+        try:
+            self._blocks.local_path(address)
+        except Invalid:
+            return False
+        return True
 
     def _folders(self, repository: str, reference: str, prefix: str) -> Iterator[str]:
         """Yields the folders that may have objects under a prefix, each with a slash at its end."""
@@ -100,6 +110,8 @@ class Symlinks:
 
     def _remove_stale(self, repository: str, reference: str, prefix: str, place: str) -> None:
         """Removes manifests under a prefix whose folders have no objects."""
+        if not self._is_possible(f"{place}{prefix}{_FILE}"):
+            return
         for block in self._blocks.list(f"{place}{prefix}"):
             folder, _, name = block.address.removeprefix(place).rpartition("/")
             folder += "/" if folder else ""

@@ -7,13 +7,34 @@ from collections.abc import Mapping
 
 import msgspec
 
-__all__ = ["DEFAULT_CONTENT_TYPE", "SYSTEM_PREFIX", "AddressType", "Entry"]
-__all__ += ["physical_address", "relative_address", "user_metadata"]
+from anabranch.errors import Invalid
+
+__all__ = ["CONTENT_HEADERS", "DEFAULT_CONTENT_TYPE", "SYSTEM_PREFIX", "USER_PREFIX"]
+__all__ += ["AddressType", "Entry", "physical_address", "relative_address", "user_metadata"]
 
 DEFAULT_CONTENT_TYPE = "application/octet-stream"
 
 SYSTEM_PREFIX = "::anabranch::"
 """The prefix of the keys of system metadata."""
+
+
+USER_PREFIX = "X-Amz-Meta-"
+"""The prefix of the keys of metadata that S3 clients send, as in lakeFS."""
+
+CONTENT_HEADERS = (
+    "Cache-Control",
+    "Content-Disposition",
+    "Content-Encoding",
+    "Content-Language",
+    "Expires",
+)
+"""The keys of metadata that are standard headers."""
+
+MAX_USER_METADATA_BYTES = 2048
+MAX_METADATA_BYTES = 8192
+"""The most bytes of keys and values together, without USER_PREFIX and with CONTENT_HEADERS, as in
+S3: with more, clients of S3 cannot read the object.
+"""
 
 
 class AddressType(enum.IntEnum):
@@ -48,10 +69,27 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def user_metadata(metadata: Mapping[str, str] | None) -> dict[str, str]:
-    """Returns the metadata that a client sends for an object, without keys of system metadata."""
+    """Returns the metadata that a client sends for an object, without keys of system metadata.
+    Raises Invalid (kind metadata_too_large).
+    """
     if not metadata:
         return {}
-    return {key: text for key, text in metadata.items() if not key.startswith(SYSTEM_PREFIX)}
+    user = {key: text for key, text in metadata.items() if not key.startswith(SYSTEM_PREFIX)}
+    own = total = 0
+    for key, text in user.items():
+        named = key[len(USER_PREFIX) :] if key.lower().startswith(USER_PREFIX.lower()) else key
+        length = len(f"{named}{text}".encode("utf-8", "surrogatepass"))
+        total += length
+        own += 0 if key in CONTENT_HEADERS else length
+    if own > MAX_USER_METADATA_BYTES or total > MAX_METADATA_BYTES:
+        raise Invalid(
+            f"the user metadata have {own:,} bytes, at most {MAX_USER_METADATA_BYTES:,}"
+            if own > MAX_USER_METADATA_BYTES
+            else f"the metadata have {total:,} bytes, at most {MAX_METADATA_BYTES:,}",
+            kind="metadata_too_large",
+            hint="Keep long texts in an object of their own.",
+        )
+    return user
 
 
 def physical_address(storage_namespace: str, address: str, address_type: int) -> str:

@@ -127,7 +127,8 @@ DIFFERENCES: Final = {
     "listPullRequests": _differs("an empty `status` is 400 in JSON"),
     "createSymlinkFile": _differs(
         "each manifest has the objects of its own folder, and those of empty folders are removed; "
-        "lakeFS writes each folder the addresses of the previous one and fails without objects"
+        "lakeFS writes each folder the addresses of the previous one and fails without objects; "
+        "folders that a local store cannot have, such as `a//`, have none"
     ),
     "createUser": _differs(
         "a name that differs from another user's only in case, blanks or invisible characters is "

@@ -140,6 +140,14 @@ def test_a_part_is_copied_of_a_range_of_the_source_alone(s3, place):
     assert s3.upload_part_copy(**copy, CopySourceRange="bytes=0-9")["CopyPartResult"]["ETag"]
 
 
+@pytest.mark.parametrize("source", ["/{}//a", "{}//a", "{}/", "{}/main/", "{}/main"])
+def test_a_copy_source_without_a_reference_or_a_path_is_refused(s3, bucket, source):
+    s3.put_object(Bucket=bucket, Key="main/a", Body=b"tea")
+    copy = {"Bucket": bucket, "Key": "main/b", "CopySource": source.format(bucket)}
+    assert refusal(s3.copy_object, **copy) == ("InvalidArgument", 400)
+    assert refusal(s3.head_object, Bucket=bucket, Key="main/b") == ("404", 404)
+
+
 def test_an_endpoint_that_ends_in_the_base_path_of_the_api_is_said(server, s3, bucket):
     misled = boto3_client(server._replace(url=server.api))
     place = {"Bucket": bucket, "Key": "main/a"}

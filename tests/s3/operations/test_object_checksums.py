@@ -135,6 +135,9 @@ def test_an_object_in_parts_keeps_its_checksums(s3, bucket, put_parts, commit, a
     got = s3.get_object(**place(bucket))
     assert checksums(got) == checksums(done)
     assert got["Body"].read() == b"".join(bodies)
+    part = s3.get_object(**place(bucket), PartNumber=3, **MODE)
+    assert part[name] == checksum(algorithm.lower(), b"end")
+    assert part["ChecksumType"] == done["ChecksumType"]
 
 
 @pytest.mark.parametrize("numbers", [[1, 2, 3], [2, 70, 9_999]])

@@ -41,6 +41,19 @@ def test_metadata_size_limit():
     assert error.value.code == "MetadataTooLarge"
 
 
+def test_standard_headers_have_a_limit_of_their_own():
+    both = {"x-amz-meta-k": "v" * 2047, "cache-control": "c" * 4000}
+    assert parse_user_metadata(both)
+    with pytest.raises(S3Error) as error:
+        parse_user_metadata({**both, "expires": "e" * 4000})
+    assert error.value.code == "MetadataTooLarge"
+
+
+def test_metadata_that_no_client_can_receive_are_counted_as_missing():
+    metadata = {"X-Amz-Meta-a": "v" * 70_000, "X-Amz-Meta-b": "1", "Expires": "e" * 70_000}
+    assert metadata_headers(metadata) == [("x-amz-meta-b", "1"), ("x-amz-missing-meta", "2")]
+
+
 def test_internal_metadata_is_hidden_from_s3_clients():
     metadata = {"other": "1", "X-Amz-Meta-a b": "2", "X-Amz-Tagging": "t=1", "Expires": "0"}
     assert metadata_headers(metadata) == [("Expires", "0"), ("x-amz-missing-meta", "1")]

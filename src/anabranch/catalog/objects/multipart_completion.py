@@ -103,7 +103,7 @@ class Completion:
             upload = msgspec.structs.replace(
                 stored.upload,
                 content_type=content_type or stored.upload.content_type,
-                metadata={**stored.upload.metadata, **user_metadata(metadata)},
+                metadata=user_metadata({**stored.upload.metadata, **(metadata or {})}),
             )
             self._writes.check_preconditions_early(
                 stored_repository, branch, path, if_absent=if_absent, precondition=precondition

@@ -21,7 +21,7 @@ def copy_source(call: Call) -> Address:
     if question and version not in {"", "versionId=null"}:
         raise S3Error("NoSuchVersion")
     source = parse_address(path.replace("+", "%20"), "")
-    if not source.bucket or not source.path:
+    if not source.bucket or not source.ref or not source.path:
         raise S3Error(
             "InvalidArgument",
             "Copy Source must mention the source bucket and key: sourcebucket/sourcekey",

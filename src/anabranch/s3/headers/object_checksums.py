@@ -41,11 +41,16 @@ def wants_checksum(call: Call) -> bool:
     return call.request.headers.get(_MODE, "").upper() == _ENABLED
 
 
-def checksum_headers(checksum: ObjectChecksum | None) -> list[tuple[str, str]]:
-    """Returns the headers for a checksum, none if it is None."""
+def checksum_headers(
+    checksum: ObjectChecksum | None, whole: ObjectChecksum | None = None
+) -> list[tuple[str, str]]:
+    """Returns the headers for a checksum, none if it is None. The type is that of the `whole`
+    object's checksum, if the checksum is that of a part.
+    """
     if checksum is None or checksum.algorithm not in ALGORITHMS:
         return []
-    return [(PREFIX + checksum.algorithm, checksum.value), (f"{PREFIX}type", checksum.type)]
+    kind = (whole or checksum).type
+    return [(PREFIX + checksum.algorithm, checksum.value), (f"{PREFIX}type", kind)]
 
 
 def checksum_elements(checksum: ObjectChecksum | None) -> str:

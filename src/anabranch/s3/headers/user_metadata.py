@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from email.errors import HeaderParseError
 from email.header import decode_header, make_header
 
+from anabranch.errors import Invalid
 from anabranch.http.header_values import header_safe
+from anabranch.model.entry import CONTENT_HEADERS, USER_PREFIX, user_metadata
 from anabranch.s3.payloads.body_headers import stored_encoding
 from anabranch.s3.protocol.errors import S3Error
 from anabranch.signing.request import header_text
@@ -20,17 +22,9 @@ from anabranch.signing.request import header_text
 __all__ = ["metadata_headers", "parse_user_metadata"]
 
 _HEADER_PREFIX = "x-amz-meta-"
-_STORED_PREFIX = "X-Amz-Meta-"
-_CONTENT_HEADERS = (
-    "Cache-Control",
-    "Content-Disposition",
-    "Content-Encoding",
-    "Content-Language",
-    "Expires",
-)
-_CONTENT_HEADERS_LOWER = frozenset(name.lower() for name in _CONTENT_HEADERS)
-_MAX_METADATA_BYTES = 2048
-"""The maximum size of all names and values together, in bytes, as in S3."""
+_CONTENT_HEADERS_LOWER = frozenset(name.lower() for name in CONTENT_HEADERS)
+_MAX_SENT_BYTES = 32 << 10
+"""The most bytes of metadata that are sent: older objects may have more than clients can read."""
 
 _ASCII = re.compile(r"[\x20-\x7e]*")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -40,39 +34,45 @@ _WORD_BYTES = 16  # UTF-8 bytes that always fit into an encoded word of at most 
 def parse_user_metadata(headers: Mapping[str, str]) -> dict[str, str]:
     """Returns the user metadata in the headers of a request. Raises S3Error: MetadataTooLarge."""
     metadata: dict[str, str] = {}
-    size = 0
     for name, raw in headers.items():
         if name.startswith(_HEADER_PREFIX):
             key, value = name.removeprefix(_HEADER_PREFIX), _decode_words(raw)
-            metadata[_STORED_PREFIX + key] = value
-            size += len(key.encode("latin-1")) + len(value.encode())
-    if size > _MAX_METADATA_BYTES:
-        raise S3Error("MetadataTooLarge")
+            metadata[USER_PREFIX + key] = value
     if not _CONTENT_HEADERS_LOWER.isdisjoint(headers):
-        for name in _CONTENT_HEADERS:
+        for name in CONTENT_HEADERS:
             value = headers.get(name.lower(), "")
             if name == "Content-Encoding":
                 value = stored_encoding(headers)
             if value:
                 metadata[name] = header_text(value)
-    return metadata
+    try:
+        return user_metadata(metadata)
+    except Invalid:
+        raise S3Error("MetadataTooLarge") from None
 
 
 def metadata_headers(metadata: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Returns the response headers for an object's metadata. Names that are not valid in a header
-    are left out and counted in `x-amz-missing-meta`, as in S3.
+    """Returns the response headers for an object's metadata. Names that are not valid in a header,
+    and what is too long for one, are left out and counted in `x-amz-missing-meta`, as in S3.
     """
     headers: list[tuple[str, str]] = []
-    missing = 0
+    missing = size = 0
     for name, value in metadata.items():
-        if name in _CONTENT_HEADERS:
-            headers.append((name, header_safe(value)))
+        if name in CONTENT_HEADERS:
+            header = name, header_safe(value)
         elif not name.lower().startswith(_HEADER_PREFIX):
             continue
         elif _TOKEN.fullmatch(name):
-            headers.append((name.lower(), _encode_words(value)))
+            header = name.lower(), _encode_words(value)
         else:
             missing += 1
+            continue
+        length = len(name) + len(header[1])
+        if size + length > _MAX_SENT_BYTES:
+            missing += 1
+            continue
+        size += length
+        headers.append(header)
     if missing:
         headers.append(("x-amz-missing-meta", str(missing)))
     return headers

@@ -93,8 +93,11 @@ def _build_head(call: Call, entry: Entry) -> tuple[Response, ByteRange | None]:
     if numbered is not None and numbered.parts_count:
         headers.append(("x-amz-mp-parts-count", str(numbered.parts_count)))
     if wants_checksum(call):
-        whole = stored_checksum(entry) if part is None else None
-        headers += checksum_headers(whole if numbered is None else numbered.checksum)
+        whole = stored_checksum(entry)
+        if numbered is not None:
+            headers += checksum_headers(numbered.checksum, whole)
+        elif part is None:
+            headers += checksum_headers(whole)
     for parameter, name in _HEADER_OVERRIDES.items() if call.query else ():
         if parameter in call.query:
             headers = [pair for pair in headers if pair[0] != name]

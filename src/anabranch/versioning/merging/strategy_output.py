@@ -10,7 +10,8 @@ from typing import BinaryIO, cast
 
 import msgspec
 
-from anabranch.model.entry import DEFAULT_CONTENT_TYPE
+from anabranch.errors import Conflict, Invalid
+from anabranch.model.entry import DEFAULT_CONTENT_TYPE, user_metadata
 from anabranch.model.names import check_path
 from anabranch.versioning.merging.conflicts import MergeTrees
 from anabranch.versioning.records.entries import Value, entry_from
@@ -47,13 +48,17 @@ class StrategyOutput:
         content_type: str | None = None,
         metadata: Mapping[str, str] | None = None,
     ) -> Iterator[BinaryIO]:
-        """Yields a stream for the new content of a path."""
+        """Yields a stream for the new content of a path. Raises Conflict for user metadata that are
+        too large.
+        """
         check_path(path)
         known = self._trees.get("destination", path) or self._trees.get("source", path)
         if known is not None:
             entry = entry_from(known)
             content_type = entry.content_type if content_type is None else content_type
-            metadata = entry.metadata if metadata is None else metadata
+            metadata = entry.metadata if metadata is None else _checked(path, metadata)
+        elif metadata is not None:
+            metadata = _checked(path, metadata)
         with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as stream:
             yield cast(BinaryIO, stream)
         self.outcomes[path] = NewContent(
@@ -67,3 +72,10 @@ class StrategyOutput:
     def delete(self, path: str) -> None:
         """Deletes a path."""
         self.outcomes[path] = None
+
+
+def _checked(path: str, metadata: Mapping[str, str]) -> dict[str, str]:
+    try:
+        return user_metadata(metadata)
+    except Invalid as error:
+        raise Conflict(f"{path}: {error.message}", kind="merge_failed") from None
