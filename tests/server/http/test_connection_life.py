@@ -146,3 +146,69 @@ def test_a_response_that_cannot_be_sent_is_an_internal_error(seconds, header):
 
     run(dispatcher, client)
     assert dispatcher.completed_with == [500]
+
+
+@pytest.mark.parametrize("value", [b"", b" ", b"\t "])
+@pytest.mark.parametrize("pieces", [1, 2])
+def test_an_empty_expectation_is_none(value, pieces):
+    request = REQUEST.removesuffix(b"\r\n") + b"Expect:" + value + b"\r\n\r\n"
+
+    async def client(*streams):
+        await send(streams, [request] if pieces == 1 else [request[:HALF], request[HALF:]])
+
+    run(Dispatcher(0), client)
+
+
+class Finished:
+    """Sends requests and half-closes the connection; reads what comes until its end."""
+
+    def __init__(self, *pieces):
+        self._pieces = pieces
+
+    async def __call__(self, reader, writer):
+        for piece in self._pieces:
+            writer.write(piece)
+            await asyncio.sleep(0.01)
+        writer.write_eof()
+        return await reader.read()
+
+
+CLOSED = RESPONSE.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n")
+POST = b"POST / HTTP/1.1\r\nHost: sea\r\nContent-Length: 3\r\n\r\n"
+
+
+@pytest.mark.parametrize("seconds", [None, 0, 0.05])
+@pytest.mark.parametrize("pieces", [WHOLE, IN_PIECES, [POST, b"abc"], [POST + b"abc"]])
+def test_a_client_that_half_closes_gets_its_response(pieces, seconds):
+    received = run(Dispatcher(seconds), Finished(*pieces))
+    assert received in (RESPONSE, CLOSED)
+
+
+@pytest.mark.parametrize("seconds", [None, 0.05])
+def test_a_client_that_half_closes_gets_the_responses_to_all_requests(seconds):
+    dispatcher = Dispatcher(seconds)
+    received = run(dispatcher, Finished(3 * REQUEST))
+    assert received.count(b"HTTP/1.1 200 OK") == 3
+    received = run(dispatcher, Finished(2 * REQUEST + REQUEST[:HALF]))
+    assert received.count(b"HTTP/1.1 200 OK") == 2
+
+
+@pytest.mark.parametrize("pieces", [[], [REQUEST[:HALF]], [POST], [POST, b"ab"]])
+def test_a_client_that_half_closes_within_a_request_gets_no_response(pieces):
+    dispatcher = Dispatcher(0)
+    assert run(dispatcher, Finished(*pieces)) == b""
+    assert 200 not in dispatcher.completed_with
+
+
+def test_a_request_of_a_client_that_half_closes_may_be_abandoned():
+    seen = []
+
+    class Recorder(Dispatcher):
+        def start(self, exchange, body, done):
+            super().start(exchange, body, done)
+            asyncio.get_running_loop().call_later(
+                self._seconds / 2, lambda: seen.append(exchange.is_abandoned())
+            )
+
+    run(Recorder(0.2), Finished(REQUEST))
+    assert seen == [True]

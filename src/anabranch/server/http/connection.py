@@ -50,6 +50,8 @@ class Connection(LimitedConnection):
     """Buffer with the bytes after the current request; they start at `_waiting_from`."""
     _waiting_from = 0
     _is_stopping = False
+    _is_finished = False
+    """Whether the client has closed its side of the connection, and sends no more."""
 
     def __init__(
         self,
@@ -113,6 +115,17 @@ class Connection(LimitedConnection):
             self._dispatcher.start(self._exchange, body, partial(self._respond, self._exchange))
         elif self._stream is not None:
             self._stream.end()
+
+    def eof_received(self) -> bool:
+        """Returns whether the connection stays open, for the responses to the requests that have
+        arrived whole.
+        """
+        self._is_finished = True
+        if self._exchange is None or self._is_incomplete():
+            return bool(self._waiting)
+        self._exchange.is_finished = True
+        self._exchange.keep_alive = bool(self._waiting)
+        return True
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cleans up after the connection, and fails the current request."""
@@ -182,6 +195,9 @@ class Connection(LimitedConnection):
     def _is_busy(self) -> bool:
         return self._exchange is not None
 
+    def _is_incomplete(self) -> bool:
+        return self._is_collecting or self._reader.in_body
+
     def _may_dispatch(self) -> bool:
         return not (self._is_busy() or self._is_write_paused or self.transport.is_closing())
 
@@ -227,6 +243,11 @@ class Connection(LimitedConnection):
         self._read(data, self._waiting_from)
         if self._is_stopping:
             self.shutdown()
+        if self._is_finished and not self._waiting:
+            if self._exchange is None or self._is_incomplete():
+                self.transport.close()
+            else:
+                self._exchange.is_finished = True
 
     def _read(self, data: bytes, start: int) -> None:
         self._received = time.monotonic()
@@ -338,7 +359,7 @@ class Connection(LimitedConnection):
         self._exchange = self._stream = None
         if self._rejected or self.transport.is_closing():
             return
-        if not exchange.keep_alive:
+        if not exchange.keep_alive or (self._is_finished and not self._waiting):
             self.transport.close()
             return
         self._is_new = False

@@ -22,6 +22,7 @@ class Exchange:
         "head",
         "is_begun",
         "is_cut_off",
+        "is_finished",
         "keep_alive",
         "length",
         "request",
@@ -56,7 +57,9 @@ class Exchange:
         """Whether the head of the response was sent."""
         self.is_cut_off = False
         """Whether the client has disconnected, or can no longer be sent a response."""
+        self.is_finished = False
+        """Whether the client has closed its side of the connection. It gets a response."""
 
     def is_abandoned(self) -> bool:
-        """Returns whether the client can no longer be sent a response."""
-        return self.is_cut_off
+        """Returns whether the client has disconnected, or may have: it has closed its side."""
+        return self.is_cut_off or self.is_finished
