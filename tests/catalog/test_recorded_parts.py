@@ -1,4 +1,4 @@
-"""References and entries of objects that lakeFS received in parts, after a restore."""
+"""References, entries and bytes of objects that lakeFS received in parts, after a restore."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import hashlib
 import pytest
 from support.recorded_parts import DUMP, MANIFEST, unpack
 
+from anabranch.errors import Corrupt, Gone
 from anabranch.keyvalue.memory import MemoryStore
+from anabranch.pipelines.exports.export import Exporter
+from anabranch.pipelines.exports.folder import FolderDestination
 from anabranch.testing.lake import lake_in
 
-ORDINARY = [
-    (branch, path)
-    for branch, recorded in MANIFEST["branches"].items()
-    for path, entry in recorded["tree"].items()
-    if entry["checksum_is_md5"]
+OBJECTS = [
+    (branch, path) for branch, recorded in MANIFEST["branches"].items() for path in recorded["tree"]
 ]
+IN_PARTS = "multipart/three-parts.bin"
 
 
 @pytest.fixture
@@ -73,8 +74,83 @@ def test_manifest_describes_the_files(namespace, branch):
         assert (entry["checksum"] == md5) == entry["checksum_is_md5"]
 
 
-@pytest.mark.parametrize(("branch", "path"), ORDINARY)
-def test_ordinary_objects_are_read(lake, branch, path):
-    content = lake.objects.open("parts", branch, path).read_bytes()
+def is_recorded(content: bytes, path: str, branch: str = "main") -> bool:
     entry = MANIFEST["branches"][branch]["tree"][path]
-    assert hashlib.sha256(content).hexdigest() == entry["sha256"]
+    return hashlib.sha256(content).hexdigest() == entry["sha256"]
+
+
+@pytest.mark.parametrize(("branch", "path"), OBJECTS)
+def test_objects_are_read(lake, branch, path):
+    opened = lake.objects.open("parts", branch, path)
+    opened.require_bytes()
+    content = opened.read_bytes()
+    assert is_recorded(content, path, branch)
+    assert b"".join(opened.read()) == content
+    assert opened.read_if_cached(0, len(content)) in (content, None)
+    length = len(content) // 2
+    assert opened.read_bytes(length, length) == content[length : 2 * length]
+    opened.require_bytes()
+
+
+@pytest.mark.parametrize("size", [0, 10, 50_000])
+def test_lost_bytes_are_noticed(lake, namespace, size):
+    (namespace / MANIFEST["branches"]["main"]["tree"][IN_PARTS]["address"]).write_bytes(b"x" * size)
+    opened = lake.objects.open("parts", "main", IN_PARTS)
+    if size < opened.entry.size:
+        with pytest.raises(Gone):
+            opened.require_bytes()
+        with pytest.raises(Gone):
+            opened.read_bytes()
+    else:  # a longer file has what the object has as far as is known
+        assert opened.read_bytes() == b"x" * opened.entry.size
+
+
+@pytest.mark.parametrize("path", MANIFEST["branches"]["main"]["tree"])
+@pytest.mark.parametrize("shallow", [True, False])
+def test_copies_are_read(lake, path, shallow):
+    lake.repositories.create("other", "local://other")
+    for repository in ("parts", "other"):
+        source = {"source_path": path, "source_repository": "parts", "source_ref": "main"}
+        lake.objects.copy(repository, "main", "copy", **source, shallow=shallow)
+        lake.objects.copy(repository, "main", "copy of the copy", source_path="copy")
+        for copied in ("copy", "copy of the copy"):
+            opened = lake.objects.open(repository, "main", copied)
+            opened.require_bytes()
+            assert is_recorded(opened.read_bytes(), path)
+
+
+def test_moved_prefix_is_read(lake):
+    lake.transfers.move("parts", "main", "multipart/", "moved/")
+    for path in MANIFEST["branches"]["main"]["tree"]:
+        if path.startswith("multipart/"):
+            moved = path.replace("multipart/", "moved/")
+            assert is_recorded(lake.objects.open("parts", "main", moved).read_bytes(), path)
+
+
+@pytest.mark.parametrize("branch", MANIFEST["branches"])
+@pytest.mark.parametrize("up_to_bytes", [0, 64 << 20])
+def test_branch_is_exported(lake, branch, up_to_bytes, tmp_path):
+    lake.blocks.checked.up_to_bytes = up_to_bytes
+    destination = FolderDestination(tmp_path / "exported")
+    summary = Exporter(lake.core, lake.blocks).export("parts", branch, destination)
+    tree = MANIFEST["branches"][branch]["tree"]
+    assert summary.stored == len(tree)
+    for path in tree:
+        assert is_recorded((tmp_path / "exported" / path).read_bytes(), path, branch)
+
+
+def test_own_object_beside_them_is_still_verified(lake, namespace, tmp_path):
+    stat = lake.objects.upload("parts", "main", "own", [b"12345"])
+    lake.commits.commit("parts", "main", message="own", committer="c")
+    file = namespace / stat.physical_address.partition("/parts/")[2]
+    assert lake.objects.open("parts", "main", "own").read_bytes() == b"12345"
+    file.chmod(0o644)
+    file.write_bytes(b"54321")
+    lake.blocks.checked.up_to_bytes = 0
+    with pytest.raises(Corrupt, match=r"^own: 5 bytes with the MD5"):
+        Exporter(lake.core, lake.blocks).export(
+            "parts", "main", FolderDestination(tmp_path / "exported")
+        )
+    lake.blocks.checked.up_to_bytes = 5
+    with pytest.raises(Gone, match="the file is damaged"):
+        lake.objects.open("parts", "main", "own").read_bytes()

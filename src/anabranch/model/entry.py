@@ -51,7 +51,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     """An immutable object: the address, size and checksum of its bytes, and its metadata.
 
     `size` is in bytes, `mtime` in seconds since 1970; `checksum` is the hex MD5 of content that
-    Anabranch has stored, else the object store's ETag. `metadata` is the user's. `system_metadata`
+    Anabranch has stored in one piece, else an ETag: that of a multipart upload, which lakeFS cuts
+    off at its `-`, or the object store's. `metadata` is the user's. `system_metadata`
     is for the server's own use, such as checksums: it is not shown to clients, and not part of the
     entry's identity. In the entry's record both are one map, in which the keys of system metadata
     begin with SYSTEM_PREFIX.

@@ -14,6 +14,8 @@ import threading
 import uuid
 from collections.abc import Callable
 
+from anabranch.model.data_address import PARTITION_SPAN, clear_start
+
 __all__ = ["Identifiers", "descending_time"]
 
 _NOVEMBER_2999 = 32_500_915_200
@@ -47,18 +49,19 @@ class Identifiers:
         self._partition = ""
         self._partition_ids = 0
         self._partition_end = 0.0
+        self._partition_number = 0
 
     def xid(self) -> str:
         """Returns a new xid."""
-        return self._xid(int(self._clock()))
+        return self._xid(int(self._clock()), next(self._counter))
 
     def descending_xid(self) -> str:
         """Returns a new xid that sorts before all earlier ones."""
-        return self._xid(_YEAR_4000 - int(self._clock()), step=-1)
+        return self._descending(_YEAR_4000, next(self._counter))
 
     def pull_request_id(self) -> str:
         """Returns the id of a new pull request, which sorts before all earlier ones."""
-        return self._xid(_NOVEMBER_2999 - int(self._clock()), step=-1)
+        return self._descending(_NOVEMBER_2999, next(self._counter))
 
     def run_id(self) -> str:
         """Returns the id of a new run of hooks, which sorts before all earlier ones."""
@@ -69,23 +72,42 @@ class Identifiers:
         return f"{repository}-{branch}:{uuid.UUID(bytes=self._random(16), version=4)}"
 
     def data_address(self) -> str:
-        """Returns a new relative address for an object's bytes: `data/<partition>/<xid>`.
+        """Returns a new relative address for an object's bytes: `data/<partition>/<xid>`. It is
+        proof of its origin (`model.data_address`).
 
         The partition changes every hour or 50,000 addresses; newer ones sort first, so that a
         listing of the newest data is short.
         """
         with self._lock:
-            now = self._clock()
-            if self._partition_ids == 0 or now >= self._partition_end:
-                self._partition = self.descending_xid()
-                self._partition_ids = _PARTITION_IDS
-                self._partition_end = now + _PARTITION_SECONDS
+            now, number = self._clock(), next(self._counter)
+            if (
+                self._partition_ids == 0
+                or now >= self._partition_end
+                or number - self._partition_number > PARTITION_SPAN
+            ):
+                number = self._begin_partition(now, number)
             self._partition_ids -= 1
-            return f"data/{self._partition}/{self.xid()}"
+            return f"data/{self._partition}/{self._xid(int(now), number)}"
 
-    def _xid(self, seconds: int, step: int = 1) -> str:
+    def _begin_partition(self, now: float, number: int) -> int:
+        """Begins a partition with a number, or a later one; returns the number after it."""
+        start = clear_start(number)
+        if start != number:
+            # too far ahead to meet a number that another thread takes from the old counter
+            self._counter = itertools.count(start + 1)
+        self._partition = self._descending(_YEAR_4000, start)
+        self._partition_ids = _PARTITION_IDS
+        self._partition_end = now + _PARTITION_SECONDS
+        self._partition_number = start
+        return next(self._counter)
+
+    def _descending(self, end: int, number: int) -> str:
+        """Returns the xid of the time left until `end`, with the negative of a number."""
+        return self._xid(end - int(self._clock()), -number)
+
+    def _xid(self, seconds: int, number: int) -> str:
         # 96 bits fill 19 characters and a part of the 20th
-        low = (self._process | step * next(self._counter) % (1 << 24)) << 4
+        low = (self._process | number % (1 << 24)) << 4
         pairs = [_PAIRS[low >> shift & 1023] for shift in _SUFFIX_SHIFTS]
         return self._prefix(seconds) + "".join(pairs)
 

@@ -1,22 +1,21 @@
-"""Entries whose checksum is the MD5 of their bytes as computed by this server or by lakeFS.
+"""Entries whose checksum is the MD5 of their bytes as computed by Anabranch.
 
 Only such a checksum proves that bytes are damaged. Other checksums are the ETag of a multipart
-upload (`…-3`), the store's ETag of an imported object, or a client's claim about bytes that it
-staged by address. The address distinguishes them: clients stage at addresses that end in a token
-after a comma, at relative addresses of their own, or at full addresses.
+upload (`…-3`), also in lakeFS's form, which looks like an MD5, the store's ETag of an imported
+object, or a client's claim about bytes that it staged by address. The address distinguishes them:
+that of our own bytes is relative and proves that Anabranch generated it (`model.data_address`);
+clients stage at addresses that end in a token after a comma, or at addresses of their own.
 """
 
 from __future__ import annotations
 
-import re
-
+from anabranch.model.data_address import is_generated
 from anabranch.model.entry import AddressType, Entry
 
 __all__ = ["own_md5", "unverified_address"]
 
 _MD5_LENGTH = 32
 _ADDRESS_LENGTH = 46
-_ADDRESS = re.compile(r"data/[0-9a-v]{20}/[0-9a-v]{20}")
 _TOKEN_LENGTH = 43
 _UNVERIFIED = "," + "claimed".ljust(_TOKEN_LENGTH, "_")
 """As long as a token, since garbage collection recognises our addresses by that length."""
@@ -28,7 +27,7 @@ def own_md5(entry: Entry) -> str:
         len(entry.checksum) == _MD5_LENGTH
         and len(entry.address) == _ADDRESS_LENGTH
         and entry.address_type == AddressType.RELATIVE
-        and _ADDRESS.fullmatch(entry.address)
+        and is_generated(entry.address)
     ):
         return entry.checksum
     return ""

@@ -1,4 +1,6 @@
-"""Copier of objects to a destination, which verifies the bytes that it copied."""
+"""Copier of objects to a destination, which verifies the bytes that it copied: their number, and
+their MD5 if the object's checksum is proved to be that.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.errors import AnabranchError, Corrupt, Invalid
 from anabranch.model.names import decode_key
 from anabranch.model.repository import Repository
-from anabranch.pipelines.exports.checksums import content_md5
+from anabranch.pipelines.exports.checksums import proved_md5
 from anabranch.pipelines.exports.destination import UNFIT, Destination
 from anabranch.pipelines.exports.state import STATE
 from anabranch.versioning.records.entries import Value, entry_from
@@ -92,7 +94,7 @@ class Copier:
             if error.kind == UNFIT and self._leave_unfit:
                 return 0, error.message
             raise
-        expected = content_md5(entry.checksum)
+        expected = proved_md5(entry.checksum, entry.address)
         if stored.size != entry.size or (expected is not None and stored.checksum != expected):
             raise Corrupt(
                 f"{path}: {stored.size} bytes with the MD5 {stored.checksum} were copied, "

@@ -10,7 +10,7 @@ import hashlib
 import os
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from anabranch.cli.commands.fs.transfer import Transfer
 from anabranch.cli.errors import Failure
@@ -19,7 +19,17 @@ from anabranch.cli.output.format import printable
 from anabranch.client.rest_client import CHUNK
 from anabranch.model.uri import LakeUri
 
-__all__ = ["is_saved", "local_path", "resume", "save"]
+__all__ = ["Expected", "is_saved", "local_path", "resume", "save"]
+
+
+class Expected(NamedTuple):
+    """What is known of an object's content: its size in bytes, and what may be its hex MD5, None if
+    nothing may. Content with another MD5 is damaged only if `proved`.
+    """
+
+    size: int
+    md5: str | None
+    proved: bool
 
 
 def local_path(folder: Path, key: str) -> Path:
@@ -71,15 +81,16 @@ def resume(
     place: LakeUri,
     key: str,
     file: Path,
-    size: int,
-    md5: str | None,
+    expected: Expected,
     transfer: Transfer,
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], bool]:
     """Saves an object that never changes, as `save` does, and resumes a transfer that broke off
-    earlier. Partial content is deleted if the object is gone. Raises Failure if the content
-    received has another size or MD5.
+    earlier. Also returns whether the content has the expected MD5. Partial content is deleted if
+    the object is gone. Raises Failure if the content received has another size, or not the MD5
+    that it is proved to have.
     """
     _make_room(file)
+    size, md5, proved = expected
     name = hashlib.sha256(f"{key}\0{size}\0{md5}\0{place}".encode()).hexdigest()[:32]
     partial = file.with_name(f".anabranch-{name}.part")
     parts = ("repositories", place.repository, "refs", place.ref, "objects")
@@ -101,16 +112,17 @@ def resume(
         if failure.status == HTTPStatus.GONE or not partial.stat().st_size:
             partial.unlink()
         raise
-    if length != size or (md5 is not None and digest.hexdigest() != md5):
+    verified = digest.hexdigest() == md5
+    if length != size or (proved and not verified):
         partial.unlink()
         raise Failure(
             f"{printable(key)}: {length} bytes with the MD5 {digest.hexdigest()} were received, "
-            f"{size} bytes with {md5 or 'any'} were expected",
+            f"{size} bytes with {md5 if proved else 'any'} were expected",
             kind="corrupt",
             hint="Try again; if that does not help, the object is damaged in its store.",
         )
     partial.replace(file)
-    return {"path": key, "size_bytes": length, "file": str(file)}
+    return {"path": key, "size_bytes": length, "file": str(file)}, verified
 
 
 def is_saved(file: Path, size: int, md5: str) -> bool:

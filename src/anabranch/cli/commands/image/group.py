@@ -122,9 +122,10 @@ COMMAND = Group(
                     default=8,
                 ),
             ),
-            details="Each object is compared with its checksum. If run again, it downloads what is "
-            "missing: correct files are not downloaded again, and of a transfer that "
-            "broke off only the rest. Other files in the folder do not change.",
+            details="Each object is compared with its checksum, if that is the MD5 of its bytes. "
+            "If run again, it downloads what is missing: correct files are not downloaded again, "
+            "and of a transfer that broke off only the rest. Other files in the folder do not "
+            "change.",
             examples=("image pull v123 ./inputs",),
         ),
         Command(

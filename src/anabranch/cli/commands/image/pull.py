@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.cli.commands.fs.download import objects_below
-from anabranch.cli.commands.fs.save_file import is_saved, local_path, resume
+from anabranch.cli.commands.fs.save_file import Expected, is_saved, local_path, resume
 from anabranch.cli.commands.fs.transfer import Transfer
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.format import printable, size
@@ -14,7 +14,7 @@ from anabranch.cli.output.table import Column
 from anabranch.cli.output.transfer_progress import progress
 from anabranch.model.image import PINNED
 from anabranch.model.uri import IMAGES, LakeUri
-from anabranch.pipelines.exports.checksums import content_md5
+from anabranch.pipelines.exports.checksums import content_md5, proved_md5
 
 __all__ = ["run"]
 
@@ -51,18 +51,21 @@ def _fetch(
     context: CommandContext, place: LakeUri, item: dict[str, Any], folder: Path, transfer: Transfer
 ) -> dict[str, Any]:
     """Returns the state of an object: `kept` if its file was correct already, `downloaded`, or
-    `unverified` if only its size could be compared, because its checksum is not one of its bytes.
+    `unverified` if only its size could be compared: the content does not have the MD5 in the
+    object's checksum, and nothing proves that the checksum is an MD5.
     """
     key, length = item["path"], item.get("size_bytes", 0)
     # the server compares the ETag of objects in a bucket, which need not be an MD5
     is_pinned = PINNED in (item.get("metadata") or {})
     md5 = None if is_pinned else content_md5(item["checksum"])
+    proved = md5 is not None and proved_md5(item["checksum"], item["physical_address"]) == md5
     file = local_path(folder, key)
     if md5 is not None and is_saved(file, length, md5):
         transfer.advance(length)
         return {"path": key, "size_bytes": length, "file": str(file), "state": "kept"}
-    item = resume(context, place, key, file, length, md5, transfer)
-    return {**item, "state": "unverified" if md5 is None else "downloaded"}
+    expected = Expected(length, md5, proved)
+    saved, verified = resume(context, place, key, file, expected, transfer)
+    return {**saved, "state": "downloaded" if verified else "unverified"}
 
 
 def _progress_text(files: list[dict[str, Any]], folder: Path) -> str:

@@ -19,6 +19,7 @@ import msgspec
 from anabranch.cli.commands.local.link import LINK_FILE
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.context import CommandContext
+from anabranch.model.data_address import is_generated
 
 __all__ = [
     "MTIME",
@@ -39,11 +40,14 @@ _MD5 = re.compile(r"[0-9a-f]{32}")
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """The size of an object or a file in bytes, its time in seconds, and an object's checksum."""
+    """The size of an object or a file in bytes, its time in seconds, and an object's checksum;
+    `proved` if that is certainly the MD5 of the bytes.
+    """
 
     size: int
     mtime: int
     checksum: str = ""
+    proved: bool = False
 
     def equals(self, other: Entry) -> bool:
         """Returns whether both are the same; a file has no checksum to compare."""
@@ -68,7 +72,8 @@ def remote_tree(context: CommandContext, repository: str, ref: str, prefix: str)
         # other systems mark empty folders by objects whose path ends with a slash
         if path.endswith("/") or not path or _is_ignored(path.rpartition("/")[2]):
             continue
-        tree[path] = Entry(item.get("size_bytes", 0), _mtime(item), item["checksum"])
+        proved = is_generated(item["physical_address"])
+        tree[path] = Entry(item.get("size_bytes", 0), _mtime(item), item["checksum"], proved)
     return tree
 
 
@@ -120,17 +125,18 @@ def compare(old: Tree, new: Tree) -> dict[str, str]:
 
 
 def has_content(file: Path, entry: Entry) -> bool:
-    """Returns whether a file has the content of an object, by its MD5 if that is its checksum;
-    otherwise size and time decide.
+    """Returns whether a file has the content of an object, by its MD5; if that is not the object's
+    checksum, which is not proved to be an MD5, size and time decide.
     """
     status = file.lstat()
     if not stat.S_ISREG(status.st_mode) or status.st_size != entry.size:
         return False
-    if not _MD5.fullmatch(entry.checksum):
-        return int(status.st_mtime_ns // 10**9) == entry.mtime
-    with file.open("rb") as content:
-        digest = hashlib.file_digest(content, lambda: hashlib.md5(usedforsecurity=False))
-    return digest.hexdigest() == entry.checksum
+    if _MD5.fullmatch(entry.checksum):
+        with file.open("rb") as content:
+            digest = hashlib.file_digest(content, lambda: hashlib.md5(usedforsecurity=False))
+        if entry.proved or digest.hexdigest() == entry.checksum:
+            return digest.hexdigest() == entry.checksum
+    return int(status.st_mtime_ns // 10**9) == entry.mtime
 
 
 def unnoticed(folder: Path, base: Tree, files: Tree, paths: Iterable[str]) -> set[str]:
