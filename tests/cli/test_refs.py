@@ -54,6 +54,20 @@ def test_a_dump_is_restored(ana, lake, dumped, bare):
     assert "can only restore into a bare repository" in again.err
 
 
+def test_a_read_only_repository_stays_read_only(ana, server, lake, dumped):
+    namespace = f"{server.storage}{lake.name}"
+    uri = f"{lake.uri}-read-only"
+    ana.ok("repo", "create-bare", uri, namespace, "--read-only")
+    refused = ana("refs", "restore", uri, "--manifest", dumped)
+    assert (refused.code, "read-only" in refused.err) == (1, True)
+    ana.ok("refs", "restore", uri, "--manifest", dumped, "--force")
+    assert ana.ok("repo", "show", uri, "--json").json["read_only"] is True
+    ran = ana.ok("refs", "dump", uri)
+    assert ran.out == dumped.read_text()
+    assert "`repo create-bare --read-only`" in ran.err
+    assert "read-only" not in ana.ok("refs", "dump", lake.uri).err
+
+
 def test_a_manifest_is_read_from_standard_input(ana, dumped, bare):
     ana.ok("refs-restore", bare, "--manifest", "-", "--force", stdin=dumped.read_bytes())
     assert [row[0] for row in ana.ok("branch", "list", bare).rows] == ["dev", "main"]

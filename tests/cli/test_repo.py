@@ -27,6 +27,14 @@ def test_from_creation_to_deletion(ana, server):
     assert ana.ok("repo", "list", "--prefix", name, "--json").json == []
 
 
+def test_read_only(ana, lake, server):
+    name = f"{lake.name}-fixed"
+    ana.ok("repo", "create", f"lakefs://{name}", f"{server.storage}{name}", "--read-only")
+    assert ana.ok("repo", "show", f"lakefs://{name}", "--json").json["read_only"] is True
+    refused = ana("branch", "create", f"lakefs://{name}/dev", "-s", "main")
+    assert (refused.code, "read-only" in refused.err) == (1, True)
+
+
 def test_a_table_on_a_terminal(ana, lake, server):
     lines = ana.ok("repo", "list", "--prefix", lake.name, terminal=True).lines
     assert lines[0].split() == [

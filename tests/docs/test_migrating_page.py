@@ -83,14 +83,17 @@ def test_commands_in_place_print_what_the_page_says(place):
 
 
 def test_commands_of_a_copy_fill_a_data_folder(place):
-    folder, _ = place
-    dry, real = blocks("sh")[2].splitlines()
-    settings = {"ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(folder / "block")}
-    shown = run(dry, place, **settings)
+    folder, names = place
+    dry, real, serve = blocks("sh")[2].splitlines()
+    assert shlex.split(serve)[1:] == ["serve", "--config", "store.toml", "--data", "lake"]
+    (store,) = blocks("toml")
+    (folder / "store.toml").write_text(replaced(store, names))
+    shown = run(dry, place)
     assert (shown.returncode, shown.stderr) == (0, "")
     assert not (folder / "lake").exists()
-    done = run(real, place, **settings)
+    done = run(real, place)
     assert (done.returncode, done.stderr) == (0, "")
+    settings = {"ANABRANCH_BLOCKSTORE_LOCAL_PATH": names["/var/lib/lakefs/block"]}
     with running_server(folder / "lake", env=settings) as server:
         calls = RestCalls(server.api, (ACCESS_KEY_ID, SECRET_ACCESS_KEY))
         changes = calls.pages("/repositories/sea/branches/dev/diff")

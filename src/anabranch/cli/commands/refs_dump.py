@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,10 @@ from anabranch.cli.output.progress import show_progress
 __all__ = ["COMMAND"]
 
 _IDS = ("branches_meta_range_id", "commits_meta_range_id", "tags_meta_range_id")
+_READ_ONLY = (
+    "The repository is read-only, which is not in a dump: to restore it so, use "
+    "`repo create-bare --read-only` and `refs restore --force`."
+)
 _DUMP = Job(
     noun="dump",
     id="",
@@ -44,12 +49,27 @@ def _dump(context: CommandContext) -> None:
     status = _await_task(context, _DUMP._replace(id=task_id), parts, "Dumping")
     refs = {name: status["refs"][name] for name in _IDS}
     text = json.dumps(refs, indent=2)
+    if _is_read_only(context, repository):
+        context.output.note(_READ_ONLY)
     output = context.arguments.output
     if output not in ("", "-"):
         Path(output).write_text(f"{text}\n", encoding="utf-8")
         context.output.done(f"Wrote the references of {address(repository)} to {output}", refs)
     else:
         context.output.line(text)
+
+
+def _is_read_only(context: CommandContext, repository: str) -> bool:
+    """Returns whether a repository is read-only; False if the user may dump it, but not read its
+    record.
+    """
+    try:
+        item = context.connection.get("repositories", repository)
+    except Failure as failure:
+        if failure.status != HTTPStatus.FORBIDDEN:
+            raise
+        return False
+    return bool(item.get("read_only"))
 
 
 def _restore(context: CommandContext) -> None:
@@ -121,8 +141,9 @@ COMMAND = Group(
                 _NO_PROGRESS,
             ),
             details="The dump is what the repository is at one moment; uncommitted changes are not "
-            "in it. Its ids are printed as JSON, and also written to _lakefs/refs_manifest.json in "
-            "the storage namespace. `refs-dump` is another name of this command.",
+            "in it, nor whether the repository is read-only. Its ids are printed as JSON, and also "
+            "written to _lakefs/refs_manifest.json in the storage namespace. `refs-dump` is "
+            "another name of this command.",
             examples=("refs dump lakefs://flights", "refs dump lakefs://flights -o refs.json"),
         ),
         Command(

@@ -17,6 +17,7 @@ _NAMESPACE = Argument("NAMESPACE", "The storage namespace, such as s3://bucket/f
 _DEFAULT_BRANCH = Option(
     "-d, --default-branch", "The name of its default branch", "NAME", default="main"
 )
+_READ_ONLY = Option("--read-only", "Make it read-only: changes need --force")
 
 _COLUMNS = (
     Column("REPOSITORY", "name"),
@@ -63,6 +64,7 @@ def _creation(context: CommandContext) -> dict[str, Any]:
         "name": options.repository.repository,
         "storage_namespace": options.namespace,
         "default_branch": options.default_branch,
+        "read_only": options.read_only,
     }
 
 
@@ -102,7 +104,11 @@ COMMAND = Group(
             "Create a repository",
             _create,
             arguments=(REPOSITORY, _NAMESPACE),
-            options=(_DEFAULT_BRANCH, Option("--sample-data", "Add a few sample objects")),
+            options=(
+                _DEFAULT_BRANCH,
+                Option("--sample-data", "Add a few sample objects"),
+                _READ_ONLY,
+            ),
             examples=("repo create lakefs://flights local://flights",),
         ),
         Command(
@@ -110,7 +116,7 @@ COMMAND = Group(
             "Create a repository without a commit or a branch",
             _create_bare,
             arguments=(REPOSITORY, _NAMESPACE),
-            options=(_DEFAULT_BRANCH,),
+            options=(_DEFAULT_BRANCH, _READ_ONLY),
             details="It is for `refs restore`, so its storage namespace may be in use already.",
             examples=("repo create-bare lakefs://flights s3://lake/flights",),
         ),
