@@ -104,11 +104,13 @@ def test_image_is_pulled(ana, tmp_path):
         assert sha256((folder / path).read_bytes()) == entry["sha256"]
 
 
-def test_clone_has_no_changes(ana, tmp_path):
+def test_linked_folder_has_no_local_changes(ana, tmp_path):
     folder = tmp_path / "clone"
     ana("local", "clone", "lakefs://parts/main/", folder)
-    for path, entry in TREE.items():
-        assert sha256((folder / path).read_bytes()) == entry["sha256"]
-    ana("local", "checkout", folder, "--ref", "dev", "--yes")
-    ordinary = MANIFEST["branches"]["dev"]["tree"]["ordinary/by-s3.txt"]
-    assert sha256((folder / "ordinary/by-s3.txt").read_bytes()) == ordinary["sha256"]
+    for branch in ("dev", "main", "dev"):  # without --yes, it refuses to discard local changes
+        ana("local", "checkout", folder, "--ref", branch)
+        for path, entry in MANIFEST["branches"][branch]["tree"].items():
+            assert sha256((folder / path).read_bytes()) == entry["sha256"]
+    (folder / "ordinary/by-s3.txt").write_bytes(b"mine")
+    with pytest.raises(AssertionError, match="Discard 1 local changes"):
+        ana("local", "checkout", folder, "--ref", "main")
