@@ -11,6 +11,7 @@ from anabranch.errors import Corrupt, Gone
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.pipelines.exports.export import Exporter
 from anabranch.pipelines.exports.folder import FolderDestination
+from anabranch.pipelines.exports.prefix import PrefixDestination
 from anabranch.testing.lake import lake_in
 
 OBJECTS = [
@@ -137,6 +138,13 @@ def test_branch_is_exported(lake, branch, up_to_bytes, tmp_path):
     assert summary.stored == len(tree)
     for path in tree:
         assert is_recorded((tmp_path / "exported" / path).read_bytes(), path, branch)
+
+
+def test_branch_is_exported_within_the_store(lake):
+    destination = PrefixDestination(lake.blocks, "local://exports/parts/")
+    Exporter(lake.core, lake.blocks).export("parts", "main", destination)
+    for path in MANIFEST["branches"]["main"]["tree"]:
+        assert is_recorded(lake.blocks.read(f"local://exports/parts/{path}"), path)
 
 
 def test_own_object_beside_them_is_still_verified(lake, namespace, tmp_path):

@@ -28,19 +28,20 @@ _SPARE_BITS = 4
 """The bits of an xid's last character that are not part of its 96 bits."""
 _PROCESS_AND_COUNTER = (1 << 64) - 1
 _LENGTH = 46
-_ADDRESS = re.compile(r"data/([0-9a-v]{20})/([0-9a-v]{20})")
+"""The length of a relative address."""
+_ADDRESS = re.compile(r"data/[0-9a-v]{6}([0-9a-v]{14})/[0-9a-v]{6}([0-9a-v]{14})")
+"""The last 14 characters of an xid have its process and its counter."""
 
 
 def is_generated(address: str) -> bool:
     """Returns whether it is certain that Anabranch generated a full or relative address and stored
     the bytes there. False for addresses given to clients, which end in a token.
     """
-    match = _ADDRESS.fullmatch(address[-_LENGTH:])
-    if match is None or address[-_LENGTH - 1 : -_LENGTH] not in ("", "/"):
+    match = _ADDRESS.fullmatch(address, max(len(address) - _LENGTH, 0))
+    if match is None or (len(address) > _LENGTH and address[-_LENGTH - 1] != "/"):
         return False
-    partition, xid = (
-        (int(text, 32) >> _SPARE_BITS) & _PROCESS_AND_COUNTER for text in match.groups()
-    )
+    partition = int(match[1], 32) >> _SPARE_BITS & _PROCESS_AND_COUNTER
+    xid = int(match[2], 32) >> _SPARE_BITS & _PROCESS_AND_COUNTER
     if partition // _COUNTERS != xid // _COUNTERS:
         return False
     used = (partition + xid) % _COUNTERS
