@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from hashlib import md5
 
 import pytest
@@ -25,6 +26,7 @@ class Versions:
 
     def __init__(self, folder, other=None, webhook_guard=None):
         self.clock = Clock() if other is None else other.clock
+        self.addresses = itertools.count() if other is None else other.addresses
         store = MemoryStore() if other is None else other.store
         self.blocks = MemoryBlocks(clock=self.clock) if other is None else other.blocks
         self.store = store
@@ -36,10 +38,10 @@ class Versions:
         self.repository = self.core.repositories.get("sea")
 
     def put(self, branch, **contents):
-        """Stages an object for each path, whose content is the word."""
+        """Stages an object for each path, whose content is the word, at an address of its own."""
         for path, word in contents.items():
             entry = Entry(
-                address=f"data/{path}-{word}",
+                address=f"data/{path}-{word}-{next(self.addresses)}",
                 size=len(word),
                 mtime=1_700_000_000,
                 checksum=md5(word.encode()).hexdigest(),

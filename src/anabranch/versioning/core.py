@@ -39,6 +39,7 @@ from anabranch.versioning.idempotency import IdempotencyKeys
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.merged_pulls import MergedPulls
 from anabranch.versioning.merging.merge import Merger
+from anabranch.versioning.merging.patches import Patches
 from anabranch.versioning.merging.rebase import Rebaser
 from anabranch.versioning.merging.revert import Reverter
 from anabranch.versioning.merging.tree_merger import TreeMergers
@@ -195,7 +196,13 @@ class Core:
         self.reverter = Reverter(
             self.commits, self.references, self.committer, tree_mergers, self.pins
         )
-        self.rebaser = Rebaser(self.commits, self.committer, tree_mergers, self.trees, self.pins)
+        self.rebaser = Rebaser(
+            self.commits,
+            self.committer,
+            tree_mergers,
+            Patches(self.commits, self.trees, self.history_index),
+            self.pins,
+        )
         self.idempotency_keys = IdempotencyKeys(keyvalue, clock)
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)
         self._prefetching = keyvalue if isinstance(keyvalue, PrefetchingStore) else None

@@ -19,6 +19,7 @@ from anabranch.testing.stores import fail_at
 from anabranch.versioning.history.commit_range import commit_range
 from anabranch.versioning.history.log import log
 from anabranch.versioning.history.revision_walk import ancestors
+from anabranch.versioning.merging.patches import Patches
 from anabranch.versioning.merging.rebase import Rebaser
 from anabranch.versioning.merging.tree_merger import TreeMergers
 
@@ -36,6 +37,17 @@ def messages(sea, reference):
     return [each.message for each in log(sea.core.commits.reader(sea.repository), start)]
 
 
+def pick(sea, reference, branch):
+    sea.clock.advance(1)
+    return sea.core.merger.cherry_pick(sea.repository, branch, reference, committer="ada")
+
+
+def commit_nothing(sea, branch):
+    return sea.core.committer.commit(
+        *(sea.repository, branch), committer="ada", message="empty", metadata={}, allow_empty=True
+    )
+
+
 def make_history(sea, seed, steps=14):
     """Makes a random history of three branches; returns the branches."""
     random = Random(seed)
@@ -51,6 +63,11 @@ def make_history(sea, seed, steps=14):
             strategy = random.choice(("", "source-wins", "dest-wins"))
             with suppress(NoChanges, MergeConflict):
                 sea.merge(random.choice(branches), branch, strategy=strategy)
+        elif kind < 0.6:
+            with suppress(NoChanges, MergeConflict, Invalid):
+                pick(sea, random.choice(branches), branch)
+        elif kind < 0.65:
+            commit_nothing(sea, branch)
         else:
             sea.put(branch, **{random.choice(PATHS): random.choice("wxyz")})
             if random.random() < 0.2:
@@ -87,11 +104,13 @@ def compare(sea, tmp_path, seed):
                 assert sea.head(name).id == heads[branch]
                 continue
             rebased = rebase(sea, name, onto)
-            assert sea.contents(name) == expected, f"seed {seed}: {name}"
+            assert sea.contents(name) == expected.contents, f"seed {seed}: {name}"
             assert rebased.head == sea.head(name)
             read = sea.core.commits.reader(sea.repository)
             own = commit_range(read, heads[onto], rebased.head.id)
             assert not any(commit.is_merge for commit in own)
+            origins = [each.metadata.get("rebase-origin", each.id) for each in reversed(own)]
+            assert origins == expected.origins, f"seed {seed}: {name}"
 
 
 @given(histories(), st.data())
@@ -156,14 +175,23 @@ def test_commit_whose_changes_the_base_has_is_dropped_and_an_empty_one_is_kept(s
     sea.commit("main", "root", a="x")
     sea.branch("dev")
     sea.commit("dev", "same", b="x")
-    empty = sea.core.committer.commit(
-        *(sea.repository, "dev"), committer="ada", message="empty", metadata={}, allow_empty=True
-    )
+    empty = commit_nothing(sea, "dev")
     assert empty.metarange_id == sea.core.commits.get(sea.repository, empty.parents[0]).metarange_id
     sea.commit("dev", "other", c="x")
     sea.commit("main", "also", b="x")
     assert rebase(sea, "dev", "main")[1:] == (2, 1)
     assert messages(sea, "dev")[:3] == ["other", "empty", "also"]
+
+
+def test_commit_whose_content_the_base_has_by_other_steps_is_dropped(sea):
+    sea.commit("main", "root", a="x")
+    sea.branch("dev")
+    sea.commit("dev", "other", c="x")
+    sea.commit("dev", "at once", b="x")
+    sea.commit("main", "first step", b="y")
+    base = sea.commit("main", "second step", b="x")
+    assert rebase(sea, "dev", "main")[1:] == (1, 1)
+    assert messages(sea, "dev")[:2] == ["other", base.message]
 
 
 def test_branch_that_is_on_top_already_stays_and_one_that_is_behind_moves_forward(sea):
@@ -212,10 +240,11 @@ def test_too_many_commits_are_refused(sea):
     sea.commit("main", "other", b="x")
     core, onto = sea.core, sea.head("main")
     mergers = TreeMergers(sea.blocks, core.trees, core.sweeps, core.identifiers, AddressGuard())
+    patches = Patches(core.commits, core.trees, core.history_index)
 
     def rebase_at_most(limit):
         rebaser = Rebaser(
-            core.commits, core.committer, mergers, core.trees, core.pins, max_replayed=limit
+            core.commits, core.committer, mergers, patches, core.pins, max_replayed=limit
         )
         return rebaser.rebase(sea.repository, "dev", onto, committer="bob")
 

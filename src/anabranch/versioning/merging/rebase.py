@@ -2,8 +2,9 @@
 
 The commits that the other history lacks are replayed, oldest first, each as a three-way merge with
 its parent as base. As `git rebase` does by default, merge commits are left out and the commits of
-all their lines are replayed in one line; a commit that changes nothing any more is dropped, one
-that never changed anything is kept; and a commit whose parent is already below it stays as it is.
+all their lines are replayed in one line; a commit is dropped if the new base has its patch, as
+after a cherry-pick, or if it changes nothing any more, and one that never changed anything is kept;
+and a commit whose parent is already below it stays as it is.
 
 The branch moves once, after the last commit: the new commits are stored in the transaction that
 moves it. A conflict changes nothing.
@@ -24,10 +25,10 @@ from anabranch.versioning.committer import Committer
 from anabranch.versioning.garbage.pins import Pins
 from anabranch.versioning.history.commit_range import commit_range
 from anabranch.versioning.merging.conflicts import SideTree
+from anabranch.versioning.merging.patches import Patches
 from anabranch.versioning.merging.rules import NO_RULES, MergeRules
 from anabranch.versioning.merging.tree_merger import TreeMerger, TreeMergers
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
-from anabranch.versioning.trees import Trees
 
 __all__ = ["AUTHOR_KEY", "DATE_KEY", "MAX_REPLAYED", "ORIGIN_KEY", "Rebased", "Rebaser"]
 
@@ -54,7 +55,7 @@ class Rebaser:
         commits: Commits,
         committer: Committer,
         tree_mergers: TreeMergers,
-        trees: Trees,
+        patches: Patches,
         pins: Pins,
         *,
         max_replayed: int = MAX_REPLAYED,
@@ -62,7 +63,7 @@ class Rebaser:
         self._commits = commits
         self._committer = committer
         self._tree_mergers = tree_mergers
-        self._trees = trees
+        self._patches = patches
         self._pins = pins
         self._max_replayed = max_replayed
 
@@ -93,6 +94,7 @@ class Rebaser:
         def make(stored: StoredBranch, head: Commit) -> Commit:
             self._committer.require_clean(repository, stored.branch)
             commits = self._own_commits(repository, onto, head)
+            applied = self._patches.applied(repository, commits, head, onto)
             made.clear()
             trees.begin()
             origins[:] = [onto.id, *(commit.id for commit in commits)]
@@ -101,7 +103,9 @@ class Rebaser:
                 if commit.parents == (tip.id,):
                     tip = commit
                     continue
-                replayed = self._replay(repository, trees, tip, commit, committer)
+                replayed = None
+                if commit.id not in applied:
+                    replayed = self._replay(repository, trees, tip, commit, committer)
                 if replayed is None:
                     dropped += 1
                 else:
@@ -151,11 +155,11 @@ class Rebaser:
         base = SideTree(kernel.EMPTY_TREE_ID)
         if commit.parents:
             base = SideTree.of(self._commits.get(repository, commit.parents[0]))
-        if self._has_no_changes(repository, commit, base.metarange_id):
+        if self._patches.changes_nothing(repository, base.metarange_id, commit.metarange_id):
             metarange_id = tip.metarange_id
         else:
             metarange_id = _merge(trees, tip, commit, base)
-            if metarange_id == tip.metarange_id:
+            if self._patches.changes_nothing(repository, tip.metarange_id, metarange_id):
                 return None
         date = datetime.fromtimestamp(commit.creation_date, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         author = {AUTHOR_KEY: commit.committer, DATE_KEY: date}
@@ -165,16 +169,6 @@ class Rebaser:
             metarange_id=metarange_id,
             metadata={**author, **commit.metadata, ORIGIN_KEY: commit.id},
             parents=[tip],
-        )
-
-    def _has_no_changes(self, repository: Repository, commit: Commit, base: str) -> bool:
-        """Returns whether a commit's tree is that of its parent, given by id."""
-        if commit.metarange_id == base:
-            return True
-        # the initial commit has no tree, other commits without objects have an empty one
-        ids = base, commit.metarange_id
-        return kernel.EMPTY_TREE_ID in ids and not any(
-            len(self._trees.open(repository, tree_id)) for tree_id in ids
         )
 
 
