@@ -48,7 +48,7 @@ def test_new_partition_that_both_sides_overwrote(branches):
     assert "depends on rows" in conflict_of(branches).message
 
 
-@pytest.mark.parametrize("isolation", ["write-serializable", "snapshot"])
+@pytest.mark.parametrize("isolation", ["serializable", "write-serializable", "snapshot"])
 def test_row_deleted_from_the_file_that_the_other_side_compacted(branches, isolation):
     append(branches.base, {5: "mon"})
     branches.fork()
@@ -69,21 +69,36 @@ def test_operations_that_read_rows_of_the_other_side(branches):
     assert rows(merged) == {30: "mon", 2: "mon", 4: "wed"}
 
 
-def test_append_to_rows_that_the_other_side_read(branches):
-    """As with Delta's WriteSerializable, the deletion comes first; with Serializable it cannot."""
+@pytest.mark.parametrize(
+    ("level", "conflicts"),
+    [(None, True), ("Serializable", True), ("WriteSerializable", False), ("Snapshot", True)],
+)
+def test_level_of_the_table_decides_about_appends(branches, level, conflicts):
+    """With WriteSerializable, the deletion comes first; with Delta's default it cannot."""
+    if level is not None:
+        open_table(branches.base).alter.set_table_properties(
+            {"delta.isolationLevel": level}, raise_if_not_exists=False
+        )
+        branches.fork()
     delete(branches.source, "id > 2")
     append(branches.destination, {5: "tue"})
-    merged, conflicts = branches.merge()
-    assert conflicts == []
-    assert rows(merged) == {1: "mon", 2: "mon", 5: "tue"}
+    if conflicts:
+        assert "depends on rows" in conflict_of(branches).message
+    else:
+        merged, found = branches.merge()
+        assert found == []
+        assert rows(merged) == {1: "mon", 2: "mon", 5: "tue"}
 
-    open_table(branches.base).alter.set_table_properties(
-        {"delta.isolationLevel": "Serializable"}, raise_if_not_exists=False
-    )
+
+@pytest.mark.parametrize("level", ["Serializable", "WriteSerializable"])
+def test_option_replaces_the_level_of_the_table(branches, level):
+    open_table(branches.base).alter.set_table_properties({"delta.isolationLevel": level})
     branches.fork()
     delete(branches.source, "id > 2")
     append(branches.destination, {5: "tue"})
-    assert "depends on rows" in conflict_of(branches).message
+    assert "depends on rows" in conflict_of(branches, isolation="serializable").message
+    for isolation in ("write-serializable", "snapshot"):
+        assert branches.merge(isolation=isolation)[1] == []
 
 
 def test_rows_that_both_sides_merged_in(branches):
@@ -138,7 +153,7 @@ def test_restore_repeats_the_metadata_and_changes_nothing(branches):
     open_table(branches.source).restore(0)
     assert any("metaData" in action for action in commit_actions(branches.source, 2))
     append(branches.destination, {6: "mon"})
-    merged, conflicts = branches.merge()
+    merged, conflicts = branches.merge(isolation="write-serializable")
     assert conflicts == []
     assert rows(merged) == {1: "mon", 2: "mon", 3: "tue", 4: "wed", 6: "mon"}
 
@@ -252,7 +267,7 @@ def test_a_damaged_commit_is_named(branches, content, reason):
         branches.merge()
 
 
-@pytest.mark.parametrize("options", [{"isolation": "none"}, {"key": "id"}])
+@pytest.mark.parametrize("options", [{"isolation": "none"}, {"isolation": None}, {"key": "id"}])
 def test_wrong_options_are_refused(options):
     with pytest.raises(Invalid, match=next(iter(options))) as caught:
         delta_strategy(options)

@@ -217,7 +217,7 @@ def test_files_that_one_side_restored_and_the_other_vacuumed(branches, restored)
     open_table(one).restore(0)
     append(other, {7: "wed"})
     open_table(other).vacuum(0, dry_run=False, enforce_retention_duration=False)
-    merged, conflicts = branches.merge()
+    merged, conflicts = branches.merge(isolation="write-serializable")
     assert conflicts == []
     assert rows(merged) == {**BASE, 7: "wed"}
 
@@ -292,7 +292,7 @@ def test_files_at_absolute_addresses(branches):
     remove = {"path": removed["path"], "deletionTimestamp": 1, "dataChange": True}
     write_commit(branches.source, 1, {"remove": {**remove, "partitionValues": {"day": "tue"}}})
     append(branches.destination, {5: "mon"})
-    merged, conflicts = branches.merge()
+    merged, conflicts = branches.merge(isolation="write-serializable")
     assert conflicts == []
     removes = [action["remove"] for action in commit_actions(merged, 2) if "remove" in action]
     assert [each["path"] for each in removes] == [elsewhere.as_uri()]

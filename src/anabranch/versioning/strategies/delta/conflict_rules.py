@@ -1,8 +1,9 @@
 """Which commits of two sides conflict, by Delta's rules for concurrent transactions.
 
 The destination's commits come first. A commit of the source conflicts with them if it touches the
-same files, or if it depends on rows that they changed. As with Delta's isolation level
-WriteSerializable, appends change no rows that others have read; with Serializable, they do.
+same files, or if it depends on rows that they changed. With Delta's isolation level Serializable,
+rows that they appended count as changed; with WriteSerializable, they do not, as if the commit of
+the source had come before them.
 
 Delta knows what a transaction has read. A log has only traces of it: appends say whether they have
 read the table, and operations name their predicate.
@@ -20,7 +21,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from anabranch.versioning.strategies.contract import ContentConflict
 from anabranch.versioning.strategies.delta.commit import LogCommit
 from anabranch.versioning.strategies.delta.fork import Fork
-from anabranch.versioning.strategies.delta.table_state import Partition, TableState
+from anabranch.versioning.strategies.delta.table_state import (
+    IsolationLevel,
+    Partition,
+    TableState,
+)
 
 __all__ = ["find_conflicts"]
 
@@ -36,9 +41,11 @@ _EVERYTHING = _Everything()
 _Region = _Everything | frozenset[Partition]
 
 
-def find_conflicts(fork: Fork, state: TableState, *, reads: bool) -> Sequence[ContentConflict]:
-    """Returns the first conflicts of two sides, given the table's state where their logs fork.
-    `reads` tells whether it is a conflict if one side depends on rows that the other changed.
+def find_conflicts(
+    fork: Fork, state: TableState, isolation: IsolationLevel
+) -> Sequence[ContentConflict]:
+    """Returns the first conflicts of two sides, given the table's state where their logs fork. With
+    the level `snapshot`, it is no conflict if one side depends on rows that the other changed.
     """
     if not fork.source or not fork.destination:
         return []
@@ -46,7 +53,7 @@ def find_conflicts(fork: Fork, state: TableState, *, reads: bool) -> Sequence[Co
         _table_conflicts(fork, state),
         _shared_conflicts(fork),
         _file_conflicts(fork),
-        _read_conflicts(fork, state) if reads else (),
+        _read_conflicts(fork, state, isolation) if isolation != "snapshot" else (),
     )
     return list(itertools.islice(found, _MAX_CONFLICTS))
 
@@ -111,14 +118,16 @@ def _file_conflicts(fork: Fork) -> Iterator[ContentConflict]:
             )
 
 
-def _read_conflicts(fork: Fork, state: TableState) -> Iterator[ContentConflict]:
+def _read_conflicts(
+    fork: Fork, state: TableState, isolation: IsolationLevel
+) -> Iterator[ContentConflict]:
     """Yields, for each commit of the source that depends on rows which the destination has changed,
     the first commit that changed them.
     """
     changes = [
         (commit, _changed_region(commit, state))
         for commit in fork.destination
-        if _changes_data(commit) and (state.is_serializable or not _is_append(commit))
+        if _changes_data(commit) and (isolation == "serializable" or not _is_append(commit))
     ]
     for commit in fork.source:
         region = _read_region(commit, state)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from anabranch.errors import Invalid, NotSupported
 from anabranch.versioning.strategies.contract import (
@@ -30,26 +30,27 @@ from anabranch.versioning.strategies.delta.log_files import (
     refused,
 )
 from anabranch.versioning.strategies.delta.rebase import rebase
-from anabranch.versioning.strategies.delta.table_state import read_state
+from anabranch.versioning.strategies.delta.table_state import IsolationLevel, read_state
 
 __all__ = ["delta_strategy"]
 
 _SIDES: tuple[Side, ...] = ("base", "source", "destination")
-_ISOLATION_LEVELS = ("write-serializable", "snapshot")
+_ISOLATION_LEVELS: tuple[IsolationLevel, ...] = get_args(IsolationLevel)
 
 
 def delta_strategy(options: Mapping[str, Any]) -> _DeltaStrategy:
-    """Returns the strategy. Option `isolation`: with `snapshot`, it is no conflict if the source's
-    operations depend on rows that the destination has changed; the default is
-    `write-serializable`. Raises Invalid for other options, NotSupported without pyarrow.
+    """Returns the strategy. Option `isolation`: which rows of the destination conflict with
+    operations of the source that depend on them: those that it has changed or appended
+    (`serializable`), those that it has changed (`write-serializable`), or none (`snapshot`). The
+    default is the table's level. Raises Invalid for other options, NotSupported without pyarrow.
     """
     unknown = sorted(options.keys() - {"isolation"})
     if unknown:
         raise Invalid(
             f"the strategy delta has no option {unknown[0]!r}", kind="invalid_merge_options"
         )
-    isolation = options.get("isolation", _ISOLATION_LEVELS[0])
-    if isolation not in _ISOLATION_LEVELS:
+    isolation = options.get("isolation")
+    if "isolation" in options and isolation not in _ISOLATION_LEVELS:
         raise Invalid(
             f"option isolation: must be one of {', '.join(_ISOLATION_LEVELS)}, not {isolation!r}",
             kind="invalid_merge_options",
@@ -63,12 +64,12 @@ def delta_strategy(options: Mapping[str, Any]) -> _DeltaStrategy:
             hint="Install it on the server: pip install 'anabranch[merge]'",
         ) from error
     del pyarrow
-    return _DeltaStrategy(reads=isolation == _ISOLATION_LEVELS[0])
+    return _DeltaStrategy(isolation)
 
 
 class _DeltaStrategy:
-    def __init__(self, *, reads: bool) -> None:
-        self._reads = reads
+    def __init__(self, isolation: IsolationLevel | None) -> None:
+        self._isolation = isolation
 
     def merge(self, conflict: PathConflict, output: MergeOutput) -> Sequence[ContentConflict]:
         """Writes the merged log, or returns the commits that conflict. Raises Conflict for tables
@@ -81,7 +82,7 @@ class _DeltaStrategy:
         )
         fork = find_fork(base, source, destination)
         state = read_state(base, fork.version)
-        conflicts = find_conflicts(fork, state, reads=self._reads)
+        conflicts = find_conflicts(fork, state, self._isolation or state.isolation_level)
         if conflicts:
             return conflicts
         _take_destination(output, fork.version, base, source, destination)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,7 +16,9 @@ from anabranch.dependency_errors import reason_of
 from anabranch.versioning.strategies.delta.commit import FileAction, LogCommit, parse_commit
 from anabranch.versioning.strategies.delta.log_files import LogFiles, refused
 
-__all__ = ["Partition", "TableState", "read_state"]
+__all__ = ["IsolationLevel", "Partition", "TableState", "read_state"]
+
+IsolationLevel = Literal["serializable", "write-serializable", "snapshot"]
 
 _READER_VERSION = 3
 _WRITER_VERSION = 7
@@ -62,9 +64,12 @@ class TableState(msgspec.Struct, frozen=True, kw_only=True):
     """Whether partitions are the same if and only if their values are spelled in the same way."""
 
     @property
-    def is_serializable(self) -> bool:
-        """Whether the table requires the isolation level Serializable."""
-        return self._property("delta.isolationLevel").lower() == "serializable"
+    def isolation_level(self) -> IsolationLevel:
+        """The level that the table requires: Serializable, Delta's default, or WriteSerializable,
+        the only other level that a table can have.
+        """
+        level = self._property("delta.isolationLevel").lower()
+        return "write-serializable" if level == "writeserializable" else "serializable"
 
     @property
     def has_commit_timestamps(self) -> bool:
