@@ -27,9 +27,11 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local.store import LocalBlocks
 from anabranch.catalog.catalog import Catalog
 from anabranch.catalog.presigning.presigning import PRESIGNED_SECONDS
+from anabranch.errors import Invalid
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.sqlite.lost_database import require_database
 from anabranch.keyvalue.sqlite.store import SQLiteStore
+from anabranch.model.uri import is_address
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.pipelines.branch_tasks.branch_tasks import BranchTasks
 from anabranch.pipelines.images.open_images import OpenImages
@@ -174,8 +176,17 @@ class Lake(Catalog):
 def open_lake(folder: str | os.PathLike[str]) -> Lake:
     """Opens the lake in a folder, which is created if it does not exist.
 
-    Raises Corrupt for damaged or missing files, Busy for a folder that cannot be written.
+    Raises Invalid for an address in place of a folder, Corrupt for damaged or missing files, Busy
+    for a folder that cannot be written.
     """
+    if is_address(os.fspath(folder)):
+        raise Invalid(
+            f"{os.fspath(folder)} is an address, and a folder is opened",
+            kind="not_a_folder",
+            hint="To use a server, give its address to a client: `host` of the packages lakefs and "
+            "lakefs-spec, or ANABRANCH_SERVER for the command line. For a folder of that name, "
+            "give its full path.",
+        )
     root = Path(folder)
     database = root / "metadata" / DATABASE_FILE
     require_database(database, [root / "keys" / name for name in KEY_FILES])

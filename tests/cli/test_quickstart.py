@@ -1,4 +1,6 @@
-"""`anabranch quickstart` tells where the web interface is, and opens it."""
+"""`anabranch quickstart` opens the web interface, names commands that can be run as they are
+printed, and ends its server.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ import subprocess
 import sys
 
 import httpx2
+import pytest
 from support.eventually import eventually
 
 
@@ -32,10 +35,13 @@ def test_address_comes_first_and_is_opened_once_there_is_data_unless_it_exits(tm
             assert opened.read_text().strip() == url
             listed = httpx2.get(f"{url}/api/v1/repositories", auth=(key, secret)).json()
             assert [repository["id"] for repository in listed["results"]] == ["quickstart"]
+            printed = list(iter(process.stdout.readline, "Serving until Ctrl-C.\n"))
+            check_commands(printed, tmp_path)
         finally:
             process.send_signal(signal.SIGINT)
             process.stdout.read()
         assert process.wait(60) == 0
+    assert_stopped(url)
 
     opened.unlink()
     done = subprocess.run(
@@ -47,3 +53,38 @@ def test_address_comes_first_and_is_opened_once_there_is_data_unless_it_exits(tm
     )
     assert done.stdout.startswith("Open http://127.0.0.1:")
     assert not opened.exists()
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        with subprocess.Popen(
+            [sys.executable, "-m", "anabranch", "quickstart", *options, "--no-open"],
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            url = process.stdout.readline().split()[1]
+            assert httpx2.get(f"{url}/_health").status_code == 200
+            process.send_signal(number)
+            process.stdout.read()
+            assert process.wait(60) in (0, 130)
+        assert_stopped(url)
+
+
+def check_commands(printed, folder):
+    """Runs the commands in the order in which they are printed, as a new shell does."""
+    commands = [line for line in printed if re.match(r"  (export|\S*/anabranch|\S+ -m) ", line)]
+    assert [line.split()[0] == "export" for line in commands] == [True] * 3 + [False] * 3
+    ran = subprocess.run(
+        ["/bin/sh", "-eux", "-c", "".join(commands)],
+        env={"HOME": str(folder), "PATH": "/usr/bin:/bin"},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "Merge 'only-newark' into 'main'" in ran.stdout
+    assert "flights/month=12/flights.parquet" in ran.stdout
+
+
+def assert_stopped(url):
+    with pytest.raises(httpx2.ConnectError):
+        httpx2.get(url)

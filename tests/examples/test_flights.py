@@ -33,6 +33,7 @@ def check_results(example):
     assert messages[0] == "Merge 'only-newark' into 'main'"
     assert messages[-2:] == ["All flights of 2013", "Repository created"]
     assert len([message for message in messages if message.startswith("Merge ")]) == 4
+    assert example.main.object("README.md").reader(mode="r").read() == flights.README
     december = pd.read_parquet(
         f"lakefs://{flights.REPOSITORY}/v1/{DECEMBER}", storage_options=example.options
     )

@@ -23,6 +23,17 @@ def test_readme_example_runs(tmp_path, monkeypatch):
     exec(compile(examples[0], "README.md", "exec"), {})  # noqa: S102  the point of the test
 
 
+@pytest.mark.parametrize("kind", [str, Path])
+@pytest.mark.parametrize("address", ["http://127.0.0.1:8000", "s3://bucket/lake", "lakefs://sea"])
+def test_an_address_is_not_opened_as_a_folder(tmp_path, monkeypatch, address, kind):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Invalid, match="an address") as refused:
+        anabranch.open(kind(address))
+    assert refused.value.kind == "not_a_folder"
+    assert "ANABRANCH_SERVER" in refused.value.hint
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_next_process_reads_what_was_written(tmp_path):
     with anabranch.open(tmp_path / "lake") as lake:
         lake.repositories.create("sea", "local://sea")

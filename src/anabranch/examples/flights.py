@@ -31,6 +31,25 @@ MAX_DELAY = 720
 
 WRONG_ROW = 1000
 GUARD_PATH = "_lakefs_actions/flights.yaml"
+README_PATH = "README.md"
+README = f"""\
+# Flights from New York
+
+`flights/` has the {ROWS:,} flights that departed from New York in 2013, a Parquet file for each
+month (source: the Bureau of Transportation Statistics).
+
+What has happened here, as `log` and the web interface's history show it:
+
+- `fix-january` and `fix-september` removed departure delays above {MAX_DELAY} minutes, and were
+  merged into `main`.
+- `no-origin` has a flight without an origin. The check in `{GUARD_PATH}`
+  refuses to merge it.
+- `drop-cancelled` and `only-newark` changed December differently: a conflict, which a merge with
+  the strategy `source-wins` has settled.
+- The tag `v1` is the result.
+
+Make a branch, change something, look at the difference, and merge it or throw it away.
+"""
 GUARD = """\
 name: flights stay whole
 on:
@@ -70,7 +89,7 @@ class FlightsExample:
         """Yields the title of each step and the method that runs it and returns its outcome."""
         yield "Read a year of flights", self.read_flights
         yield "Create the repository", self.create_repository
-        yield "Upload twelve Parquet files to main and commit", self.upload_year
+        yield "Upload twelve Parquet files and a README to main and commit", self.upload_year
         yield "Guard main by a check", self.guard_main
         yield "Correct January on a branch", self.correct_january
         yield "Compare the branch with main", self.compare
@@ -106,9 +125,10 @@ class FlightsExample:
         return f"lakefs://{REPOSITORY}/main"
 
     def upload_year(self) -> str:
-        """Writes and commits a Parquet file for each month."""
+        """Writes and commits a Parquet file for each month, and a text that explains them."""
         for month, rows in self.months.items():
             self.write("main", month, rows)
+        self.main.object(README_PATH).upload(data=README, content_type="text/markdown")
         self.commit("main", "All flights of 2013")
         return f"{len(list(self.main.objects()))} objects"
 

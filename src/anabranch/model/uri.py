@@ -15,7 +15,7 @@ import msgspec
 from anabranch.errors import Invalid
 from anabranch.model.names import check_repository
 
-__all__ = ["IMAGES", "SCHEME", "LakeUri", "parse_uri"]
+__all__ = ["IMAGES", "SCHEME", "LakeUri", "is_address", "parse_uri"]
 
 SCHEME = "lakefs://"
 
@@ -27,6 +27,7 @@ _IMAGE = f"{SCHEME}{IMAGES}:"
 _SHAPE = f"Write it like {SCHEME}my-repository/main/folder/file.parquet."
 _ALMOST_SCHEME = re.compile(r"(lakefs:|lakefs/|//)/*", re.IGNORECASE)
 _OTHER_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 _BLANK = re.compile(r"\s", re.ASCII)
 
 
@@ -97,3 +98,10 @@ def _without_scheme(text: str) -> Invalid:
 
 def _invalid(text: str, reason: str, hint: str) -> Invalid:
     return Invalid(f"address {text!r}: {reason}", kind="invalid_uri", hint=hint)
+
+
+def is_address(text: str) -> bool:
+    """Returns whether a text is an address such as ``http://host`` or ``s3://bucket`` rather than
+    the path of a file, also one that `Path` has normalized to ``http:/host``.
+    """
+    return _ADDRESS.match(text) is not None

@@ -1,19 +1,24 @@
 """`anabranch quickstart`: a server and a sample repository with a history.
 
-The server is a separate process, started as `anabranch serve` starts it. The keys are those of
-lakeFS's quickstart, so that its tutorials work unchanged.
+The server is a separate process, started as `anabranch serve` starts it, and ends with this one.
+The keys are those of lakeFS's quickstart, so that its tutorials work unchanged.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 import webbrowser
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, Self
 
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.command import Command, Option
@@ -26,6 +31,7 @@ ACCESS_KEY_ID = "AKIAIOSFOLQUICKSTART"
 SECRET_ACCESS_KEY = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"  # noqa: S105  public
 _GRACE_SECONDS = 20
 _LISTENING = "listening on "
+_ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def _run(context: CommandContext) -> int:
@@ -89,21 +95,68 @@ def _welcome(url: str, data: str) -> Iterator[str]:
 
 
 def _directions(url: str) -> Iterator[str]:
+    command = _command()
     yield ""
-    yield "Three things to try:"
-    yield "  anabranch log lakefs://quickstart/main --graph"
-    yield "  anabranch diff lakefs://quickstart/main~1 lakefs://quickstart/main"
-    yield "  anabranch fs ls lakefs://quickstart/v1/flights/ --recursive"
-    yield ""
-    yield "The command line finds this server with:"
+    yield "In another terminal, the command line finds this server with:"
     yield f"  export ANABRANCH_SERVER={url}"
     yield f"  export ANABRANCH_ACCESS_KEY_ID={ACCESS_KEY_ID}"
     yield f"  export ANABRANCH_SECRET_ACCESS_KEY={SECRET_ACCESS_KEY}"
+    yield ""
+    yield "Then three things to try:"
+    yield f"  {command} log lakefs://quickstart/main --graph"
+    yield f"  {command} diff lakefs://quickstart/main~1 lakefs://quickstart/main"
+    yield f"  {command} fs ls lakefs://quickstart/v1/flights/ --recursive"
+
+
+def _command() -> str:
+    """Returns the command line of this installation as a shell finds it from any folder."""
+    script = Path(sys.executable).with_name("anabranch")
+    if script.is_file():
+        return shlex.quote(str(script))
+    return f"{shlex.quote(sys.executable)} -m anabranch"
+
+
+class _Interruption:
+    """Context in which the first signal that ends a process raises KeyboardInterrupt, as Ctrl-C
+    does, and later ones are ignored. Until `allow` is called, the signal waits. Signals that the
+    process ignores already, as below `nohup`, stay ignored.
+    """
+
+    def __init__(self) -> None:
+        self._is_allowed = False
+        self._has_come = False
+        self._before: dict[int, Any] = {}
+
+    def allow(self) -> None:
+        """Lets a signal interrupt, and raises KeyboardInterrupt if one has come."""
+        self._is_allowed = True
+        if self._has_come:
+            raise KeyboardInterrupt
+
+    def _receive(self, _number: int, _frame: FrameType | None) -> None:
+        is_first, self._has_come = not self._has_come, True
+        if is_first and self._is_allowed:
+            raise KeyboardInterrupt
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in _ENDING_SIGNALS:
+                before = signal.getsignal(number)
+                if before is not signal.SIG_IGN:
+                    self._before[number] = before
+                    signal.signal(number, self._receive)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
 def _server(data: str, listen: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
-    """Starts a server on a folder, gives its process and address, and stops it afterwards."""
+    """Starts a server on a folder, gives its process and address, and stops it afterwards, also
+    when a signal ends this process.
+    """
     environment = os.environ | {
         "ANABRANCH_INSTALLATION_USER_NAME": USER_NAME,
         "ANABRANCH_INSTALLATION_ACCESS_KEY_ID": ACCESS_KEY_ID,
@@ -111,21 +164,23 @@ def _server(data: str, listen: str) -> Iterator[tuple[subprocess.Popen[str], str
         # the web interface uploads long files in parts, and copies links to objects
         "ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED": "true",
     }
-    process = subprocess.Popen(
-        [sys.executable, "-m", "anabranch", "serve", "--data", data, "--listen", listen],
-        env=environment,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield process, _address(process)
-    finally:
-        process.send_signal(signal.SIGTERM)
+    with _Interruption() as interruption:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "anabranch", "serve", "--data", data, "--listen", listen],
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         try:
-            process.wait(_GRACE_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            interruption.allow()
+            yield process, _address(process)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(_GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 def _address(process: subprocess.Popen[str]) -> str:

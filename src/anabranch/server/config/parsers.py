@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from anabranch.did_you_mean import closest_setting
 from anabranch.model.secret import Secret
+from anabranch.model.uri import is_address
 from anabranch.server.config.settings import Address, Seconds
 from anabranch.server.config.types import Pairs
 
@@ -59,6 +60,8 @@ def _path(raw: object) -> Path:
     text = _text(raw)
     if not text or "\0" in text:
         raise ValueError("is not a path")
+    if is_address(text):
+        raise ValueError(f"is {text!r}, an address and not a path")
     try:
         return Path(text).expanduser()
     except RuntimeError:
