@@ -79,6 +79,8 @@ def test_merge_with_a_conflict_and_no_choice_is_refused_and_changes_nothing(page
     expect(panel.get_by_text("1 conflict open")).to_be_visible()
     panel.get_by_role("button", name="Merge into main").click()
     expect(panel.get_by_role("alert")).to_contain_text("Nothing was merged")
+    expect(panel.get_by_role("list", name="Conflicts").get_by_role("listitem")).to_have_count(1)
+    expect(panel.get_by_text("1 conflict open")).to_be_visible()
     assert diverged.head()["id"] == before
 
 

@@ -41,6 +41,21 @@ def test_history_has_the_commits_that_changed_it_and_its_versions(page, charted)
     assert download.value.path().read_bytes() == b"metres\n10935\n"
 
 
+def test_last_change_after_a_merge_that_took_the_sources_side_is_the_sources(page, charted):
+    """The newest commit of the history is one of main, whose change the merge has replaced."""
+    charted.branch("dev")
+    charted.put("depth/mariana.csv", b"metres\n10911\n", branch="dev")
+    charted.commit("Measured by sonar", branch="dev")
+    charted.put("depth/mariana.csv", b"metres\n10902\n")
+    charted.commit("Measured by rope")
+    merge = f"{charted.path}/refs/dev/merge/main"
+    assert charted.api.post(merge, json={"strategy": "source-wins"}).is_success
+    open_object(page, charted, "history")
+    rows = page.get_by_role("table", name="History of depth/mariana.csv").locator("tbody tr")
+    expect(rows.filter(has_text="last change")).to_have_count(1)
+    expect(rows.filter(has_text="last change")).to_contain_text("Measured by sonar")
+
+
 def test_information_has_size_checksum_and_addresses(page, charted):
     open_object(page, charted, "information")
     main = page.get_by_role("main")
