@@ -46,7 +46,8 @@ def test_the_help_of_a_group(run, word):
     asked = [[word.name, "--help"], ["--help", word.name]]
     for words in asked if group.runs_alone else [[word.name], *asked]:
         out = run.ok(*words).out
-        assert all(f"  {c.name}" in out and c.summary in out for c in group.commands)
+        unwrapped = " ".join(out.split())
+        assert all(f"  {c.name}" in out and c.summary in unwrapped for c in group.commands)
     assert group.name == word.name
     assert group.summary == word.summary
 

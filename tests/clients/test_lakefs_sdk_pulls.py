@@ -111,8 +111,11 @@ def test_branch_that_is_gone(sdk, repo, pulls, refused, gone):
     assert pulls.get(pull_id).status == "open"
 
 
-def test_pages_show_what_has_the_status(pulls):
-    ids = [pulls.create(title=str(number)) for number in range(9)]
+def test_pages_show_what_has_the_status(repo, pulls):
+    repo.branch("merged")
+    repo.save("other", branch="merged")
+    sources = ["merged" if number == 4 else "side" for number in range(9)]
+    ids = [pulls.create(source, title=str(number)) for number, source in enumerate(sources)]
     pulls.merge(ids[4])
     for number in (0, 7):
         pulls.update(ids[number], status="closed")

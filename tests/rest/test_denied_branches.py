@@ -50,7 +50,7 @@ def test_the_log_of_a_denied_branch_is_refused(reader, repository, expression):
 def test_hooks_of_a_denied_branch_are_not_run_by_hand(reader, repository, expression):
     for body in ({"ref": expression}, {"ref": "main", "branch": expression}):
         place = f"/repositories/{repository}/actions/trigger"
-        response = reader.post(place, json={"event": "post-commit", **body})
+        response = reader.post(place, json={"event_type": "post-commit", **body})
         assert response.status_code == 401
 
 

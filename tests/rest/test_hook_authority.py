@@ -211,8 +211,7 @@ def test_hooks_of_a_deleted_user_may_do_nothing_even_if_the_name_is_used_again(i
 def test_hooks_of_an_inactive_user_may_do_nothing(installation, eve):
     with acting_as(eve):
         installation.act(ATTEMPTS, "pre-commit")
-    access = installation.access
-    access.changes.apply(lambda: access.users.activation("eve", active=False))
+    installation.access.users.set_active("eve", active=False)
     with acting_as(installation.root):
         installation.put("sea", "main", "b", "b")
         installation.commit("sea", "main")

@@ -164,7 +164,10 @@ def test_copies_need_permission_to_read_the_source_and_to_write_the_copy():
             ("restoreRefs", "restoreSubmit"),
             {Action.CREATE_TAG, Action.CREATE_BRANCH, Action.CREATE_COMMIT},
         ),
-        (("getRange", "getMetaRange"), {Action.LIST_OBJECTS, Action.READ_REPOSITORY}),
+        (
+            ("getRange", "getMetaRange"),
+            {Action.LIST_OBJECTS, Action.READ_REPOSITORY, Action.READ_OBJECT},
+        ),
     ],
 )
 def test_bulk_access_to_references_needs_all_permissions(names, expected):  # GHSA-m836-gxwq-j2pm

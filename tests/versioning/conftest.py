@@ -26,6 +26,8 @@ class Versions:
 
     def __init__(self, folder, other=None, webhook_guard=None):
         self.clock = Clock() if other is None else other.clock
+        self.own_addresses = other is not None and other.own_addresses
+        """Whether each object that is put has an address that no other has, as on a server."""
         self.addresses = itertools.count() if other is None else other.addresses
         store = MemoryStore() if other is None else other.store
         self.blocks = MemoryBlocks(clock=self.clock) if other is None else other.blocks
@@ -38,10 +40,11 @@ class Versions:
         self.repository = self.core.repositories.get("sea")
 
     def put(self, branch, **contents):
-        """Stages an object for each path, whose content is the word, at an address of its own."""
+        """Stages an object for each path, whose content is the word."""
         for path, word in contents.items():
+            own = f"-{next(self.addresses)}" if self.own_addresses else ""
             entry = Entry(
-                address=f"data/{path}-{word}-{next(self.addresses)}",
+                address=f"data/{path}-{word}{own}",
                 size=len(word),
                 mtime=1_700_000_000,
                 checksum=md5(word.encode()).hexdigest(),

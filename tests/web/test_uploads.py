@@ -120,7 +120,7 @@ def test_long_file_is_uploaded_in_parts_without_a_change(page, repository, tmp_p
 def test_refused_upload_says_why_and_can_be_tried_again(page, repository):
     repository.put("a.csv")
     repository.commit()
-    rules = [{"pattern": "main", "blocked_actions": ["staging_write"]}]
+    rules = [{"pattern": "main"}]
     url = f"{repository.path}/settings/branch_protection"
     assert repository.api.put(url, json=rules).is_success
     open_data(page, repository)

@@ -40,6 +40,7 @@ __all__ = [
     "SETUP_CREDENTIALS",
     "SETUP_PARTITION",
     "SETUP_USER_KEY",
+    "SIMILAR_NAMES",
     "USERS",
     "USER_PRINCIPALS",
     "VERSION_KEY",
@@ -65,6 +66,7 @@ VERSION_KEY = b"version"
 DEFAULTS_KEY = b"defaults"
 INACTIVE = b"inactive/"
 KEY_OWNERS, EXTERNAL_IDS = b"keys/", b"externalIds/"
+SIMILAR_NAMES = b"similarNames"
 PRINCIPALS, USER_PRINCIPALS = b"principals/", b"userPrincipals/"
 USERS, GROUPS, POLICIES = b"users/", b"groups/", b"policies/"
 

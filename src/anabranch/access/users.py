@@ -32,6 +32,7 @@ from anabranch.access.layout import (
     user_policies_prefix,
 )
 from anabranch.access.record_pages import list_names, scan_names
+from anabranch.access.similar_names import HIDDEN, SimilarNames, are_similar
 from anabranch.errors import AlreadyExists, Corrupt, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.page import Page, upper_bound
@@ -48,7 +49,6 @@ __all__ = [
     "write_setup_user",
 ]
 
-_HIDDEN = frozenset({"Cf", "Cc"})  # Unicode's categories: direction marks, joiners, controls
 _NO_USER = "user not found"
 
 
@@ -78,6 +78,7 @@ class Users:
     ) -> None:
         self._store = store
         self._changes = changes
+        self._similar = SimilarNames(store)
         self._new_id = new_id
         self._on_delete: list[Callable[[str], Iterable[Write]]] = []
 
@@ -109,10 +110,11 @@ class Users:
         """
         if self.find(username) is not None:
             return username
-        setup_user, skeleton = read_setup_user(self._store), _skeleton(username)
-        names = [] if setup_user is None else [setup_user.username]
-        names += scan_names(self._store, USERS)
-        return next((name for name in names if _skeleton(name) == skeleton), None)
+        setup_user = read_setup_user(self._store)
+        if setup_user is not None and are_similar(setup_user.username, username):
+            return setup_user.username
+        candidates = self._similar.candidates(username)
+        return next((name for name in candidates if self.find(name) is not None), None)
 
     def find_by_external_id(self, external_id: str) -> User | None:
         """Returns the user with an identity of another system, or None."""
@@ -181,6 +183,7 @@ class Users:
         return [
             Write(PARTITION, user_key(user.username), _encode(user)),
             *self._index_external_id(user),
+            *self._similar.entries(user.username),
             _activation(user.username, active=active),
         ]
 
@@ -266,6 +269,7 @@ class Users:
             if user.external_id:
                 removed.append((OWN_PARTITION, external_id_key(user.external_id)))
             writes = [Write(partition, key, None) for partition, key in removed]
+            writes += self._similar.removals(username)
             for writes_for in self._on_delete:
                 writes += writes_for(username)
             return writes
@@ -316,22 +320,12 @@ def check_username(username: str) -> None:
     check_name(username, "user")
     if username != username.strip():
         raise Invalid("user name cannot begin or end with a blank", kind="invalid_username")
-    hidden = next((each for each in username if unicodedata.category(each) in _HIDDEN), None)
+    hidden = next((each for each in username if unicodedata.category(each) in HIDDEN), None)
     if hidden is not None:
         raise Invalid(
             f"user name cannot contain the invisible character U+{ord(hidden):04X}",
             kind="invalid_username",
         )
-
-
-def _skeleton(username: str) -> str:
-    """Returns what names have in common that people take for the same: those that differ only in
-    case, blanks, invisible characters, or other forms of a letter.
-    """
-    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", username).casefold())
-    return "".join(
-        each for each in text if not each.isspace() and unicodedata.category(each) not in _HIDDEN
-    )
 
 
 def read_setup_user(store: KeyValueStore) -> User | None:

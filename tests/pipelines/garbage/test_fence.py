@@ -170,11 +170,13 @@ def test_interleaved_sweeps_and_references_lose_no_object(refer, tmp_path):
     assert kept
 
 
-def test_all_references_are_admitted_after_the_sweep(sea):
+def test_references_are_admitted_after_the_sweep_but_to_what_it_removed(sea):
     with sea.mark() as run:
         run.sweep()
     assert sea.left not in stored(sea.lake, "mem://sea")
-    sea.lake.tags.create("sea", "v1", sea.expired)
+    with pytest.raises(Conflict) as refused:
+        sea.lake.tags.create("sea", "v1", sea.expired)
+    assert refused.value.kind == "commit_expired"
     sea.lake.branches.create("sea", "b", "main")
     ((_, record),) = sea.lake.keyvalue.scan("anabranch-sweeps")
     assert json.loads(record).keys() == {"", "#"}  # only the counters

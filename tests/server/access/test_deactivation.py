@@ -38,7 +38,9 @@ def activate(team, name, *, active):
     assert response.status_code == 200, response.text
 
 
-def test_deactivated_user_is_refused_by_key_signature_and_token_until_activated(provisioned):
+def test_deactivated_user_is_refused_by_key_and_signature_until_activated_and_by_token_for_good(
+    provisioned,
+):
     lake = provisioned.repository("a")
     member = provisioned.member(groups=("Viewers",))
     pair = dict(zip(("access_key_id", "secret_access_key"), member.keys, strict=True))
@@ -60,7 +62,7 @@ def test_deactivated_user_is_refused_by_key_signature_and_token_until_activated(
     assert statuses() == (401, 403, 401)
     assert member.api.post("/auth/login", json=pair).status_code == 401
     activate(provisioned, member.name, active=True)
-    assert statuses() == (200, 200, 200)
+    assert statuses() == (200, 200, 401)
 
 
 def test_changes_by_scim_are_in_the_audit_log(provisioned, file):

@@ -116,7 +116,8 @@ def delete(lake, number):
     return lambda: lake.objects.delete(REPOSITORY, "main", f"new-{number}")
 
 
-@operation((3, 0))  # one looks for action files that are staged on the source
+# one looks for action files that are staged on the source, one whether a sweep removed its tree
+@operation((4, 0))
 def create_branch(lake, number):
     return lambda: lake.branches.create(REPOSITORY, f"new-{number}", "main")
 
@@ -127,7 +128,7 @@ def delete_branch(lake, number):
     return lambda: lake.branches.delete(REPOSITORY, f"gone-{number}")
 
 
-@operation((2, 0))
+@operation((3, 0))  # one looks whether a sweep removed its tree
 def create_tag(lake, number):
     return lambda: lake.tags.create(REPOSITORY, f"v{number}", "main")
 
@@ -145,7 +146,8 @@ def commit_one(lake, number):
     return lambda: commit(lake, f"commit-{number}")
 
 
-@operation((4, 2))
+# two look for pull requests that this merges, and whether a sweep removed the source's tree
+@operation((6, 2))
 def merge(lake, number):
     branch(lake, f"source-{number}", f"source-{number}")
     branch(lake, f"destination-{number}", f"destination-{number}")

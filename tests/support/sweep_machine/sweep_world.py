@@ -255,6 +255,8 @@ class SweepWorld:
         assert error.kind not in {"metadata_missing", "internal"}, error
         if error.kind in _FENCE_KINDS:
             assert error.hint, error
+            if "garbage collection has removed objects of it" in error.message:
+                return  # for good: tests/pipelines/garbage/test_swept_commits.py
             assert swept or self.collectors or self.clock.now < self._fenced_until, error
 
 
