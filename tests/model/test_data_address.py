@@ -1,4 +1,4 @@
-"""Addresses of Anabranch are told from those of lakeFS by the counters of their xids."""
+"""Counters in their xids distinguish addresses of Anabranch from those of lakeFS."""
 
 from __future__ import annotations
 
