@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from anabranch.access.layout import OWN_PARTITION, VERSION_KEY
+from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 
 __all__ = ["AccessChanges", "bump_version"]
@@ -38,15 +39,21 @@ class AccessChanges:
         """Makes the writes that `plan` returns, atomically.
 
         Calls `plan` again if any record of access control changed since it began; it must read what
-        it depends on each time it is called. What it or the check raises is raised; nothing is
+        it depends on each time it is called. What it or the check raises is raised, unless records
+        changed meanwhile: it may have read one before the change and one after it. Nothing is
         written then, nor if it returns no writes.
         """
         while True:
             current = self._store.get(OWN_PARTITION, VERSION_KEY)
-            writes = list(plan())
-            if not writes:
-                return
-            self._check(self._store, writes)
+            try:
+                writes = list(plan())
+                if not writes:
+                    return
+                self._check(self._store, writes)
+            except AnabranchError:
+                if self._store.get(OWN_PARTITION, VERSION_KEY) != current:
+                    continue
+                raise
             bump, unchanged = bump_version(current)
             if self._store.apply([*writes, bump], [unchanged]):
                 self._on_change()
