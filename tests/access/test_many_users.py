@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from anabranch.access.groups import Group
 from anabranch.access.permissions import Action, Permission, repository_arn
 from anabranch.access.users import User
@@ -10,6 +12,7 @@ USERS = 10_000
 READ = Permission(Action.READ_REPOSITORY, repository_arn("lake"))
 
 
+@pytest.mark.slow
 def test_ten_thousand_users_in_a_group_are_listed_decided_and_removed(installation):
     installation.setup.run("root")
     names = [f"user-{number:05}" for number in range(USERS)]

@@ -40,6 +40,7 @@ def rotate(run, monkeypatch):
     return rotate
 
 
+@pytest.mark.slow
 def test_no_key_or_login_stops_working_during_the_steps(
     rotate, tmp_path, new_postgres_database, monkeypatch
 ):

@@ -60,6 +60,7 @@ def write_listing(data, path):
 
 
 @pytest.mark.usefixtures("spark")  # jobs use its session
+@pytest.mark.slow
 def test_three_engines_import_equal_trees(run, data, raw, tmp_path):
     run.ok("repo", "create", "lakefs://sea", "local://sea")
     source = ("--from", f"local://{raw}/")
@@ -91,6 +92,7 @@ def test_three_engines_import_equal_trees(run, data, raw, tmp_path):
 
 
 @pytest.mark.usefixtures("spark")
+@pytest.mark.slow
 def test_both_engines_find_the_same_garbage(run, data):
     with anabranch.open(data) as lake:
         lake.repositories.create("sea", "local://sea")
@@ -189,6 +191,7 @@ hooks:
         pytest.param("spark", "from", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.sample(1)
 def test_hooks_examine_an_import(run, data, raw, tmp_path, engine, source):
     with anabranch.open(data) as lake:
         lake.repositories.create("sea", "local://sea")

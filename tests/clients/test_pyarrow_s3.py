@@ -178,6 +178,7 @@ class Keys:
         self.s3fs.delete_file(f"{self.bucket}/{key}")
 
 
+@pytest.mark.slow
 def test_odd_keys(s3fs, odd_bucket):
     """pyarrow refuses empty segments itself, takes a slash at the end for a folder, and cuts off a
     key at NUL; `.` and `..` it signs as they are and sends resolved: `main/a/../b` as `main/b`.

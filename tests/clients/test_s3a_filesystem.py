@@ -156,6 +156,7 @@ def test_shell_commands(spark, repo, tmp_path):
 
 
 @pytest.mark.parametrize("stream", ["classic", "prefetch", "analytics"])
+@pytest.mark.sample(1)
 def test_reads_with_each_stream_and_policy(system_with, stream):
     system = system_with(input_stream_type=stream)
     system.write("main/a.bin", CONTENT)

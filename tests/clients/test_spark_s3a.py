@@ -102,6 +102,7 @@ def test_jars_have_the_version_of_sparks_hadoop():
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
+@pytest.mark.sample(1)
 def test_example_of_the_page_runs(spark, server, client, repo, example):
     for old, new in (
         ("rides-of-the-city", repo.id),
@@ -188,6 +189,7 @@ def test_magic_committer_refuses_dynamic_partition_overwrite(repo, root, rides):
 
 
 @pytest.mark.parametrize("committer", COMMITTERS)
+@pytest.mark.sample(1)
 def test_committer_writes_all_rows_and_leaves_no_uploads(
     spark, server, repo, root, rides, committer
 ):

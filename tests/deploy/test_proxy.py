@@ -206,6 +206,7 @@ def check(kills, killed, restarted, log):
     assert "connect() failed" in log, "no server was met while it was down"
 
 
+@pytest.mark.slow
 def test_requests_that_may_be_repeated_never_fail(tmp_path):
     check(2, *run(tmp_path, 2, 1.5))
 

@@ -61,6 +61,7 @@ def counted(records: Iterable[Record], count: list[int]) -> Iterator[tuple[bytes
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+@pytest.mark.sample(3)
 def test_trees_are_pebbles(shape, pebble, tmp_path):
     ours, theirs, stream = tmp_path / "ours", tmp_path / "theirs", tmp_path / "records"
     ours.mkdir()

@@ -253,6 +253,7 @@ def test_prepared_statements_are_limited(postgres):
     assert len(connection._prepared) < 270
 
 
+@pytest.mark.slow
 def test_weaker_database_defaults_are_overridden(postgres_cluster, new):
     """Durable means durable, though the database's owner has turned that off for speed."""
     url = postgres_cluster.url(new)

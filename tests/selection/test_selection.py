@@ -46,6 +46,7 @@ def run(project, *arguments):
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_fault_is_found_and_its_removal_proved(project):
     project.write({"src/anabranch/total.py": "def total(items):\n    return max(items)\n"})
     status, output = run(project)

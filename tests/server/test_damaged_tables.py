@@ -247,6 +247,7 @@ def test_a_restored_table_is_read_again(tmp_path):
 
 
 @pytest.mark.parametrize("left", [0, 100, 5000])
+@pytest.mark.sample(1)
 def test_truncation_of_a_table_in_use_is_detected(tmp_path, left):
     """Readers of a mapped file that loses its pages are ended by the system, unless they see to
     it; then the whole server would be gone.

@@ -80,6 +80,7 @@ def content(number: int) -> bytes:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("count", [100, pytest.param(1_000, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_objects_are_stored_linked_and_committed(lake, s3, count, eventually):
     staging, before = lake.sdk.staging_api, lake.bytes_read()
 

@@ -51,6 +51,7 @@ def end_leases(data: Path):
 
 
 @pytest.mark.parametrize("event", ["prepare-commit", "pre-commit", "post-commit"])
+@pytest.mark.sample(1)
 def test_killed_server_loses_no_event_and_leaves_a_run_that_says_so(tmp_path, event):
     hanging = threading.Event()
     action = f"name: gate\non: {{{event}: }}\nhooks:\n- id: ask\n  type: webhook\n"

@@ -30,6 +30,7 @@ def log(call):
 
 
 @pytest.mark.parametrize("kind", ["one folder", "one database"])
+@pytest.mark.sample(1)
 def test_equal_requests_at_once_on_two_servers_make_one_change(request, tmp_path, kind):
     data, settings = (tmp_path, tmp_path), {}
     if kind == "one database":

@@ -195,6 +195,7 @@ class Merger(Client):
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seconds", [5, pytest.param(240, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_servers_and_their_database_are_killed_at_random(
     tmp_path, seconds, record_testsuite_property
 ):

@@ -133,6 +133,7 @@ def test_a_server_that_is_killed_keeps_parts_and_objects(tmp_path, lives):
 
 
 @pytest.mark.timeout(120)
+@pytest.mark.slow
 def test_two_servers_over_one_folder_share_an_upload(tmp_path):
     place = {"Bucket": REPOSITORY, "Key": "main/a"}
     with running_server(tmp_path) as one, running_server(tmp_path) as other:

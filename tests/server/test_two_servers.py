@@ -32,6 +32,7 @@ def two(request, tmp_path):
         yield callers
 
 
+@pytest.mark.sample(1)
 def test_each_sees_at_once_what_the_other_did(two):
     for number in range(20):
         this, other = two[number % 2], two[(number + 1) % 2]
@@ -52,6 +53,7 @@ def test_each_sees_at_once_what_the_other_did(two):
     assert len(log) == 21
 
 
+@pytest.mark.sample(1)
 def test_a_repository_deleted_by_one_is_gone_for_the_other(two):
     one, other = two
     assert other("GET", BASE).status == 200
@@ -82,6 +84,7 @@ def test_library_works_while_a_server_runs(tmp_path):
         assert lake.branches.get(REPOSITORY, "main").commit_id == commit
 
 
+@pytest.mark.sample(1)
 def test_only_one_of_many_creates_a_name(two):
     replies = []
 

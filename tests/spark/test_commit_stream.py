@@ -213,6 +213,7 @@ def long_history(lake, seed):
     ids=str,
 )
 @pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.sample(3)
 def test_limited_batches_deliver_each_change_once(lake, tmp_path, limits, restarted):
     folder = tmp_path / "lake"
     head = long_history(lake, seed=len(limits))

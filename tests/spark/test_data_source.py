@@ -115,6 +115,7 @@ def test_after_and_until_skip_tables_without_matching_paths(filled, read):
     assert [row.path for row in table.collect()] == sorted(between)
 
 
+@pytest.mark.slow
 def test_other_sessions_setting_for_pushdown_loses_no_rows(spark, filled, read):
     """The setting is for other formats; this one has no pushdown, because Spark 4.1 reuses the
     plan of a filtered query.
@@ -131,6 +132,7 @@ def test_other_sessions_setting_for_pushdown_loses_no_rows(spark, filled, read):
         spark.conf.unset("spark.sql.python.filterPushdown.enabled")
 
 
+@pytest.mark.slow
 def test_columns_are_selected_by_option_or_schema(spark, filled, read):
     assert filled
     whole = read(reference="after")

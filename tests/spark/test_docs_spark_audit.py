@@ -47,6 +47,7 @@ def run(spark, server, repository, capfd):
     return run
 
 
+@pytest.mark.slow
 def test_changes_and_branches_and_duplicates(run):
     assert run(BETWEEN) == [["change", "count"], ["added", "2"]]
     sizes = dict(line.split() for line in map(" ".join, (x[:2] for x in run(BRANCHES))))

@@ -89,6 +89,7 @@ def test_rejected_rows_reach_the_file_and_not_the_driver(spark, lake, tmp_path, 
     assert not [name for name in stored(lake, "local://sea") if "rejected" in name]
 
 
+@pytest.mark.slow
 def test_export_sends_the_driver_a_row_for_each_task(spark, lake, tmp_path):
     for number in range(300):
         lake.objects.upload("sea", "main", f"d{number % 7}/{number:03d}", [b"%d" % number])

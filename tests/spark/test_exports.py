@@ -76,6 +76,7 @@ FEW = settings(max_examples=2, suppress_health_check=[HealthCheck.function_scope
 
 @FEW
 @given(attempts)
+@pytest.mark.slow
 def test_each_engine_continues_exports_of_the_other(spark, tmp_path_factory, interrupted):
     export_in_turns(spark, tmp_path_factory.mktemp("export"), interrupted)
 

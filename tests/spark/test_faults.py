@@ -72,6 +72,7 @@ def test_import_can_be_repeated_after_a_worker_was_killed(spark, emulated_s3, ki
     assert result.commit.metarange_id == expected.commit.metarange_id
 
 
+@pytest.mark.slow
 def test_export_can_be_repeated_after_a_worker_was_killed(spark, filled, killing, tmp_path):
     store = killing(filled.blocks.opener(), 3)
     advances = []

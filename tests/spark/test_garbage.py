@@ -80,6 +80,7 @@ def test_both_engines_find_the_same_candidates(spark, lake, history, collector):
     assert revived not in {row[0] for row in found}
 
 
+@pytest.mark.slow
 def test_given_listing_is_swept_by_tasks(spark, lake, history, collector):
     table, _ = history
     aged(lake, "local://sea")
@@ -121,6 +122,7 @@ def missing(lake, collector, **options):
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(9))])
+@pytest.mark.slow
 def test_both_engines_report_the_same_missing_objects(spark, lake, collector, seed):
     lake.repositories.create("land", "local://land")
     lost = refer_to_lost(lake, "local://sea", random.Random(seed))
@@ -163,6 +165,7 @@ def test_missing_references_are_sampled_in_the_summary_and_complete_in_the_file(
     assert len(found.shown) == 3
 
 
+@pytest.mark.slow
 def test_object_stored_after_the_listing_is_not_missing(spark, lake, collector):
     listing = spark.createDataFrame([], LISTED)
     address = f"local://sea/data/{'c' * 20}/{'c' * 20}"
@@ -213,6 +216,7 @@ def test_sweep_by_tasks_keeps_objects_referenced_after_marking(spark, lake, coll
 
 
 @pytest.mark.usefixtures("history")
+@pytest.mark.slow
 def test_next_run_completes_an_interrupted_sweep(spark, lake, collector):
     aged(lake, "local://sea")
     options = {"grace_seconds": -5, "window_seconds": -5}

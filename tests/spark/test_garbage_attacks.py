@@ -75,6 +75,7 @@ def campaign(request, tmp_path_factory):
     return campaign, summary, lost
 
 
+@pytest.mark.slow
 def test_attacks_on_a_sweep_lose_no_objects(campaign):
     campaign, summary, lost = campaign
     assert lost == []

@@ -65,6 +65,7 @@ def generated(count):
 
 
 @pytest.mark.usefixtures("filled")
+@pytest.mark.slow
 def test_driver_receives_few_rows_for_many_objects(spark, lake, collector):
     """20,000 addresses alone are a megabyte."""
     for count in (2_000, 20_000):
@@ -85,6 +86,7 @@ def test_driver_receives_few_rows_for_many_objects(spark, lake, collector):
     assert not [name for name in stored(lake, "local://sea") if "/dead/" in name]
 
 
+@pytest.mark.slow
 def test_listing_in_rounds_and_many_files_finds_the_same(
     spark, lake, collector, filled, monkeypatch
 ):
@@ -98,6 +100,7 @@ def test_listing_in_rounds_and_many_files_finds_the_same(
     assert not filled & stored(lake, "local://sea")
 
 
+@pytest.mark.slow
 def test_time_of_first_finding_is_kept_across_engines(spark, collector, filled):
     found = []
     for engine in (None, SparkEngine(spark), SparkEngine(spark), None):
@@ -120,6 +123,7 @@ def test_object_that_is_listed_twice_is_a_candidate_once(spark, collector, fille
         assert run.sweep().swept.objects == 1
 
 
+@pytest.mark.slow
 def test_marks_of_ranges_are_kept_and_those_of_others_are_removed(spark, lake, collector, filled):
     unused = f"local://sea/{MARKS_FOLDER}elsewhere"
     lake.blocks.put(unused, [b"x"])

@@ -54,6 +54,7 @@ def stage(lake, old):
     )
 
 
+@pytest.mark.slow
 def test_tombstones_of_a_late_round_are_kept_until_the_lease_expires(
     spark, lake, old, collector, monkeypatch
 ):
@@ -76,6 +77,7 @@ def test_tombstones_of_a_late_round_are_kept_until_the_lease_expires(
     assert lake.core.sweeps.running()[0] == []
 
 
+@pytest.mark.slow
 def test_task_retries_a_throttled_removal(spark, lake, old, collector):
     root = lake.blocks.local_path("local://sea/_").removesuffix("/sea/_")
     engine = SparkEngine(spark, ThrottledStore(root), tasks=1)

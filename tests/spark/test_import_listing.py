@@ -138,6 +138,7 @@ def test_three_columns_are_required(spark, lake):
         import_unverified(lake, "sea", "main", listing.select("path"))
 
 
+@pytest.mark.slow
 def test_metadata_can_be_maps_or_json(spark, lake):
     rows = [row("a", one="1", two="zwei \N{SNOWMAN}"), row("b"), row("c", empty=None)]
     listing = spark.createDataFrame([*rows, (*row("d")[:5], None, "a/b")], SCHEMA)
@@ -213,6 +214,7 @@ def test_rows_with_forbidden_addresses_are_skipped(spark, lake, tmp_path):
     assert lake.objects.stat("sea", "main", "a").entry.address == "local://raw/a"
 
 
+@pytest.mark.slow
 def test_rows_are_compared_with_the_store(spark, lake, tmp_path):
     for name in ("a", "b"):
         lake.blocks.put(f"local://raw/{name}", [b"12"])

@@ -176,6 +176,7 @@ def mark(lake, folder, engine):
     return collector.mark("sea", engine=engine, **NOW)
 
 
+@pytest.mark.slow
 def test_garbage_is_collected_by_the_next_run_of_either_engine(spark, filled, copies, tmp_path):
     """The driver is killed after it has written the candidates, after it has written tombstones,
     before it removes these, before it reports the sweep, and before it removes old runs.

@@ -115,6 +115,7 @@ class Sea:
         )
 
 
+@pytest.mark.sample(1)
 def test_export_pins_its_commit(spark, sea):
     def during_export():
         assert sea.pinned == {sea.head}
@@ -169,6 +170,7 @@ def readable(sea, frame):
     return all(sea.lake.blocks.stat(address) is not None for address in addresses)
 
 
+@pytest.mark.sample(1)
 def test_objects_of_a_dataframe_are_kept_by_a_sweep(spark, sea):
     frame = objects(spark, sea, "main")
     gc.collect()
@@ -248,6 +250,7 @@ def test_pin_of_a_session_expires(sea, monkeypatch):
     eventually(lambda: not sea.pinned)
 
 
+@pytest.mark.sample(1)
 def test_query_of_the_format_pins_its_commits(spark, sea):
     folder = str(sea.lake.blocks.local_path(f"local://{sea.name}")).rpartition("/block/")[0]
     anabranch.spark.register(spark, sea.server or folder)
@@ -293,6 +296,7 @@ def import_object(spark, sea, metadata=None):
     )
 
 
+@pytest.mark.sample(1)
 def test_import_of_concurrently_swept_objects_is_refused(spark, sea):
     sea.land = f"{sea.name}-land"
     sea.lake.repositories.create(sea.land, f"local://{sea.land}")
@@ -307,6 +311,7 @@ def test_import_of_concurrently_swept_objects_is_refused(spark, sea):
     assert len(sea.lake.branches.list(sea.land, amount=9).items) == 1
 
 
+@pytest.mark.sample(1)
 def test_imported_objects_are_kept_by_a_later_sweep(spark, sea):
     sea.land = f"{sea.name}-land"
     sea.lake.repositories.create(sea.land, f"local://{sea.land}")
@@ -316,6 +321,7 @@ def test_imported_objects_are_kept_by_a_later_sweep(spark, sea):
     assert sea.lake.objects.open(sea.land, "main", "a").read_bytes() == b"a"
 
 
+@pytest.mark.sample(1)
 def test_import_during_a_sweep_is_refused(spark, sea):
     sea.land = f"{sea.name}-land"
     sea.lake.repositories.create(sea.land, f"local://{sea.land}")

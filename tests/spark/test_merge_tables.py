@@ -188,6 +188,7 @@ def test_tables_that_both_sides_added(merges):
         ((), (), ()),
     ],
 )
+@pytest.mark.sample(1)
 def test_dropped_added_and_reordered_columns(merges, columns):
     rng = random.Random(3)
     base = random_rows(rng, 60)

@@ -44,6 +44,7 @@ def new_jobs(spark):
     return descriptions
 
 
+@pytest.mark.slow
 def test_all_stages_of_jobs_are_named(spark, lake, new_jobs, tmp_path):
     listing = spark.range(0, 900, 1, 3).selectExpr(
         *("concat('p/', id) AS path", "concat('local://raw/', id) AS physical_address"),

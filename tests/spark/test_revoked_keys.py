@@ -195,6 +195,7 @@ def revoked_plain(revoked):
     return anabranch.spark.Server(revoked.url, key.access_key_id, key.secret_access_key)
 
 
+@pytest.mark.slow
 def test_garbage_collection_removes_nothing_and_can_be_repeated(
     spark, client, repository, store, remote, valid, tmp_path
 ):

@@ -103,6 +103,7 @@ JOBS = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 def test_tasks_outlast_more_refusals_than_a_servers_requests(spark, emulated_s3, remote, store):
     """Requests of servers are repeated five times."""
     lake = remote
@@ -128,6 +129,7 @@ def test_jobs_outlast_a_store_that_throttles_for_a_minute(
 
 
 @JOBS
+@pytest.mark.sample(1)
 def test_expired_credentials_fail_a_job_which_can_be_repeated(
     spark, emulated_s3, remote, store, tmp_path, job
 ):
@@ -153,6 +155,7 @@ def test_expired_credentials_fail_a_job_which_can_be_repeated(
 
 
 @JOBS
+@pytest.mark.sample(1)
 def test_jobs_continue_with_the_credentials_that_replace_expired_ones_in_a_file(
     spark, emulated_s3, remote, tmp_path, job
 ):

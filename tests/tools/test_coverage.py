@@ -27,6 +27,7 @@ with running_server(sys.argv[1], workers=int(sys.argv[2])) as server:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.slow
 def test_servers_that_tests_start_are_measured(tmp_path, workers):
     program = tmp_path / "program.py"
     program.write_text(SERVER)

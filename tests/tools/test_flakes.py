@@ -50,6 +50,7 @@ def failed(output: str) -> dict[str, str]:
     return dict(lines)
 
 
+@pytest.mark.slow
 def test_tests_that_need_an_order_a_fast_disk_or_fast_responses_are_listed(suite):
     options = ["--rounds=2", "--seed=1", "--busy=1", "--late=300", "--disk=300"]
     ran = flakes(suite, *options, "--", "-q")
@@ -80,6 +81,7 @@ def test_a_file_that_cannot_be_imported_is_listed(suite):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.slow
 def test_all_processes_end_with_the_tool(suite, number, eventually):
     started = suite / "started"
     (suite / "test_suite.py").write_text(

@@ -273,6 +273,7 @@ def test_server_that_restarts_during_a_commit_tells_that_nothing_was_committed(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.sample(1)
 def test_background_work_is_accessible_and_fits_a_narrow_page(
     open_page, site, held_up, axe, scheme
 ):

@@ -108,6 +108,7 @@ def test_branch_is_protected_and_shown_so(page, repository):
         ("release-[1-2]x", ["release-2x"]),
     ],
 )
+@pytest.mark.sample(2)
 def test_patterns_protect_the_branches_that_the_server_protects(page, repository, pattern, matched):
     for name in ["release-1", "release-2x"]:
         repository.branch(name)

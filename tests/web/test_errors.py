@@ -27,6 +27,7 @@ def test_missing_repository_cannot_be_tried_again(page, place):
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 409, 501])
+@pytest.mark.sample(2)
 def test_refusal_cannot_be_tried_again(page, repository, status):
     refuse(page, repository, status)
     page.goto(f"/repositories/{repository.name}/tags")
@@ -35,6 +36,7 @@ def test_refusal_cannot_be_tried_again(page, repository, status):
 
 
 @pytest.mark.parametrize("status", [0, 408, 429, 500, 502, 503, 504])
+@pytest.mark.sample(2)
 def test_failure_that_may_pass_is_tried_again(page, api, repository, status):
     tag = {"id": "first", "ref": "main"}
     api.post(f"{repository.path}/tags", json=tag).raise_for_status()

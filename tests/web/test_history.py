@@ -68,6 +68,7 @@ def test_graph_has_a_lane_for_the_merged_branch(page, merged):
         ("since=2001-01-01&until=2099-01-01", ["Both", "On main", "On dev", "First"]),
     ],
 )
+@pytest.mark.sample(2)
 def test_filters_leave_the_commits_that_pass(page, merged, query, found):
     page.goto(f"/repositories/{merged.name}/commits?ref=main&{query}")
     if found:

@@ -60,6 +60,7 @@ def test_hostile_paths_are_listed_as_text(page, hostile):
 
 
 @pytest.mark.parametrize("path", PATHS, ids=range(len(PATHS)))
+@pytest.mark.sample(4)
 def test_hostile_path_leads_to_its_object(page, hostile, path):
     page.goto(f"/repositories/{hostile.name}/objects?ref=main&path={quote(IMAGE + '/', safe='')}")
     rows(page).nth(sorted(PATHS, key=str.encode).index(path)).click()

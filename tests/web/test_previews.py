@@ -288,6 +288,7 @@ def test_a_file_that_is_too_large_for_its_preview_says_so(show):
     expect(page.get_by_role("alert")).to_contain_text("at most 20.0 MiB")
 
 
+@pytest.mark.slow
 def test_no_preview_keeps_anybody_from_using_it(page, repository, axe):
     notebook = {
         "nbformat": 4,

@@ -133,6 +133,7 @@ def test_refused_upload_says_why_and_can_be_tried_again(page, repository):
 
 
 @pytest.mark.parametrize("in_parts", [True, False], ids=["in parts", "whole"])
+@pytest.mark.sample(1)
 def test_server_that_restarts_during_an_upload_loses_nothing(open_page, tmp_path, in_parts):
     content = random_bytes(48 * MEBIBYTE, seed=1)
     env = {"ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED": str(in_parts).lower()}

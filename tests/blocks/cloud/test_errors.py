@@ -104,6 +104,7 @@ def test_a_lookup_without_permission_raises_store_refused(responding_with, addre
         (502, "", "storage_failed"),
     ],
 )
+@pytest.mark.sample(2)
 def test_temporary_errors_are_retried_and_then_raise_busy(
     responding_with, address, status, code, kind
 ):

@@ -300,6 +300,7 @@ class TestCompletion:
         store.complete_upload(at("a"), upload, listed)
         assert store.read(at("a")) == enough(b"x") + b"y"
 
+    @pytest.mark.sample(2)
     def test_by_several_threads_succeeds_once(self, store, at, enough):
         for attempt in range(3 if enough(b"") else 10):
             address = at(f"race-{attempt}")

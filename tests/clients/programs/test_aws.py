@@ -57,6 +57,7 @@ def test_synchronizing_transfers_only_what_changed(any_aws, repo, tree, home, co
     assert len(repo.paths()) == 6
 
 
+@pytest.mark.slow
 def test_listings(aws, stocked, past):
     recursive = aws("s3", "ls", "--recursive", f"s3://{stocked}/main/many/")
     names = [line.split()[3] for line in recursive.lines]
@@ -103,6 +104,7 @@ def test_presigned_urls(any_aws, repo, fetch):
     assert b"<Code>SignatureDoesNotMatch</Code>" in body
 
 
+@pytest.mark.slow
 def test_reading_the_past_and_not_writing_it(any_aws, past, home):
     for ref in ("v1", past.first, "main~1"):
         assert any_aws("s3", "cp", f"s3://{past.id}/{ref}/depth.csv", "-").out == "Mariana,10935\n"
@@ -143,6 +145,7 @@ def test_keys_that_are_wrong(aws, repo, home, setting, code):
     assert f"({code})" in refused.errors
 
 
+@pytest.mark.slow
 def test_making_a_repository(aws, tmp_path):
     refused = aws.attempt("s3", "mb", "s3://by-hand")
     assert "(NotImplemented)" in refused.errors, "nothing says where its bytes would go"

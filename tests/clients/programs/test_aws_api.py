@@ -41,6 +41,7 @@ def refusal(aws, repo):
 
 
 @pytest.mark.parametrize("algorithm", CHECKSUMS)
+@pytest.mark.sample(1)
 def test_checksums(request, repo, home, algorithm):
     # with Amazon's library in C, which brings CRC32C, comes only Debian's
     aws = request.getfixturevalue("old_aws" if algorithm == "CRC32C" else "aws")
@@ -79,6 +80,7 @@ def test_an_object_and_its_head(api, refusal, home):
     assert "(NoSuchKey)" in refusal("get-object", "--key", "main/none", "part")
 
 
+@pytest.mark.slow
 def test_writing_on_condition(api, refusal, repo, home):
     (home / "body").write_bytes(b"first")
     put = ("put-object", "--key", "main/a", "--body", "body")
@@ -90,6 +92,7 @@ def test_writing_on_condition(api, refusal, repo, home):
     assert repo.get("a") == b"second"
 
 
+@pytest.mark.slow
 def test_pages_of_a_listing(aws, stocked):
     ask = ("s3api", "list-objects-v2", "--bucket", stocked, "--prefix", "main/")
     whole = json.loads(aws(*ask, "--page-size", "400").bytes)["Contents"]
@@ -104,6 +107,7 @@ def test_pages_of_a_listing(aws, stocked):
     assert [item["Key"] for item in root["Contents"]] == ["main/plain"]
 
 
+@pytest.mark.slow
 def test_copying_and_deleting(api, repo):
     repo.put("a b+c", b"content")
     source = f"{repo.id}/main/a b+c"  # encoded by the client
@@ -120,6 +124,7 @@ def test_copying_and_deleting(api, repo):
     assert repo.paths() == []
 
 
+@pytest.mark.slow
 def test_tags(api, repo):
     repo.put("a")
     it = ("--key", "main/a")
@@ -132,6 +137,7 @@ def test_tags(api, repo):
     assert api("get-object-tagging", *it)["TagSet"] == []
 
 
+@pytest.mark.slow
 def test_what_a_bucket_is(api, refusal, aws, repo):
     api("head-bucket")
     assert api("get-bucket-location") == {"LocationConstraint": None}
@@ -167,6 +173,7 @@ def test_an_upload_by_hand(api, refusal, repo, home, large):
     assert "Uploads" not in api("list-multipart-uploads")
 
 
+@pytest.mark.slow
 def test_giving_an_upload_up(api, refusal, repo):
     upload = ("--key", "main/a")
     upload += ("--upload-id", api("create-multipart-upload", *upload)["UploadId"])

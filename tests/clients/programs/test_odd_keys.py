@@ -86,6 +86,7 @@ def expected(paths):
     return {path: content_of(path) for path in paths}
 
 
+@pytest.mark.slow
 def test_aws(aws, odd, home, contents):
     odd.branch("aws1")
     aws("s3", "sync", f"s3://{odd.id}/{BRANCH}/", f"s3://{odd.id}/aws1/", "--only-show-errors")
@@ -125,6 +126,7 @@ def not_for_rclone(key):
     return empty_segments(key) or dot_segments(key) or "\0" in key
 
 
+@pytest.mark.slow
 def test_rclone(rclone, odd, home, contents):
     can = {key for key in ODD_KEYS if not not_for_rclone(key)}
     # left alone, rclone takes composed and decomposed letters for the same

@@ -236,6 +236,7 @@ def test_store_that_forbids_deletes_fails_the_sweep_and_nothing_is_removed(
 
 
 @pytest.mark.parametrize("for_good", [True, False])
+@pytest.mark.sample(1)
 def test_database_failure_at_any_step_of_a_sweep_loses_no_referenced_object(
     tmp_path, clock, for_good
 ):

@@ -125,6 +125,7 @@ def sea(tmp_path):
 
 
 @pytest.mark.parametrize("refer", REFERENCES)
+@pytest.mark.sample(4)
 def test_reference_at_any_step_of_a_sweep_is_refused_or_keeps_its_object(refer, tmp_path):
     outcomes = set()
     for number in itertools.count():
@@ -148,6 +149,7 @@ def test_reference_at_any_step_of_a_sweep_is_refused_or_keeps_its_object(refer, 
 
 
 @pytest.mark.parametrize("refer", REFERENCES)
+@pytest.mark.sample(4)
 def test_interleaved_sweeps_and_references_lose_no_object(refer, tmp_path):
     """Runs two sweeps and two references, each of which can be paused before any step."""
     kept = 0
@@ -256,6 +258,7 @@ def test_two_concurrent_collectors_remove_only_dead_objects(sea, tmp_path):
 
 
 @pytest.mark.parametrize("ahead", [-HOUR, HOUR])
+@pytest.mark.sample(1)
 def test_references_are_safe_if_server_clocks_differ_by_an_hour(ahead, tmp_path):
     for number in itertools.count():
         folder = tmp_path / str(number)

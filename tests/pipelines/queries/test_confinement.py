@@ -59,6 +59,7 @@ def secret(tmp_path):
         "FROM request",
     ],
 )
+@pytest.mark.sample(12)
 def test_nothing_but_objects_can_be_reached(query, secret, sql):
     sql = sql.format(file=secret, folder=secret.parent)
     with pytest.raises((Invalid, NotFound)) as caught:

@@ -40,6 +40,7 @@ def parquet_bytes(table):
 
 
 @pytest.mark.parametrize("path", sorted(files()))
+@pytest.mark.sample(3)
 def test_the_first_rows_of_every_format(queries, path):
     preview = queries.preview(ADMIN, uri(path), max_rows=12)
     assert [column["name"] for column in preview["columns"]] == ["number", "name", "level"]
@@ -50,6 +51,7 @@ def test_the_first_rows_of_every_format(queries, path):
 
 
 @pytest.mark.parametrize("path", sorted(files()))
+@pytest.mark.sample(3)
 def test_statistics_of_every_format(queries, path):
     statistics = queries.statistics(ADMIN, uri(path))
     assert (statistics["rows"], statistics["complete"]) == (ROWS, True)

@@ -23,6 +23,7 @@ def reader(*paths, lists=True):
 
 
 @pytest.mark.parametrize("path", sorted(files()))
+@pytest.mark.sample(4)
 def test_every_format_is_a_table(query, path):
     sql = "SELECT count(*), sum(number), sum(level), count(DISTINCT name) FROM gauges"
     result = query(sql, tables={"gauges": path})

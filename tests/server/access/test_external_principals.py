@@ -112,6 +112,7 @@ def test_longest_token_lasts_twelve_hours(cloud, analyst):
         (lambda: 7, "it has no identity_token"),
     ],
 )
+@pytest.mark.sample(8)
 def test_false_identities_are_refused(cloud, analyst, token, reason):
     response = log_in(cloud, token())
     assert response.status_code == 401

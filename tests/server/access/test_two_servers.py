@@ -55,6 +55,7 @@ def equals(read, value):
 
 
 @pytest.mark.parametrize("revoke", [delete_key, delete_user, leave_group, deny_everything])
+@pytest.mark.sample(1)
 def test_revoked_permissions_stop_on_the_other_server_within_two_seconds(teams, revoke):
     here, there = teams
     lake = here.repository("a")

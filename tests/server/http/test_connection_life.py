@@ -89,6 +89,7 @@ async def send(streams, pieces):
 
 @pytest.mark.parametrize("dispatcher", [Dispatcher(), Dispatcher(0)])
 @repeated_after_stalls(KEEP_ALIVE / 3)
+@pytest.mark.sample(1)
 def test_requests_restart_the_keep_alive_timeout(dispatcher):
     async def client(*streams):
         for pieces in 3 * (WHOLE, IN_PIECES):

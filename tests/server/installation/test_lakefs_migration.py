@@ -183,6 +183,7 @@ def test_database_is_opened_in_place(postgres_cluster, lakefs, block, tmp_path):
         check_server(server)
 
 
+@pytest.mark.slow
 def test_database_is_copied_to_sqlite(recorded, postgres_cluster, block, tmp_path):
     data = tmp_path / "data"
     settings = {"ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(block)}
@@ -212,6 +213,7 @@ def test_database_is_copied_to_sqlite(recorded, postgres_cluster, block, tmp_pat
     assert others.stdout.endswith("nothing was changed\n")
 
 
+@pytest.mark.slow
 def test_database_is_copied_to_another_postgresql_database(
     recorded, postgres_cluster, block, tmp_path
 ):
@@ -236,6 +238,7 @@ def test_database_is_copied_to_another_postgresql_database(
         check_server(server)
 
 
+@pytest.mark.slow
 def test_database_of_an_installation_on_s3_is_opened_in_place(
     postgres_cluster, lakefs, s3_service, block, tmp_path
 ):

@@ -34,6 +34,7 @@ def start_error(folder) -> str:
 
 
 @pytest.mark.parametrize("how", ["missing", "empty", "folder"])
+@pytest.mark.sample(1)
 def test_a_server_whose_database_is_lost_does_not_start(lake, how):
     database = lake / "metadata" / "metadata.db"
     whole = database.read_bytes()

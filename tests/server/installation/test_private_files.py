@@ -34,6 +34,7 @@ def open_to_others(folder):
 
 
 @pytest.mark.usefixtures("umask")
+@pytest.mark.sample(1)
 def test_files_of_a_server_are_private(tmp_path):
     data = tmp_path / "above" / "data"
     with (

@@ -158,6 +158,7 @@ def test_adopting_settings_reports_the_differences(store):
     differences(store)
 
 
+@pytest.mark.slow
 def test_a_server_with_different_keys_does_not_start_until_shared_keys_are_adopted(
     postgres_database, tmp_path
 ):

@@ -44,6 +44,7 @@ def s3_of(server):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.sample(1)
 def test_every_request_is_counted_once(tmp_path, workers):
     with running_server(tmp_path, workers=workers) as server:
         with client(server) as api:
@@ -122,6 +123,7 @@ def test_counts_of_exited_processes_are_kept(tmp_path):
                 counted = value(samples, name, operation="getConfig", code="200")
 
 
+@pytest.mark.slow
 def test_the_folder_of_a_killed_server_is_removed_when_its_workers_have_ended(tmp_path):
     temporary = tmp_path / "temporary"
     temporary.mkdir()

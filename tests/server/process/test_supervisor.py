@@ -69,6 +69,7 @@ def test_two_stop_signals_result_in_a_normal_exit(tmp_path):
         assert server.stop() == 0
 
 
+@pytest.mark.slow
 def test_a_worker_killed_during_a_database_outage_is_replaced_after_it(tmp_path):
     with (
         running_cluster() as cluster,

@@ -88,6 +88,7 @@ def test_a_local_database_needs_no_migration(tmp_path):
         ),
     ],
 )
+@pytest.mark.sample(2)
 def test_invalid_settings_are_reported(tmp_path, command, settings, words):
     code, said = run(command, "--data", str(tmp_path), TYPE="postgres", **settings)
     assert code == 1
@@ -188,6 +189,7 @@ class Writer(threading.Thread):
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("deaths", [2, pytest.param(15, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_killing_the_database_neither_loses_nor_duplicates_writes(mortal, url, tmp_path, deaths):
     done = threading.Event()
     with (

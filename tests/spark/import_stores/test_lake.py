@@ -66,6 +66,7 @@ def test_import_of_a_prefix_of_a_bucket(spark, s3_service, bucket, store, tmp_pa
             assert listing.count() == sum((root + each).startswith(prefix) for each in names)
 
 
+@pytest.mark.slow
 def test_listing_of_a_prefix_with_most_of_the_objects_has_balanced_tasks(
     spark, lake, bucket, store
 ):

@@ -4,12 +4,14 @@ What a test uses decides. It is marked `systems` if one of its fixtures, or what
 starts a service (PostgreSQL, S3, Azure, nginx, an identity provider, a browser, Spark), or if its
 folder is about published clients. The mark `wiring` keeps a test in `make test`: the one test of a
 client or a store that shows that it is connected to the rest. Tests marked `slow` run in
-`make test-all` alone.
+`make test-all` alone, once a week. Of a test marked `sample(n)`, n of its cases run each time,
+spread over all of them, and the others once a week.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 import pytest
@@ -67,7 +69,9 @@ def parametrize_servers(metafunc: pytest.Metafunc) -> None:
 
 
 def mark_tiers(items: Iterable[pytest.Item]) -> None:
-    """Marks the tests that belong to `make test-systems`."""
+    """Marks the tests that belong to `make test-systems`, and as slow what is in no sample."""
+    items = list(items)
+    _mark_samples(items)
     services_of_modules: dict[object, bool] = {}
     for item in items:
         module = getattr(item, "module", None)
@@ -81,6 +85,20 @@ def mark_tiers(items: Iterable[pytest.Item]) -> None:
             or not _FIXTURES.isdisjoint(_fixtures(item))
         ):
             item.add_marker("systems")
+
+
+def _mark_samples(items: Iterable[pytest.Item]) -> None:
+    cases: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sample") and not item.get_closest_marker("slow"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for of_one_test in cases.values():
+        mark = of_one_test[0].get_closest_marker("sample")
+        (wanted,) = mark.args if mark else (0,)
+        kept = {number * len(of_one_test) // wanted for number in range(wanted)}
+        for number, item in enumerate(of_one_test):
+            if number not in kept:
+                item.add_marker("slow")
 
 
 def refuse_hidden_spark(items: Iterable[pytest.Item]) -> None:

@@ -87,6 +87,7 @@ def test_both_directions_have_the_same_rows(name, base, left, right):
 @pytest.mark.parametrize("name", FORMATS)
 @QUICK
 @given(TABLES, TABLES)
+@pytest.mark.sample(2)
 def test_merges_with_the_base_and_with_itself_change_nothing(name, base, changed):
     write, read = FORMATS[name]
     before, after = write(base, COLUMNS), write(changed, COLUMNS)

@@ -88,6 +88,7 @@ def merge_in_sql(connection):
     phases=[Phase.generate],
 )
 @given(TABLES, TABLES, TABLES)
+@pytest.mark.sample(1)
 def test_a_merge_is_that_of_sql(extension, base, source, destination):
     options = "FORMAT csv, HEADER" if extension == "csv" else "FORMAT parquet"
     tables = dict(zip(SIDES, (base, source, destination), strict=True))
