@@ -96,7 +96,7 @@ class Branches:
         Raises AlreadyExists if the branch exists, Conflict if a tag or a commit has this name.
         """
         check_branch(name)
-        self._require_no_commit(repository, name)
+        self._commits.require_no_id(repository, name)
         branch = Branch(
             id=name,
             commit_id=commit_id,
@@ -116,12 +116,8 @@ class Branches:
 
     def require_free(self, repository: Repository, name: str) -> None:
         """Raises what `create` raises for a name that is in use."""
-        self._require_no_commit(repository, name)
+        self._commits.require_no_id(repository, name)
         self._require_absent(repository, name)
-
-    def _require_no_commit(self, repository: Repository, name: str) -> None:
-        if self._commits.find(repository, name) is not None:
-            raise Conflict(f"commit ID {name}: conflict found", kind="name_is_a_commit")
 
     def _require_absent(self, repository: Repository, name: str) -> None:
         if self._keyvalue.get(repository.partition, keys.tag(name)) is not None:

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from anabranch import _kernel as kernel
-from anabranch.errors import NotFound
+from anabranch.errors import Conflict, NotFound
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.model.commit import Commit
 from anabranch.model.page import upper_bound
@@ -51,6 +51,11 @@ class Commits:
         commit = references.commit_from(raw)
         self.remember(repository, commit)
         return commit
+
+    def require_no_id(self, repository: Repository, name: str) -> None:
+        """Raises Conflict for a new reference's name if it is a commit's full id."""
+        if self.find(repository, name) is not None:
+            raise Conflict(f"commit ID {name}: conflict found", kind="name_is_a_commit")
 
     def remember(self, repository: Repository, commit: Commit) -> None:
         """Puts a stored commit into the cache."""

@@ -49,7 +49,7 @@ class Tags:
         Raises AlreadyExists if the tag exists, Conflict if a branch or a commit has this name.
         """
         check_tag(name)
-        self._require_no_commit(repository, name)
+        self._commits.require_no_id(repository, name)
         tag = Tag(id=name, commit_id=commit_id)
         absent = [
             Expect(repository.partition, keys.tag(name), None),
@@ -64,12 +64,8 @@ class Tags:
 
     def require_free(self, repository: Repository, name: str) -> None:
         """Raises what `create` raises for a name that is in use."""
-        self._require_no_commit(repository, name)
+        self._commits.require_no_id(repository, name)
         self._require_absent(repository, name)
-
-    def _require_no_commit(self, repository: Repository, name: str) -> None:
-        if self._commits.find(repository, name) is not None:
-            raise Conflict(f"commit ID {name}: conflict found", kind="name_is_a_commit")
 
     def _require_absent(self, repository: Repository, name: str) -> None:
         if self._keyvalue.get(repository.partition, keys.branch(name)) is not None:
