@@ -1,4 +1,4 @@
-"""Moves and copies over HTTP, which do not copy bytes."""
+"""Moves and copies over HTTP, which copy bytes only from another repository."""
 
 from __future__ import annotations
 
@@ -66,24 +66,36 @@ def test_move_of_an_object_and_copies(api, base, put, contents):
     assert set(after.values()) == {before}
 
 
-def test_copy_to_another_repository(api, put, contents, repository):
-    put("a/x", "a/y")
+@pytest.mark.parametrize("kind", ["copies", "moves"])
+@pytest.mark.parametrize("shallow", [None, False, True])
+def test_transfer_from_another_repository(api, put, contents, repository, kind, shallow):
+    put("a/x", "a/y", "z")
+    before = contents()
     other = f"{repository}-other"
     body = {"name": other, "storage_namespace": f"local://{other}"}
     assert api.post("/repositories", json=body).status_code == 201
-    for path, destination in [("a/", "b/"), ("a/x", "z")]:
-        copied = api.post(
-            f"/repositories/{other}/branches/main/objects/copies",
+    for path, destination in [("a/", "b/"), ("z", "z")]:
+        done = api.post(
+            f"/repositories/{other}/branches/main/objects/{kind}",
             json={
                 "source_repository": repository,
                 "source_ref": "main",
                 "source_path": path,
                 "destination_path": destination,
+                **({} if shallow is None else {"shallow": shallow}),
             },
         )
-        assert copied.status_code == 200, copied.text
-    before, after = contents(), contents(other)
-    assert after == {"b/x": before["a/x"], "b/y": before["a/y"], "z": before["a/x"]}
+        assert done.status_code == 200, done.text
+    after = contents(other)
+    expected = {"b/x": before["a/x"], "b/y": before["a/y"], "z": before["z"]}
+    if shallow:
+        assert after == expected
+    else:
+        assert {path: item[0] for path, item in after.items()} == {
+            path: item[0] for path, item in expected.items()
+        }
+        assert all(f"/{other}/" in item[1] for item in after.values())
+    assert contents() == ({} if kind == "moves" else before)
 
 
 def test_shallow_copy_of_lakefs_refers_to_the_bytes_of_the_source(api, base, put, contents):

@@ -8,7 +8,7 @@ from support.session.hypothesis_profiles import examples
 from anabranch.errors import Busy, Conflict, Invalid, NotFound, OutcomeUnknown
 from anabranch.testing.stores import fail_at
 from anabranch.versioning.records import keys
-from anabranch.versioning.transfers import Transfers
+from anabranch.versioning.transfers.transfers import Transfers
 
 PATHS = ["a", "b/c", "b/d", "b/b/c", "b/b/b/c", "e/c", "e/f/g"]
 PREFIXES = ["", "a", "b/", "b/b/", "e/", "e/f/", "new/", "b/new/"]
@@ -311,4 +311,4 @@ def test_move_from_a_branch_that_is_committed_meanwhile_removes_nothing_there(se
         move_from(sea, "b/", "moved/")
     assert refused.value.kind == "source_changed"
     assert sea.contents("side") == {"b/c": "x", "b/d": "y"}
-    assert sea.contents("main") == {"b/c": "x", "moved/c": "x", "moved/d": "y"}
+    assert sea.contents("main") == {"b/c": "x"}, "staged objects may have been missed"

@@ -65,7 +65,7 @@ from anabranch.versioning.row_differences import RowDiffer
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.cleanup import GRACE_SECONDS, Cleaner
 from anabranch.versioning.tags import Tags
-from anabranch.versioning.transfers import Transfers
+from anabranch.versioning.transfers.transfers import Transfers
 from anabranch.versioning.tree_addresses import TreeAddresses
 from anabranch.versioning.trees import Trees
 from anabranch.versioning.uploads import Uploads

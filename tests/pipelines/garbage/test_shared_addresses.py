@@ -37,7 +37,9 @@ def test_object_referenced_only_by_another_repository_is_kept(forgetful, clock, 
     address = put(lake, "a/x")
     commit(lake)
     lake.repositories.create("lake", "mem://lake")
-    lake.transfers.copy("lake", "main", *paths, source_repository="sea", source_reference="main")
+    lake.transfers.copy(
+        *("lake", "main", *paths), source_repository="sea", source_reference="main", shallow=True
+    )
     lake.objects.delete("sea", "main", "a/x")
     commit(lake)
     clock.advance(3 * DAY)

@@ -18,7 +18,7 @@ from anabranch.blocks.cloud.addresses import Location, is_path
 from anabranch.blocks.cloud.client import ObjectInfo
 from anabranch.blocks.cloud.errors import gone, range_missing, translate_error
 from anabranch.blocks.cloud.threaded_iterator import iterate_in_thread
-from anabranch.errors import Gone
+from anabranch.errors import Busy, Gone
 
 if TYPE_CHECKING:
     from obstore import GetOptions, GetResult, ObjectMeta
@@ -147,6 +147,13 @@ class ObstoreClient:
             obstore.copy(self._bucket(source), source.key, destination.key)
         except _ERRORS as error:
             raise translate_error(error, source.address) from error
+        copied = self.head(destination)
+        if copied is None or copied.size != info.size:  # Azure may copy after its response
+            raise Busy(
+                f"{destination.address}: the store has not completed the copy",
+                kind="storage_failed",
+                hint="Try again.",
+            )
         return info.size
 
     def list(self, location: Location, after: str) -> Iterator[ObjectInfo]:

@@ -21,6 +21,7 @@ _WINDOW_BYTES = 8 << 20
 _PART_BYTES = 8 << 20
 _MAX_SINGLE_COPY_BYTES = 512 << 20
 _COPY_PART_BYTES = 256 << 20
+_MAX_PARTS = 10_000
 
 _OK, _NO_CONTENT, _PARTIAL = 200, 204, 206
 _BAD_REQUEST, _FORBIDDEN, _NOT_FOUND, _UNSATISFIABLE = 400, 403, 404, 416
@@ -160,11 +161,12 @@ class S3Client:
         return response
 
     def _copy_join_to_parts(self, source: Location, destination: Location, size: int) -> None:
+        part_bytes = max(_COPY_PART_BYTES, -(-size // _MAX_PARTS))
         upload = self._uploads.open(destination)
         try:
             parts = []
-            for number, at in enumerate(range(0, size, _COPY_PART_BYTES), 1):
-                length = min(_COPY_PART_BYTES, size - at)
+            for number, at in enumerate(range(0, size, part_bytes), 1):
+                length = min(part_bytes, size - at)
                 part = self._uploads.copy(destination, upload, number, source, at, length)
                 parts.append((number, part.checksum))
             self._uploads.complete(destination, upload, parts, replaces=True)

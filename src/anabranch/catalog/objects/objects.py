@@ -15,10 +15,9 @@ import msgspec
 
 from anabranch.access.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore, Stored
-from anabranch.catalog.objects.etag_pinned_reads import pinned_etag, verify_etag
+from anabranch.catalog.objects.byte_copies import ByteCopies, Sharing
 from anabranch.catalog.objects.object_page import ObjectPage, object_stat
 from anabranch.catalog.objects.open_object import OpenObject
-from anabranch.catalog.objects.own_checksums import own_md5, unverified_address
 from anabranch.catalog.objects.readable_listing import list_objects
 from anabranch.catalog.objects.write_checks import Precondition, WriteChecks
 from anabranch.catalog.protection import Protection
@@ -65,6 +64,7 @@ class Objects:
         self._blocks = blocks
         self._clock = clock
         self._writes = WriteChecks(core, protection)
+        self.byte_copies = ByteCopies(core.identifiers, blocks)
 
     def stat(self, repository: str, reference: str, path: str) -> Stat:
         """Returns the properties of the object at a path. Raises NotFound."""
@@ -174,16 +174,17 @@ class Objects:
         precondition: Precondition | None = None,
         force: bool = False,
         shallow: bool = False,
+        sharing: Sharing = Sharing.NOTHING,
     ) -> Stat:
         """Copies an object from `source_ref`, by default the branch itself, to a path of the
         branch.
 
         The source may be in another repository. The copy keeps checksum, content type and metadata,
         unless `transform_metadata` returns others, and the system metadata, unless `digest_source`
-        returns another; its time is that of copying. A `shallow` copy refers to the bytes of the
-        source, unless others may replace them (`etag_pinned_reads`); else these are copied in the
-        store. Raises as `upload` does, and what both functions
-        raise.
+        returns another; its time is that of copying. It refers to the bytes of the source if
+        `sharing` allows it, else the store copies them. A `shallow` copy refers to them wherever
+        they are, even in another repository, with which they may be removed. Raises as `upload`
+        does, and what both functions raise.
         """
         stored_repository = self._writes.require_writable(
             repository, branch, destination_path, force=force
@@ -194,7 +195,8 @@ class Objects:
             else stored_repository
         )
         entry = self._core.objects.get(source, source_ref or branch, source_path)
-        shallow = shallow and not pinned_etag(entry)
+        sharing = Sharing.EVERYTHING if shallow else sharing
+        is_shared = sharing.allows(entry, source, stored_repository)
         content_type, metadata = entry.content_type, entry.metadata
         if transform_metadata is not None:
             content_type, metadata = transform_metadata(entry)
@@ -224,18 +226,15 @@ class Objects:
             system_metadata=system_metadata,
         )
         with ExitStack() as undo:
-            if shallow:
+            if is_shared:
                 copied = _at_address_of(entry, copied, original, stored_repository)
             else:
-                address = self._core.identifiers.data_address()
-                if not own_md5(entry):
-                    address = unverified_address(address)
-                physical = f"{stored_repository.storage_namespace.rstrip('/')}/{address}"
-                self._copy_bytes(entry, original, physical)
-                copied = msgspec.structs.replace(
-                    copied, address=address, address_type=int(AddressType.RELATIVE)
-                )
+                stored = self.byte_copies.copy(entry, source, stored_repository)
+                physical = self.byte_copies.physical(stored, stored_repository)
                 undo.enter_context(self._delete_on_failure(physical))
+                copied = msgspec.structs.replace(
+                    copied, address=stored.address, address_type=stored.address_type
+                )
             self._writes.stage(
                 stored_repository,
                 branch,
@@ -243,7 +242,7 @@ class Objects:
                 copied,
                 if_absent=if_absent,
                 precondition=precondition,
-                extra_writes=admit if shallow else no_extra_writes,
+                extra_writes=admit if is_shared else no_extra_writes,
             )
         return object_stat(
             self._blocks, stored_repository.storage_namespace, destination_path, copied
@@ -258,17 +257,6 @@ class Objects:
                 kind="object_removed",
                 hint="Nothing referred to it for longer than the retention rules say.",
             )
-
-    def _copy_bytes(self, entry: Entry, address: str, destination: str) -> None:
-        """Copies an object's bytes without reading them: the checksum is that of the source. Raises
-        Gone.
-        """
-        try:
-            with verify_etag(self._blocks, address, pinned_etag(entry)):
-                self._blocks.copy(address, destination, checksum=entry.checksum)
-        except Gone:
-            self._blocks.delete([destination])
-            raise
 
     def delete(self, repository: str, branch: str, path: str, *, force: bool = False) -> None:
         """Deletes an object from a branch, if it exists."""

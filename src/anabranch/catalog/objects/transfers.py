@@ -1,10 +1,15 @@
-"""Use cases of transfers: move and copy an object or all objects under a prefix, as metadata.
+"""Use cases of transfers: move and copy an object or all objects under a prefix.
+
+Within a repository only metadata are written. In another repository objects have bytes of their
+own, which the store copies, unless the caller asks for a shallow transfer: its objects are lost
+when the other repository is deleted with its storage namespace.
 
 A path that ends in a slash is a prefix, and so must the other path be then, or empty.
 """
 
 from __future__ import annotations
 
+from anabranch.catalog.objects.byte_copies import Sharing
 from anabranch.catalog.objects.objects import Objects
 from anabranch.catalog.objects.write_checks import Precondition
 from anabranch.catalog.protection import Protection
@@ -14,13 +19,14 @@ from anabranch.model.repository import Repository
 from anabranch.versioning.changes import destination_exists
 from anabranch.versioning.core import Core
 from anabranch.versioning.repositories import check_writable
-from anabranch.versioning.transfers import source_changed
+from anabranch.versioning.transfers.entry_copies import EntryCopies
+from anabranch.versioning.transfers.transfers import source_changed
 
 __all__ = ["Transfers"]
 
 
 class Transfers:
-    """Moves and copies objects without their bytes. All return the number of objects."""
+    """Moves and copies objects. All return the number of objects."""
 
     def __init__(self, core: Core, protection: Protection, objects: Objects) -> None:
         self._core = core
@@ -37,6 +43,7 @@ class Transfers:
         source_branch: str = "",
         source_repository: str = "",
         force: bool = False,
+        shallow: bool = False,
     ) -> int:
         """Moves an object or a prefix to a branch, from another or from itself, which is one step
         then.
@@ -49,7 +56,9 @@ class Transfers:
         other = source_repository or repository, source_branch or branch
         if other != (repository, branch):
             if not _are_prefixes(source, destination):
-                return self._move_object(repository, branch, source, destination, other, force)
+                return self._move_object(
+                    repository, branch, source, destination, other, force=force, shallow=shallow
+                )
             return self._core.transfers.move_from(
                 stored_repository,
                 branch,
@@ -58,6 +67,7 @@ class Transfers:
                 source_branch=other[1],
                 source=source,
                 force=force,
+                copies=self._copies(repository, other[0], shallow=shallow),
             )
         if _are_prefixes(source, destination):
             return self._core.transfers.move(
@@ -73,7 +83,9 @@ class Transfers:
         source: str,
         destination: str,
         other: tuple[str, str],
+        *,
         force: bool,
+        shallow: bool,
     ) -> int:
         """Copies an object from another branch and removes it there, unless it has changed."""
         source_repository = self._require_writable(*other)
@@ -83,6 +95,7 @@ class Transfers:
             source_repository=other[0],
             source_reference=other[1],
             force=force,
+            shallow=shallow,
         )
 
         def unchanged(entry: Entry | None) -> AnabranchError | None:
@@ -105,6 +118,7 @@ class Transfers:
         source_reference: str = "",
         source_repository: str = "",
         force: bool = False,
+        shallow: bool = False,
     ) -> int:
         """Copies an object or a prefix of a reference, by default of the branch itself, to a
         branch. Raises as `move` does; a prefix may be copied under itself.
@@ -119,6 +133,7 @@ class Transfers:
                 source_reference=source_reference or branch,
                 source=source,
                 force=force,
+                copies=self._copies(repository, source_repository, shallow=shallow),
             )
         self._objects.copy(
             repository,
@@ -128,9 +143,16 @@ class Transfers:
             source_ref=source_reference,
             source_repository=source_repository,
             precondition=None if force else _require_none(destination),
-            shallow=True,
+            shallow=shallow,
+            sharing=Sharing.OWN_OBJECTS,
         )
         return 1
+
+    def _copies(self, repository: str, other: str, *, shallow: bool) -> EntryCopies | None:
+        """Returns what copies bytes from another repository, None if no bytes are copied."""
+        if shallow or other in ("", repository):
+            return None
+        return self._objects.byte_copies
 
     def _require_writable(self, repository: str, branch: str) -> Repository:
         stored_repository = self._core.repositories.get(repository)

@@ -1,4 +1,4 @@
-"""Transfers: move and copy objects or prefixes without their bytes."""
+"""Transfers: move and copy objects or prefixes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Path = Annotated[str, Meta(description="an object, or a prefix if it is empty o
 
 class ObjectsTransfer(Body, frozen=True, kw_only=True):
     """A move or copy to a branch; the source is by default in the branch itself. What is moved must
-    be on a branch.
+    be on a branch. Objects from another repository get bytes of their own.
     """
 
     source_path: _Path
@@ -28,6 +28,13 @@ class ObjectsTransfer(Body, frozen=True, kw_only=True):
     source_repository: str = ""
     source_ref: str = ""
     force: Annotated[bool, Meta(description="overwrite existing objects")] = False
+    shallow: Annotated[
+        bool,
+        Meta(
+            description="refer to the bytes of another repository instead of copying them: the "
+            "objects are lost if its storage namespace is removed, and lakeFS cannot read them"
+        ),
+    ] = False
 
 
 class TransferResult(msgspec.Struct, frozen=True):
@@ -48,6 +55,7 @@ def move_objects(call: Call[AtBranch, ObjectsTransfer]) -> TransferResult:
             source_branch=body.source_ref,
             source_repository=body.source_repository,
             force=body.force,
+            shallow=body.shallow,
         )
     )
 
@@ -64,6 +72,7 @@ def copy_objects(call: Call[AtBranch, ObjectsTransfer]) -> TransferResult:
             source_repository=body.source_repository,
             source_reference=body.source_ref,
             force=body.force,
+            shallow=body.shallow,
         )
     )
 
@@ -92,7 +101,7 @@ OPERATIONS = (
         tag="objects",
         method="POST",
         path=_OBJECTS + "/moves",
-        summary="move an object or a prefix to a branch, as metadata",
+        summary="move an object or a prefix to a branch",
         permission=(
             Need(Action.READ_OBJECT, _source),
             Need(Action.DELETE_OBJECT, _source),
@@ -108,7 +117,7 @@ OPERATIONS = (
         tag="objects",
         method="POST",
         path=_OBJECTS + "/copies",
-        summary="copy an object or a prefix to a branch, as metadata",
+        summary="copy an object or a prefix to a branch",
         permission=(
             Need(Action.READ_OBJECT, _source),
             Need(Action.WRITE_OBJECT, _destination),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from anabranch.access.permissions import Action
+from anabranch.catalog.objects.byte_copies import Sharing
 from anabranch.http.etags import quote_etag
 from anabranch.http.header_values import header_safe
 from anabranch.http.response import Response
@@ -26,8 +27,9 @@ __all__ = ["OPERATIONS"]
 
 
 def copy_object(call: Call) -> Response:
-    """Copies an object to a branch, with the source's metadata or the request's; the copy refers to
-    the bytes of the source.
+    """Copies an object to a branch, with the source's metadata or the request's. The copy refers to
+    the bytes of the source if its repository owns them; it has bytes of its own if they belong to
+    another repository or were imported.
     """
     require_path(call)
     if_absent, expecting = parse_condition(call)
@@ -65,7 +67,7 @@ def copy_object(call: Call) -> Response:
         digest_source=make_copy_checksum(call),
         if_absent=if_absent,
         precondition=expecting,
-        shallow=True,
+        sharing=Sharing.OWN_BYTES,
     )
     return Response(
         200,

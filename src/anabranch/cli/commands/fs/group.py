@@ -58,10 +58,18 @@ _SOURCE_AND_DESTINATION = (
 _TRANSFER_OPTIONS = (
     Option(_RECURSIVE, "All objects below the path; a final slash means the same"),
     Option("--force", "Overwrite objects that exist at the destination"),
+    Option(
+        "--shallow",
+        "Refer to the bytes of another repository, without which they are lost: the server copies "
+        "no bytes",
+    ),
 )
 _TRANSFER_DETAILS = (
-    "Both are uncommitted changes: the new objects refer to the bytes of the old ones. An object "
-    "that exists at the destination is not overwritten; nothing is changed then."
+    "Both are uncommitted changes. Within a repository the new objects refer to the bytes of the "
+    "old ones. From another repository the server copies the bytes, or refers to them with "
+    "--shallow: then the objects are lost when that repository is deleted with its data, and "
+    "lakeFS cannot list them. An object that exists at the destination is not overwritten; nothing "
+    "is changed then."
 )
 
 COMMAND = Group(
@@ -162,7 +170,7 @@ COMMAND = Group(
         ),
         Command(
             "mv",
-            "Move an object, or all objects below a path, without copying bytes",
+            "Move an object, or all objects below a path",
             _later("move", "move"),
             arguments=_SOURCE_AND_DESTINATION,
             options=_TRANSFER_OPTIONS,
@@ -174,7 +182,7 @@ COMMAND = Group(
         ),
         Command(
             "cp",
-            "Copy an object, or all objects below a path, without copying bytes",
+            "Copy an object, or all objects below a path",
             _later("move", "copy"),
             arguments=_SOURCE_AND_DESTINATION,
             options=_TRANSFER_OPTIONS,

@@ -1,4 +1,4 @@
-"""`fs mv` and `fs cp`: move and copy objects inside the lake, without transferring their bytes.
+"""`fs mv` and `fs cp`: move and copy objects inside the lake; the client transfers no bytes.
 
 A refused one changes nothing. Within a branch, either is one step; a move between branches copies
 first and then removes.
@@ -63,6 +63,7 @@ def _transfer(context: CommandContext, kind: str, source: LakeUri, destination: 
         "source_path": source.key,
         "destination_path": destination.key,
         "force": context.arguments.force,
+        "shallow": context.arguments.shallow,
     }
     result: dict[str, int] = context.connection.send(
         *("POST", "repositories", destination.repository, "branches", destination.ref),

@@ -1,0 +1,1 @@
+"""Transfers: copies and moves of all objects under a prefix."""
