@@ -43,6 +43,7 @@ from anabranch.pipelines.imports.listings.import_listing import (
     Unfit,
     Verify,
 )
+from anabranch.pipelines.purges.purges import Purges
 from anabranch.private_folders import make_private_folder
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ALL_CONTENT, ContentRights
@@ -96,6 +97,7 @@ class Lake(Catalog):
         )
         self.imports = Imports(core, blocks, clock, self.changes)
         self.branch_tasks = BranchTasks(core, clock)
+        self.purges = Purges(core, blocks, self.repositories, clock)
         self.images = OpenImages(core, blocks, images_namespace, clock)
         self.builds = self.images.builds
         self._before_close = ExitStack()
@@ -157,6 +159,7 @@ class Lake(Catalog):
         self.builds.close()
         self.imports.close()
         self.branch_tasks.close()
+        self.purges.close()
         super().close()
         self.keyvalue.close()
         self.blocks.close()

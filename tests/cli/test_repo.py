@@ -91,3 +91,35 @@ def test_wrong_credentials(ana, monkeypatch):
     ran = ana("repo", "list", "--json")
     assert (ran.code, ran.error["kind"], ran.error["status"]) == (1, "unauthenticated", 401)
     assert "anabranch login" in ran.error["hint"]
+
+
+def test_deletion_with_the_data(ana, lake, server):
+    name, other = f"{lake.name}-purged", f"{lake.name}-other"
+    for each in (name, other):
+        ana.ok("repo", "create", f"lakefs://{each}", f"{server.storage}{each}")
+    ana.ok("fs", "upload", "-s", "-", f"lakefs://{name}/main/a", stdin="bytes")
+    ana.ok("fs", "cp", "--shallow", f"lakefs://{name}/main/a", f"lakefs://{other}/main/a")
+    refused = ana("repo", "delete", f"lakefs://{name}", "--purge", "-y")
+    assert refused.code == 1
+    assert f"lakefs://{other} refers to an object in it: a, staged on branch main" in refused.err
+    assert ana.ok("fs", "cat", f"lakefs://{name}/main/a").out == "bytes"
+
+    ana.ok("fs", "cp", "--force", f"lakefs://{name}/main/a", f"lakefs://{other}/main/a")
+    deleted = ana.ok("repo", "delete", f"lakefs://{name}", "--purge", "-y")
+    assert deleted.out == f"Deleted lakefs://{name}: removed 1 object, 5 B\n"
+    assert ana.ok("fs", "cat", f"lakefs://{other}/main/a").out == "bytes"
+
+
+def test_purge_of_a_deleted_repository(ana, lake, server):
+    name = f"{lake.name}-left"
+    namespace = f"{server.storage}{name}"
+    ana.ok("repo", "create", f"lakefs://{name}", namespace)
+    ana.ok("repo", "delete", f"lakefs://{name}", "-y")
+    listed = ana.ok("repo", "namespaces").rows
+    assert [row[:2] for row in listed if row[1] == name] == [[namespace, name]]
+    purged = ana.ok("repo", "purge", namespace, "-y", "--json").json
+    assert (purged["repository"], purged["objects"], purged["kept"]) == (name, 0, 0)
+    assert name not in [row[1] for row in ana.ok("repo", "namespaces").rows]
+    again = ana("repo", "purge", namespace, "-y")
+    assert (again.code, "no repository was deleted" in again.err) == (1, True)
+    ana.ok("repo", "create", f"lakefs://{name}", namespace)

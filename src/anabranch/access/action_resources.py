@@ -30,7 +30,11 @@ _RESOURCES: dict[tuple[str, ...], tuple[Action, ...]] = {
     (ANY, _REPOSITORY): (Action.LIST_REPOSITORIES,),
     (ANY, _IMAGE): (Action.READ_IMAGE,),
     (_IMAGE,): (Action.CREATE_IMAGE, Action.DELETE_IMAGE),
-    (_NAMESPACE,): (Action.ATTACH_STORAGE_NAMESPACE, Action.IMPORT_FROM_STORAGE),
+    (_NAMESPACE,): (
+        Action.ATTACH_STORAGE_NAMESPACE,
+        Action.IMPORT_FROM_STORAGE,
+        Action.PURGE_STORAGE_NAMESPACE,
+    ),
     (_OBJECT,): (Action.READ_OBJECT, Action.DELETE_OBJECT),
     (_REPOSITORY, _OBJECT): (Action.WRITE_OBJECT,),
     (_REPOSITORY, _BRANCH): (Action.CREATE_BRANCH, Action.CREATE_COMMIT),

@@ -42,6 +42,7 @@ class Action(StrEnum):
     UPDATE_REPOSITORY = "fs:UpdateRepository"
     ATTACH_STORAGE_NAMESPACE = "fs:AttachStorageNamespace"
     IMPORT_FROM_STORAGE = "fs:ImportFromStorage"
+    PURGE_STORAGE_NAMESPACE = "fs:PurgeStorageNamespace"
     IMPORT_CANCEL = "fs:ImportCancel"
     DELETE_REPOSITORY = "fs:DeleteRepository"
     LIST_REPOSITORIES = "fs:ListRepositories"

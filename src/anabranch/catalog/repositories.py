@@ -96,15 +96,16 @@ class Repositories:
             prefix=prefix, after=after, amount=amount, search=search
         )
 
-    def delete(self, name: str, *, force: bool = False) -> None:
-        """Deletes a repository's references and staged changes; objects stay in the store.
+    def delete(self, name: str, *, force: bool = False, instance_uid: str = "") -> None:
+        """Deletes a repository's references and staged changes, of the one with `instance_uid` if
+        that is given; objects stay in the store.
 
         Without `force`, raises Conflict if images reference any of its objects.
         """
         if not force:
             with suppress(Gone):  # an interrupted deletion is completed
                 self._images.require_unused(self._core.repositories.get(name))
-        self._core.repositories.delete(name, force=force)
+        self._core.repositories.delete(name, force=force, instance_uid=instance_uid)
 
     def equivalent_namespaces(self, storage_namespace: str) -> Sequence[str]:
         """Returns a storage namespace as written and, if it differs, in its stored form. Policies

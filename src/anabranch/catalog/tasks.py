@@ -15,10 +15,9 @@ from typing import Generic, TypeVar
 import msgspec
 
 from anabranch.errors import AnabranchError, Busy, Conflict, Denied, Invalid, NotFound
-from anabranch.model.repository import Repository
 from anabranch.model.task import Task
 from anabranch.versioning.core import Core
-from anabranch.versioning.records.tasks import TaskRecords
+from anabranch.versioning.records.tasks import TaskOwner, TaskRecords
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["BackgroundTasks", "RunningTask"]
@@ -36,9 +35,9 @@ class RunningTask(Generic[ResultT]):
     """A task that this process runs, or will."""
 
     def __init__(
-        self, records: TaskRecords[ResultT], repository: Repository, task: Task[ResultT]
+        self, records: TaskRecords[ResultT], owner: TaskOwner, task: Task[ResultT]
     ) -> None:
-        self.repository = repository
+        self._owner = owner
         self._records = records
         self._task = task
         self._stopped = False
@@ -60,20 +59,20 @@ class RunningTask(Generic[ResultT]):
         Raises Conflict (kind task_ended) if it has ended, and Busy if the server stops.
         """
         self.advance(0)
-        return self._records.completion(self.repository, self._state(done=True, result=result))
+        return self._records.completion(self._owner, self._state(done=True, result=result))
 
     def complete(self, result: ResultT | None) -> None:
         """Stores the result, unless the task is done."""
-        self._records.update(self.repository, self._state(done=True, result=result))
+        self._records.update(self._owner, self._state(done=True, result=result))
 
     def fail(self, error: str, status: int = _FAILED) -> None:
         """Stores an error, unless the task is done."""
         state = self._state(done=True, error=error, status_code=status)
-        self._records.update(self.repository, state)
+        self._records.update(self._owner, state)
 
     def send_heartbeat(self) -> None:
         """Records that the task is still running."""
-        self._records.update(self.repository, self._state())
+        self._records.update(self._owner, self._state())
 
     def stop(self) -> None:
         """Makes the task fail soon, if it reports its progress."""
@@ -97,10 +96,10 @@ class BackgroundTasks(Generic[ResultT]):
         self._running: dict[str, RunningTask[ResultT]] = {}
 
     def start(
-        self, repository: Repository, work: Callable[[RunningTask[ResultT]], ResultT | None]
+        self, owner: TaskOwner, work: Callable[[RunningTask[ResultT]], ResultT | None]
     ) -> str:
         """Starts a task, whose result is what `work` returns; returns the task's id."""
-        task = RunningTask(self._records, repository, self._records.begin(repository, self._owner))
+        task = RunningTask(self._records, owner, self._records.begin(owner, self._owner))
         with self._lock:
             self._running[task.id] = task
         # in the context of the caller, to whom its changes are attributed

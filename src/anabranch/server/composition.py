@@ -171,6 +171,7 @@ def _services(
             ),
         ),
         storage=Storage(lake.core, lake.blocks),
+        purges=lake.purges,
         access=access,
         version=Version(API_VERSION, own_version()),
         clock=time.time,

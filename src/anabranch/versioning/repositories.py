@@ -18,6 +18,7 @@ from anabranch.model.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.pulls import remove_branch_index
 from anabranch.versioning.records import keys, references
+from anabranch.versioning.records.left_namespaces import LeftNamespaces
 from anabranch.versioning.uploads import abandon_all
 
 __all__ = ["Repositories", "check_writable"]
@@ -41,6 +42,8 @@ class Repositories:
         self._keyvalue = keyvalue
         self._identifiers = identifiers
         self._clock = clock
+        self.left = LeftNamespaces(keyvalue, clock)
+        """The storage namespaces of deleted repositories."""
 
     def create(
         self,
@@ -56,7 +59,8 @@ class Repositories:
         """Creates a repository, with its initial commit and default branch unless it is `bare`.
         `written_namespace` is the storage namespace that clients see, if it differs.
 
-        Raises AlreadyExists if the name is taken, Invalid for invalid names.
+        Raises AlreadyExists if the name is taken, Invalid for invalid names, and Conflict (kind
+        purge_under_way) while data in the namespace are being purged.
         """
         check_repository(name)
         check_branch(default_branch)
@@ -76,11 +80,16 @@ class Repositories:
         ]
         if not bare:
             writes += self._first_references(repository, now)
-        if not self._keyvalue.apply(writes, [Expect(keys.GRAVELER, keys.repository(name), None)]):
-            raise AlreadyExists(
-                "error creating repository: not unique", kind="repository_already_exists"
-            )
-        return repository
+        absent = Expect(keys.GRAVELER, keys.repository(name), None)
+        for _ in range(_MAX_ATTEMPTS):
+            unclaimed = self.left.require_unclaimed(storage_namespace)
+            if self._keyvalue.apply(writes, [absent, unclaimed]):
+                return repository
+            if self._keyvalue.get(keys.GRAVELER, keys.repository(name)) is not None:
+                raise AlreadyExists(
+                    "error creating repository: not unique", kind="repository_already_exists"
+                )
+        raise Busy("too many processes are purging storage namespaces")
 
     def _first_references(self, repository: Repository, now: float) -> list[Write]:
         seconds = int(now)
@@ -131,16 +140,19 @@ class Repositories:
             if not repository.in_deletion:
                 yield repository
 
-    def delete(self, name: str, *, force: bool = False) -> None:
-        """Deletes a repository: its references, staged changes and uploads, not its objects.
+    def delete(self, name: str, *, force: bool = False, instance_uid: str = "") -> None:
+        """Deletes a repository: its references, staged changes and uploads, not its objects, and
+        records that its storage namespace still has these.
 
-        Completes a deletion that was interrupted. Raises NotFound, and ReadOnlyRepository without
-        `force`.
+        Completes a deletion that was interrupted. Raises NotFound, also for another repository of
+        that name than the one with `instance_uid`, and ReadOnlyRepository without `force`.
         """
         raw = self._keyvalue.get(keys.GRAVELER, keys.repository(name))
         if raw is None:
             raise NotFound("repository not found", kind="repository_not_found")
         repository = references.repository_from(raw)
+        if instance_uid and repository.instance_uid != instance_uid:
+            raise NotFound("repository not found", kind="repository_not_found")
         check_writable(repository, force=force)
         if not repository.in_deletion:
             marked = references.repository_bytes(
@@ -160,7 +172,7 @@ class Repositories:
         self._remove_runs(name)
         self._keyvalue.drop(repository.partition)
         self._keyvalue.apply(
-            [Write(keys.GRAVELER, keys.repository(name), None)],
+            [Write(keys.GRAVELER, keys.repository(name), None), self.left.leave(repository)],
             [Expect(keys.GRAVELER, keys.repository(name), raw)],
         )
 

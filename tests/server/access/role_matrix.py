@@ -36,7 +36,7 @@ REST: dict[str, str] = {
         getMetadataObject; importStatus; listPullRequests; getPullRequest; listImages; getImage;
         blameObjects; listPullRequestComments; listPullRequestReviews; getSweeps; putPin;
         renewPin; deletePin; queryObjects; previewObject; getObjectStatistics;
-        getStorageReport;
+        getStorageReport; listDeletedNamespaces;
     """,
     "Developers": """
         createBranch; deleteBranch; resetBranch; hardResetBranch; revertBranch; cherryPick;
@@ -54,7 +54,8 @@ REST: dict[str, str] = {
     """,
     "SuperUsers": """
         createRepository; deleteRepository; setRepositoryMetadata; deleteRepositoryMetadata;
-        importStart; importCancel; buildImage; deleteImage;
+        importStart; importCancel; buildImage; deleteImage; purgeRepository; purgeNamespace;
+        getPurgeStatus;
     """,
     "Admins": """
         listUsers; createUser; getUser; deleteUser; listUserCredentials; createCredentials;

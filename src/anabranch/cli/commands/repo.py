@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from anabranch.cli.framework.address import address, repository_address
-from anabranch.cli.framework.command import YES, Argument, Command, Group, Option, listing_options
+from anabranch.cli.framework.command import (
+    NO_PROGRESS,
+    YES,
+    Argument,
+    Command,
+    Group,
+    Option,
+    listing_options,
+)
 from anabranch.cli.framework.context import CommandContext
+from anabranch.cli.jobs.purge import await_purge, format_purged
 from anabranch.cli.output.table import Column
 
 __all__ = ["COMMAND"]
@@ -19,6 +28,11 @@ _DEFAULT_BRANCH = Option(
 )
 _READ_ONLY = Option("--read-only", "Make it read-only: changes need --force")
 
+_LEFT_COLUMNS = (
+    Column("STORAGE NAMESPACE", "name"),
+    Column("REPOSITORY"),
+    Column("DELETED", "time"),
+)
 _COLUMNS = (
     Column("REPOSITORY", "name"),
     Column("CREATED", "time"),
@@ -83,9 +97,42 @@ def _show(context: CommandContext) -> None:
 
 def _delete(context: CommandContext) -> None:
     place = address(context.arguments.repository.repository)
-    context.confirm(f"Delete the repository {place} with all its branches, tags and commits?")
-    context.connection.send("DELETE", "repositories", context.arguments.repository.repository)
-    context.output.done(f"Deleted {place}")
+    name = context.arguments.repository.repository
+    if not context.arguments.purge:
+        context.confirm(f"Delete the repository {place} with all its branches, tags and commits?")
+        context.connection.send("DELETE", "repositories", name)
+        context.output.done(f"Deleted {place}")
+        return
+    namespace = context.connection.get("repositories", name)["storage_namespace"]
+    context.confirm(
+        f"Delete the repository {place} and all its data in {namespace} permanently? Another "
+        "installation that uses them, such as the lakeFS they come from, would lose them."
+    )
+    purge = context.connection.send("POST", "repositories", name, "purge")
+    result = await_purge(context, purge)
+    context.output.done(f"Deleted {place}: {format_purged(result)}", result)
+
+
+def _namespaces(context: CommandContext) -> None:
+    items = context.connection.get("storage", "namespaces")["results"]
+    context.output.rows(_LEFT_COLUMNS, items, _left_cells)
+
+
+def _left_cells(item: dict[str, Any]) -> tuple[Any, ...]:
+    return item["storage_namespace"], item["repository"], item["deleted_at"]
+
+
+def _purge(context: CommandContext) -> None:
+    namespace = context.arguments.namespace
+    context.confirm(
+        f"Remove the data of the deleted repository in {namespace} permanently? Another "
+        "installation that uses them, such as the lakeFS they come from, would lose them."
+    )
+    purge = context.connection.send(
+        *("POST", "storage", "namespaces", "purges"), body={"storage_namespace": namespace}
+    )
+    result = await_purge(context, purge)
+    context.output.done(f"Purged {namespace}: {format_purged(result)}", result)
 
 
 COMMAND = Group(
@@ -132,10 +179,31 @@ COMMAND = Group(
             "Delete a repository",
             _delete,
             arguments=(REPOSITORY,),
-            options=(YES,),
+            options=(
+                YES,
+                Option("--purge", "Remove its data from the store, too, unless they are in use"),
+                NO_PROGRESS,
+            ),
             details="Its branches, tags and commits are deleted permanently. The objects stay "
-            "in the store.",
-            examples=("repo delete lakefs://flights",),
+            "in the store. With --purge they are removed if nothing in another repository refers "
+            "to them; else nothing is deleted.",
+            examples=("repo delete lakefs://flights", "repo delete lakefs://flights --purge"),
+        ),
+        Command(
+            "namespaces",
+            "List the storage namespaces in which deleted repositories have left data",
+            _namespaces,
+            examples=("repo namespaces",),
+        ),
+        Command(
+            "purge",
+            "Remove the data that a deleted repository has left in its storage namespace",
+            _purge,
+            arguments=(_NAMESPACE,),
+            options=(YES, NO_PROGRESS),
+            details="The data are removed permanently, if nothing in another repository refers to "
+            "them. A purge that was interrupted is completed.",
+            examples=("repo purge s3://lake/flights",),
         ),
     ),
 )

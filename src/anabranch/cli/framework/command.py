@@ -16,6 +16,7 @@ __all__ = [
     "ALIASES",
     "CONNECTION_OPTIONS",
     "GENERAL_OPTIONS",
+    "NO_PROGRESS",
     "YES",
     "Argument",
     "Command",
@@ -138,6 +139,7 @@ ALIASES = {
 """Names that people type, and the commands that they stand for in groups without that name."""
 
 YES = Option("-y, --yes", "Do not ask for confirmation")
+NO_PROGRESS = Option("--no-progress", "Do not show the progress")
 
 CONNECTION_OPTIONS = (
     Option("--server", "The address of the server", "URL"),

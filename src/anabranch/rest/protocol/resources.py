@@ -36,7 +36,9 @@ __all__ = [
     "on_import_sources",
     "on_linked_source",
     "on_logged_paths",
+    "on_named_namespace",
     "on_namespace",
+    "on_namespace_of_repository",
     "on_new_branch",
     "on_new_group",
     "on_new_policy",
@@ -78,9 +80,22 @@ def on_new_repository(call: _Call) -> str:
 
 def on_namespace(call: _Call) -> list[str]:
     """The storage namespace in the body, in all spellings that policies may use."""
-    spellings = call.services.catalog.repositories.equivalent_namespaces(
-        call.body.storage_namespace
-    )
+    return _namespace_arns(call, call.body.storage_namespace)
+
+
+def on_named_namespace(call: _Call) -> list[str]:
+    """The storage namespace in the query, in all spellings that policies may use."""
+    return _namespace_arns(call, call.params.storage_namespace)
+
+
+def on_namespace_of_repository(call: _Call) -> list[str]:
+    """The storage namespace of the repository of the path, likewise. Raises NotFound."""
+    repository = call.services.catalog.repositories.get(call.params.repository)
+    return _namespace_arns(call, repository.shown_namespace)
+
+
+def _namespace_arns(call: _Call, namespace: str) -> list[str]:
+    spellings = call.services.catalog.repositories.equivalent_namespaces(namespace)
     return [namespace_arn(spelling) for spelling in spellings]
 
 

@@ -14,6 +14,7 @@ from anabranch.catalog.catalog import Catalog
 from anabranch.pipelines.branch_tasks.branch_tasks import BranchTasks
 from anabranch.pipelines.images.build_service import Builds
 from anabranch.pipelines.imports.imports import Imports
+from anabranch.pipelines.purges.purges import Purges
 from anabranch.pipelines.queries.queries import Queries
 from anabranch.pipelines.storage.storage import Storage
 
@@ -43,6 +44,7 @@ class Services(NamedTuple):
     branch_tasks: BranchTasks
     queries: Queries
     storage: Storage
+    purges: Purges
     access: Access
     version: Version
     clock: Callable[[], float]

@@ -226,6 +226,13 @@ class Pins:
             commit_id for record in self._remove_expired(records) for commit_id in record.commits
         }
 
+    def partitions(self) -> set[str]:
+        """Returns the partitions of the repositories that have pinned commits, also of those that
+        were deleted. Expired pins are deleted before they are ignored, as by `commits`.
+        """
+        self.clean()
+        return {key.partition(b"/")[0].decode() for key, _ in self._keyvalue.scan(_PARTITION)}
+
     def clean(self) -> None:
         """Removes the expired pins of all repositories."""
         for _ in self._remove_expired(self._keyvalue.scan(_PARTITION)):

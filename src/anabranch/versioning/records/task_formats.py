@@ -1,5 +1,5 @@
 """The formats of the states of tasks: lakeFS's status records, one kind of record for each kind of
-task.
+task, and JSON for tasks that lakeFS does not have.
 """
 
 from __future__ import annotations
@@ -7,16 +7,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import msgspec
 from google.protobuf.message import DecodeError
 
 from anabranch.errors import Corrupt
 from anabranch.model.preparation import Preparation
+from anabranch.model.purge import PurgeResult
 from anabranch.model.refs_dump import RefsDump
 from anabranch.model.task import Task
 from anabranch.records import lakefs_pb2 as records
 from anabranch.records.timestamps import read_time, write_time
 
-__all__ = ["DUMP_TASKS", "PREPARATION_TASKS", "RESTORE_TASKS", "TaskFormat"]
+__all__ = ["DUMP_TASKS", "PREPARATION_TASKS", "PURGE_TASKS", "RESTORE_TASKS"]
+__all__ += ["JsonTaskFormat", "TaskFormat"]
 
 ResultT = TypeVar("ResultT")
 
@@ -66,6 +69,27 @@ class TaskFormat(NamedTuple, Generic[ResultT]):
             status_code=message.task.status_code,
             owner=message.task.owner_instance_id,
         )
+
+
+class JsonTaskFormat(Generic[ResultT]):
+    """How the states of a kind of task are stored that lakeFS does not have: as JSON, which
+    `decoder` decodes.
+    """
+
+    def __init__(self, prefix: str, decoder: msgspec.json.Decoder[Task[ResultT]]) -> None:
+        self.prefix = prefix
+        self._decoder = decoder
+
+    def encode(self, task: Task[ResultT]) -> bytes:
+        """Returns the record of a state."""
+        return msgspec.json.encode(task)
+
+    def decode(self, raw: bytes) -> Task[ResultT]:
+        """Returns the state of a record. Raises Corrupt."""
+        try:
+            return self._decoder.decode(raw)
+        except msgspec.MsgspecError as error:
+            raise Corrupt(f"a task in the key-value store cannot be read: {error}") from error
 
 
 def _write_preparation(message: Any, result: Preparation) -> None:
@@ -124,3 +148,6 @@ RESTORE_TASKS: TaskFormat[None] = TaskFormat(
     "RR", "RestoreRefs", records.RepositoryRestoreStatus, _write_nothing, _read_nothing
 )
 """Tasks that restore references."""
+
+PURGE_TASKS = JsonTaskFormat("PN", msgspec.json.Decoder(Task[PurgeResult]))
+"""Tasks that purge storage namespaces."""

@@ -12,19 +12,18 @@ from __future__ import annotations
 import secrets
 import string
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
 from anabranch.errors import Conflict, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.names import encode_path
-from anabranch.model.repository import Repository
 from anabranch.model.task import Task
 from anabranch.versioning.records import keys
-from anabranch.versioning.records.task_formats import TaskFormat
+from anabranch.versioning.records.task_formats import JsonTaskFormat, TaskFormat
 
-__all__ = ["INTERRUPTED_SECONDS", "TaskRecords"]
+__all__ = ["INTERRUPTED_SECONDS", "TaskOwner", "TaskRecords"]
 
 INTERRUPTED_SECONDS = 60.0
 _EXPIRE_SECONDS = 24 * 3600.0
@@ -34,32 +33,43 @@ _ID_LENGTH = 20
 ResultT = TypeVar("ResultT")
 
 
+class TaskOwner(Protocol):
+    """What tasks belong to: a repository, or something else that has a partition."""
+
+    @property
+    def partition(self) -> str:
+        """The partition that holds the states of the tasks."""
+
+
 class TaskRecords(Generic[ResultT]):
-    """The tasks of one kind, of all repositories. `clock` returns seconds since 1970."""
+    """The tasks of one kind, of all owners. `clock` returns seconds since 1970."""
 
     def __init__(
-        self, keyvalue: KeyValueStore, clock: Callable[[], float], stored_as: TaskFormat[ResultT]
+        self,
+        keyvalue: KeyValueStore,
+        clock: Callable[[], float],
+        stored_as: TaskFormat[ResultT] | JsonTaskFormat[ResultT],
     ) -> None:
         self._keyvalue = keyvalue
         self._clock = clock
         self._format = stored_as
 
-    def begin(self, repository: Repository, owner: str) -> Task[ResultT]:
+    def begin(self, owner: TaskOwner, server: str) -> Task[ResultT]:
         """Records a new task, and removes those of its kind that are a day old."""
         prefix = self._format.prefix
-        for key, raw in self._keyvalue.scan(repository.partition, *keys.all_tasks(prefix)):
+        for key, raw in self._keyvalue.scan(owner.partition, *keys.all_tasks(prefix)):
             if self._clock() - self._format.decode(raw).updated_at > _EXPIRE_SECONDS:
-                self._keyvalue.apply([Write(repository.partition, key, None)])
+                self._keyvalue.apply([Write(owner.partition, key, None)])
         letters = (secrets.choice(_LETTERS) for _ in range(_ID_LENGTH))
         task: Task[ResultT] = Task(
-            id=prefix + "".join(letters), updated_at=self._clock(), owner=owner
+            id=prefix + "".join(letters), updated_at=self._clock(), owner=server
         )
-        self._keyvalue.apply([self._write(repository, task)])
+        self._keyvalue.apply([self._write(owner, task)])
         return task
 
-    def update(self, repository: Repository, task: Task[ResultT]) -> None:
+    def update(self, owner: TaskOwner, task: Task[ResultT]) -> None:
         """Stores a task's state with the current time; does not change a task that is done."""
-        write = self._write(repository, task)
+        write = self._write(owner, task)
         while True:
             raw = self._keyvalue.get(write.partition, write.key)
             if raw is None or self._format.decode(raw).done:
@@ -68,23 +78,23 @@ class TaskRecords(Generic[ResultT]):
                 return
 
     def completion(
-        self, repository: Repository, task: Task[ResultT]
+        self, owner: TaskOwner, task: Task[ResultT]
     ) -> tuple[Sequence[Write], Sequence[Expect]]:
         """Returns the write that stores the state of a task that is done together with its change,
         and the condition that it was not done before. Raises Conflict (kind task_ended) if it was.
         """
-        raw = self._keyvalue.get(repository.partition, keys.task(task.id))
+        raw = self._keyvalue.get(owner.partition, keys.task(task.id))
         if raw is None or self._format.decode(raw).done:
             raise Conflict("the task has ended", kind="task_ended")
-        write = self._write(repository, task)
+        write = self._write(owner, task)
         return [write], [Expect(write.partition, write.key, raw)]
 
-    def get(self, repository: Repository, task_id: str) -> Task[ResultT]:
+    def get(self, owner: TaskOwner, task_id: str) -> Task[ResultT]:
         """Returns a task's state. Raises NotFound, also for a task that is a day old."""
         raw = None
         prefix = self._format.prefix
         if task_id.startswith(prefix) and len(task_id) == len(prefix) + _ID_LENGTH:
-            raw = self._keyvalue.get(repository.partition, encode_path(f"tasks/{task_id}"))
+            raw = self._keyvalue.get(owner.partition, encode_path(f"tasks/{task_id}"))
         task = None if raw is None else self._format.decode(raw)
         if task is None or self._clock() - task.updated_at > _EXPIRE_SECONDS:
             raise NotFound("not found", kind="task_not_found")
@@ -97,6 +107,6 @@ class TaskRecords(Generic[ResultT]):
             )
         return task
 
-    def _write(self, repository: Repository, task: Task[ResultT]) -> Write:
+    def _write(self, owner: TaskOwner, task: Task[ResultT]) -> Write:
         task = msgspec.structs.replace(task, updated_at=self._clock())
-        return Write(repository.partition, keys.task(task.id), self._format.encode(task))
+        return Write(owner.partition, keys.task(task.id), self._format.encode(task))

@@ -1,0 +1,1 @@
+"""Purges: the removal of the data of deleted repositories."""
