@@ -203,30 +203,26 @@ class TestCopy:
         assert store.copy(at("a"), at("b"), checksum="0f" * 16)[:2] == (1, "0f" * 16)
         assert store.read(at("b")) == b"x"
 
-    @pytest.mark.parametrize("immutable", [True, False])
-    def test_of_nothing_is_gone(self, store, at, immutable):
+    def test_of_nothing_is_gone(self, store, at):
         with pytest.raises(Gone):
-            store.copy(at("a"), at("b"), checksum="0" * 32, immutable=immutable)
+            store.copy(at("a"), at("b"), checksum="0" * 32)
         assert store.stat(at("b")) is None
 
     @pytest.mark.parametrize("size", [0, 5, 2 * MIB + 3])
-    def test_of_an_immutable_block_survives_it(self, store, at, size):
+    def test_survives_its_source(self, store, at, size):
         body = os.urandom(size)
         store.put(at("a"), [body], unique_address=True)
-        assert store.copy(at("a"), at("new/b"), checksum=md5(body), immutable=True)[:2] == (
-            size,
-            md5(body),
-        )
-        assert store.copy(at("new/b"), at("c"), checksum=md5(body), immutable=True).size == size
+        assert store.copy(at("a"), at("new/b"), checksum=md5(body))[:2] == (size, md5(body))
+        assert store.copy(at("new/b"), at("c"), checksum=md5(body)).size == size
         store.put(at("a"), [b"another"])
         assert store.read(at("new/b")) == store.read(at("c")) == body
         store.delete([at("a"), at("new/b")])
         assert store.read(at("c")) == body
 
-    def test_of_an_immutable_block_replaces_another(self, store, at):
+    def test_replaces_another(self, store, at):
         store.put(at("a"), [b"x"])
         store.put(at("b"), [b"y"])
-        store.copy(at("a"), at("b"), checksum="0" * 32, immutable=True)
+        store.copy(at("a"), at("b"), checksum="0" * 32)
         assert store.read(at("b")) == b"x"
 
 

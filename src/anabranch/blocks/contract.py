@@ -134,19 +134,10 @@ class BlockStore(Protocol):
         `after`, in order of the addresses' bytes.
         """
 
-    def copy(
-        self,
-        source: str,
-        destination: str,
-        *,
-        checksum: str | None = None,
-        immutable: bool = False,
-    ) -> Stored:
+    def copy(self, source: str, destination: str, *, checksum: str | None = None) -> Stored:
         """Copies a block within the store, durably. Raises Gone if the source does not exist.
 
-        With the source's MD5 as `checksum`, the block is not read to compute it. With `immutable`,
-        the caller guarantees that nothing ever writes to either block again, at addresses that are
-        in the store; both may then share their space on the disk until both are removed.
+        With the source's MD5 as `checksum`, the block is not read to compute it.
         """
 
     def open_upload(self, address: str) -> str:

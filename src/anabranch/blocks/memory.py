@@ -133,14 +133,7 @@ class MemoryBlocks:
             raise _foreign_address(prefix)
         return self._list(prefix, after)
 
-    def copy(
-        self,
-        source: str,
-        destination: str,
-        *,
-        checksum: str | None = None,
-        immutable: bool = False,  # noqa: ARG002
-    ) -> Stored:
+    def copy(self, source: str, destination: str, *, checksum: str | None = None) -> Stored:
         """Copies a block. Raises Gone if the source does not exist."""
         stored = self.put(destination, [self.read(source)])
         return stored._replace(checksum=checksum or stored.checksum)

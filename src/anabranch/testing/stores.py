@@ -105,16 +105,9 @@ class FaultyBlocks:
         self.before("list", prefix)
         return self.store.list(prefix, after)
 
-    def copy(
-        self,
-        source: str,
-        destination: str,
-        *,
-        checksum: str | None = None,
-        immutable: bool = False,
-    ) -> Stored:
+    def copy(self, source: str, destination: str, *, checksum: str | None = None) -> Stored:
         self.before("copy", destination)
-        return self.store.copy(source, destination, checksum=checksum, immutable=immutable)
+        return self.store.copy(source, destination, checksum=checksum)
 
     def presign(self, address: str, method: Literal["GET", "PUT"], seconds: int) -> str | None:
         return self.store.presign(address, method, seconds)

@@ -165,14 +165,7 @@ class CloudBlocks:
             return self._list(location, after[len(root) :])
         return self._list(location, "") if after < root else iter(())
 
-    def copy(
-        self,
-        source: str,
-        destination: str,
-        *,
-        checksum: str | None = None,
-        immutable: bool = False,  # noqa: ARG002
-    ) -> Stored:
+    def copy(self, source: str, destination: str, *, checksum: str | None = None) -> Stored:
         """Copies a block within the store. Raises Gone if the source does not exist."""
         origin, target = self._locate(source), self._locate(destination)
         size = (self._exact or self._paths).copy(origin, target)

@@ -1,23 +1,16 @@
-"""Copies files and ranges of files in a local store, in the kernel if it supports that.
-
-A block can be a hard link to another: nothing writes to a block's file once it has its name. A new
-block and a restored one get files of their own; a removal takes a name away; a recovery rewrites a
-file only with the bytes that it must have.
-"""
+"""Copies ranges of files in a local store, in the kernel if it supports that."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
 import os
-import stat
 
 from anabranch.blocks.local.errors import gone, translate_error
 from anabranch.blocks.local.files import NewFile
-from anabranch.blocks.local.fsync import sync_individually
 from anabranch.blocks.local.range_reader import PIECE_BYTES
 
-__all__ = ["compute_md5", "copy_bytes", "link_file"]
+__all__ = ["compute_md5", "copy_bytes"]
 
 _UNSUPPORTED = frozenset({errno.EXDEV, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS})
 
@@ -37,27 +30,6 @@ def copy_bytes(source: int, start: int, length: int, file: NewFile, address: str
             at += len(piece)
     except OSError as error:
         raise translate_error(error, address) from error
-
-
-def link_file(source: str, path: str) -> int | None:
-    """Links a file to a new path, durably, and returns its size in bytes. Returns None, and has
-    changed nothing, if that is not possible: copying then finds out why, or succeeds.
-    """
-    try:
-        os.link(source, path, follow_symlinks=False)
-    except OSError:
-        return None
-    try:
-        status = os.lstat(path)
-        if stat.S_ISREG(status.st_mode):
-            # the file itself, too: the journal that it was stored with restores the source only
-            sync_individually((path,))
-            return status.st_size
-    except OSError as error:
-        os.unlink(path)
-        raise translate_error(error, path) from error
-    os.unlink(path)
-    return None
 
 
 def compute_md5(source: int, start: int, length: int) -> str:

@@ -21,7 +21,7 @@ from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
 from anabranch.blocks.hashing import BackgroundHasher
 from anabranch.blocks.local.checked_reads import UP_TO_BYTES, LocalCheckedReads
 from anabranch.blocks.local.cleanup import remove_leftovers
-from anabranch.blocks.local.copy_file import compute_md5, copy_bytes, link_file
+from anabranch.blocks.local.copy_file import compute_md5, copy_bytes
 from anabranch.blocks.local.errors import NOT_THERE, gone, translate_error
 from anabranch.blocks.local.external_objects import LocalExternalObjects
 from anabranch.blocks.local.files import NewFile, TemporaryNames, supports_unnamed_files
@@ -236,25 +236,11 @@ class LocalBlocks:
             return walk(self._root, start, relative_path(after, self._root))
         return walk(self._root, start, "") if after < SCHEME else iter(())
 
-    def copy(
-        self,
-        source: str,
-        destination: str,
-        *,
-        checksum: str | None = None,
-        immutable: bool = False,
-    ) -> Stored:
-        """Copies a block: if it is `immutable` as a hard link, else as a reflink, where the file
-        system supports these. Raises Gone.
-        """
+    def copy(self, source: str, destination: str, *, checksum: str | None = None) -> Stored:
+        """Copies a block, as a reflink if the file system supports that. Raises Gone."""
         if self._is_external(source):
             return self.put(destination, self.get(source))
         place = parse_address(destination, self._root)
-        if immutable and checksum:
-            folder = self._make_folder(place.folder, destination)
-            size = link_file(self._path(source), f"{folder}/{place.name}")
-            if size is not None:
-                return Stored(size, checksum, int(self._clock()))
         descriptor, size = open_block(self._path(source), source)
         try:
             with self._new_file(place, destination) as file:

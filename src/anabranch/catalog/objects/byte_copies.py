@@ -13,9 +13,8 @@ import msgspec
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.etag_pinned_reads import pinned_etag, verify_etag
-from anabranch.catalog.objects.own_checksums import own_md5, unverified_address, verified_address
+from anabranch.catalog.objects.own_checksums import own_md5, unverified_address
 from anabranch.errors import AnabranchError, Gone
-from anabranch.model.data_address import is_generated
 from anabranch.model.entry import AddressType, Entry, physical_address, relative_address
 from anabranch.model.image import PINNED
 from anabranch.model.repository import Repository
@@ -81,8 +80,6 @@ class ByteCopies:
                     original,
                     self.physical(copy, destination),
                     checksum=entry.checksum,
-                    # what Anabranch stored is never written to again; other files may be
-                    immutable=is_generated(verified_address(original)),
                 )
                 if stored.size != entry.size:
                     raise Gone(

@@ -12,7 +12,7 @@ from __future__ import annotations
 from anabranch.model.data_address import is_generated
 from anabranch.model.entry import AddressType, Entry
 
-__all__ = ["own_md5", "unverified_address", "verified_address"]
+__all__ = ["own_md5", "unverified_address"]
 
 _MD5_LENGTH = 32
 _ADDRESS_LENGTH = 46
@@ -36,8 +36,3 @@ def own_md5(entry: Entry) -> str:
 def unverified_address(address: str) -> str:
     """Returns a new address in the form that marks its checksum as not computed by a server."""
     return address + _UNVERIFIED
-
-
-def verified_address(address: str) -> str:
-    """Returns an address without that mark."""
-    return address.removesuffix(_UNVERIFIED)
