@@ -1,4 +1,6 @@
-"""Fixtures: a lake with a repository, and a repository of the shared server."""
+"""Fixtures: a lake with a repository, one with dead objects, and a repository of the shared
+server.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,10 @@ import uuid
 import lakefs
 import pytest
 from lakefs.client import Client
+from support.quarantine import QuarantineSea
 
 import anabranch
+from anabranch.blocks.local.store import LocalBlocks
 
 
 @pytest.fixture
@@ -17,6 +21,16 @@ def lake(tmp_path):
     with anabranch.open(tmp_path / "lake") as lake:
         lake.repositories.create("sea", "local://sea")
         yield lake
+
+
+@pytest.fixture
+def local_sea(tmp_path):
+    """Creates a `QuarantineSea` in a local folder."""
+
+    def make():
+        return QuarantineSea(tmp_path / "sea", LocalBlocks(tmp_path / "sea/blocks"), "local://sea")
+
+    return make
 
 
 @pytest.fixture

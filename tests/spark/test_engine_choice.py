@@ -78,4 +78,4 @@ def test_collection_runs_on_the_chosen_engine(run):
     third = run("gc", "lakefs://sea", "--grace", "0", "--engine", "local")
     assert (third["why"], third["result"]["engine"]) == ("as requested", "local")
     with_quarantine = run("gc", "lakefs://sea", "--grace", "0", "--quarantine", "7d")
-    assert with_quarantine["result"]["engine"] == "local"
+    assert with_quarantine["result"]["engine"] == "spark"

@@ -46,10 +46,6 @@ def _run(context: CommandContext) -> int:
         raise Usage("--check-only removes nothing", hint="Leave out --sweep.")
     if given.quarantine is not None and given.check_only:
         raise Usage("--check-only removes nothing", hint="Leave out --quarantine.")
-    if given.quarantine is not None and given.engine == "spark":
-        raise Usage(
-            "Spark has no quarantine: it removes objects permanently", hint="Leave out --engine."
-        )
     if given.sweep and context.output.json and not given.yes:
         raise Usage("--json cannot ask for confirmation", hint="Add --yes to agree to the sweep.")
     choice = choose_engine(context, COLLECTION, partial(_amount, context))
@@ -62,8 +58,6 @@ def _run(context: CommandContext) -> int:
 def _amount(context: CommandContext) -> Amount | str:
     """Returns the objects that the latest run listed, or the reason for this process."""
     given = context.arguments
-    if given.quarantine is not None:
-        return "which alone has a quarantine"
     if not given.master:
         return "which runs in this process, because no --master is given"
     from anabranch.server.stores.open_stores import open_collector  # noqa: PLC0415  not for --help

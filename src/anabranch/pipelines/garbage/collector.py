@@ -28,10 +28,7 @@ from anabranch.pipelines.garbage.reports.summary import Summary
 from anabranch.pipelines.garbage.run import Run
 from anabranch.pipelines.garbage.run_files import last_listed
 from anabranch.pipelines.garbage.sweeping.purge import Purge, PurgeResult
-from anabranch.pipelines.garbage.sweeping.removal import (
-    quarantine_not_supported,
-    require_quarantine,
-)
+from anabranch.pipelines.garbage.sweeping.removal import require_quarantine
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
 from anabranch.private_folders import make_private_folder
 from anabranch.versioning.core import Core
@@ -102,15 +99,13 @@ class Collector:
         `quarantine_seconds`, so that they can be restored for that time.
 
         Raises NotFound, Gone and Corrupt for missing or damaged metadata, and NotSupported if the
-        store or the engine does not support a requested quarantine.
+        store does not support a requested quarantine.
         """
         stored_repository = self._installation.repository(repository)
         namespace = to_namespace(stored_repository, self._blocks)
         rules = self._installation.rules(stored_repository)
         engine = engine or LocalEngine(listing, self._partition_hashes)
         if quarantine_seconds is not None:
-            if not engine.supports_quarantine:
-                raise quarantine_not_supported(engine.name)
             require_quarantine(self._blocks, namespace)
         summary = Summary(
             run_id=self._installation.run_id(),
@@ -151,7 +146,7 @@ class Collector:
             sweep=self._installation.run_id(),
             now=now,
         )
-        return purge.run()
+        return purge.run(purge.expired())
 
     def _reachability(
         self, repository: Repository, namespace: Namespace, now: float

@@ -4,14 +4,14 @@ interface, and the engine that runs in this process.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.pipelines.column_hashes import Hashes
+from anabranch.pipelines.column_hashes import Hashes, distinct
 from anabranch.pipelines.garbage.addresses.anti_join import PARTITION_HASHES, compare, filter_dead
 from anabranch.pipelines.garbage.addresses.candidates import candidates, earlier_candidates
 from anabranch.pipelines.garbage.addresses.listing import Listing, list_objects, write_listing
@@ -22,7 +22,7 @@ from anabranch.pipelines.garbage.marking.attribution import Origins
 from anabranch.pipelines.garbage.marking.missing import MAX_SHOWN_REFERENCES, Missing
 from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.run_files import RunFiles
-from anabranch.pipelines.garbage.sweeping.removal import Remover
+from anabranch.pipelines.garbage.sweeping.removal import QuarantineRemover, QuarantineTime
 from anabranch.pipelines.garbage.sweeping.sweep import Removed, Sweep
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.pipelines.jobs.task_totals import TaskTotals
@@ -64,12 +64,10 @@ class Sweeper(Protocol):
 
 class Engine(Protocol):
     """Runs the steps of a collection. `list` is called first, so that objects stored later are not
-    in the listing. An engine that `supports_quarantine` accepts any remover, and its reachability
-    has the hashes of all reachable addresses.
+    in the listing.
     """
 
     name: str
-    supports_quarantine: bool
 
     @property
     def tasks(self) -> Mapping[str, TaskTotals]:
@@ -110,11 +108,18 @@ class Engine(Protocol):
         reachability: Reachability,
         progress: Progress,
         rate: float | None,
-        remover: Remover | None = None,
+        quarantine: QuarantineTime | None = None,
     ) -> Sweeper:
-        """Returns a sweeper that removes at most `rate` objects a second, permanently unless a
-        remover is given. Raises NotSupported for a remover if the engine does not support
-        quarantine.
+        """Returns a sweeper that removes at most `rate` objects a second, permanently unless a time
+        in quarantine is given. Raises NotSupported if the store does not support quarantine.
+        """
+
+    def reachable_in(
+        self, reachability: Reachability, files: Sequence[str], progress: Progress
+    ) -> Hashes:
+        """Returns the hashes of the addresses in files of quarantined objects that `reachability`
+        has found reachable, after `mark`, but whose hashes it does not have. The files are given by
+        their full addresses; missing ones are passed over.
         """
 
 
@@ -124,7 +129,6 @@ class LocalEngine:
     """
 
     name = "local"
-    supports_quarantine = True
     tasks: Mapping[str, TaskTotals] = {}
 
     def __init__(
@@ -220,9 +224,14 @@ class LocalEngine:
         reachability: Reachability,
         progress: Progress,
         rate: float | None,
-        remover: Remover | None = None,
+        quarantine: QuarantineTime | None = None,
     ) -> Sweep:
         """Returns a sweeper that runs in this process."""
+        remover = None
+        if quarantine is not None:
+            remover = QuarantineRemover(
+                context.blocks, context.namespace, context.run_id, quarantine
+            )
         return Sweep(
             context.blocks,
             context.namespace,
@@ -232,6 +241,15 @@ class LocalEngine:
             rate=rate,
             remover=remover,
         )
+
+    def reachable_in(
+        self,
+        reachability: Reachability,  # noqa: ARG002  part of the interface
+        files: Sequence[str],  # noqa: ARG002
+        progress: Progress,  # noqa: ARG002
+    ) -> Hashes:
+        """Returns none: this engine's `reachability` has all hashes."""
+        return distinct([])
 
 
 def _count_unknown(

@@ -24,7 +24,7 @@ from anabranch.pipelines.garbage.reports.summary import State, Summary
 from anabranch.pipelines.garbage.run_files import RunFiles
 from anabranch.pipelines.garbage.sweeping.purge import Purge
 from anabranch.pipelines.garbage.sweeping.quarantine_files import QuarantineFiles
-from anabranch.pipelines.garbage.sweeping.removal import QuarantineRemover
+from anabranch.pipelines.garbage.sweeping.removal import QuarantineTime
 from anabranch.pipelines.jobs.phase_times import PhaseTimes
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.work_folders import WorkFolder
@@ -114,13 +114,13 @@ class Run:
         of marking and of the store.
         """
         with self.record_failure():
-            context, remover, amount = self._context, None, self.summary.swept
+            quarantine, amount = None, self.summary.swept
             if self.summary.quarantine_seconds is not None:
-                seconds, amount = self.summary.quarantine_seconds, self.summary.quarantined
-                remover = QuarantineRemover(
-                    context.blocks, context.namespace, context.run_id, seconds, self._clock
-                )
-            sweep = self._engine.sweeper(context, self.reachability, self._progress, rate, remover)
+                quarantine = QuarantineTime(self.summary.quarantine_seconds, self._clock)
+                amount = self.summary.quarantined
+            sweep = self._engine.sweeper(
+                self._context, self.reachability, self._progress, rate, quarantine
+            )
             self._progress.begin("removing", self.summary.due.objects)
             with self._phases.measure("removing"):
                 for removed in sweep.remove(self.due()):
@@ -136,17 +136,22 @@ class Run:
         return self.summary
 
     def _purge(self) -> None:
-        """Purges expired quarantined objects, if the engine provides all reachable hashes."""
-        if self._engine.supports_quarantine:
-            purge = Purge(
-                self._context.blocks,
-                self._context.namespace,
-                self.reachability,
-                self._progress,
-                sweep=self._context.run_id,
-                now=self._now,
+        """Purges expired quarantined objects."""
+        purge = Purge(
+            self._context.blocks,
+            self._context.namespace,
+            self.reachability,
+            self._progress,
+            # its own id: the sweep may have left tombstones that must stay
+            sweep=self.reachability.new_id(),
+            now=self._now,
+        )
+        expired = purge.expired()
+        if expired:
+            reachable = self._engine.reachable_in(
+                self.reachability, purge.addresses(expired), self._progress
             )
-            self.summary.purged = purge.run().purged
+            self.summary.purged = purge.run(expired, reachable).purged
 
     def close(self) -> None:
         """Removes the local files."""

@@ -183,6 +183,10 @@ class Reachability:
         """Aborts an upload; returns False if it had already ended."""
         return self._installation.end_upload(self._collected, upload)
 
+    def new_id(self) -> str:
+        """Returns a new id of a run or a sweep."""
+        return self._installation.run_id()
+
     def fence(self, sweep: str) -> Fence:
         """Returns the fence of a sweep."""
         return Fence(self._installation, self._collected, self._namespace.prefix, sweep)

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.quarantine import Removal
-from anabranch.pipelines.column_hashes import Hashes, hash_addresses
+from anabranch.pipelines.column_hashes import Hashes, distinct, hash_addresses
 from anabranch.pipelines.garbage.addresses.anti_join import is_in
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.fence import Deadline
@@ -56,8 +56,9 @@ class _Entry(NamedTuple):
 
 class Purge:
     """Purges the quarantine of a namespace for the run `sweep`. `now`, in seconds since 1970,
-    decides which objects have expired. `reachability` need not be marked yet. `ticks` is a
-    monotonic clock in seconds.
+    decides which objects have expired. `reachability` need not be marked yet. If it was marked by
+    an engine that keeps the hashes of ranges elsewhere, `run` is given those of the expired
+    objects. `ticks` is a monotonic clock in seconds.
     """
 
     def __init__(
@@ -79,16 +80,30 @@ class Purge:
         self._progress = progress
         self._now = now
         self._ticks = ticks
+        self._reachable_elsewhere = distinct([])
 
-    def run(self) -> PurgeResult:
-        """Purges the objects that expired at least CLOCK_SKEW_SECONDS ago, because clocks may
-        differ. Raises the errors of marking and of the store.
+    def expired(self) -> list[Part]:
+        """Returns the parts that expired at least CLOCK_SKEW_SECONDS ago, because clocks may
+        differ; none if the store has no quarantine.
+        """
+        if self._blocks.quarantine is None:
+            return []
+        parts = self._files.parts()
+        return [part for part in parts if part.until + CLOCK_SKEW_SECONDS <= self._now]
+
+    def addresses(self, parts: Sequence[Part]) -> list[str]:
+        """Returns the full addresses of the files of parts."""
+        return [self._files.address(part) for part in parts]
+
+    def run(self, expired: list[Part], reachable_elsewhere: Hashes | None = None) -> PurgeResult:
+        """Purges the objects of expired parts. `reachable_elsewhere` are hashes of reachable
+        addresses that `reachability` does not have. Raises the errors of marking and of the store.
         """
         result = PurgeResult()
-        parts = self._files.parts()
-        expired = [part for part in parts if part.until + CLOCK_SKEW_SECONDS <= self._now]
-        if self._blocks.quarantine is None or not expired:
+        if not expired:
             return result
+        if reachable_elsewhere is not None:
+            self._reachable_elsewhere = reachable_elsewhere
         self._progress.begin("purging the quarantine", 0)
         amount = BATCH_SIZE
         with self._fence.register():
@@ -164,7 +179,7 @@ class Purge:
         hashes = hash_addresses(pa.array(names, pa.string()))
         unexpired = self._in_unexpired_parts(hashes)
         reachable = np.zeros(len(names), np.bool_)
-        for known in self._reachability.hashes:
+        for known in (*self._reachability.hashes, self._reachable_elsewhere):
             reachable |= is_in(hashes, known)
         queried = [name for name, flag in zip(names, reachable & ~unexpired, strict=True) if flag]
         infos = parallel_map(

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.dependency_errors import reason_of
-from anabranch.errors import Corrupt, Gone
+from anabranch.errors import AlreadyExists, Corrupt, Gone
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.run_files import QUARANTINE, RESTORED, RUNS
@@ -62,6 +62,11 @@ class Part(NamedTuple):
     removed_at: int
     until: int
 
+    @classmethod
+    def of(cls, run: str, removed_at: int, until: int, id_: str) -> Part:
+        """Returns the part with an id of hexadecimal digits."""
+        return cls(run, f"{removed_at:010d}-{until:010d}-{id_}", removed_at, until)
+
     @property
     def batch(self) -> str:
         """The part's name, qualified by the run."""
@@ -91,11 +96,19 @@ class QuarantineFiles:
         self, run: str, removed_at: int, until: int, objects: Sequence[QuarantinedObject]
     ) -> Part:
         """Writes a new part, durably, and returns it."""
-        name = f"{removed_at:010d}-{until:010d}-{secrets.token_hex(8)}"
-        part = Part(run, name, removed_at, until)
-        rows = [{**item._asdict(), "removed_at": removed_at, "until": until} for item in objects]
-        self._put(self._address(part), rows, _QUARANTINED)
+        part = Part.of(run, removed_at, until, secrets.token_hex(8))
+        self._put(self.address(part), _rows(part, objects), _QUARANTINED)
         return part
+
+    def write_once(
+        self, part: Part, objects: Sequence[QuarantinedObject]
+    ) -> Sequence[QuarantinedObject]:
+        """Writes a part, durably, unless another process has written it. Returns its objects."""
+        try:
+            self._put(self.address(part), _rows(part, objects), _QUARANTINED, if_absent=True)
+        except AlreadyExists:
+            return self.read(part)
+        return objects
 
     def parts(self, run: str | None = None) -> list[Part]:
         """Returns the parts of one run or of all runs, oldest first."""
@@ -109,7 +122,7 @@ class QuarantineFiles:
 
     def read(self, part: Part) -> list[QuarantinedObject]:
         """Returns the objects of a part; an empty list if the part was removed meanwhile."""
-        table = self._read(self._address(part), _QUARANTINED)
+        table = self._read(self.address(part), _QUARANTINED)
         columns = (table.column(name).to_pylist() for name in QuarantinedObject._fields)
         return [QuarantinedObject(*row) for row in zip(*columns, strict=True)]
 
@@ -119,7 +132,7 @@ class QuarantineFiles:
 
     def remove(self, part: Part) -> None:
         """Removes a part, and after the last part of a run also its records of restored objects."""
-        self._blocks.delete([self._address(part)])
+        self._blocks.delete([self.address(part)])
         if not self.parts(part.run):
             records = self._blocks.list(f"{self._runs}{part.run}/{RESTORED}")
             self._blocks.delete([block.address for block in records])
@@ -169,13 +182,21 @@ class QuarantineFiles:
                     runs[item.address] = part.run
         return runs
 
-    def _address(self, part: Part) -> str:
+    def address(self, part: Part) -> str:
+        """Returns the full address of the file of a part."""
         return f"{self._runs}{part.run}/{QUARANTINE}{part.name}.parquet"
 
-    def _put(self, address: str, rows: Sequence[Mapping[str, object]], schema: pa.Schema) -> None:
+    def _put(
+        self,
+        address: str,
+        rows: Sequence[Mapping[str, object]],
+        schema: pa.Schema,
+        *,
+        if_absent: bool = False,
+    ) -> None:
         sink = pa.BufferOutputStream()
         pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), sink, compression="zstd")
-        self._blocks.put(address, [sink.getvalue().to_pybytes()])
+        self._blocks.put(address, [sink.getvalue().to_pybytes()], if_absent=if_absent)
 
     def _read(self, address: str, schema: pa.Schema) -> pa.Table:
         """Returns a file's rows; an empty table if another process removed it meanwhile."""
@@ -185,3 +206,8 @@ class QuarantineFiles:
             return schema.empty_table()
         except (pa.ArrowException, OSError) as error:
             raise Corrupt(f"{address}: cannot be read: {reason_of(error)}", path=address) from error
+
+
+def _rows(part: Part, objects: Sequence[QuarantinedObject]) -> list[Mapping[str, object]]:
+    times = {"removed_at": part.removed_at, "until": part.until}
+    return [{**item._asdict(), **times} for item in objects]

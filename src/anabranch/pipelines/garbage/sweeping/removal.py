@@ -26,11 +26,13 @@ __all__ = [
     "Deletion",
     "PreparedBatch",
     "QuarantineRemover",
+    "QuarantineTime",
     "Remover",
     "delete_with_backoff",
-    "quarantine_not_supported",
+    "find_objects",
     "require_quarantine",
     "retry_while_busy",
+    "to_removals",
 ]
 
 STORE_THREADS = 16
@@ -48,6 +50,13 @@ class PreparedBatch(NamedTuple):
     addresses: Sequence[str] = ()
     removals: Sequence[Removal] = ()
     part: Part | None = None
+
+
+class QuarantineTime(NamedTuple):
+    """How long removed objects can be restored, in seconds, and a clock in seconds since 1970."""
+
+    seconds: float
+    clock: Callable[[], float]
 
 
 class Remover(Protocol):
@@ -90,8 +99,7 @@ class Deletion:
 
 class QuarantineRemover:
     """Moves objects of a namespace into quarantine, for a run, from which they can be restored for
-    `seconds`. `clock` returns seconds since 1970. Raises NotSupported if the store does not support
-    quarantine.
+    a time. Raises NotSupported if the store does not support quarantine.
     """
 
     def __init__(
@@ -99,38 +107,26 @@ class QuarantineRemover:
         blocks: BlockStore,
         namespace: Namespace,
         run: str,
-        seconds: float,
-        clock: Callable[[], float],
+        time_kept: QuarantineTime,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._quarantine = require_quarantine(blocks, namespace)
         self._files = QuarantineFiles(blocks, namespace)
         self._prefix = namespace.prefix
         self._run = run
-        self._seconds = seconds
-        self._clock = clock
+        self._time = time_kept
         self._sleep = sleep
 
     def prepare(self, batch: pa.RecordBatch) -> PreparedBatch:
         """Records the objects of a batch that exist as a new part of the quarantine."""
         names = batch.column("address").to_pylist()
-        versions = parallel_map(
-            lambda name: self._quarantine.size_and_version(self._prefix + name),
-            names,
-            threads=STORE_THREADS,
-        )
-        objects = [
-            QuarantinedObject(name, *version)
-            for name, version in zip(names, versions, strict=True)
-            if version is not None
-        ]
+        objects = find_objects(self._quarantine, self._prefix, names)
         if not objects:
             return PreparedBatch(0, 0)
-        now = self._clock()
-        part = self._files.write(self._run, int(now), int(now + self._seconds) + 1, objects)
-        removals = [
-            Removal(self._prefix, item.address, part.batch, item.version) for item in objects
-        ]
+        now = self._time.clock()
+        until = int(now + self._time.seconds) + 1
+        part = self._files.write(self._run, int(now), until, objects)
+        removals = to_removals(self._prefix, part, objects)
         size = sum(item.size for item in objects)
         return PreparedBatch(len(objects), size, removals=removals, part=part)
 
@@ -144,13 +140,25 @@ class QuarantineRemover:
             self._files.remove(prepared.part)
 
 
-def quarantine_not_supported(engine: str) -> NotSupported:
-    """Returns the error for an engine that does not support quarantine."""
-    return NotSupported(
-        f"the engine {engine} does not put objects into quarantine",
-        kind="quarantine_not_supported",
-        hint="Use the engine of this process (--engine local), or sweep without quarantine.",
+def find_objects(
+    quarantine: Quarantine, prefix: str, names: Sequence[str]
+) -> list[QuarantinedObject]:
+    """Returns those of the objects with these names below `prefix` that exist, with their sizes and
+    versions.
+    """
+    versions = parallel_map(
+        lambda name: quarantine.size_and_version(prefix + name), names, threads=STORE_THREADS
     )
+    return [
+        QuarantinedObject(name, *version)
+        for name, version in zip(names, versions, strict=True)
+        if version is not None
+    ]
+
+
+def to_removals(prefix: str, part: Part, objects: Sequence[QuarantinedObject]) -> list[Removal]:
+    """Returns the removals of the objects of a part below `prefix`."""
+    return [Removal(prefix, item.address, part.batch, item.version) for item in objects]
 
 
 def require_quarantine(blocks: BlockStore, namespace: Namespace) -> Quarantine:

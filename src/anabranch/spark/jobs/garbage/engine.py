@@ -10,11 +10,12 @@ retention rules and the restore window are handled by the collector, as with the
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from anabranch import _kernel as kernel
@@ -30,14 +31,15 @@ from anabranch.pipelines.garbage.marking.attribution import Origins
 from anabranch.pipelines.garbage.marking.missing import Missing
 from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.run_files import MARKS_FOLDER
-from anabranch.pipelines.garbage.sweeping.removal import Remover, quarantine_not_supported
+from anabranch.pipelines.garbage.sweeping.removal import QuarantineTime
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.pipelines.jobs.task_totals import TaskTotals
-from anabranch.spark.arrow_tables import to_frame
+from anabranch.spark.arrow_tables import collect_arrow, to_frame
 from anabranch.spark.jobs.garbage.dead import DeadObjects
 from anabranch.spark.jobs.garbage.listing import HASHED, StoredListing, hash_column
 from anabranch.spark.jobs.garbage.missing import Absent, MissingSearch
 from anabranch.spark.jobs.garbage.origins import BranchRead, trace_origins
+from anabranch.spark.jobs.garbage.quarantine import read_quarantined
 from anabranch.spark.jobs.garbage.ranges import (
     MARKS,
     UNCOMMITTED,
@@ -78,7 +80,6 @@ class SparkEngine:
     """
 
     name = "spark"
-    supports_quarantine = False
 
     def __init__(
         self,
@@ -209,13 +210,9 @@ class SparkEngine:
         reachability: Reachability,
         progress: Progress,
         rate: float | None,
-        remover: Remover | None = None,
+        quarantine: QuarantineTime | None = None,
     ) -> SparkSweep:
-        """Returns a sweeper that runs tasks. Raises NotSupported for a remover, because tasks
-        remove objects permanently.
-        """
-        if remover is not None:
-            raise quarantine_not_supported(self.name)
+        """Returns a sweeper that runs tasks."""
         with self._monitor.describe("planning"):
             tasks = self._tasks or default_tasks(self._spark)
         return SparkSweep(
@@ -227,7 +224,23 @@ class SparkEngine:
             monitor=self._monitor,
             tasks=tasks,
             rate=rate,
+            quarantine=quarantine,
         )
+
+    @raise_refusals()
+    def reachable_in(
+        self, reachability: Reachability, files: Sequence[str], progress: Progress
+    ) -> Hashes:
+        """Returns the hashes of those addresses in files of quarantined objects that ranges have.
+        Tasks read the files and the marks of the ranges.
+        """
+        progress.begin("comparing the quarantine", 0)
+        read = partial(read_quarantined, self._store_opener(self._run_context()))
+        with self._monitor.phase("comparing the quarantine"):
+            quarantined = map_in_tasks(self._spark, files, read, "hash BIGINT")
+            marks = self._marks(reachability).select("hash")
+            found = collect_arrow(quarantined.join(marks, "hash", "left_semi").distinct())
+        return distinct([found.column("hash").to_numpy().view(np.uint64)])
 
     def _run_context(self) -> RunContext:
         assert self._context is not None  # noqa: S101  list() comes first

@@ -6,6 +6,8 @@ of the rate, until the round's deadline, for which the clocks of their machines 
 retried task removes objects that are gone already, which has no effect. An earlier attempt that
 Spark has given up may still be running, and may remove objects that the retry reports as late. The
 tombstones of a round that did not finish in time therefore stay until the lease of the sweep ends.
+So do those of a round whose objects are in quarantine, if it had more attempts than tasks: an
+object that is restored must not be moved again.
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt
 from anabranch.pipelines.garbage.engine import RunContext
 from anabranch.pipelines.garbage.fence import Deadline
 from anabranch.pipelines.garbage.marking.reachable import Reachability
-from anabranch.pipelines.garbage.sweeping.removal import delete_with_backoff
+from anabranch.pipelines.garbage.object_totals import ObjectTotals
+from anabranch.pipelines.garbage.sweeping.removal import QuarantineTime, delete_with_backoff
 from anabranch.pipelines.garbage.sweeping.sweep import (
     BATCH_SIZE,
     LivenessRecheck,
@@ -31,6 +35,8 @@ from anabranch.pipelines.garbage.sweeping.sweep import (
 )
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.spark.arrow_tables import to_frame
+from anabranch.spark.jobs.garbage.quarantine import RoundQuarantine
+from anabranch.spark.jobs.garbage.round_gate import RoundGate
 from anabranch.spark.jobs.garbage.store_deadline import StoreDeadline
 from anabranch.spark.jobs.monitor import JobMonitor, TaskCounts
 from anabranch.spark.jobs.parts import remove_parts
@@ -47,8 +53,13 @@ _MAX_ROUND_SIZE = 1 << 20
 """The largest number of objects of a round, which the driver sends to tasks: about 100 MB."""
 
 _DUE = "address STRING, size BIGINT"
-_TOTALS = "objects BIGINT, size BIGINT, late BIGINT"
-_TOTALS_ARROW = pa.schema([("objects", pa.int64()), ("size", pa.int64()), ("late", pa.int64())])
+_TOTALS = "attempt STRING, candidates BIGINT, objects BIGINT, size BIGINT, late BIGINT"
+"""The result of a task: the name of the attempt, the number of candidates that were processed, of
+the objects that were removed, and their bytes; and of the candidates that were late.
+"""
+
+_COUNTS = ("candidates", "objects", "size", "late")
+_TOTALS_ARROW = pa.schema([("attempt", pa.string()), *((name, pa.int64()) for name in _COUNTS)])
 
 
 class _TaskParameters(NamedTuple):
@@ -60,9 +71,17 @@ class _TaskParameters(NamedTuple):
     counts: TaskCounts
 
 
+class _Round(NamedTuple):
+    """The conditions of a round. Objects are removed permanently without a quarantine."""
+
+    deadline: StoreDeadline
+    gate: RoundGate
+    quarantine: RoundQuarantine | None
+
+
 class SparkSweep:
-    """Removes candidates in `tasks` tasks, at most `rate` of them a second. `ticks` is a monotonic
-    clock in seconds.
+    """Removes candidates in `tasks` tasks, at most `rate` of them a second, permanently unless
+    `quarantine` is a time for which they can be restored. `ticks` is a monotonic clock in seconds.
     """
 
     def __init__(
@@ -76,6 +95,7 @@ class SparkSweep:
         monitor: JobMonitor,
         tasks: int,
         rate: float | None = None,
+        quarantine: QuarantineTime | None = None,
         ticks: Callable[[], float] = time.monotonic,
     ) -> None:
         self._spark = spark
@@ -86,6 +106,7 @@ class SparkSweep:
         self._progress = progress
         self._tasks = tasks
         self._rate = rate
+        self._quarantine = quarantine
         self._ticks = ticks
         self._parameters = _TaskParameters(
             *(store, context.namespace.prefix, None if rate is None else rate / tasks),
@@ -105,13 +126,12 @@ class SparkSweep:
                 deadline = self._fence.begin_round(names, self._reachability.mark)
                 began = self._ticks()
                 dead = liveness.still_dead(candidates)
-                removed, size = self._remove(dead, deadline) if dead.num_rows else (0, 0)
-                revived, late = candidates.num_rows - dead.num_rows, dead.num_rows - removed
-                if late:
+                removed = self._remove(dead, deadline) if dead.num_rows else Removed(0, 0, 0)
+                if removed.late:
                     self._fence.keep_tombstones()
                 self._fence.end_round()
                 self._progress.advance(candidates.num_rows)
-                yield Removed(removed, size, revived, late)
+                yield removed._replace(revived=candidates.num_rows - dead.num_rows)
                 amount = self._next_amount(amount, self._ticks() - began)
 
     def _first_amount(self) -> int:
@@ -126,46 +146,69 @@ class SparkSweep:
         return max(1, int(min(estimate, limit, _MAX_ROUND_SIZE)))
 
     @raise_refusals()
-    def _remove(self, dead: pa.RecordBatch, deadline: Deadline) -> tuple[int, int]:
-        """Returns the number of removed objects, and their bytes."""
+    def _remove(self, dead: pa.RecordBatch, deadline: Deadline) -> Removed:
+        """Removes objects and returns the totals."""
+        context, quarantine = self._context, None
+        if self._quarantine is not None:
+            quarantine = RoundQuarantine.of(
+                context.namespace, context.run_id, self._quarantine, deadline
+            )
         table = pa.Table.from_batches([dead]).select(["address", "size"])
         frame = to_frame(self._spark, table, _DUE).repartitionByRange(self._tasks, "address")
-        blocks, clock_files = self._context.blocks, f"{self._context.prefix}clock/"
-        in_tasks = StoreDeadline.of(deadline, blocks, clock_files)
-        work = partial(_remove, self._parameters, in_tasks)
+        clock_files = f"{context.prefix}clock/"
+        in_tasks = StoreDeadline.of(deadline, context.blocks, clock_files)
+        gate = RoundGate.open(context.blocks, f"{context.prefix}attempts/")
+        work = partial(_remove, self._parameters, _Round(in_tasks, gate, quarantine))
         with self._monitor.phase("removing"), self._fence.track_removal():
-            totals = frame.mapInArrow(work, _TOTALS).collect()
-        remove_parts(blocks, clock_files)
-        removed, size, late = (sum(row[name] for row in totals) for name in _TOTALS_ARROW.names)
-        if removed + late != dead.num_rows:
-            raise Corrupt(f"Spark tasks processed {removed + late} of {dead.num_rows} objects")
-        return removed, size
+            # sorted, so that all attempts at a task have the same batches
+            totals = frame.sortWithinPartitions("address").mapInArrow(work, _TOTALS).collect()
+            is_alone = gate.close(context.blocks, {row["attempt"] for row in totals})
+        if quarantine is not None and not is_alone:
+            self._fence.keep_tombstones()
+        remove_parts(context.blocks, clock_files)
+        processed, removed, size, late = (sum(row[name] for row in totals) for name in _COUNTS)
+        if processed + late != dead.num_rows:
+            raise Corrupt(f"Spark tasks processed {processed + late} of {dead.num_rows} objects")
+        return Removed(removed, size, 0, late)
 
 
 def _remove(
-    parameters: _TaskParameters, until: StoreDeadline, batches: Iterable[pa.RecordBatch]
+    parameters: _TaskParameters, conditions: _Round, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    began, removed, size, late = time.monotonic(), 0, 0, 0
-    amount = (
-        BATCH_SIZE if parameters.rate is None else max(1, min(BATCH_SIZE, int(parameters.rate)))
-    )
+    """Removes the objects of batches, sorted by address, and yields the totals of the attempt."""
+    began, processed, late, totals = time.monotonic(), 0, 0, ObjectTotals()
+    rate = parameters.rate
+    amount = BATCH_SIZE if rate is None else max(1, min(BATCH_SIZE, int(rate)))
     with open_store(parameters.store) as blocks:
-        deadline = until.on_this_machine(blocks)
+        attempt = conditions.gate.enter(blocks)
+        deadline = conditions.deadline.on_this_machine(blocks)
         for batch in batches:
-            names = batch.column("address").to_pylist()
-            for start in range(0, len(names), amount):
-                batch_names = names[start : start + amount]
-                if deadline.passed():
-                    late += len(batch_names)
+            for start in range(0, batch.num_rows, amount):
+                piece = batch[start : start + amount]
+                removed = None
+                if attempt and not deadline.passed():
+                    removed = _remove_batch(parameters.prefix, conditions, blocks, piece, deadline)
+                if removed is None:
+                    late += piece.num_rows
                     continue
-                addresses = [parameters.prefix + name for name in batch_names]
-                delete_with_backoff(blocks, addresses, deadline)
-                removed += len(addresses)
-                batch_size = pc.sum(batch.column("size").slice(start, amount)).as_py() or 0
-                size += batch_size
-                parameters.counts.add(len(addresses), batch_size)
-                if parameters.rate is not None:
-                    ahead = removed / parameters.rate - (time.monotonic() - began)
-                    time.sleep(max(0.0, ahead))
-    totals = [pa.array([value], pa.int64()) for value in (removed, size, late)]
-    yield pa.RecordBatch.from_arrays(totals, schema=_TOTALS_ARROW)
+                processed += piece.num_rows
+                totals.add(removed.objects, removed.bytes)
+                parameters.counts.add(removed.objects, removed.bytes)
+                if rate is not None:
+                    time.sleep(max(0.0, processed / rate - (time.monotonic() - began)))
+    values = [attempt, processed, totals.objects, totals.bytes, late]
+    yield pa.RecordBatch.from_arrays(
+        [pa.array([value], field.type) for value, field in zip(values, _TOTALS_ARROW, strict=True)],
+        schema=_TOTALS_ARROW,
+    )
+
+
+def _remove_batch(
+    prefix: str, conditions: _Round, blocks: BlockStore, batch: pa.RecordBatch, deadline: Deadline
+) -> ObjectTotals | None:
+    """Removes objects below a prefix; returns their totals, None if they are late."""
+    names = batch.column("address").to_pylist()
+    if conditions.quarantine is not None:
+        return conditions.quarantine.move(blocks, names, deadline)
+    delete_with_backoff(blocks, [prefix + name for name in names], deadline)
+    return ObjectTotals(batch.num_rows, pc.sum(batch.column("size")).as_py() or 0)

@@ -1,0 +1,190 @@
+"""Attempts at the tasks of a sweep into quarantine, without Spark: each is a call of what a task
+runs.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from support.garbage import DAY
+from support.quarantine import WEEK, QuarantineSea
+
+from anabranch.blocks.local.store import LocalBlocks
+from anabranch.pipelines.garbage.addresses.namespace import to_namespace
+from anabranch.pipelines.garbage.fence import Deadline
+from anabranch.pipelines.garbage.marking.missing import CLOCK_SKEW_SECONDS
+from anabranch.pipelines.garbage.sweeping.quarantine_files import QuarantineFiles
+from anabranch.pipelines.garbage.sweeping.removal import QuarantineTime
+from anabranch.spark.jobs.garbage import sweep as spark_sweep
+from anabranch.spark.jobs.garbage.quarantine import RoundQuarantine
+from anabranch.spark.jobs.garbage.round_gate import RoundGate
+from anabranch.spark.jobs.garbage.store_deadline import StoreDeadline
+from anabranch.spark.jobs.monitor import NO_COUNTS
+from anabranch.testing.stores import FaultyBlocks
+
+RUN = "c" * 20
+
+
+class Round:
+    """A round of a sweep of `sea`, whose attempts are made one after the other."""
+
+    def __init__(self, sea: QuarantineSea, seconds: float = 600.0, kept: float = WEEK) -> None:
+        blocks = sea.lake.blocks
+        deadline = Deadline.after(seconds)
+        self.namespace = to_namespace(sea.lake.core.repositories.get("sea"), blocks)
+        self.sea, self.gate = sea, RoundGate.open(blocks, f"{sea.namespace}/_lakefs/attempts/")
+        self.quarantine = RoundQuarantine.of(
+            self.namespace, RUN, QuarantineTime(kept, sea.clock), deadline
+        )
+        self.conditions = spark_sweep._Round(
+            StoreDeadline.of(deadline, blocks, f"{sea.namespace}/_lakefs/clock/"),
+            self.gate,
+            self.quarantine,
+        )
+        self.names = sorted(sea.dead)
+
+    def attempt(self, store=None, names=()):
+        """Makes an attempt at the task of all dead objects; returns its totals."""
+        names = list(names or self.names)
+        batch = pa.RecordBatch.from_pydict({"address": names, "size": [6] * len(names)})
+        root = str(self.sea.folder / "blocks")
+        parameters = spark_sweep._TaskParameters(
+            store or (lambda: LocalBlocks(root)), self.namespace.prefix, None, NO_COUNTS
+        )
+        (totals,) = spark_sweep._remove(parameters, self.conditions, [batch])
+        return totals.to_pylist()[0]
+
+
+class _Dying:
+    """A store whose quarantine removes the first object of a batch, and then fails."""
+
+    def __init__(self, blocks):
+        self._blocks = blocks
+        self.quarantine = self
+
+    def __getattr__(self, name):
+        return getattr(self._blocks, name)
+
+    def require(self, stem):
+        self._blocks.quarantine.require(stem)
+
+    def size_and_version(self, address):
+        return self._blocks.quarantine.size_and_version(address)
+
+    def remove(self, removals):
+        self._blocks.quarantine.remove(removals[:1])
+        raise OSError("the worker is killed")
+
+
+def test_retried_task_keeps_one_record_of_all_objects(local_sea):
+    sea = local_sea()
+    current = Round(sea)
+    root = str(sea.folder / "blocks")
+    with pytest.raises(OSError, match="killed"):
+        current.attempt(lambda: _Dying(LocalBlocks(root)))
+    assert len(sea.data()) == 3
+    totals = current.attempt()
+    assert (totals["candidates"], totals["objects"], totals["size"], totals["late"]) == (
+        3,
+        3,
+        18,
+        0,
+    )
+    assert sea.data() == {sea.kept}
+    (run,) = sea.restorer.runs("sea")
+    assert (run.run_id, run.quarantined.objects, run.quarantined.bytes) == (RUN, 3, 18)
+    done = sea.restorer.restore("sea", RUN)
+    assert (done.restored.objects, done.present, done.failed) == (3, 0, 0)
+    assert {name: sea.read(name) for name in sea.dead} == sea.dead
+
+
+def test_attempt_that_is_overtaken_while_it_writes_takes_over_the_record(local_sea):
+    """Another attempt moves all objects after this one has looked up what exists."""
+    sea = local_sea()
+    current = Round(sea)
+    root = str(sea.folder / "blocks")
+    blocks = LocalBlocks(root)
+    other = []
+
+    def act(operation, subject):
+        if operation == "put" and "/quarantine/" in subject and not other:
+            other.append(current.attempt())
+
+    totals = current.attempt(lambda: FaultyBlocks(blocks, act))
+    assert (totals["objects"], other[0]["objects"]) == (3, 3)
+    (part,) = QuarantineFiles(sea.lake.blocks, current.namespace).parts(RUN)
+    assert len(QuarantineFiles(sea.lake.blocks, current.namespace).read(part)) == 3
+    assert sea.restorer.restore("sea", RUN).restored.objects == 3
+
+
+def test_attempt_that_begins_after_the_round_moves_nothing_again(local_sea):
+    sea = local_sea()
+    current = Round(sea)
+    totals = current.attempt()
+    assert current.gate.close(sea.lake.blocks, {totals["attempt"]})
+    assert sea.restorer.restore("sea", RUN).restored.objects == 3
+    totals = current.attempt()
+    assert (totals["attempt"], totals["objects"], totals["late"]) == ("", 0, 3)
+    assert sea.data() == {sea.kept, *sea.dead}
+
+
+def test_gate_reports_an_attempt_without_a_result(local_sea):
+    sea = local_sea()
+    blocks = sea.lake.blocks
+    gate = RoundGate.open(blocks, "local://sea/_lakefs/attempts/")
+    known, unknown = gate.enter(blocks), gate.enter(blocks)
+    assert known != unknown
+    assert not gate.close(blocks, {known})
+    assert list(blocks.list("local://sea/_lakefs/attempts/")) == []
+    gate = RoundGate.open(blocks, "local://sea/_lakefs/attempts/")
+    assert gate.close(blocks, {gate.enter(blocks)})
+
+
+def test_attempt_enters_before_the_gate_closes_or_finds_it_closed(local_sea):
+    """The driver closes the gate between the two steps of an attempt."""
+    sea = local_sea()
+    gate = RoundGate.open(sea.lake.blocks, "local://sea/_lakefs/attempts/")
+    closed = []
+
+    def act(operation, subject):
+        if operation == "stat" and subject.endswith("/open"):
+            closed.append(gate.close(sea.lake.blocks, set()))
+
+    name = gate.enter(FaultyBlocks(LocalBlocks(sea.folder / "blocks"), act))
+    assert (name, closed) == ("", [False])
+
+
+def test_object_is_restorable_for_its_time_from_the_deadline_on(local_sea):
+    sea = local_sea()
+    before = sea.clock()
+    current = Round(sea, seconds=600.0, kept=DAY)
+    assert current.attempt()["objects"] == 3
+    (run,) = sea.restorer.runs("sea")
+    assert run.removed_at == int(before)
+    assert 600 + DAY <= run.until - int(before) <= 601 + DAY
+    sea.clock.advance(600 + DAY + CLOCK_SKEW_SECONDS - 1)
+    assert sea.collector.purge("sea").purged.objects == 0
+    sea.clock.advance(3)
+    assert sea.collector.purge("sea").purged.objects == 3
+
+
+def test_late_attempt_moves_nothing(local_sea):
+    sea = local_sea()
+    current = Round(sea, seconds=-10.0)
+    totals = current.attempt()
+    assert (totals["candidates"], totals["objects"], totals["late"]) == (0, 0, 3)
+    assert sea.data() == {sea.kept, *sea.dead}
+    assert sea.restorer.runs("sea") == []
+
+
+def test_objects_that_are_gone_are_not_recorded(local_sea):
+    sea = local_sea()
+    current = Round(sea)
+    first, *others = current.names
+    sea.lake.blocks.delete([f"{sea.namespace}/{first}"])
+    totals = current.attempt()
+    assert (totals["candidates"], totals["objects"], totals["size"]) == (3, 2, 12)
+    current = Round(sea)
+    assert current.attempt(names=[first])["objects"] == 0
+    (run,) = sea.restorer.runs("sea")
+    assert run.quarantined.objects == len(others)
