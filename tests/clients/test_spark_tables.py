@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -49,11 +50,11 @@ def run(server, repo, tmp_path):
     builder += "".join(f".config({name!r}, {value!r})" for name, value in settings.items())
     environment = {
         **os.environ,
-        "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(PROJECT / "src"),
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
 
-    def run_program(*parts):
+    def run_program(*parts, python=sys.executable):
         program = "\n".join(parts)
         for old, new in (
             ("SparkSession.builder", builder),
@@ -64,8 +65,8 @@ def run(server, repo, tmp_path):
         ):
             program = program.replace(old, new)
         done = subprocess.run(
-            [sys.executable, "-c", program],
-            env=environment,
+            [str(python), "-c", program],
+            env={**environment, "PYSPARK_PYTHON": str(python)},
             cwd=tmp_path,
             capture_output=True,
             text=True,
@@ -82,6 +83,31 @@ def test_versions_of_the_page_are_those_of_the_jars():
         listed = (PROJECT / "tools" / "spark" / "jars.sha256").read_text(encoding="utf-8")
         assert f"<artifactId>{name}</artifactId>" in pom
         assert f"  {name}-{version}.jar\n" in listed
+
+
+@pytest.fixture
+def fresh_python(tmp_path):
+    """The Python of a new environment, made by the first line of the page; the checkout takes the
+    place of the package."""
+    line = re.search(r"^    pip install 'anabranch\[(\w+)\]'$", PAGE, re.MULTILINE)
+    assert line is not None
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [*project["dependencies"], *project["optional-dependencies"][line[1]]]
+    python = tmp_path / "environment" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "environment"], check=True)
+    subprocess.run(
+        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted],
+        check=True,
+    )
+    return python
+
+
+def test_examples_run_in_a_fresh_environment_of_the_first_line(run, repo, fresh_python):
+    code, _, errors = run(DELTA, python=fresh_python)
+    assert code == 0, errors
+    repo.branch("night")
+    code, _, errors = run(ICEBERG, python=fresh_python)
+    assert code == 0, errors
 
 
 def test_delta_example_and_merge_of_two_writers(run, server, repo):

@@ -19,6 +19,7 @@ from anabranch.errors import Invalid
 
 PAGE = Path(__file__).parents[2] / "docs" / "spark-s3a.md"
 KEYS = ("AKID", "secret")
+RELEASE = ".".join(version("pyspark").split(".")[:2])
 S3A = "spark.hadoop.fs.s3a."
 
 
@@ -39,11 +40,10 @@ def test_configure_sets_the_documented_settings():
         r"^ *spark.jars.packages (\S+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE
     )
     actual = settings()
-    if not version("pyspark").startswith(
-        "4.1."
-    ):  # the documented version; others include another Hadoop
+    if RELEASE != "4.1":  # the documented one; others include another Hadoop
         hadoop = re.compile(r"(?<=hadoop-aws:)[^,]+")
         packages = hadoop.sub(hadoop.search(actual["spark.jars.packages"])[0], packages)
+        packages = packages.replace(":4.1.2", f":{version('pyspark')}")
     assert actual == settings_of(PAGE, served) | {
         f"{S3A}connection.ssl.enabled": "false",
         "spark.jars.packages": packages,
@@ -65,8 +65,34 @@ def test_configure_keeps_existing_settings():
 
 def test_configure_adds_packages():
     plain = settings()["spark.jars.packages"]
-    actual = settings(packages=["io.delta:delta-spark_4.1_2.13:4.4.0"])
-    assert actual["spark.jars.packages"] == f"{plain},io.delta:delta-spark_4.1_2.13:4.4.0"
+    package = f"io.delta:delta-spark_{RELEASE}_2.13:4.4.0"
+    actual = settings(packages=[package])
+    assert actual["spark.jars.packages"] == f"{plain},{package}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "io.delta:delta-spark_{}_2.13:4.4.0",
+        "org.apache.iceberg:iceberg-spark-runtime-{}_2.13:1.12.0",
+    ],
+)
+def test_package_for_another_release_of_spark_is_refused(name):
+    builder = SparkSession.Builder()
+    with pytest.raises(Invalid, match=r"is for Spark 3\.5, but PySpark") as caught:
+        anabranch.spark.configure(
+            builder, "http://somewhere:8000", KEYS, packages=[name.format("3.5")]
+        )
+    assert caught.value.kind == "wrong_spark"
+    assert "pip install 'pyspark==3.5.*'" in caught.value.hint
+    assert builder._options == {}
+
+
+@pytest.mark.parametrize(
+    "package", ["org.apache.spark:spark-sql-kafka-0-10_2.13:4.1.1", "io.delta:delta-core", "x"]
+)
+def test_package_whose_name_has_no_release_of_spark_is_accepted(package):
+    assert settings(packages=[package])["spark.jars.packages"].endswith(f",{package}")
 
 
 def test_configure_enables_tls_for_https():

@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import importlib.util
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["configure"]
 
 _S3A = "spark.hadoop.fs.s3a."
-_CLOUD_PACKAGE = "org.apache.spark:spark-hadoop-cloud_2.13:4.1.2"
+_CLOUD_PACKAGE = "org.apache.spark:spark-hadoop-cloud_2.13"
+_CLOUD_VERSIONS = {"4.1": "4.1.2"}
+"""The versions with which this project is tested, by the release of Spark, in place of Spark's."""
+
+_OF_RELEASE = re.compile(r"[^:]*spark[a-z-]*[-_]?(?P<release>\d+\.\d+)[-_][^:]*")
+"""The name of a package for one release of Spark: `delta-spark_4.1_2.13`."""
 _JAR_SETTINGS = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath", "spark.remote")
 """If one of these settings is present, the caller provides the jars."""
 
@@ -53,10 +60,13 @@ def configure(
     has a setting for jars, `spark.jars.packages` is set to the jars of S3A and to `packages`. If
     the machine has no Java, JAVA_HOME of this process is set to the one of the extra `spark-jdk`.
 
-    Raises Invalid if `endpoint` is not an HTTP URL.
+    Raises Invalid if `endpoint` is not an HTTP URL, or if one of the packages is for another
+    release of Spark than PySpark's.
     """
     if not endpoint.startswith(("http://", "https://")):
         raise Invalid(f"{endpoint}: not the URL of a server", hint="Use http://… or https://….")
+    packages = list(packages)
+    _require_release(packages)
     provide_java(os.environ)  # Spark's launcher reads the environment only
     # not public, but the builders of classic Spark and of Connect both store their options here
     existing: Mapping[str, object] = getattr(builder, "_options", {})
@@ -97,6 +107,40 @@ def _packages() -> list[str]:
         if any(jars.glob("hadoop-aws-*.jar")):
             return []
         for jar in jars.glob("hadoop-client-api-*.jar"):
-            version = jar.stem.removeprefix("hadoop-client-api-")
-            return [f"org.apache.hadoop:hadoop-aws:{version}", _CLOUD_PACKAGE]
+            hadoop = jar.stem.removeprefix("hadoop-client-api-")
+            cloud = _CLOUD_VERSIONS.get(_release(), _spark_version())
+            return [f"org.apache.hadoop:hadoop-aws:{hadoop}", f"{_CLOUD_PACKAGE}:{cloud}"]
     return []
+
+
+def _require_release(packages: Iterable[str]) -> None:
+    """Raises Invalid for a package whose name is that of another release of Spark: with it, Spark
+    fails in the middle of a job, with errors about missing methods or changed classes.
+    """
+    release = _release()
+    for package in packages:
+        match = _OF_RELEASE.fullmatch(package.partition(":")[2].partition(":")[0])
+        if release and match is not None and match["release"] != release:
+            wanted = match["release"]
+            raise Invalid(
+                f"{package}: this package is for Spark {wanted}, but PySpark {_spark_version()} is "
+                "installed",
+                kind="wrong_spark",
+                hint=f"pip install 'pyspark=={wanted}.*', or take the package for Spark {release},"
+                " if there is one.",
+            )
+
+
+def _release() -> str:
+    """Returns the release of PySpark, such as "4.1"; an empty text without PySpark."""
+    return ".".join(_spark_version().split(".")[:2])
+
+
+def _spark_version() -> str:
+    """Returns the version of PySpark; an empty text without PySpark."""
+    for name in ("pyspark", "pyspark-client"):
+        try:
+            return importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return ""
