@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import textwrap
+
 import pytest
 
 from anabranch.errors import Invalid
@@ -35,3 +40,46 @@ def test_unknown_job_exits_with_usage_error(capsys):
     assert main(["merge"]) == 2
     assert "import|gc|export" in capsys.readouterr().err
     assert main(["import", "--engine", "server", "--to", "lakefs://sea/main"]) == 2
+
+
+def test_end_of_the_java_process_is_reported(tmp_path):
+    """In a process of its own, whose Java is killed while a job runs."""
+    program = """
+        from anabranch.errors import Busy
+        from anabranch.spark.sessions import session
+
+        def kill(batches):
+            import os, signal
+            os.kill(JAVA, signal.SIGKILL)
+            yield from batches
+
+        try:
+            with session("local[1]") as spark:
+                JAVA = spark.sparkContext._gateway.proc.pid
+                spark.range(9).mapInArrow(kill, "id BIGINT").count()
+        except Busy as error:
+            print(error.kind, error.message, error.hint, sep="|")
+    """
+    environment = {
+        **os.environ,
+        "SPARK_CONF_DIR": str(tmp_path),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    kind, message, hint = done.stdout.strip().split("|")
+    assert kind == "java_ended"
+    assert "has ended (killed by SIGKILL)" in message
+    assert "spark.driver.memory" in hint
+
+
+def test_other_errors_of_a_session_are_not_changed(spark):
+    with pytest.raises(ConnectionRefusedError), session():
+        raise ConnectionRefusedError("of another server")
+    assert spark.range(2).count() == 2
