@@ -241,11 +241,12 @@ def test_missing_or_damaged_bytes_fail_the_export(lake, folder, tmp_path):
     with pytest.raises(Corrupt, match=r"^a: 5 bytes with the MD5"):
         export(lake, folder)
     lake.blocks.checked.up_to_bytes = 5
-    with pytest.raises(Gone, match="the file is damaged"):
+    with pytest.raises(Gone, match=r"^a: .*the file is damaged"):
         export(lake, folder)
     file.unlink()
-    with pytest.raises(Gone):
+    with pytest.raises(Gone, match=r"^a: .*/data/") as caught:
         export(lake, folder)
+    assert caught.value.kind == "data_missing"
     assert not [name for name in folder.paths() if name.startswith("EXPORT_")]
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.open_object import OpenObject
-from anabranch.errors import AnabranchError, Corrupt, Invalid
+from anabranch.errors import AnabranchError, Corrupt, Gone, Invalid
 from anabranch.model.names import decode_key
 from anabranch.model.repository import Repository
 from anabranch.pipelines.exports.checksums import proved_md5
@@ -93,6 +93,9 @@ class Copier:
         except AnabranchError as error:
             if error.kind == UNFIT and self._leave_unfit:
                 return 0, error.message
+            if isinstance(error, Gone):
+                message = f"{path}: {error.message}"
+                raise Gone(message, kind=error.kind, hint=error.hint) from error
             raise
         expected = proved_md5(entry.checksum, entry.address)
         if stored.size != entry.size or (expected is not None and stored.checksum != expected):
