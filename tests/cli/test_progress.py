@@ -27,7 +27,7 @@ def test_lines_are_written_every_ten_seconds():
     assert out.err.getvalue().splitlines() == lines
 
 
-def test_terminal_shows_bar_and_json_shows_nothing():
+def test_terminal_shows_bar_and_json_writes_lines():
     out = Output(Terminal(), Terminal(), colour=False)
     with show_progress(out) as shown:
         shown.begin("listing", 0)
@@ -35,11 +35,15 @@ def test_terminal_shows_bar_and_json_shows_nothing():
         shown.begin("comparing", 3)
         shown.advance(1)
     assert "comparing" in out.err.getvalue()
-    quiet = Output(io.StringIO(), io.StringIO(), json=True)
-    with show_progress(quiet) as shown:
+    for_programs = Output(Terminal(), Terminal(), json=True)
+    with show_progress(for_programs) as shown:
         shown.begin("listing", 3)
         shown.advance(1)
-    assert quiet.err.getvalue() == ""
+    assert for_programs.err.getvalue() == "listing (3)\n"
+    assert for_programs.out.getvalue() == ""
+    with show_progress(for_programs, silent=True) as shown:
+        shown.begin("comparing", 3)
+    assert for_programs.err.getvalue() == "listing (3)\n"
 
 
 def test_relay_forwards_to_its_target():

@@ -59,7 +59,7 @@ def engine_option(*engines: str) -> Option:
 
 def announce(context: CommandContext, choice: EngineChoice) -> None:
     """Prints the engine and the reason, if it was not selected by an option."""
-    if context.arguments.engine == "auto" and not context.output.json:
+    if context.arguments.engine == "auto":
         context.output.note(f"engine: {choice.engine}, {choice.why}")
 
 
@@ -80,7 +80,7 @@ def _print_log(context: CommandContext) -> Iterator[None]:
     terminal, there is a bar instead.
     """
     output = context.output
-    if output.json or output.err_terminal or vars(context.arguments).get("no_progress"):
+    if output.err_terminal or vars(context.arguments).get("no_progress"):
         yield
         return
     log, handler = logging.getLogger(_SPARK_LOG), _NoteHandler(output)

@@ -47,9 +47,10 @@ def show_progress(
     """Provides progress that is shown on standard error.
 
     With `rate`, the items are objects whose number is unknown, and are shown with how many are done
-    a second. Nothing is shown if `silent`. `clock` returns seconds.
+    a second. With `--json` there are lines, on a terminal as well. Nothing is shown if `silent`.
+    `clock` returns seconds.
     """
-    if silent or (output.json and not rate):
+    if silent:
         yield NO_PROGRESS
         return
     if output.json or not output.err_terminal:
