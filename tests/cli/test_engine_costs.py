@@ -124,6 +124,6 @@ def test_warnings_of_settings_are_printed_once(run, tmp_path):
     rows = {"path": ["a"], "physical_address": ["s3://x/a"], "size": [1]}
     pq.write_table(pa.table(rows), tmp_path / "l.parquet")
     arguments = ("import", "--listing", tmp_path / "l.parquet", "--to", "lakefs://sea/main")
-    ran = run(*arguments, "--settings", tmp_path / "lakefs.yaml", "--engine", "auto")
+    ran = run(*arguments, "-c", tmp_path / "lakefs.yaml", "--engine", "auto")
     assert "an address of another store" in ran.err  # both have opened the stores
     assert ran.err.count("stats.enabled is a setting of lakeFS") == 1

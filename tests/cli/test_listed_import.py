@@ -210,3 +210,30 @@ def test_spark_that_is_not_there_is_missed(run, folder, tmp_path, monkeypatch):
         assert (ran.code, "error: PySpark is not installed" in ran.err) == (1, True), ran.err
         assert "hint:  pip install 'anabranch[spark]'" in ran.err
     assert paths(folder) == []
+
+
+def test_settings_file_is_that_of_the_server_as_for_exports(run, folder, raw, tmp_path):
+    """Without `--data`, the folder of the settings has the database."""
+    listing = write(tmp_path / "l.parquet", ("a", f"local://{raw}/a", 1))
+    settings = tmp_path / "server.toml"
+    settings.write_text(f"data = '{folder}'\n")
+    words = ("import", "--listing", listing, "-c", settings, "--to", "lakefs://sea/main")
+    assert run.ok(*words, "--engine", "local", "--json").json["objects"] == 1
+    assert paths(folder) == ["a"]
+    assert not (tmp_path / "anabranch-data").exists()
+
+
+def test_json_leaves_the_progress_on_standard_error(run, folder, raw, tmp_path):
+    listing = write(tmp_path / "l.parquet", ("a", f"local://{raw}/a", 1))
+    words = (
+        "import",
+        "--listing",
+        listing,
+        "--data",
+        folder,
+        "--to",
+        "lakefs://sea/main",
+        "--json",
+    )
+    assert "reading" in run.ok(*words, "--engine", "local").err
+    assert run.ok(*words, "--engine", "local", "--no-progress").err == ""

@@ -159,8 +159,14 @@ COMMAND = Command(
         ),
         engine_option("server", "local", "spark"),
         MASTER,
+        Option("--server", "The address of the server, for the engine server", "URL"),
         Option("--data", "The server's data folder, for local and spark", "DIR"),
-        Option("--settings", "The server's settings, for local and spark", "FILE"),
+        Option(
+            "-c, --config",
+            "Read settings from this file: the connection's for the engine server, the server's, "
+            "TOML or lakeFS's YAML, for local and spark",
+            "FILE",
+        ),
         SUMMARY,
         Option("--no-progress", "Do not show the progress"),
         Option("--force", "Import into a read-only repository"),
@@ -181,4 +187,5 @@ COMMAND = Command(
         "import --listing objects.parquet --to lakefs://flights/main/raw --unfit skip",
         "import --inventory s3://kept/lake/all/2024-05-06T00-00Z/ --to lakefs://flights/main/raw",
     ),
+    connects=False,  # it has these options itself
 )

@@ -40,7 +40,7 @@ def engine_for(context: CommandContext, source: str) -> EngineChoice:
     """Returns the engine that is expected to be faster for a listing or an inventory."""
 
     def amount() -> Amount:
-        loaded = server_settings(context, context.arguments.data, context.arguments.settings)
+        loaded = server_settings(context, context.arguments.data, context.arguments.config)
         with open_stores(loaded.settings) as stores:
             size = listing_bytes(_listing(context), stores.blocks, inventory=source == "inventory")
         return Amount(size // BYTES_PER_ROW, 0, f"{size / (1 << 20):,.0f} MiB")
@@ -53,7 +53,7 @@ def import_from_listing(context: CommandContext, source: str, engine: str) -> di
     `--json`. Raises the errors of the engine; the branch is then unchanged.
     """
     given = context.arguments
-    loaded = server_settings(context, given.data, given.settings)
+    loaded = server_settings(context, given.data, given.config)
     with open_hooked_stores(loaded.settings) as stores:
         if engine == "spark":
             imported = _by_spark(context, source, stores, loaded)
