@@ -259,6 +259,14 @@ def test_query_with_invalid_options_fails(read, filled, options, message):  # no
         read(**options).collect()
 
 
+def test_hint_of_an_error_is_shown(read, filled):  # noqa: ARG001
+    hint = "Use spark.readStream, or read changes with the options left and right"
+    with pytest.raises(PySparkException, match=hint):
+        read(branch="main").collect()
+    with pytest.raises(PySparkException, match="Hint: "):
+        read(refrence="main").collect()
+
+
 def test_register_refuses_old_versions_of_spark():
     with pytest.raises(NotSupported, match=r"4\.0\.2 is too old"):
         anabranch.spark.register(SimpleNamespace(version="4.0.2"))

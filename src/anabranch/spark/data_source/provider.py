@@ -30,6 +30,7 @@ from anabranch.spark.data_source.read_options import (
 from anabranch.spark.data_source.readers import READERS
 from anabranch.spark.data_source.stream_reader import StreamReader, to_partitions
 from anabranch.spark.dataframes.columns import declaration, select_columns
+from anabranch.spark.sources.refusals import note_hints
 from anabranch.spark.sources.stores import Opener
 
 __all__ = ["FORMAT", "AnabranchSource", "data_source"]
@@ -66,6 +67,7 @@ class AnabranchSource(DataSource):  # type: ignore[misc]  # PySpark has no types
         """Returns the name of the format."""
         return cls.format_name
 
+    @note_hints()
     def schema(self) -> str:
         """Returns the columns. References are resolved here, so that all scans of the query read
         the same commits.
@@ -73,10 +75,12 @@ class AnabranchSource(DataSource):  # type: ignore[misc]  # PySpark has no types
         self._resolved = resolve_and_pin(self._parse())
         return declaration(self._resolved.schema)
 
+    @note_hints()
     def reader(self, schema: Any) -> Reader:
         """Returns the reader of a batch query."""
         return Reader(self._options(schema))
 
+    @note_hints()
     def streamReader(self, schema: Any) -> StreamReader:  # noqa: N802  required by PySpark
         """Returns the reader of a stream. Raises NotSupported for anything but steps."""
         options = self._options(schema)
@@ -113,6 +117,7 @@ class Reader(DataSourceReader):  # type: ignore[misc]  # PySpark has no types
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
 
+    @note_hints()
     def partitions(self) -> Sequence[InputPartition]:
         """Returns the partitions."""
         return to_partitions(READERS[self._options.what](self._options))
@@ -122,5 +127,6 @@ class Reader(DataSourceReader):  # type: ignore[misc]  # PySpark has no types
         without a partition, and Spark 4.3 one with a partition that has no value.
         """
         if partition is None or partition.value is None:
-            return iter(())
-        return iter(partition.value())
+            return
+        with note_hints():
+            yield from partition.value()

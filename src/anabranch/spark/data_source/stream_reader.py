@@ -18,6 +18,7 @@ from anabranch.spark.data_source.commit_stream import CommitStream, Position, st
 from anabranch.spark.data_source.read_options import ReadOptions, open_source
 from anabranch.spark.planning.scan_plan import Plan
 from anabranch.spark.sources.commit_sources import open_references, open_repository
+from anabranch.spark.sources.refusals import note_hints
 
 try:
     from pyspark.sql.streaming import datasource as limits
@@ -38,10 +39,12 @@ class StreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[misc,
         self._position: Position | None = None
         self._last_head = ""
 
+    @note_hints()
     def initialOffset(self) -> dict[str, str]:  # noqa: N802  PySpark's name
         """Returns the position where the stream begins."""
         return self._start().to_offset()
 
+    @note_hints()
     def latestOffset(  # noqa: N802  as above
         self, start: Mapping[str, str] | None = None, limit: Any = None
     ) -> dict[str, str]:
@@ -61,14 +64,17 @@ class StreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[misc,
             return limits.ReadMaxRows(max(each or 1 for each in maxima))
         return limits.ReadAllAvailable()
 
+    @note_hints()
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  as above
         """Lets the stream end at the head of the branch at this time."""
         self._last_head = self._head()
 
+    @note_hints()
     def reportLatestOffset(self) -> dict[str, str]:  # noqa: N802  as above
         """Returns the head of the branch, for the status of the query."""
         return Position(self._head()).to_offset()
 
+    @note_hints()
     def partitions(
         self, start: Mapping[str, str], end: Mapping[str, str]
     ) -> Sequence[InputPartition]:
@@ -82,7 +88,9 @@ class StreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[misc,
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """Yields the changes of a partition."""
-        return iter(()) if partition is None else iter(partition.value())
+        if partition is not None:
+            with note_hints():
+                yield from partition.value()
 
     def _start(self) -> Position:
         """Returns the end of the last batch, or where the stream begins. Spark 4.1 calls

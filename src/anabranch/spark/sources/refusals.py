@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 from anabranch.errors import AnabranchError, StoreRefused, Unauthenticated
 
-__all__ = ["note_refusals", "raise_refusals"]
+__all__ = ["note_hints", "note_refusals", "raise_refusals"]
 
 _REFUSED = {error.__name__: error for error in (StoreRefused, Unauthenticated)}
 _NOTE = "Refused"
@@ -33,6 +33,20 @@ def note_refusals() -> Iterator[None]:
         note = f"{_NOTE} ({error.kind}): {error.hint}"
         if note not in getattr(error, "__notes__", ()):
             error.add_note(note)
+        raise
+
+
+@contextmanager
+def note_hints() -> Iterator[None]:
+    """Adds the hint of an error to its traceback, in a process that Spark has started for a data
+    source. Spark shows the user that traceback alone.
+    """
+    try:
+        yield
+    except AnabranchError as error:
+        notes = getattr(error, "__notes__", ())
+        if error.hint and not any(error.hint in note for note in notes):
+            error.add_note(f"Hint: {error.hint}")
         raise
 
 
