@@ -22,7 +22,8 @@ class Summary(msgspec.Struct, kw_only=True):
     """The results of a run; times are in seconds since 1970.
 
     `candidates` are dead objects. Those that have waited for the restore window are `due`; the next
-    of the others is due at `next_due_at`. `swept` objects were removed permanently, `quarantined`
+    of the others is due at `next_due_at`. `swept` objects were removed permanently, by this run or
+    by another one in between: stores do not say which objects a removal has found. `quarantined`
     ones can be restored, `revived` ones were due but became reachable again, and `late` ones are
     left to the next run because their round took too long. `old_uploads` is the number of
     unfinished multipart uploads that began at least `uploads_seconds` ago, `ended_uploads` of those
