@@ -61,8 +61,51 @@ def test_rows_that_both_sides_changed_in_a_table_without_partitions(tmp_path):
     (conflict,) = run.conflicts
     assert conflict.key == {"spec": 0, "partition": {}}
     branches.destination = branches.change(branches.base, append({6: "mon"}))
-    merged, run = branches.merge()
+    merged, run = branches.merge(isolation="snapshot")
     assert branches.rows(merged) == {1: "mon", 2: "mon", 3: "tue", 4: "wed", 6: "mon"}
+
+
+def isolate(**levels):
+    """Returns a change of the isolation levels of operations."""
+    names = {f"write.{operation}.isolation-level": level for operation, level in levels.items()}
+    return lambda table: table.transaction().set_properties(**names).commit_transaction()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        delete("day = 'mon'"),
+        delete("id = 1"),
+        lambda table: table.overwrite(rows_table({5: "mon"}), "day = 'mon'"),
+    ],
+)
+def test_rows_that_the_destination_appended_where_the_source_changed_some(branches, change):
+    branches.change_source(change)
+    branches.change_destination(append({6: "mon", 7: "wed"}))
+    merged, run = branches.merge()
+    assert not merged.exists()
+    (conflict,) = run.conflicts
+    assert conflict.key == {"spec": 0, "partition": {"day": "mon"}}
+    assert "the destination added rows" in conflict.message
+    # the rows of the source follow those of the destination, so an append of the source may stay
+    _, run = branches.merge(branches.base, branches.destination, branches.source)
+    assert run.conflicts == []
+    _, run = branches.merge(isolation="snapshot")
+    assert run.conflicts == []
+
+
+@pytest.mark.parametrize("operations", ["delete", "delete update", "delete update merge"])
+def test_isolation_level_of_the_table(branches, operations):
+    branches.change_base(isolate(**dict.fromkeys(operations.split(), "snapshot")))
+    branches.change_source(delete("id = 1"))
+    branches.change_destination(append({6: "mon"}))
+    merged, run = branches.merge()
+    if operations != "delete update merge":  # the metadata do not say which operation it was
+        assert len(run.conflicts) == 1
+        return
+    assert run.conflicts == []
+    assert branches.rows(merged) == {2: "mon", 3: "tue", 4: "wed", 6: "mon"}
+    assert branches.merge(isolation="serializable")[1].conflicts
 
 
 @pytest.mark.parametrize("changed", ["source", "destination"])
@@ -337,7 +380,9 @@ def test_metadata_at_different_addresses_needs_the_option_location(branches):
     assert branches.rows(merged) == {1: "mon", 2: "mon", 3: "tue", 4: "wed", 5: "mon", 6: "mon"}
 
 
-@pytest.mark.parametrize("options", [{"location": ""}, {"location": 1}, {"key": "id"}])
+@pytest.mark.parametrize(
+    "options", [{"location": ""}, {"location": 1}, {"key": "id"}, {"isolation": "none"}]
+)
 def test_wrong_options_are_refused(options):
     with pytest.raises(Invalid, match=next(iter(options))) as caught:
         iceberg_strategy(options)

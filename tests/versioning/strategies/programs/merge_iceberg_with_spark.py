@@ -83,13 +83,13 @@ def check(branches, properties):
     )
     branches.sql(
         "destination",
-        insert((13, "01"), (14, "06")),
+        insert((13, "07"), (14, "06")),
         "delete from TABLE where id = 3",
         "update TABLE set id = 40 where id = 4",
     )
     run = branches.merge("base", "source", "destination", "merged")
     assert run.conflicts == [], run.conflicts
-    expected = [(1, "01"), (2, "01"), (10, "01"), (13, "01"), (40, "03"), (6, "04")]
+    expected = [(1, "01"), (2, "01"), (10, "01"), (13, "07"), (40, "03"), (6, "04")]
     expected = sorted([*expected, (11, "05"), (12, "05"), (14, "06")])
     assert branches.rows("merged") == expected, branches.rows("merged")
 

@@ -20,7 +20,8 @@ from anabranch.versioning.strategies.iceberg.table_files import TableFiles, refu
 
 __all__ = ["SideChanges", "TableVersion", "find_changes", "read_version"]
 
-_ROWS_STAY = ("append", "replace")
+_COMPACTION = "replace"
+_ROWS_STAY = ("append", _COMPACTION)
 """Operations that change no rows of the table."""
 
 
@@ -39,13 +40,15 @@ class TableVersion(NamedTuple):
 
 
 class SideChanges(NamedTuple):
-    """The files that a side has added and removed, by their paths, and the partitions in which it
-    has changed or removed rows, or may have.
+    """The files that a side has added and removed, by their paths; the partitions in which it has
+    changed or removed rows, or may have; and those of the added files that have new rows, or may
+    have: compactions add files without new rows.
     """
 
     added: Mapping[str, FileEntry]
     removed: Mapping[str, FileEntry]
     changed: AbstractSet[Partition]
+    with_new_rows: Mapping[str, FileEntry]
 
     @property
     def has_equality_deletes(self) -> bool:
@@ -54,8 +57,11 @@ class SideChanges(NamedTuple):
 
     def without(self, other: SideChanges) -> SideChanges:
         """Returns the changes without the files that the other side has added, too."""
-        added = {path: entry for path, entry in self.added.items() if path not in other.added}
-        return self._replace(added=added)
+
+        def own(files: Mapping[str, FileEntry]) -> dict[str, FileEntry]:
+            return {path: entry for path, entry in files.items() if path not in other.added}
+
+        return self._replace(added=own(self.added), with_new_rows=own(self.with_new_rows))
 
     def touched(self) -> dict[str, FileEntry]:
         """Returns the files that were removed, and those from which rows were deleted, by path. For
@@ -95,7 +101,15 @@ def find_changes(base: TableVersion, side: TableVersion, other: TableVersion) ->
         new = added.values()
         entries = [each for each in new if operations.get(each.snapshot_id) not in _ROWS_STAY]
         entries += removed.values()
-    return SideChanges(added, removed, {entry.partition for entry in entries})
+    compactions = {
+        each for each, operation in (operations or {}).items() if operation == _COMPACTION
+    }
+    with_new_rows = {
+        path: entry
+        for path, entry in added.items()
+        if entry.content == DATA and entry.snapshot_id not in compactions
+    }
+    return SideChanges(added, removed, {entry.partition for entry in entries}, with_new_rows)
 
 
 def _live(manifests: Iterator[ListedManifest]) -> dict[str, FileEntry]:

@@ -1,21 +1,34 @@
 """Which changes of an Iceberg table conflict.
 
-Files that a side added never conflict with files that the other added. Both sides may change rows,
-if they do so in different partitions. A file that was removed, or from which rows were deleted, may
-not be touched by the other side.
+The destination's changes come first. Files that a side appended never conflict with files that the
+other appended. Both sides may change rows, if they do so in different partitions. A file that was
+removed, or from which rows were deleted, may not be touched by the other side.
+
+With Iceberg's isolation level serializable, its default for DELETE, UPDATE and MERGE, such an
+operation fails if new files may contain rows that match its condition. The metadata of a table do
+not have the conditions. So a change of rows by the source conflicts with new rows of the
+destination in the same partitions; with the level snapshot, it does not.
+
+Source: the Iceberg documentation, "Configuration", "Write properties", and the documentation of the
+class IsolationLevel.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from anabranch.versioning.strategies.contract import ContentConflict
 from anabranch.versioning.strategies.iceberg.changes import SideChanges, TableVersion
 from anabranch.versioning.strategies.iceberg.table_files import refused
 
-__all__ = ["find_conflicts", "require_mergeable"]
+__all__ = ["IsolationLevel", "find_conflicts", "isolation_level", "require_mergeable"]
+
+IsolationLevel = Literal["serializable", "snapshot"]
+_ISOLATION_PROPERTIES = tuple(
+    f"write.{operation}.isolation-level" for operation in ("delete", "update", "merge")
+)
 
 _MAX_CONFLICTS = 1000
 _FORMAT_VERSIONS = (1, 2)
@@ -44,8 +57,20 @@ def require_mergeable(base: TableVersion, side: TableVersion) -> None:
         raise refused(f"the {side.files.side} created the table anew")
 
 
+def isolation_level(version: TableVersion) -> IsolationLevel:
+    """Returns a table's isolation level: snapshot if that is the level of all operations, because
+    the metadata do not say which operation has changed rows.
+    """
+    properties: Mapping[str, Any] = version.metadata.get("properties") or {}
+    levels = {str(properties.get(name, "")).lower() for name in _ISOLATION_PROPERTIES}
+    return "snapshot" if levels == {"snapshot"} else "serializable"
+
+
 def find_conflicts(
-    versions: Sequence[TableVersion], source: SideChanges, destination: SideChanges
+    versions: Sequence[TableVersion],
+    source: SideChanges,
+    destination: SideChanges,
+    isolation: IsolationLevel,
 ) -> list[ContentConflict]:
     """Returns the first conflicts of two sides. `versions` are the base, source and destination."""
     found = itertools.chain(
@@ -53,6 +78,7 @@ def find_conflicts(
         _equality_conflicts(source, destination),
         _file_conflicts(source, destination),
         _partition_conflicts(source, destination),
+        _new_row_conflicts(source, destination) if isolation == "serializable" else (),
     )
     return list(itertools.islice(found, _MAX_CONFLICTS))
 
@@ -114,6 +140,21 @@ def _partition_conflicts(
         yield _conflict({"specs": sorted(specs)}, message)
     for spec, values in sorted(source.changed & destination.changed, key=repr):
         message = "both sides changed rows of the partition"
+        yield _conflict({"spec": spec, "partition": dict(values)}, message)
+
+
+def _new_row_conflicts(source: SideChanges, destination: SideChanges) -> Iterator[ContentConflict]:
+    """Yields the partitions in which the source changed rows and the destination added some."""
+    new = {entry.partition for entry in destination.with_new_rows.values()} - destination.changed
+    specs = {spec for spec, _ in (*source.changed, *new)}
+    if source.changed and new and len(specs) > 1:
+        message = "the source changed rows and the destination added rows, by different specs"
+        yield _conflict({"specs": sorted(specs)}, message)
+    for spec, values in sorted(source.changed & new, key=repr):
+        message = (
+            "the source changed rows of the partition, and the destination added rows, which the "
+            "source's operation may concern"
+        )
         yield _conflict({"spec": spec, "partition": dict(values)}, message)
 
 

@@ -8,7 +8,7 @@ those that one side refers to again and the other has removed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from anabranch.errors import Invalid, NotSupported
 from anabranch.versioning.strategies.contract import (
@@ -24,7 +24,9 @@ from anabranch.versioning.strategies.iceberg.changes import (
     read_version,
 )
 from anabranch.versioning.strategies.iceberg.conflict_rules import (
+    IsolationLevel,
     find_conflicts,
+    isolation_level,
     require_mergeable,
 )
 from anabranch.versioning.strategies.iceberg.merged_snapshot import MergedSnapshot
@@ -38,14 +40,17 @@ from anabranch.versioning.strategies.iceberg.table_files import (
 __all__ = ["iceberg_strategy"]
 
 _SIDES: tuple[Side, ...] = ("base", "source", "destination")
+_ISOLATION_LEVELS: tuple[IsolationLevel, ...] = get_args(IsolationLevel)
 
 
 def iceberg_strategy(options: Mapping[str, Any]) -> _IcebergStrategy:
     """Returns the strategy. Option `location`: the address of the table on the destination, for new
-    metadata files; by default that of the metadata files of both sides, if it is the same.
-    Raises Invalid for other options, NotSupported without fastavro.
+    metadata files; by default that of the metadata files of both sides, if it is the same. Option
+    `isolation`: whether new rows of the destination conflict with changes of the source in the same
+    partitions (`serializable`) or not (`snapshot`); by default as the table says. Raises Invalid
+    for other options, NotSupported without fastavro.
     """
-    unknown = sorted(options.keys() - {"location"})
+    unknown = sorted(options.keys() - {"isolation", "location"})
     if unknown:
         raise Invalid(
             f"the strategy iceberg has no option {unknown[0]!r}", kind="invalid_merge_options"
@@ -54,6 +59,12 @@ def iceberg_strategy(options: Mapping[str, Any]) -> _IcebergStrategy:
     if not isinstance(location, str) or ("location" in options and not location.strip("/")):
         raise Invalid(
             f"option location: must be the address of the table, not {location!r}",
+            kind="invalid_merge_options",
+        )
+    isolation = options.get("isolation")
+    if "isolation" in options and isolation not in _ISOLATION_LEVELS:
+        raise Invalid(
+            f"option isolation: must be one of {', '.join(_ISOLATION_LEVELS)}, not {isolation!r}",
             kind="invalid_merge_options",
         )
     try:
@@ -65,12 +76,13 @@ def iceberg_strategy(options: Mapping[str, Any]) -> _IcebergStrategy:
             hint="Install it on the server: pip install 'anabranch[merge]'",
         ) from error
     del fastavro
-    return _IcebergStrategy(location.rstrip("/"))
+    return _IcebergStrategy(location.rstrip("/"), isolation)
 
 
 class _IcebergStrategy:
-    def __init__(self, location: str) -> None:
+    def __init__(self, location: str, isolation: IsolationLevel | None) -> None:
         self._location = location
+        self._isolation = isolation
 
     def merge(self, conflict: PathConflict, output: MergeOutput) -> Sequence[ContentConflict]:
         """Writes the merged metadata, or returns the changes that conflict. Raises Conflict for
@@ -86,7 +98,8 @@ class _IcebergStrategy:
         changes = find_changes(base, source, destination)
         others = find_changes(base, destination, source)
         changes, others = changes.without(others), others.without(changes)
-        conflicts = find_conflicts(versions, changes, others)
+        isolation = self._isolation or isolation_level(destination)
+        conflicts = find_conflicts(versions, changes, others, isolation)
         if conflicts:
             return conflicts
         _take_destination(output, sides)
