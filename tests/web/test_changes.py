@@ -117,6 +117,7 @@ def test_commit_that_came_first_is_told(page, edited):
 def test_changed_object_leads_to_it_and_a_removed_one_to_its_last_version(page, edited):
     open_changes(page, edited)
     tree(page).get_by_role("link", name="indian.csv").click()
+    page.get_by_role("link", name="Open depth/indian.csv at its last commit").click()
     expect(page).to_have_url(re.compile(f"ref={edited.head()['id']}&path=depth%2Findian.csv"))
     expect(page.get_by_role("link", name="Download").first).to_be_visible()
 
@@ -143,10 +144,47 @@ def test_folders_stay_as_one_left_them_when_one_goes_back(page, repository):
     folder.click()
     expect(page.get_by_role("link", name="a.txt, added")).to_have_count(0)
     page.get_by_role("link", name="c.txt, added").click()
+    page.get_by_role("link", name="Open flat/c.txt at main").click()
     expect(page).to_have_url(re.compile("/object"))
+    page.go_back()
     page.go_back()
     expect(folder).to_have_attribute("aria-expanded", "false")
     expect(page.get_by_role("link", name="a.txt, added")).to_have_count(0)
     page.get_by_role("link", name="Branches", exact=True).click()
     page.get_by_role("link", name="Changes", exact=True).click()  # another visit begins anew
     expect(page.get_by_role("link", name="a.txt, added")).to_be_visible()
+
+
+SQUARE = (
+    b'<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"><script>alert(1)</script>'
+    b'<rect width="8" height="8"/></svg>'
+)
+
+
+def test_rows_text_and_images_of_uncommitted_changes_are_compared_with_the_last_commit(
+    page, repository
+):
+    repository.put("t.csv", b"id,depth\n1,10\n2,20\n")
+    repository.put("a.svg", SQUARE)
+    repository.commit()
+    repository.put("t.csv", b"id,depth\n1,10\n2,25\n")
+    repository.put("a.svg", SQUARE.replace(b"rect", b"rect fill='red'"))
+    dialogs = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    open_changes(page, repository)
+    tree(page).get_by_role("link", name="t.csv, changed").click()
+    rows = page.get_by_role("region", name="Rows that differ").locator("tbody tr")
+    expect(rows).to_have_text(re.compile(r"changed\s*2\s*20\s*25"))
+    page.get_by_role("button", name="Text", exact=True).click()
+    lines = page.get_by_role("table", name="Lines that differ")
+    expect(lines).to_contain_text("2,25")
+    tree(page).get_by_role("link", name="a.svg, changed").click()
+    for side in ("Before", "After"):
+        image = page.get_by_role("region", name=side).get_by_role("img", name="a.svg")
+        expect(image).to_have_attribute("src", re.compile("^data:image/svg"))
+    assert dialogs == []
+    page.get_by_role("button", name="Actions on a.svg").click()
+    page.get_by_role("menuitem", name="Revert this change").click()
+    page.get_by_role("dialog").get_by_role("button", name="Revert").click()
+    expect(page.get_by_role("region", name="Before")).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("open="))

@@ -104,6 +104,16 @@ export class ChangeTree {
     this.loading = false;
   }
 
+  /** Returns the kind of a path's difference, undefined if it is not among those that are loaded. */
+  kindAt(path: string): ChangeKind | undefined {
+    void this.#version;
+    const names = path.split("/");
+    const last = names.pop()!;
+    let node: ChangeNode | undefined = this.#root;
+    for (const name of names) node = node?.children.get(`${name}/`);
+    return node?.children.get(last)?.change?.type as ChangeKind | undefined;
+  }
+
   /** Opens or closes a folder. */
   toggle(row: ChangeRow, open: boolean): void {
     row.node.open = open;

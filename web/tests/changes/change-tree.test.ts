@@ -145,3 +145,14 @@ test("after an error, the tree goes on where it ended", async () => {
   await tree.start();
   expect([tree.error, tree.complete, tree.total]).toEqual([undefined, true, 5]);
 });
+
+test("the kind of each difference is found by its path, and folders have none", async () => {
+  await fc.assert(
+    fc.asyncProperty(changes, async (list) => {
+      const tree = await treeOf(list);
+      for (const { path, type } of list) expect(tree.kindAt(path)).toBe(type);
+      const paths = new Set(list.map(({ path }) => path));
+      for (const path of ["a", "b/c", "a/", "x/y"]) if (!paths.has(path)) expect(tree.kindAt(path)).toBeUndefined();
+    }),
+  );
+});
