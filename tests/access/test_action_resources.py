@@ -79,7 +79,7 @@ def test_what_has_no_effect_is_found_in_stored_policies():
     )
     policy = Policy(id="old", created_at=1, statements=statements)
     found = ineffective_resources([policy], "fs:ReadObject", "jane")
-    assert found == [Ineffective("old", 1, names[0])]
+    assert found == [Ineffective("old", 2, names[0])]
 
 
 def test_every_action_of_an_operation_is_about_the_resources_that_are_listed():

@@ -117,8 +117,8 @@ def test_decision_names_the_policy_and_its_statement():
         for each in disk.records
     ]
     assert decided == [
-        (True, "Sales", 1, "jane", "r1"),
-        (False, "Secrets", 0, "jane", "r1"),
+        (True, "Sales", 2, "jane", "r1"),
+        (False, "Secrets", 1, "jane", "r1"),
         (False, None, None, "jane", "r1"),
     ]
     assert disk.records[0]["time"] == "2023-11-14T22:13:20.500Z"

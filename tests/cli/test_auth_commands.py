@@ -135,9 +135,9 @@ def test_policy_is_created_from_a_document_and_explained(ana, user, tmp_path):
     assert policy in before
     assert "FSReadAll" in before
     ana.ok("auth", "users", "policies", "attach", "--id", user, "--policy", policy)
-    assert f"statement 0 of the policy {policy}" in explain("a", 0)
+    assert f"statement 1 of the policy {policy}" in explain("a", 0)
     denied = explain("secret/a", 1)
-    assert f"statement 1 of the policy {policy}" in denied
+    assert f"statement 2 of the policy {policy}" in denied
     assert f"if the policy {policy} did not deny it" in denied
     ana.ok("auth", "users", "policies", "detach", "--id", user, "--policy", policy)
     ana.ok("auth", "groups", "members", "add", "--id", "Viewers", "--user", user)
@@ -154,11 +154,11 @@ def test_policy_is_created_from_a_document_and_explained(ana, user, tmp_path):
         (b'[{"effect": "allow", "action": ["fs:Fly"], "resource": "*"}]', "'fs:Fly'"),
         (
             conditional(IpAddress={"SourceIp": ["10.0.0.0/99"]}),
-            "statement 0: condition: IpAddress: SourceIp: malformed value '10.0.0.0/99'",
+            "statement 1: condition: IpAddress: SourceIp: malformed value '10.0.0.0/99'",
         ),
         (
             conditional(DateLessThan={"SourceIp": ["2026-01-01"]}),
-            "statement 0: condition: DateLessThan: the field is CurrentTime, not 'SourceIp'",
+            "statement 1: condition: DateLessThan: the field is CurrentTime, not 'SourceIp'",
         ),
     ],
 )

@@ -94,9 +94,9 @@ def test_policy_keeps_conditions_and_several_resources(api, policy, refused):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"action": ["fs:Nothing"]}, "statement 1: action: no action is called 'fs:Nothing'"),
-        ({"resource": "repository/a"}, "statement 1: resource: malformed name 'repository/a'"),
-        ({"condition": {"Often": {}}}, "statement 1: condition: no operator is called 'Often'"),
+        ({"action": ["fs:Nothing"]}, "statement 2: action: no action is called 'fs:Nothing'"),
+        ({"resource": "repository/a"}, "statement 2: resource: malformed name 'repository/a'"),
+        ({"condition": {"Often": {}}}, "statement 2: condition: no operator is called 'Often'"),
     ],
 )
 def test_invalid_policy_is_refused_and_not_stored(api, refused, changes, message):

@@ -15,7 +15,7 @@ __all__ = ["Explanation", "Ineffective", "explain", "ineffective_resources", "po
 
 
 class Explanation(NamedTuple):
-    """Whether a permission is granted, and the policy and the number of its statement, from 0, that
+    """Whether a permission is granted, and the policy and the number of its statement, from 1, that
     decided. Without a policy, none names the permission.
     """
 
@@ -39,7 +39,7 @@ def ineffective_resources(
     return [
         Ineffective(policy.id, number, resource)
         for policy in policies
-        for number, statement in enumerate(policy.statements)
+        for number, statement in enumerate(policy.statements, start=1)
         if matches_action(statement, action, username)
         for resource in statement.resources
         if not can_apply(statement.effect, action, resource)
@@ -84,7 +84,7 @@ def _explain(
 ) -> Explanation:
     granted = Explanation(False)
     for policy in policies:
-        for number, statement in enumerate(policy.statements):
+        for number, statement in enumerate(policy.statements, start=1):
             if statement.effect is Effect.DENY:
                 if not allows([ALLOW_ALL, statement], permission, username, context):
                     return Explanation(False, policy.id, number)

@@ -1,6 +1,6 @@
 """Checks of the statements that clients send, before they become a policy.
 
-An error names the number of the statement, from 0, and its field.
+An error names the number of the statement, from 1, and its field.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _CATALOG_ACTION = re.compile(r"catalog:[A-Z*?][A-Za-z*?]*")
 
 
 def parse_statement(
-    index: int,
+    number: int,
     effect: str,
     actions: list[str],
     resource: str,
     condition: dict[str, dict[str, list[str]]] | None,
 ) -> Statement:
     """Returns the statement of that number; raises Invalid (kind invalid_policy)."""
-    where = f"statement {index}"
+    where = f"statement {number}"
     if effect not in {"allow", "deny"}:
         raise _invalid(f"{where}: effect: {effect!r} is neither 'allow' nor 'deny'")
     if not actions:

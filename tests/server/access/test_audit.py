@@ -62,8 +62,8 @@ def test_decisions_and_changes_have_user_resource_address_and_request(audited, f
     )
     assert (written.status_code, refused.status_code) == (201, 401)
     for response, allowed, statement, path in (
-        (written, True, 0, "b"),
-        (refused, False, 1, "fixed"),
+        (written, True, 1, "b"),
+        (refused, False, 2, "fixed"),
     ):
         request_id = response.headers["x-request-id"]
         eventually(lambda wanted=request_id: records(file, request_id=wanted, event="change"))

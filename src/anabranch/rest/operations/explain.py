@@ -44,7 +44,7 @@ class WithoutEffect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PermissionExplanation(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a user has a permission. `policy` and `statement`, a number from 0, have decided;
+    """Whether a user has a permission. `policy` and `statement`, a number from 1, have decided;
     they are null if no statement names the permission. `groups` are those through which the user
     has the policy. Each of the policies `allowed_by` would allow it, if nothing denied it. What
     the user's policies say about the action on resources that are not the action's is

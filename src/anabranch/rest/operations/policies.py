@@ -160,13 +160,13 @@ def detach_policy_from_user(call: Call[OfUserPolicy, None]) -> None:
 def _statements(body: Policy) -> tuple[ModelStatement, ...]:
     statements = tuple(
         parse_statement(
-            index,
+            number,
             each.effect,
             each.action,
             each.resource,
             None if each.condition is UNSET else each.condition,
         )
-        for index, each in enumerate(body.statement)
+        for number, each in enumerate(body.statement, start=1)
     )
     check_size(encode_policy(ModelPolicy(id="", created_at=0, statements=statements)))
     return statements
