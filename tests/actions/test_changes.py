@@ -104,6 +104,7 @@ def test_failed_hook_refuses_the_commit_in_lakefs_words_and_keeps_the_changes(
         caught.value.message,
     )
     assert caught.value.kind == "hook_failed"
+    assert caught.value.hint.endswith(f": anabranch actions show lakefs://sea {run.id}")
     assert (run.passed, run.commit_id, run.event) == (False, "", "pre-commit")
     assert lake.branches.get("sea", "main").commit_id == head
     assert read(lake, "main", "a.txt") == "x"

@@ -240,7 +240,8 @@ def aborted(event: Event, run_id: str, reason: str) -> PreconditionFailed:
     return PreconditionFailed(
         f"{event.type} hook aborted, run id '{run_id}': {reason}",
         kind="hook_failed",
-        hint=f"The outputs of the hooks: anabranch actions show REPOSITORY {run_id}",
+        hint="The outputs of the hooks: "
+        f"anabranch actions show lakefs://{event.repository} {run_id}",
     )
 
 
