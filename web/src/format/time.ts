@@ -30,6 +30,12 @@ export function formatRelative(seconds: number, now: number): string {
   return Math.abs(difference) < 10 ? "just now" : RELATIVE.format(Math.trunc(difference), "second");
 }
 
+/** Returns the time of what has happened, as seen from another: never in the future, although the clocks
+ * of the server and the reader differ, or `now` is read less often than things happen. */
+export function formatPast(seconds: number, now: number): string {
+  return formatRelative(Math.min(seconds, now), now);
+}
+
 /** Returns a time in the reader's zone. */
 export function formatAbsolute(seconds: number): string {
   return ABSOLUTE.format(seconds * 1000);

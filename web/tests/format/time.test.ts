@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { formatAbsolute, formatDuration, formatRelative } from "$/format/time";
+import { formatAbsolute, formatDuration, formatPast, formatRelative } from "$/format/time";
 
 const [MINUTE, HOUR, DAY] = [60, 3600, 86_400];
 
@@ -24,6 +24,16 @@ test.each([
   [2 * HOUR, "in 2 hours"],
 ])("%d seconds from now is %s", (difference, text) => {
   expect(formatRelative(1_800_000_000 + difference, 1_800_000_000)).toBe(text);
+});
+
+test("what has happened is never in the future, however clocks differ", () => {
+  const now = 1_800_000_000;
+  fc.assert(
+    fc.property(fc.integer({ min: -400 * DAY, max: 400 * DAY }), (difference) => {
+      const text = formatPast(now + difference, now);
+      expect(text).toBe(difference > 0 ? "just now" : formatRelative(now + difference, now));
+    }),
+  );
 });
 
 test("an absolute time reads as the same instant", () => {
