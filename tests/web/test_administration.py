@@ -41,6 +41,24 @@ def test_user_is_created_and_deleted(page, api, name):
     assert api.get(f"/auth/users/{name}").status_code == 404
 
 
+def test_sessions_of_a_user_are_ended_and_the_user_deactivated_and_activated(page, api, user):
+    def act(label):
+        page.get_by_role("button", name=label, exact=True).click()
+        page.get_by_role("dialog").get_by_role("button", name=label, exact=True).click()
+
+    page.goto(f"/auth/users/{user}")
+    with page.expect_request(lambda request: request.method == "DELETE") as ended:
+        act("End all sessions")
+    assert ended.value.url.endswith(f"/auth/users/{user}/sessions")
+    expect(page.get_by_text(f"All sessions of {user} were ended")).to_be_visible()
+    act("Deactivate")
+    expect(page.get_by_text("deactivated", exact=True)).to_be_visible()
+    assert api.get(f"/auth/users/{user}").json()["active"] is False
+    act("Activate")
+    expect(page.get_by_role("button", name="Deactivate", exact=True)).to_be_visible()
+    assert api.get(f"/auth/users/{user}").json().get("active", True) is True
+
+
 def test_user_joins_and_leaves_a_group(page, api, user):
     page.goto(f"/auth/users/{user}")
     page.get_by_role("button", name="Add to groups").click()
