@@ -149,5 +149,5 @@ RESTORE_TASKS: TaskFormat[None] = TaskFormat(
 )
 """Tasks that restore references."""
 
-PURGE_TASKS = JsonTaskFormat("PN", msgspec.json.Decoder(Task[PurgeResult]))
+PURGE_TASKS = JsonTaskFormat("PURGE", msgspec.json.Decoder(Task[PurgeResult]))
 """Tasks that purge storage namespaces."""
