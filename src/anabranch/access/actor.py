@@ -97,6 +97,11 @@ class Actor:
         """Whether permissions depend on the request."""
         return self.granted.conditional
 
+    @property
+    def depends_on_branch(self) -> bool:
+        """Whether permissions depend on the branch that an action changes."""
+        return self.granted.depend_on_branch
+
     def explain(self, permission: Permission) -> Explanation:
         """Returns which policy grants the user a permission, or denies it."""
         if not self.policies and self.granted.unlimited:

@@ -60,8 +60,12 @@ _USER_POLICIES = b"uPolicies/"
 _CREDENTIALS = b"uCredentials/"
 _RELEVANT = (USERS, GROUPS, POLICIES, b"gUsers/", b"gPolicies/", _USER_POLICIES, _CREDENTIALS)
 _OWN_WAYS_IN = (KEY_OWNERS, EXTERNAL_IDS, PRINCIPALS)
+_SOME_BRANCH = "\U0010fffd"
+"""A branch that only conditions on all branches match: no other names it."""
 _EVERYTHING = tuple(
-    Permission(action, resource) for action in Action for resource in general_resources(action)
+    Permission(action, resource, branch=_SOME_BRANCH)
+    for action in Action
+    for resource in general_resources(action)
 )
 
 
@@ -126,7 +130,7 @@ class AdministratorGuard:
 
 def has_all_permissions(username: str, policies: Iterable[Policy]) -> bool:
     """Returns whether a user with these policies has every permission, whatever the request is.
-    Denials of single resources, such as one repository, do not count.
+    Denials of single resources, such as one repository or branch, do not count.
     """
     return _rank(username, policies) is _Rank.COMPLETE
 

@@ -1,7 +1,8 @@
-"""Conditions of statements: comparisons of a request's address, user and time with given values.
+"""Conditions of statements: comparisons of a request's address, user, time and branch with values.
 
 Operators are lakeFS's (`IpAddress`, `NotIpAddress`, `StringLike`, `StringNotLike`) and, of our own,
-`StringEquals`, `StringNotEquals`, `DateGreaterThan` and `DateLessThan`. A condition holds if each
+`StringEquals`, `StringNotEquals`, `DateGreaterThan` and `DateLessThan`; the field `lakefs:branch`
+is our own, too. A condition holds if each
 comparison does; a comparison holds if any value matches, and a negated one if none does. A
 condition that cannot be evaluated never permits anything: an allowing statement does not apply
 then, and a denying one does.
@@ -18,6 +19,7 @@ from functools import lru_cache
 import msgspec
 
 __all__ = [
+    "BRANCH",
     "NO_CONTEXT",
     "OPERATORS",
     "Condition",
@@ -25,20 +27,24 @@ __all__ = [
     "applies",
     "check_value",
     "evaluate",
+    "names_branch",
 ]
 
 Condition = Mapping[str, Mapping[str, tuple[str, ...]]]
 
 SOURCE_IP, USERNAME, CURRENT_TIME = "SourceIp", "lakefs:Username", "CurrentTime"
+BRANCH = "lakefs:branch"
+"""The branch that an action changes."""
 
+_TEXTS = (SOURCE_IP, USERNAME, BRANCH)
 
 OPERATORS: Mapping[str, tuple[str, ...]] = {
     "IpAddress": (SOURCE_IP,),
     "NotIpAddress": (SOURCE_IP,),
-    "StringLike": (SOURCE_IP, USERNAME),
-    "StringNotLike": (SOURCE_IP, USERNAME),
-    "StringEquals": (SOURCE_IP, USERNAME),
-    "StringNotEquals": (SOURCE_IP, USERNAME),
+    "StringLike": _TEXTS,
+    "StringNotLike": _TEXTS,
+    "StringEquals": _TEXTS,
+    "StringNotEquals": _TEXTS,
     "DateGreaterThan": (CURRENT_TIME,),
     "DateLessThan": (CURRENT_TIME,),
 }
@@ -46,13 +52,20 @@ OPERATORS: Mapping[str, tuple[str, ...]] = {
 
 
 class RequestContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What conditions compare: the client's address, the user's name, and the time in seconds since
-    1970. None where it is not known.
+    """What conditions compare: the client's address, the user's name, the time in seconds since
+    1970, and the branch that is changed. None where it is not known.
     """
 
     source_ip: str | None = None
     username: str | None = None
     time: float | None = None
+    branch: str | None = None
+
+    def on_branch(self, branch: str | None) -> RequestContext:
+        """Returns the context of an action that changes a branch; None if the branch is unknown."""
+        if branch == self.branch:
+            return self
+        return msgspec.structs.replace(self, branch=branch)
 
 
 NO_CONTEXT = RequestContext()
@@ -81,6 +94,11 @@ def evaluate(condition: Condition, context: RequestContext) -> bool | None:
     if not results or None in results or not all(condition.values()):
         return None
     return all(results)
+
+
+def names_branch(condition: Condition) -> bool:
+    """Returns whether a condition compares the branch that an action changes."""
+    return any(BRANCH in fields for fields in condition.values())
 
 
 def check_value(operator: str, value: str) -> None:
@@ -144,6 +162,8 @@ def _compare_text(operator: str, text: str | None, values: tuple[str, ...]) -> b
 def _text(field: str, context: RequestContext) -> str | None:
     if field == SOURCE_IP:
         return context.source_ip
+    if field == BRANCH:
+        return context.branch
     return context.username if field == USERNAME else None
 
 

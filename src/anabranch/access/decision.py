@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from anabranch.access.conditions import NO_CONTEXT, Condition, RequestContext, applies
+from anabranch.access.conditions import (
+    NO_CONTEXT,
+    Condition,
+    RequestContext,
+    applies,
+    names_branch,
+)
 from anabranch.access.permissions import ANY, Action, AllBelow, Permission
 from anabranch.access.resource_patterns import RESOURCE_HEADS, ResourcePatterns
 from anabranch.access.statements import Effect, Statement, allows, matches_action
@@ -30,12 +36,21 @@ class _Rules(NamedTuple):
 class CompiledStatements:
     """The statements of one user. Thread-safe."""
 
-    __slots__ = ("_by_action", "_statements", "_username", "conditional", "unlimited")
+    __slots__ = (
+        "_by_action",
+        "_statements",
+        "_username",
+        "conditional",
+        "depend_on_branch",
+        "unlimited",
+    )
 
     def __init__(self, statements: Iterable[Statement], username: str) -> None:
         self._statements = tuple(statements)
         self.conditional = any(statement.condition for statement in self._statements)
         """Whether permissions depend on the request."""
+        self.depend_on_branch = any(names_branch(each.condition) for each in self._statements)
+        """Whether permissions depend on the branch that an action changes."""
         self.unlimited = _allow_everything(self._statements)
         """Whether every permission is granted, whatever the request is."""
         self._username = username
@@ -44,6 +59,8 @@ class CompiledStatements:
     def allow(self, permission: Permission, context: RequestContext = NO_CONTEXT) -> bool:
         """Returns whether the statements grant the permission, as `statements.allows`."""
         action, resource = permission.action, permission.resource
+        if self.depend_on_branch:
+            context = context.on_branch(permission.changed_branch)
         rules = self._by_action.get(action)
         if rules is None:
             rules = self._compile(action)

@@ -57,6 +57,11 @@ class LimitedActor(Actor):
         """Whether permissions depend on the request."""
         return super().is_conditional or any(each.is_conditional for each in self._others)
 
+    @property
+    def depends_on_branch(self) -> bool:
+        """Whether permissions depend on the branch that an action changes."""
+        return super().depends_on_branch or any(each.depends_on_branch for each in self._others)
+
     def in_context(
         self, source_ip: str, time: float, on_decision: OnDecision | None = None
     ) -> Actor:

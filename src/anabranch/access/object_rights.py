@@ -9,11 +9,14 @@ __all__ = ["ObjectRights"]
 
 
 class ObjectRights:
-    """The rights of a user in a repository (`ContentRights`)."""
+    """The rights of a user in a repository (`ContentRights`), for a change of a branch; its name is
+    empty if it is not known.
+    """
 
-    def __init__(self, actor: Actor, repository: str) -> None:
+    def __init__(self, actor: Actor, repository: str, branch: str) -> None:
         self._actor = actor
         self._repository = repository
+        self._branch = branch
 
     def may_read(self, path: str) -> bool:
         """Returns whether the user may read the object at a path."""
@@ -28,4 +31,5 @@ class ObjectRights:
         return self._may(Action.DELETE_OBJECT, path)
 
     def _may(self, action: Action, path: str) -> bool:
-        return self._actor.may(Permission(action, object_arn(self._repository, path)))
+        resource = object_arn(self._repository, path)
+        return self._actor.may(Permission(action, resource, branch=self._branch))

@@ -7,11 +7,13 @@ the same resources, so the values must not change. Images, their actions, that o
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import NamedTuple
 
 __all__ = [
     "ANY",
+    "BRANCH_ACTIONS",
     "Action",
     "AllBelow",
     "Permission",
@@ -109,6 +111,25 @@ class Action(StrEnum):
     LIST_PULL_REQUESTS = "pr:ListPullRequests"
 
 
+BRANCH_ACTIONS = frozenset(
+    {
+        Action.WRITE_OBJECT,
+        Action.DELETE_OBJECT,
+        Action.CREATE_COMMIT,
+        Action.CREATE_BRANCH,
+        Action.DELETE_BRANCH,
+        Action.REVERT_BRANCH,
+        Action.IMPORT_CANCEL,
+    }
+)
+"""The actions that change a branch, which conditions may compare. Reading is not among them: the
+same content is read through tags, commits and other branches.
+"""
+
+_BRANCH_NAME = re.compile(rf"{_FS}repository/[^/]*/branch/(.+)", re.DOTALL)
+_SYMBOL = re.compile(r"[~^@$]")
+
+
 class AllBelow(str):
     """As the resource of a permission: all resources whose names have this prefix."""
 
@@ -117,12 +138,26 @@ class AllBelow(str):
 
 class Permission(NamedTuple):
     """One action on one resource, which an operation needs. With an `image`, given by its tag, the
-    permission to read that image suffices as well; ANY stands for any image.
+    permission to read that image suffices as well; ANY stands for any image. `branch` is the branch
+    that the action changes: the empty string if it is not known, None if the resource names it.
     """
 
     action: str
     resource: str
     image: str = ""
+    branch: str | None = None
+
+    @property
+    def changed_branch(self) -> str | None:
+        """The branch that conditions compare, None if it is not known."""
+        if self.action not in BRANCH_ACTIONS:
+            return None
+        name = self.branch
+        if name is None and not isinstance(self.resource, AllBelow):
+            named = _BRANCH_NAME.fullmatch(self.resource)
+            name = named[1] if named else None
+        # an expression such as `main~0` is no branch
+        return None if not name or _SYMBOL.search(name) else name
 
     @property
     def implied_by(self) -> tuple[Permission, ...]:

@@ -10,10 +10,10 @@ from fnmatch import translate
 from functools import lru_cache
 
 from anabranch.access.action_resources import can_apply, resource_names
-from anabranch.access.conditions import OPERATORS, check_value
-from anabranch.access.permissions import ANY, Action
+from anabranch.access.conditions import BRANCH, OPERATORS, check_value
+from anabranch.access.permissions import ANY, BRANCH_ACTIONS, Action
 from anabranch.access.policies import parse_resource
-from anabranch.access.statements import Effect, Statement
+from anabranch.access.statements import Effect, Statement, matches_pattern
 from anabranch.errors import Invalid
 
 __all__ = [
@@ -52,6 +52,8 @@ def parse_statement(
         check_effective(Effect(effect), actions, name, f"{where}: resource: ")
     for operator, fields in (condition or {}).items():
         _check_condition(f"{where}: condition", operator, fields)
+    if any(BRANCH in fields for fields in (condition or {}).values()):
+        _check_branch_actions(f"{where}: condition: {BRANCH}", Effect(effect), actions)
     return Statement(
         Effect(effect),
         tuple(actions),
@@ -114,6 +116,19 @@ def _check_condition(where: str, operator: str, fields: dict[str, list[str]]) ->
                 check_value(operator, value)
             except ValueError:
                 raise _invalid(f"{where}: {operator}: {field}: malformed value {value!r}") from None
+
+
+def _check_branch_actions(where: str, effect: Effect, actions: list[str]) -> None:
+    """Raises Invalid if a condition on the branch is about actions that change none: allowed, they
+    never would be; denied, they always would be.
+    """
+    for pattern in actions:
+        known = [action for action in Action if matches_pattern(pattern, action, "")]
+        others = [action for action in known if action not in BRANCH_ACTIONS]
+        if len(others) == len(known) or (others and effect is Effect.DENY):
+            reason = f"{others[0]} changes no branch" if others else "it changes no branch"
+            names = ", ".join(action for action in Action if action in BRANCH_ACTIONS)
+            raise _invalid(f"{where}: {pattern}: {reason}", hint=f"These change one: {names}.")
 
 
 def check_size(encoded: bytes) -> None:

@@ -75,6 +75,7 @@ def allows(
     Statements whose conditions do not hold in the `context` are ignored; without a context, those
     that allow on a condition are ignored and those that deny on a condition apply.
     """
+    context = context.on_branch(permission.changed_branch)
     allowed = False
     for statement in statements:
         denies = statement.effect is Effect.DENY

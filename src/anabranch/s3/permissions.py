@@ -21,7 +21,8 @@ __all__ = ["required_permissions"]
 def required_permissions(needs: tuple[Need, ...], call: Call) -> Iterator[Permission]:
     """Yields the permissions that a call needs. Raises S3Error for a malformed copy source."""
     for action, resource in needs:
-        permission = Permission(action, resource(call))
+        # a copy changes the branch of the key, not that of its source
+        permission = Permission(action, resource(call), branch=call.address.ref)
         read = _read_address(action, call)
         if read.bucket == IMAGES:
             permission = call.services.catalog.images.permission_for_reading(

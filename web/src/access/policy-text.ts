@@ -103,10 +103,12 @@ export function explainStatements(statements: readonly Statement[]): Sentence[] 
     actions: statement.action.map(actionText),
     resources: resourcesOf(statement.resource).map(resourceText),
     conditions: Object.entries(statement.condition ?? {}).flatMap(([operator, fields]) =>
-      Object.entries(fields).map(([field, values]) => `${field} ${OPERATORS.get(operator) ?? operator} ${values.join(" or ")}`),
+      Object.entries(fields).map(([field, values]) => `${FIELDS.get(field) ?? field} ${OPERATORS.get(operator) ?? operator} ${values.join(" or ")}`),
     ),
   }));
 }
+
+const FIELDS = new Map([["lakefs:branch", "the branch"]]);
 
 const AREAS = new Map(Object.entries({
   fs: "data",
@@ -131,6 +133,7 @@ const OPERATORS = new Map(Object.entries({
 function actionText(action: string): string {
   if (action === "*") return "everything";
   const [area = "", name = ""] = action.split(":", 2);
+  if (action === "fs:*") return "everything about data, not pull requests";
   if (name === "*") return `everything about ${AREAS.get(area) ?? area}`;
   const verb = /^([A-Za-z]+)\*$/.exec(name)?.[1];
   if (verb && AREAS.has(area)) return `${verb.toLowerCase()} anything about ${AREAS.get(area)}`;

@@ -78,7 +78,7 @@ test("resources are a list, or the text itself where it is none", () => {
 
 test.each([
   ["*", "everything"],
-  ["fs:*", "everything about data"],
+  ["fs:*", "everything about data, not pull requests"],
   ["pr:*", "everything about pull requests"],
   ["other:*", "everything about other"],
   ["constructor:*", "everything about constructor"],
@@ -111,4 +111,10 @@ test("conditions are an operator in words, or its name", () => {
   const condition = { IpAddress: { SourceIp: ["10.0.0.0/8", "::1"] }, constructor: { x: ["y"] } };
   const [sentence] = explainStatements([{ effect: "allow", action: ["*"], resource: "*", condition }]);
   expect(sentence?.conditions).toEqual(["SourceIp is in 10.0.0.0/8 or ::1", "x constructor y"]);
+});
+
+test("a condition on the branch is a sentence", () => {
+  const condition = { StringEquals: { "lakefs:branch": ["main", "release"] } };
+  const [sentence] = explainStatements([{ effect: "deny", action: ["fs:WriteObject"], resource: "*", condition }]);
+  expect(sentence?.conditions).toEqual(["the branch is main or release"]);
 });

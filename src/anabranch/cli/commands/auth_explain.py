@@ -18,6 +18,7 @@ def _explain(context: CommandContext) -> int:
         *("auth", "users", given.user, "explain"),
         action=given.action,
         resource=given.resource,
+        branch=given.branch or None,
         source_ip=given.source_ip or None,
         time=given.time or None,
     )
@@ -66,6 +67,9 @@ COMMANDS = (
             Argument("RESOURCE", "The resource's ARN, or `*` for any resource"),
         ),
         options=(
+            Option(
+                "--branch", "Branch that the action changes, for conditions", "NAME", default=""
+            ),
             Option("--source-ip", "Address of the client, for conditions", "ADDRESS", default=""),
             Option(
                 "--time", "Time of the request, for conditions; now by default", "TIME", default=""
@@ -74,6 +78,7 @@ COMMANDS = (
         details="The exit code is 0 if it is allowed, and 1 if it is denied.",
         examples=(
             "auth explain jane fs:ReadObject arn:lakefs:fs:::repository/flights/object/raw.csv",
+            "auth explain jane fs:CreateCommit arn:lakefs:fs:::repository/flights/branch/main",
         ),
     ),
 )

@@ -100,7 +100,8 @@ COMMANDS = (
             ),
             Option("-f, --force", "Replace the policy if it exists"),
         ),
-        details="docs/access-control.md describes policies.",
+        details="docs/access-control.md describes policies. `fs:*` does not include pull requests: "
+        "name `pr:*` as well.",
         examples=("auth policies create --id Analysts --statement-document analysts.json",),
     ),
     Command(

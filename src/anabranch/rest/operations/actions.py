@@ -17,7 +17,7 @@ from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import Amount, InRepository
-from anabranch.rest.protocol.resources import on_repository, on_triggered_branch
+from anabranch.rest.protocol.resources import on_repository, on_triggered_branch, triggered_branch
 from anabranch.rest.protocol.responses import BYTES
 from anabranch.rest.schemas.pagination import Pagination, page_amount, to_pagination
 
@@ -272,7 +272,7 @@ EXTENSIONS = (
         summary="run hooks on a reference",
         permission=(
             Need(Action.READ_ACTION, on_repository),
-            Need(Action.CREATE_COMMIT, on_triggered_branch),
+            Need(Action.CREATE_COMMIT, on_triggered_branch, triggered_branch),
         ),
         params=InRepository,
         body=ActionsTrigger,

@@ -26,6 +26,10 @@ class Explain(msgspec.Struct, frozen=True, kw_only=True):
     user_id: str = msgspec.field(name="userId")
     action: Annotated[str, Meta(min_length=1, description="such as fs:ReadObject")]
     resource: Annotated[str, Meta(min_length=1, description="an ARN, or `*` for any resource")]
+    branch: Annotated[
+        str,
+        Meta(description="the branch that the action changes, for conditions, if not the resource"),
+    ] = ""
     source_ip: Annotated[str, Meta(description="the client's address, for conditions")] = ""
     time: (
         Annotated[
@@ -66,7 +70,7 @@ def explain_permission(call: Call[Explain, None]) -> PermissionExplanation:
     check_resource(params.resource)
     check_effective(Effect.ALLOW, [params.action], params.resource)
     username = access.users.get(params.user_id).username
-    permission = Permission(params.action, params.resource)
+    permission = Permission(params.action, params.resource, branch=params.branch or None)
     context = RequestContext(
         source_ip=params.source_ip or None,
         username=username,

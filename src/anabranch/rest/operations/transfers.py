@@ -81,6 +81,10 @@ def _source(call: Call[AtBranch, ObjectsTransfer]) -> str:
     return _arn(call.body.source_repository or call.params.repository, call.body.source_path)
 
 
+def _source_branch(call: Call[AtBranch, ObjectsTransfer]) -> str:
+    return call.body.source_ref or call.params.branch
+
+
 def _destination(call: Call[AtBranch, ObjectsTransfer]) -> str:
     return _arn(call.params.repository, call.body.destination_path)
 
@@ -104,7 +108,7 @@ OPERATIONS = (
         summary="move an object or a prefix to a branch",
         permission=(
             Need(Action.READ_OBJECT, _source),
-            Need(Action.DELETE_OBJECT, _source),
+            Need(Action.DELETE_OBJECT, _source, _source_branch),
             Need(Action.WRITE_OBJECT, _destination),
         ),
         params=AtBranch,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from anabranch.access.actor import Actor
 from anabranch.access.object_rights import ObjectRights
@@ -131,7 +131,20 @@ class Call(Generic[ParamsT, BodyT]):
     @property
     def object_rights(self) -> ObjectRights:
         """What the actor may do with single objects of the call's repository."""
-        return ObjectRights(self.authenticated, getattr(self.params, "repository", ""))
+        repository = getattr(self.params, "repository", "")
+        return ObjectRights(self.authenticated, repository, self.changed_branch)
+
+    @property
+    def changed_branch(self) -> str:
+        """The branch whose objects the operation changes, empty if there is none. Raises NotFound
+        for a pull request that does not exist.
+        """
+        params: Any = self.params
+        if hasattr(params, "pull_request"):
+            pulls = self.services.catalog.pulls
+            return pulls.get(params.repository, params.pull_request).destination
+        branch = getattr(params, "destination_branch", "") or getattr(params, "branch", "")
+        return str(branch)
 
     @property
     def authenticated(self) -> Actor:

@@ -46,11 +46,13 @@ class Access(Enum):
 
 class Need(NamedTuple):
     """A permission that an operation needs: an action on the resource whose name `resource` reads
-    from the call. If it returns several names, the action must be allowed on each.
+    from the call. If it returns several names, the action must be allowed on each. `branch` reads
+    the branch that the action changes, if that is not the one of the path or of the resource.
     """
 
     action: Action
     resource: Callable[[Call[Any, Any]], str | list[str]]
+    branch: Callable[[Call[Any, Any]], str] | None = None
 
 
 class OtherResponse(msgspec.Struct, frozen=True, kw_only=True):

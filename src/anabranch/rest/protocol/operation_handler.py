@@ -13,7 +13,7 @@ from typing import Any
 
 from anabranch.access.actor import Actor
 from anabranch.access.authorize import authorize
-from anabranch.access.permissions import Permission
+from anabranch.access.permissions import Action, Permission
 from anabranch.audit.log import RequestAudit
 from anabranch.errors import AnabranchError, MergeConflict, NotFound, OutcomeUnknown
 from anabranch.http.response import Response
@@ -41,6 +41,7 @@ __all__ = ["RUN_HEADER", "OperationHandler", "not_found", "required_permissions"
 RUN_HEADER = "x-anabranch-run-id"
 """The header by which the receiver of a webhook says which run its requests are made for."""
 
+_OBJECT_CHANGES = (Action.WRITE_OBJECT, Action.DELETE_OBJECT)
 _NOT_ASKED = (Access.NO_AUTH, Access.SIGNED_URL)
 
 
@@ -214,11 +215,24 @@ def required_permissions(needs: tuple[Need, ...], call: Call[Any, Any]) -> Itera
     """Yields the permissions that a call needs. What reads an image may be permitted as that."""
     repository = getattr(call.params, "repository", "")
     reference = getattr(call.params, "ref", "") or getattr(call.params, "tag", "")
-    for action, resource in needs:
-        named = resource(call)
-        for name in [named] if isinstance(named, str) else named:
-            permission = Permission(action, name)
+    for need in needs:
+        action, named = need.action, need.resource(call)
+        names = [named] if isinstance(named, str) else named
+        branch = _changed_branch(need, call) if names else None
+        for name in names:
+            permission = Permission(action, name, branch=branch)
             if repository == IMAGES:
                 images = call.services.catalog.images
                 permission = images.permission_for_reading(permission, repository, reference)
             yield permission
+
+
+def _changed_branch(need: Need, call: Call[Any, Any]) -> str | None:
+    """Returns the branch that an action changes, if policies compare it; None if the resource names
+    it.
+    """
+    if call.actor is None or not call.actor.depends_on_branch:
+        return None
+    if need.branch is not None:
+        return need.branch(call)
+    return call.changed_branch if need.action in _OBJECT_CHANGES else None

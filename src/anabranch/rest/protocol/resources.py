@@ -18,7 +18,7 @@ from anabranch.access.permissions import (
     tag_arn,
     user_arn,
 )
-from anabranch.errors import Invalid
+from anabranch.errors import Invalid, NotFound
 from anabranch.model.expression import parse_expression
 from anabranch.rest.protocol.call import Call
 from anabranch.versioning.merging.path_patterns import path_pattern
@@ -58,6 +58,7 @@ __all__ = [
     "on_tag",
     "on_triggered_branch",
     "on_user",
+    "triggered_branch",
 ]
 
 _Call = Call[Any, Any]
@@ -130,6 +131,15 @@ def on_triggered_branch(call: _Call) -> str:
     """The branch on which hooks run by hand, or the reference that stands for it."""
     reference = call.body.branch or call.body.ref
     return _branch_of_expression(call.params.repository, reference)
+
+
+def triggered_branch(call: _Call) -> str:
+    """The branch on which hooks run by hand, empty for a tag or a commit, which many may have."""
+    name = call.body.branch or call.body.ref
+    try:
+        return str(call.services.catalog.branches.get(call.params.repository, name).id)
+    except (Invalid, NotFound):
+        return ""
 
 
 def _branch_of_expression(repository: str, reference: str) -> str:
@@ -208,19 +218,10 @@ def on_resolved_content(call: _Call) -> list[str]:
 def on_resolved_sources(call: _Call) -> list[str]:
     """The addresses that the body's resolutions name, unless they have a token of their path."""
     resolved = _resolved_objects(call)
-    branch = _changed_branch(call) if resolved else ""
+    branch = call.changed_branch if resolved else ""
     return [
         name for path, address in resolved for name in _staged_source(call, branch, path, address)
     ]
-
-
-def _changed_branch(call: _Call) -> str:
-    """Returns the branch that an operation with resolutions changes."""
-    params = call.params
-    if hasattr(params, "pull_request"):
-        pulls = call.services.catalog.pulls
-        return pulls.get(params.repository, params.pull_request).destination
-    return str(getattr(params, "destination_branch", "") or params.branch)
 
 
 def _resolved_objects(call: _Call) -> list[tuple[str, str]]:

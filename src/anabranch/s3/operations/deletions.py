@@ -100,7 +100,8 @@ def _group_by_reference(
     errors: dict[str, AnabranchError],
 ) -> None:
     address = Address.of(call.address.bucket, deletion.key)
-    permission = Permission(Action.DELETE_OBJECT, object_arn(address.bucket, address.path))
+    resource = object_arn(address.bucket, address.path)
+    permission = Permission(Action.DELETE_OBJECT, resource, branch=address.ref)
     try:
         authorize(call.actor, [permission])
         if deletion.condition != _UNCONDITIONAL:

@@ -1,0 +1,147 @@
+"""Conditions on the branch that an action changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.access.actor import Actor
+from anabranch.access.administrators import has_all_permissions
+from anabranch.access.decision import CompiledStatements
+from anabranch.access.explain import explain
+from anabranch.access.permissions import (
+    BRANCH_ACTIONS,
+    Action,
+    AllBelow,
+    Permission,
+    branch_arn,
+    object_arn,
+    repository_arn,
+)
+from anabranch.access.policies import Policy, decode_policy, encode_policy
+from anabranch.access.policy_documents import parse_statement
+from anabranch.access.statements import ALLOW_ALL, Effect, Statement, allows
+from anabranch.errors import Invalid
+
+ON_MAIN = {"StringEquals": {"lakefs:branch": ("main", "release")}}
+OBJECT = object_arn("lake", "a")
+
+
+def may(effect, condition, permission):
+    """Returns what all ways to decide say, which must agree."""
+    statement = Statement(effect, ("fs:*",), ("*",), condition)
+    statements = [ALLOW_ALL, statement] if effect is Effect.DENY else [statement]
+    allowed = allows(statements, permission, "ada")
+    assert CompiledStatements(statements, "ada").allow(permission) is allowed
+    policy = Policy(id="p", created_at=0, statements=tuple(statements))
+    assert explain([policy], permission, "ada").allowed is allowed
+    assert Actor(username="ada", policies=(policy,)).may(permission) is allowed
+    return allowed
+
+
+def writing(branch, action=Action.WRITE_OBJECT, resource=OBJECT):
+    return Permission(action, resource, branch=branch)
+
+
+@pytest.mark.parametrize("resource", [OBJECT, AllBelow(object_arn("lake", "a/"))])
+@pytest.mark.parametrize(
+    ("operator", "values", "matching", "others"),
+    [
+        ("StringEquals", ("main", "release"), {"main", "release"}, {"MAIN", "dev", "main2", "ma"}),
+        ("StringNotEquals", ("main", "release"), {"MAIN", "dev", "main2"}, {"main", "release"}),
+        ("StringLike", ("rel/*", "m?in"), {"rel/1", "rel/", "main"}, {"rel", "main2", "x/rel/1"}),
+        ("StringNotLike", ("rel/*", "m?in"), {"rel", "dev"}, {"rel/1", "main"}),
+    ],
+)
+def test_a_condition_holds_on_its_branches_alone(operator, values, matching, others, resource):
+    condition = {operator: {"lakefs:branch": values}}
+    for branch in matching | others:
+        permission = writing(branch, resource=resource)
+        assert may(Effect.ALLOW, condition, permission) is (branch in matching)
+        assert may(Effect.DENY, condition, permission) is (branch not in matching)
+
+
+UNKNOWN = [
+    Permission(Action.WRITE_OBJECT, OBJECT),
+    *(writing(text) for text in ("", "main~0", "main^", "main@", "main$")),
+    Permission(Action.CREATE_COMMIT, repository_arn("lake")),
+    Permission(Action.CREATE_COMMIT, AllBelow(branch_arn("lake", "main"))),
+    Permission(Action.CREATE_COMMIT, branch_arn("lake", "main"), branch=""),
+    # reading is on no branch, whatever its resource names
+    Permission(Action.READ_OBJECT, OBJECT, branch="main"),
+    Permission(Action.READ_BRANCH, branch_arn("lake", "main")),
+    # an object is not a branch
+    Permission(Action.WRITE_OBJECT, object_arn("lake", "branch/main")),
+]
+
+
+@pytest.mark.parametrize(
+    "operator", ["StringEquals", "StringNotEquals", "StringLike", "StringNotLike"]
+)
+@pytest.mark.parametrize("permission", UNKNOWN)
+def test_where_no_branch_is_known_nothing_is_allowed_and_all_is_denied(operator, permission):
+    for values in (("main",), ("dev",)):
+        condition = {operator: {"lakefs:branch": values}}
+        assert not may(Effect.ALLOW, condition, permission)
+        assert not may(Effect.DENY, condition, permission)
+
+
+ON_BRANCHES = sorted(BRANCH_ACTIONS - {Action.WRITE_OBJECT, Action.DELETE_OBJECT})
+
+
+@pytest.mark.parametrize("action", ON_BRANCHES)
+def test_the_resource_of_a_branch_names_it(action):
+    for branch in ("main", "dev", "dev/branch/main"):
+        permission = Permission(action, branch_arn("lake", branch))
+        assert may(Effect.ALLOW, ON_MAIN, permission) is (branch == "main")
+        assert may(Effect.DENY, ON_MAIN, permission) is (branch != "main")
+
+
+def document(effect, actions, condition=None):
+    condition = condition or {"StringEquals": {"lakefs:branch": ["main"]}}
+    return parse_statement(3, effect, actions, "*", condition)
+
+
+def test_a_condition_on_the_branch_survives_its_record():
+    statement = document("deny", [str(action) for action in sorted(BRANCH_ACTIONS)])
+    policy = Policy(id="p", created_at=7, statements=(statement,))
+    assert decode_policy("p", encode_policy(policy)) == policy
+
+
+@pytest.mark.parametrize(
+    ("effect", "actions"),
+    [
+        ("deny", ["fs:*"]),
+        ("deny", ["*"]),
+        ("deny", ["fs:WriteObject", "fs:ReadObject"]),
+        ("deny", ["fs:Delete*"]),
+        ("deny", ["pr:WritePullRequest"]),
+        ("allow", ["fs:ReadObject"]),
+        ("allow", ["fs:WriteObject", "fs:List*"]),
+        ("allow", ["fs:CreateTag"]),
+    ],
+)
+def test_statements_about_actions_that_change_no_branch_are_refused(effect, actions):
+    expected = r"statement 3: condition: lakefs:branch: .*changes no branch"
+    with pytest.raises(Invalid, match=expected) as caught:
+        document(effect, actions)
+    assert "fs:WriteObject" in caught.value.hint
+
+
+@pytest.mark.parametrize("operator", ["IpAddress", "DateLessThan"])
+def test_a_branch_is_compared_as_text(operator):
+    with pytest.raises(Invalid, match="the field is"):
+        document("deny", ["fs:WriteObject"], {operator: {"lakefs:branch": ["main"]}})
+
+
+def test_an_allowance_may_name_actions_by_patterns_that_some_match():
+    assert document("allow", ["fs:*"]).actions == ("fs:*",)
+
+
+def test_an_administrator_may_be_denied_single_branches():
+    def policies(operator):
+        condition = {operator: {"lakefs:branch": ("main",)}}
+        denial = Statement(Effect.DENY, (Action.WRITE_OBJECT,), ("*",), condition)
+        return [Policy(id="p", created_at=0, statements=(ALLOW_ALL, denial))]
+
+    assert has_all_permissions("ada", policies("StringEquals"))
+    assert not has_all_permissions("ada", policies("StringNotEquals"))
