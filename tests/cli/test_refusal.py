@@ -48,3 +48,14 @@ def test_the_hint_of_the_server_counts_where_there_is_no_other():
     assert (gone.kind, gone.hint) == ("gone", "Build a new image.")
     deleted = refusal(ErrorResponse(410, "repository in deletion", hint="Other."), "GET x")
     assert "being deleted" in deleted.hint
+
+
+def test_a_denial_names_the_permission_that_is_missing():
+    needed = "ada needs fs:WriteObject on arn:lakefs:fs:::repository/lake/object/a."
+    denied = refusal(ErrorResponse(401, "insufficient permissions", hint=needed), "PUT x")
+    assert denied.hint == f"{needed} Ask an administrator for the permission."
+
+
+def test_the_reason_of_a_failed_condition_is_not_replaced_by_a_general_one():
+    failed = refusal(ErrorResponse(412, "hook failed", hint="See run 7."), "POST x")
+    assert failed.hint == "See run 7."

@@ -63,16 +63,20 @@ _BY_STATUS = {
 def refusal(
     response: ErrorResponse, where: str, *, asked: Sequence[str] = (), keys: Sequence[str] = ()
 ) -> Failure:
-    """Returns the failure that an error response stands for. The server's own hint is used if the
-    tables have none.
+    """Returns the failure that an error response stands for. The server's own hint is used where
+    the tables have none for the message, and begins that of a denial: it says which permission is
+    missing.
     """
     meaning = next((meaning for text, meaning in _BY_MESSAGE if text in response.message), None)
+    hint = meaning.hint or response.hint if meaning is not None else response.hint
     if meaning is None:
         meaning = _BY_STATUS.get(response.status, _Meaning("error"))
+    if meaning.kind == "denied" and meaning.hint:
+        hint = f"{response.hint} {meaning.hint}".strip()
     return Failure(
         response.message,
         kind=meaning.kind,
-        hint=meaning.hint or response.hint,
+        hint=hint or meaning.hint,
         where=f"{where} (HTTP {response.status})",
         status=response.status,
         answer=response.document,
