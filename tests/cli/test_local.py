@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from contextlib import contextmanager
 
 import pytest
@@ -52,10 +53,11 @@ def test_a_link_of_lakectl_is_read_and_kept_readable(ana, cloned):
         (folder / LINK).write_text(f'src: {lake.at("main/data/")}\nat_head: {head}\n{key}: ""\n')
         assert ana.ok("local", "status", folder / "c").out == ""
     (folder / LINK).write_text(f"src: {lake.at('main/data/')}\nat_head: {head}\noperation: pull\n")
-    for command in (("pull",), ("commit", "-m", "m")):
-        assert ana("local", *command, folder, "--json").error["kind"] == "interrupted"
-    ana.ok("local", "checkout", folder)
-    assert read_link(folder).interrupted == ""
+    assert ana("local", "commit", "-m", "m", folder, "--json").error["kind"] == "interrupted"
+    for completing in ("pull", "checkout"):
+        (folder / LINK).write_text((folder / LINK).read_text().replace("''", "pull"))
+        ana.ok("local", completing, folder)
+        assert read_link(folder).interrupted == ""
 
 
 @pytest.mark.parametrize(
@@ -213,6 +215,14 @@ def test_an_interrupted_pull_is_completed_by_the_next(ana, cloned, monkeypatch):
         assert ana("local", "pull", folder).code == 1
     assert contents(folder)["b"] == "data/b"
     assert contents(folder)["a"] == "remote a"
+    write(folder / "mine", "mine")
+    interrupted = ana("local", "status", folder)
+    assert interrupted.code == 1
+    assert [row for row in interrupted.rows if row[0] != "remote"] == [["local", "added", "mine"]]
+    assert "`pull` was interrupted" in interrupted.err
+    assert "anabranch local pull" in interrupted.err
+    assert ana("local", "commit", folder, "-m", "m", "--json").error["kind"] == "interrupted"
+    (folder / "mine").unlink()
     ana.ok("local", "pull", folder)
     assert contents(folder) == {"a": "remote a", "b": "remote b", "c/d": "remote c/d"}
     assert ana.ok("local", "status", folder).out == ""
@@ -319,3 +329,32 @@ def test_only_one_command_works_in_a_folder(ana, cloned):
     with exclusive(folder):
         assert ana("local", "pull", folder, "--json").error["kind"] == "busy"
     ana.ok("local", "pull", folder)
+
+
+def test_a_clone_that_was_killed_says_so_and_is_completed(ana, lake, tmp_path):
+    for name in ("a", "b", "c"):
+        lake.put(f"main/{name}", name)
+    lake.commit("main", "base")
+    folder = tmp_path / "clone"
+    program = (
+        "import os, sys\n"
+        "from anabranch.cli.client.connection import Connection\n"
+        "from anabranch.cli.main import main\n"
+        "download = Connection.download\n"
+        "def die(self, *segments, **options):\n"
+        "    if options['path'] == 'b': os.kill(os.getpid(), 9)\n"
+        "    return download(self, *segments, **options)\n"
+        "Connection.download = die\n"
+        "main(sys.argv[1:])\n"
+    )
+    command = [sys.executable, "-c", program, "local", "clone", lake.at("main/"), str(folder)]
+    assert subprocess.run(command, check=False, timeout=60).returncode == -9
+    status = ana("local", "status", folder)
+    assert (status.code, status.rows) == (1, [])
+    assert "`clone` was interrupted" in status.err
+    assert "anabranch local checkout" in status.err
+    again = ana("local", "clone", lake.at("main/"), folder, "--json")
+    assert again.error["kind"] == "interrupted"
+    ana.ok("local", "checkout", folder)
+    assert contents(folder) == {"a": "a", "b": "b", "c": "c"}
+    assert ana.ok("local", "status", folder).out == ""

@@ -8,7 +8,14 @@ from msgspec.structs import replace
 
 from anabranch.cli.commands.local.download import bring, check_bring
 from anabranch.cli.commands.local.git_ignore import ignore_in_git
-from anabranch.cli.commands.local.link import LINK_FILE, Link, exclusive, write_link
+from anabranch.cli.commands.local.link import (
+    LINK_FILE,
+    Link,
+    check_complete,
+    exclusive,
+    read_link,
+    write_link,
+)
 from anabranch.cli.commands.local.replace import head_of
 from anabranch.cli.commands.local.trees import remote_tree
 from anabranch.cli.errors import Failure
@@ -37,6 +44,8 @@ def init(context: CommandContext) -> None:
 def clone(context: CommandContext) -> None:
     """Links an empty folder and downloads the objects into it."""
     link = _new_link(context)
+    if (link.folder / LINK_FILE).is_file():
+        check_complete(read_link(link.folder))
     if link.folder.exists() and (not link.folder.is_dir() or any(link.folder.iterdir())):
         raise Failure(
             f"{printable(str(link.folder))} is not an empty folder",

@@ -25,6 +25,7 @@ from anabranch.model.uri import LakeUri
 
 __all__ = [
     "LINK_FILE",
+    "PULL",
     "Link",
     "check_complete",
     "exclusive",
@@ -34,6 +35,8 @@ __all__ = [
 ]
 
 LINK_FILE = ".lakefs_ref.yaml"
+PULL = "pull"
+"""The operation that the next one of its name completes."""
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -105,10 +108,14 @@ def linked_below(root: Path) -> Iterator[Link]:
 def check_complete(link: Link) -> None:
     """Raises Failure if an operation was interrupted, after which files may be missing."""
     if link.interrupted:
+        hint = "`anabranch local checkout` completes it, and discards changes of its objects."
+        if link.interrupted == PULL:
+            hint = f"`anabranch local pull` completes it. {hint}"
         raise Failure(
-            f"`{printable(link.interrupted)}` was interrupted in {printable(str(link.folder))}",
+            f"`{printable(link.interrupted)}` was interrupted in {printable(str(link.folder))}: "
+            "objects may be missing there",
             kind="interrupted",
-            hint="`anabranch local checkout` completes it, and discards changes of its objects.",
+            hint=hint,
         )
 
 

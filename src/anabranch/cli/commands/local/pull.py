@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from anabranch.cli.commands.local.download import bring, check_bring
 from anabranch.cli.commands.local.link import (
+    PULL,
     Link,
     check_complete,
     exclusive,
@@ -53,10 +54,11 @@ def run(context: CommandContext) -> None:
     link = read_link(Path(context.arguments.dir or "."))
     with exclusive(link.folder):
         if context.arguments.force:
-            new = replace_content(context, link, link.source, lambda _count: None, "pull")
+            new = replace_content(context, link, link.source, lambda _count: None, PULL)
             _done(context, new)
             return
-        check_complete(link)
+        if link.interrupted != PULL:
+            check_complete(link)
         repository, head = link.source.repository, head_of(context, link.source)
         sides = _Sides(
             link,
@@ -66,7 +68,7 @@ def run(context: CommandContext) -> None:
             local_tree(link.folder),
         )
         _pull(context, sides)
-        new = replace(link, head=head)
+        new = replace(link, head=head, interrupted="")
         write_link(new)
         _done(context, new)
 
@@ -83,6 +85,7 @@ def _pull(context: CommandContext, sides: _Sides) -> None:
     if conflicts:
         _merge(context, sides, remote - local, sorted(conflicts))
     else:
+        write_link(replace(link, interrupted=PULL))
         bring(context, link, files, theirs, remote - local, commit=head)
     for path in equal & theirs.keys():
         os.utime(link.folder / path, (theirs[path].mtime, theirs[path].mtime))
@@ -119,6 +122,7 @@ def _merge(context: CommandContext, sides: _Sides, remote: set[str], conflicts: 
         final = {path: entry for path, entry in theirs.items() if path not in conflicts} | new
         check_bring(link, files, final, remote | set(conflicts))
         kept = {path for path in ours if _is_equal(link, new, files, path)}
+        write_link(replace(link, interrupted=PULL))
         for path in kept & new.keys() & theirs.keys():
             if files[path].mtime == theirs[path].mtime:
                 os.utime(link.folder / path, (new[path].mtime, new[path].mtime))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anabranch.cli.commands.local.link import linked_below, read_link
+from anabranch.cli.commands.local.link import check_complete, linked_below, read_link
 from anabranch.cli.commands.local.replace import head_of
 from anabranch.cli.commands.local.trees import compare, local_tree, remote_tree
 from anabranch.cli.framework.context import CommandContext
@@ -17,16 +17,26 @@ _LINKS = (Column("FOLDER", "name"), Column("ADDRESS", "name"), Column("COMMIT", 
 
 
 def status(context: CommandContext) -> None:
-    """Lists the changes of the folder, and those of the branch since the folder's commit."""
+    """Lists the changes of the folder, and those of the branch since the folder's commit. Raises
+    Failure, after the list, if an operation was interrupted: objects that the folder does not have
+    yet are no changes then.
+    """
     link = read_link(Path(context.arguments.dir or "."))
     repository = link.source.repository
     base = remote_tree(context, repository, link.head, link.prefix)
-    local = compare(base, local_tree(link.folder))
+    files = local_tree(link.folder)
+    local = compare(base, files)
+    if link.interrupted:
+        local = {path: change for path, change in local.items() if change != "removed"}
     remote: dict[str, str] = {}
     if not context.arguments.local:
         head = head_of(context, link.source)
         if head != link.head:
-            remote = compare(base, remote_tree(context, repository, head, link.prefix))
+            theirs = remote_tree(context, repository, head, link.prefix)
+            remote = compare(base, theirs)
+            if link.interrupted:
+                # what it has brought already is no change of the folder
+                local = {path: local[path] for path in local.keys() & compare(theirs, files)}
     items = []
     for path in sorted(local.keys() | remote.keys()):
         if path in local and path in remote:
@@ -35,10 +45,11 @@ def status(context: CommandContext) -> None:
             items.append({"source": "local", "change": local[path], "path": path})
         else:
             items.append({"source": "remote", "change": remote[path], "path": path})
-    if context.output.terminal and not items:
+    if context.output.terminal and not items and not link.interrupted:
         context.output.line("No changes")
         return
     context.output.rows(_CHANGES, items, lambda item: tuple(item.values()))
+    check_complete(link)
 
 
 def listing(context: CommandContext) -> None:
