@@ -252,3 +252,9 @@ def test_no_object_is_written_outside_the_folder(tmp_path, key):
 
 def test_paths_of_files(tmp_path):
     assert local_path(tmp_path, "a/..b/c") == tmp_path / "a" / "..b" / "c"
+
+
+def test_the_identity_of_the_caller_is_shown(ana):
+    found = ana.ok("identity", "--json").json
+    assert found["id"]
+    assert found["id"] in ana.ok("identity").out

@@ -177,3 +177,21 @@ def test_a_command_starts_in_a_quarter_of_a_second_of_cpu(words):
 
     # the least of several: others may be using the machine
     assert min(cpu() for _ in range(5)) < 0.25
+
+
+@pytest.mark.parametrize(
+    "words", [("auth", "users", "--help"), ("help", "auth", "users"), ("--help", "auth", "users")]
+)
+def test_the_help_of_commands_with_a_common_word(run, words):
+    lines = run.ok(*words).out.splitlines()
+    assert "Usage: anabranch auth users COMMAND [options]" in lines
+    assert any(line.startswith("  credentials create") for line in lines)
+    assert not any(line.startswith("  explain") for line in lines)
+
+
+def test_help_is_a_command_too(run):
+    assert run.ok("help").out == run.ok("--help").out
+    assert run.ok("help", "commit").out == run.ok("commit", "--help").out
+    assert run.ok("help", "fs").out == run.ok("fs", "--help").out
+    assert run("help", "nothing").code == 2
+    assert run("auth", "users").code == 2

@@ -16,9 +16,10 @@ from importlib import import_module
 
 from anabranch.cli.errors import Failure, Usage, file_failure
 from anabranch.cli.framework.command import Command, Group
+from anabranch.cli.framework.completion import HELP, candidates
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.help import CommandEntry, command_help, group_help, program_help
-from anabranch.cli.framework.parsing import choose, parse, split_globals
+from anabranch.cli.framework.parsing import choose, commands_below, parse, split_globals
 from anabranch.cli.output.streams import Output
 from anabranch.did_you_mean import closest
 from anabranch.errors import AnabranchError
@@ -112,12 +113,20 @@ SECTIONS = (
         (
             CommandEntry("login", "login", "Save the address and credentials of a server"),
             CommandEntry("config", "config", "Show the settings in force"),
+            CommandEntry("identity", "identity", "Show which user you are"),
+            CommandEntry(
+                "completion",
+                "completion",
+                "Print what makes a shell complete commands and options",
+            ),
             CommandEntry("version", "version", "Show the versions of client and server"),
         ),
     ),
 )
 
 
+_COMPLETE = "complete-words"
+"""The word by which shells ask for completions; see `framework/completion.py`."""
 _OTHER_NAMES = {"refs-dump": ("refs", "dump"), "refs-restore": ("refs", "restore")}
 """Commands by the names that lakectl has for them."""
 
@@ -155,7 +164,12 @@ def load(word: CommandEntry) -> Command | Group:
 
 
 def _run(words: Sequence[str], output: Output, environment: Mapping[str, str]) -> int:
+    if list(words[:1]) == [_COMPLETE]:
+        output.out.writelines(f"{word}\n" for word in candidates(words[1:], _entries(), load))
+        return 0
     leading, rest = split_globals(words)
+    if rest[:1] == [HELP]:
+        leading, rest = [*leading, "--help"], rest[1:]
     if "--version" in leading:
         rest = ["version", *rest]
         leading.remove("--version")
@@ -168,6 +182,10 @@ def _run(words: Sequence[str], output: Output, environment: Mapping[str, str]) -
     name = declared.name
     command: Command | None
     if isinstance(declared, Group):
+        below = commands_below(declared, rest)
+        if below is not None:
+            output.line(group_help("anabranch", below))
+            return 0
         command, rest = choose(declared, rest)
         if command is None:
             output.line(group_help("anabranch", declared))
@@ -195,8 +213,12 @@ def _call(command: Command, context: CommandContext) -> int:
         context.close()
 
 
+def _entries() -> list[CommandEntry]:
+    return [entry for _, section in SECTIONS for entry in section]
+
+
 def _word(name: str) -> CommandEntry:
-    words = {word.name: word for _, section in SECTIONS for word in section}
+    words = {entry.name: entry for entry in _entries()}
     if name not in words:
         hint = closest(name, list(words)) or "`anabranch --help` shows the commands."
         raise Usage(f"unknown command: {name!r}", hint=hint)

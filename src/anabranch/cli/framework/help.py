@@ -36,7 +36,7 @@ def program_help(
         lines += [f"{title}:", *_definitions((word.name, word.summary) for word in words), ""]
     lines += [
         "Addresses have the form lakefs://repository/ref/path.",
-        f"`{program} COMMAND --help` describes a command.",
+        f"`{program} COMMAND --help` or `{program} help COMMAND` describes a command.",
     ]
     return "\n".join(lines)
 

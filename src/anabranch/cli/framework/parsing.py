@@ -16,7 +16,7 @@ from anabranch.cli.errors import Usage
 from anabranch.cli.framework.command import CONNECTION_OPTIONS, Argument, Command, Group, Option
 from anabranch.did_you_mean import closest
 
-__all__ = ["choose", "parse", "split_globals"]
+__all__ = ["choose", "commands_below", "parse", "split_globals"]
 
 _HELP = frozenset({"-h", "--help"})
 
@@ -47,6 +47,22 @@ def choose(group: Group, words: Sequence[str]) -> tuple[Command | None, list[str
         alone = group.runs_alone and _HELP.isdisjoint(leading)
         return (group.find(group.default) if alone else None), leading
     raise _unknown(group, rest)
+
+
+def commands_below(group: Group, words: Sequence[str]) -> Group | None:
+    """Returns the commands of a group whose names begin with the words, as a group, if the words
+    name none of them and ask for help: `auth users --help`. None otherwise.
+    """
+    if _HELP.isdisjoint(_before_dashes(words)):
+        return None
+    given = [word for word in words if not word.startswith("-")]
+    begun = " ".join(given)
+    below = [command for command in group.commands if command.name.startswith(f"{begun} ")]
+    if not begun or not below or group.find(begun) is not None:
+        return None
+    shortened = (each._replace(name=each.name.removeprefix(f"{begun} ")) for each in below)
+    name = f"{group.name} {begun}"
+    return Group(name, f"The commands of `{name}`", tuple(shortened))
 
 
 def _unknown(group: Group, words: list[str]) -> Usage:

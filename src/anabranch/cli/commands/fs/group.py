@@ -104,6 +104,14 @@ COMMAND = Group(
             examples=("fs stat lakefs://flights/main/month=05/part-0.parquet",),
         ),
         Command(
+            "presign",
+            "Print a URL by which an object is read without credentials",
+            _later("presign"),
+            arguments=(OBJECT,),
+            details="The server decides for how long; `--json` prints until when, too.",
+            examples=("fs presign lakefs://flights/main/month=05/part-0.parquet",),
+        ),
+        Command(
             "cat",
             "Print the content of an object",
             _later("cat"),
