@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+
 import pytest
 
 from anabranch.access.actor import Actor
 from anabranch.access.administrators import has_all_permissions
 from anabranch.access.decision import CompiledStatements
 from anabranch.access.explain import explain
+from anabranch.access.limited_actor import LimitedActor
+from anabranch.access.object_rights import ObjectRights
 from anabranch.access.permissions import (
     BRANCH_ACTIONS,
     Action,
@@ -145,3 +151,40 @@ def test_an_administrator_may_be_denied_single_branches():
 
     assert has_all_permissions("ada", policies("StringEquals"))
     assert not has_all_permissions("ada", policies("StringNotEquals"))
+
+
+def test_an_actor_whom_another_limits_depends_on_the_branch():
+    denial = Statement(Effect.DENY, (Action.WRITE_OBJECT,), ("*",), ON_MAIN)
+    author = Actor(username="eve", statements=[ALLOW_ALL, denial])
+    hook = LimitedActor(Actor.administrator("ada"), [author], "lake")
+    assert hook.depends_on_branch
+    assert hook.may(writing("dev"))
+    assert not hook.may(writing("main"))
+    assert not hook.may(Permission(Action.WRITE_OBJECT, OBJECT))
+
+
+def test_rules_of_a_merge_write_to_its_destination():
+    denial = Statement(Effect.DENY, (Action.WRITE_OBJECT,), ("*",), ON_MAIN)
+    actor = Actor(username="ada", statements=[ALLOW_ALL, denial])
+    found = {branch: ObjectRights(actor, "lake", branch) for branch in ("main", "dev", "")}
+    assert {branch: rights.may_write("a") for branch, rights in found.items()} == {
+        "main": False,
+        "dev": True,
+        "": False,
+    }
+    assert all(rights.may_delete("a") and rights.may_read("a") for rights in found.values())
+
+
+def test_the_policy_of_the_documents_lets_users_write_everywhere_but_to_main():
+    page = Path(__file__).parents[2] / "docs" / "access-control.md"
+    blocks = re.findall(r"```json\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    (policy,) = [found for found in map(json.loads, blocks) if found["id"] == "NotToMain"]
+    (item,) = policy["statement"]
+    statement = parse_statement(
+        1, item["effect"], item["action"], item["resource"], item["condition"]
+    )
+    for action in BRANCH_ACTIONS - {Action.IMPORT_CANCEL}:
+        for branch, allowed in (("main", False), ("dev", True)):
+            permission = writing(branch, action)
+            assert allows([ALLOW_ALL, statement], permission, "ada") is allowed
+    assert allows([ALLOW_ALL, statement], Permission(Action.READ_OBJECT, OBJECT), "ada")

@@ -33,10 +33,20 @@ def lake(tmp_path):
         yield lake
 
 
+NOT_TO_MAIN = Statement(
+    Effect.DENY, ("fs:WriteObject",), ("*",), {"StringEquals": {"lakefs:branch": ("main",)}}
+)
+
+
 @pytest.fixture
-def visit(lake):
+def statements():
+    return (OPEN,)
+
+
+@pytest.fixture
+def visit(lake, statements):
     """Sends a form of Ada, who may write below `open/`, to a gateway; returns the response."""
-    ada = Actor(username="ada", statements=(OPEN,))
+    ada = Actor(username="ada", statements=statements)
     credential = Credential(access_key_id=KEY, secret=Secret(SECRET), username="ada", issued_date=0)
     authenticator = SimpleNamespace(
         find_credential=lambda key: credential if key == KEY else None,
@@ -83,3 +93,10 @@ def test_signer_needs_permission_to_write_the_key(lake, visit, key, filename, st
         return
     with pytest.raises(NotFound):
         lake.objects.stat("sea", "main", path)
+
+
+@pytest.mark.parametrize("statements", [(OPEN, NOT_TO_MAIN)])
+@pytest.mark.parametrize(("branch", "status"), [("main", 403), ("dev", 204)])
+def test_a_form_writes_to_no_branch_that_is_denied(lake, visit, branch, status):
+    lake.branches.create("sea", "dev", "main")
+    assert visit(f"{branch}/open/a").status == status
