@@ -26,6 +26,7 @@ REST: dict[str, str] = {
     """,
     "users": """
         getConfig; getLakeFSVersion; getGarbageCollectionConfig; postStatsEvents;
+        listOwnPermissions;
     """,
     "Viewers": """
         getStorageConfig; getUsageReportSummary; listRepositories; getRepository;

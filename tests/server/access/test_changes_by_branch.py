@@ -179,6 +179,31 @@ def test_an_address_of_another_branch_is_not_linked(lake):
     assert user.api.get(place.format("main"), params={"path": "p"}).status_code == 401
 
 
+def test_users_may_ask_what_they_may_do(team, lake):
+    name, user = lake
+    viewer = team.member(groups=("Viewers",))
+    given = {
+        "action": ["fs:WriteObject", "fs:ReadObject"],
+        "resource": f"arn:lakefs:fs:::repository/{name}/object/a",
+    }
+
+    def asked(member, branch):
+        response = member.api.get("/user/permissions", params={**given, "branch": branch})
+        assert response.status_code == 200
+        results = response.json()["results"]
+        assert [each["action"] for each in results] == given["action"]
+        return [each["allowed"] for each in results]
+
+    assert asked(user, "main") == [False, True]
+    assert asked(user, "dev") == [True, True]
+    assert asked(user, "") == [False, True]
+    assert asked(viewer, "dev") == [False, True]
+    wrong = {**given, "action": "fs:WriteObjects"}
+    assert user.api.get("/user/permissions", params=wrong).status_code == 400
+    no_action = {"resource": given["resource"]}
+    assert user.api.get("/user/permissions", params=no_action).status_code == 400
+
+
 def test_an_explanation_tells_the_branches_apart(team, lake):
     name, user = lake
     place = f"/auth/users/{user.name}/explain"

@@ -14,7 +14,7 @@ from anabranch.access.permissions import Action, Permission
 from anabranch.access.policy_documents import check_action, check_effective, check_resource
 from anabranch.access.statements import Effect
 from anabranch.rest.protocol.call import Call
-from anabranch.rest.protocol.operation import Need, Operation
+from anabranch.rest.protocol.operation import Access, Need, Operation
 from anabranch.rest.protocol.resources import on_user
 
 __all__ = ["OPERATIONS"]
@@ -37,6 +37,32 @@ class Explain(msgspec.Struct, frozen=True, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
+
+
+class OwnPermissions(msgspec.Struct, frozen=True, kw_only=True):
+    """Parameters of listOwnPermissions."""
+
+    action: Annotated[
+        tuple[str, ...], Meta(min_length=1, max_length=100, description="such as fs:WriteObject")
+    ]
+    resource: Annotated[str, Meta(min_length=1, description="an ARN, or `*` for any resource")]
+    branch: Annotated[
+        str,
+        Meta(description="the branch that the actions change, for conditions, if not the resource"),
+    ] = ""
+
+
+class OwnPermission(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the caller has a permission."""
+
+    action: str
+    allowed: bool
+
+
+class OwnPermissionList(msgspec.Struct, frozen=True, kw_only=True):
+    """The permissions of the caller, in the order of the actions that were given."""
+
+    results: list[OwnPermission]
 
 
 class WithoutEffect(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +122,37 @@ def explain_permission(call: Call[Explain, None]) -> PermissionExplanation:
     )
 
 
+def list_own_permissions(call: Call[OwnPermissions, None]) -> OwnPermissionList:
+    """Returns which actions on a resource the caller may perform now, from this address."""
+    params, actor = call.params, call.authenticated
+    check_resource(params.resource)
+    for action in params.action:
+        check_action(action)
+    return OwnPermissionList(
+        results=[
+            OwnPermission(
+                action=action,
+                allowed=actor.may(
+                    Permission(action, params.resource, branch=params.branch or None)
+                ),
+            )
+            for action in params.action
+        ]
+    )
+
+
 OPERATIONS = (
+    Operation(
+        id="listOwnPermissions",
+        tag="auth",
+        method="GET",
+        path="/user/permissions",
+        summary="tell which actions on a resource the caller may perform",
+        permission=Access.ANY_USER,
+        params=OwnPermissions,
+        response=OwnPermissionList,
+        handler=list_own_permissions,
+    ),
     Operation(
         id="explainPermission",
         tag="auth",
