@@ -55,7 +55,7 @@ class Ran(NamedTuple):
 
     @property
     def error(self) -> dict[str, Any]:
-        return json.loads(self.err)["error"]
+        return json.loads(self.err.splitlines()[-1])["error"]
 
 
 class Runner:
