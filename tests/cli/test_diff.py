@@ -87,10 +87,21 @@ def test_rows_of_a_table(ana, tables):
         changed,
         added,
     ]
-    assert ana.ok(*rows, terminal=True).lines[-1] == "1 added, 1 removed, 2 changed"
+    last = "1 added, 1 removed, 2 changed; rows matched by id (found)"
+    assert ana.ok(*rows, terminal=True).lines[-1] == last
+    assert ana.ok(*rows, "--key", "id", terminal=True).lines[-1] == last.removesuffix(" (found)")
     found = ana.ok(*rows, "--json").json
     assert [each["kind"] for each in found] == ["changed", "removed", "changed", "added"]
     assert found[2]["columns"] == ["a", "b"]
+
+
+def test_whole_rows_of_a_table(ana, tables):
+    tables.commit("dev", "more", **{"w.csv": "a,b\nx,\nx,\ny,z\n"})
+    rows = ("diff", tables.at("main"), "dev", "--rows", "w.csv")
+    expected = [["added", "2 times", 'a="x", b=null'], ["added", "1 time", 'a="y", b="z"']]
+    assert ana.ok(*rows).rows == ana.ok(*rows, "--whole-rows").rows == expected
+    assert ana.ok(*rows, terminal=True).lines[-1] == "2 added; whole rows compared"
+    assert [each["count"] for each in ana.ok(*rows, "--json").json] == [2, 1]
 
 
 def test_rows_that_are_not_committed(ana, tables):
@@ -115,8 +126,10 @@ def test_long_cells_are_shortened_and_listings_have_all_pages(ana, tables):
         (("dev", "--rows", "t.csv", "--key", "nope"), 1, "has no key column 'nope'"),
         (("dev", "--rows", "t.csv", "--format", "parquet"), 1, "cannot be read as Parquet"),
         (("dev", "--rows", "t.csv", "--prefix", "t"), 2, "exclude each other"),
-        (("dev", "--key", "id"), 2, "--key and --format need --rows"),
-        (("dev", "--format", "csv"), 2, "--key and --format need --rows"),
+        (("dev", "--key", "id"), 2, "--key, --whole-rows and --format need --rows"),
+        (("dev", "--format", "csv"), 2, "--key, --whole-rows and --format need --rows"),
+        (("dev", "--whole-rows"), 2, "--key, --whole-rows and --format need --rows"),
+        (("dev", "--rows", "t.csv", "--key", "id", "--whole-rows"), 2, "exclude each other"),
     ],
 )
 def test_row_differences_that_are_refused(ana, tables, options, code, message):

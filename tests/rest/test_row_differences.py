@@ -60,6 +60,7 @@ def test_three_dots_are_the_changes_since_the_merge_base(lake):
         "left": {"id": "2", "name": "b", "n": "2"},
         "right": {"id": "2", "name": "b", "n": "9"},
         "columns": ["n"],
+        "count": 1,
     }
     assert added["left"] is None
 
@@ -90,7 +91,7 @@ def test_pages(lake):
     assert first["pagination"] == {
         "has_more": True,
         "max_per_page": 1000,
-        "next_offset": '["2"]',
+        "next_offset": '{"matched_by":"found","key":["id"],"position":["2"]}',
         "results": 2,
     }
     rest = lake.rows(type="two_dot", after=first["pagination"]["next_offset"]).json()
@@ -113,6 +114,27 @@ def test_the_key_may_have_several_columns_and_the_format_be_given(lake):
     assert keys == [{"id": "1", "part": "a"}, {"id": "1", "part": "b"}]
 
 
+def test_the_response_says_how_rows_are_matched(lake):
+    def matching(**params):
+        body = lake.rows(**params).json()
+        return body["matched_by"], body["key"]
+
+    assert matching() == ("found", ["id"])
+    assert matching(key=["n", "id"]) == ("given", ["n", "id"])
+    assert matching(whole_rows=True) == ("whole_rows", [])
+    lake.commit("dev", "w.csv", "a\nx\nx\n")
+    body = lake.rows(path="w.csv").json()
+    assert (body["matched_by"], body["key"]) == ("whole_rows", [])
+    assert body["results"] == [
+        {"kind": "added", "key": {}, "left": None, "right": {"a": "x"}, "columns": [], "count": 2}
+    ]
+
+
+def offset(matched_by, key, *position):
+    names = [key] if key else []
+    return json.dumps({"matched_by": matched_by, "key": names, "position": position})
+
+
 @pytest.mark.parametrize(
     ("params", "status", "message"),
     [
@@ -121,11 +143,25 @@ def test_the_key_may_have_several_columns_and_the_format_be_given(lake):
         ({"key": "nope"}, 400, "has no key column 'nope'"),
         ({"key": '"; DROP TABLE "left"; --'}, 400, "has no key column"),
         ({"key": "id\0"}, 400, "has no key column"),
-        ({"key": ["id", "id"], "after": '["2"]'}, 200, "results"),
+        ({"key": ["id", "id"], "after": offset("given", "id", "2")}, 200, "results"),
         ({"key": ""}, 400, "key"),
-        ({"after": '["\'); DROP TABLE x; --"]', "key": "n"}, 200, "results"),
+        ({"after": offset("given", "n", "'); DROP TABLE x; --"), "key": "n"}, 200, "results"),
         ({"after": "7"}, 400, "argument after"),
-        ({"after": '["1","2"]'}, 400, "argument after"),
+        ({"after": '["2"]'}, 400, "argument after"),
+        ({"after": offset("given", "n", "1", "2"), "key": "n"}, 400, "argument after"),
+        ({"after": offset("given", "n", "1"), "key": "id"}, 400, "argument after"),
+        ({"after": offset("found", "n", "1"), "key": "n"}, 400, "argument after"),
+        ({"after": offset("found", "n", "1"), "whole_rows": True}, 400, "argument after"),
+        ({"after": offset("given", "n", "1")}, 400, "argument after"),
+        ({"after": offset("found", "nope", "1")}, 400, "has no key column"),
+        ({"after": offset("found", "name", "1")}, 200, '"key":["name"]'),
+        ({"after": offset("whole_rows", None, "1", "added")}, 200, '"whole_rows"'),
+        ({"after": offset("whole_rows", None, "1", "x")}, 400, "argument after"),
+        ({"after": offset("whole_rows", None, "-1", "added")}, 400, "argument after"),
+        ({"after": offset("whole_rows", None, "9" * 30, "added")}, 400, "argument after"),
+        ({"after": offset("whole_rows", None)}, 400, "argument after"),
+        ({"after": offset("whole_rows", "id", "1", "added")}, 400, "argument after"),
+        ({"whole_rows": True, "key": "id"}, 400, "exclude each other"),
         ({"amount": 1001}, 400, "amount"),
         ({"type": "four_dot"}, 400, "type"),
         ({"format": "xls"}, 400, "format"),

@@ -30,7 +30,7 @@ from anabranch.versioning.records import keys
 from anabranch.versioning.references import STAGING, Resolved
 from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
-from anabranch.versioning.strategies.rows.differences import RowDifference
+from anabranch.versioning.strategies.rows.differences import RowDifferencePage
 
 __all__ = ["Refs"]
 
@@ -93,13 +93,15 @@ class Refs:
         *,
         two_dot: bool = False,
         key: Sequence[str] = (),
+        whole_rows: bool = False,
         file_format: str = "",
         after: str = "",
         amount: int,
-    ) -> Page[RowDifference]:
+    ) -> RowDifferencePage:
         """Returns a page of the rows of a table in one object that `right` changed since its merge
         base with `left`; with `two_dot`, of those that differ between both. `right` may be
-        `branch$`, which includes the staged changes of the branch.
+        `branch$`, which includes the staged changes of the branch. The page says how rows are
+        matched: by `key`, by columns that were found, or with `whole_rows` by all columns.
 
         Raises NotFound if neither has the object, Invalid for what is no table.
         """
@@ -120,6 +122,7 @@ class Refs:
         return core.row_differ.compare(
             *(stored_repository, path, old, new),
             key=key,
+            whole_rows=whole_rows,
             file_format=file_format,
             after=after,
             amount=amount,

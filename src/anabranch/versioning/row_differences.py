@@ -10,10 +10,9 @@ from anabranch import errors
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Invalid
 from anabranch.model.entry import Entry, physical_address
-from anabranch.model.page import Page
 from anabranch.model.repository import Repository
 from anabranch.versioning.merging.stored_version import StoredVersion
-from anabranch.versioning.strategies.rows.differences import RowDifference, row_differences
+from anabranch.versioning.strategies.rows.differences import RowDifferencePage, row_differences
 from anabranch.work_folders import WorkFolder
 
 __all__ = ["RowDiffer"]
@@ -33,13 +32,15 @@ class RowDiffer:
         right: Entry | None,
         *,
         key: Sequence[str] = (),
+        whole_rows: bool = False,
         file_format: str = "",
         after: str = "",
         amount: int,
-    ) -> Page[RowDifference]:
+    ) -> RowDifferencePage:
         """Returns a page of the rows that differ between two objects of a path; None is a table
-        without rows. Raises Invalid (kind not_comparable) for what is no table, and without a
-        unique key; NotSupported if a library is not installed, Busy, Gone.
+        without rows. Rows are matched as by `row_differences`. Raises Invalid (kind not_comparable)
+        for what is no table, and for a `key` that is not unique; NotSupported if a library is not
+        installed, Busy, Gone.
         """
         with WorkFolder("rows") as work, tempfile.TemporaryDirectory(dir=work) as folder:
             try:
@@ -48,6 +49,7 @@ class RowDiffer:
                     self._version(repository, left, work),
                     self._version(repository, right, work),
                     key=key,
+                    whole_rows=whole_rows,
                     file_format=file_format,
                     after=after,
                     amount=amount,

@@ -25,8 +25,8 @@ def _diff(context: CommandContext) -> None:
     if context.arguments.rows:
         _diff_rows(context)
         return
-    if context.arguments.key or context.arguments.format:
-        raise Usage("--key and --format need --rows")
+    if context.arguments.key or context.arguments.format or context.arguments.whole_rows:
+        raise Usage("--key, --whole-rows and --format need --rows")
     parts: tuple[str, ...]
     if context.arguments.right is None:
         parts = ("repositories", left.repository, "branches", left.ref, "diff")
@@ -43,6 +43,8 @@ def _diff_rows(context: CommandContext) -> None:
     left, is_direct = options.left, options.two_way
     if options.prefix:
         raise Usage("--rows and --prefix exclude each other")
+    if options.key and options.whole_rows:
+        raise Usage("--key and --whole-rows exclude each other")
     if options.right is None:
         right, is_direct = f"{left.ref}$", True
     else:
@@ -52,6 +54,7 @@ def _diff_rows(context: CommandContext) -> None:
         *("repositories", left.repository, "refs", left.ref, "diff", right, "rows"),
         path=options.rows,
         key=options.key or None,
+        whole_rows=options.whole_rows or None,
         format=options.format,
         type="two_dot" if is_direct else "three_dot",
     )
@@ -87,6 +90,7 @@ COMMAND = Command(
         Option(
             "--key", "A column that identifies rows; repeat it for several", "COLUMN", repeat=True
         ),
+        Option("--whole-rows", "Compare whole rows, which are added and removed; without --key"),
         Option(
             "--format",
             "The format of the table, if its extension does not tell",
@@ -102,12 +106,14 @@ COMMAND = Command(
 
             With --rows: the rows of one table (CSV, TSV, JSON lines or Parquet), and for changed
             ones the cells before and after. A row is identified by the columns of --key; without
-            it, by one whose values are unique.
+            it, by up to three columns that are found to be unique on both sides, else by all its
+            columns, as with --whole-rows. A last line says which on a terminal.
             """,
     examples=(
         "diff lakefs://flights/fix-may",
         "diff lakefs://flights/main lakefs://flights/fix-may",
         "diff lakefs://flights/main~1 main --two-way",
         "diff lakefs://flights/main fix-may --rows may.csv --key id",
+        "diff lakefs://flights/main fix-may --rows may.csv --whole-rows",
     ),
 )

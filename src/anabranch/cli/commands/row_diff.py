@@ -11,6 +11,7 @@ from anabranch.cli.commands.change_counts import counted, summary
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.format import printable
 from anabranch.cli.output.table import Column
+from anabranch.client.listing_pages import Pages
 
 __all__ = ["show_row_changes"]
 
@@ -19,12 +20,29 @@ _MAX_CELL = 60
 
 
 def show_row_changes(context: CommandContext, *parts: str, **params: Any) -> None:
-    """Prints the rows that a listing of the API returns."""
+    """Prints the rows that a listing of the API returns, and on a terminal how they are matched."""
+    matching = ""
+
+    def fetch(**position: Any) -> Any:
+        nonlocal matching
+        page = context.connection.get(*parts, **params, **position)
+        matching = _matching(page)
+        return page
+
     counts: Counter[str] = Counter()
-    rows = counted(context.connection.pages(*parts, **params), "kind", counts)
+    rows = counted(Pages(fetch), "kind", counts)
     context.output.rows(_COLUMNS, rows, _cells)
     if context.output.terminal:
-        context.output.line(context.output.paint(summary(counts), "dim"))
+        text = f"{summary(counts)}; {matching}"
+        context.output.line(context.output.paint(text, "dim"))
+
+
+def _matching(page: Mapping[str, Any]) -> str:
+    """Returns how rows of both sides are matched, as text."""
+    if page["matched_by"] == "whole_rows":
+        return "whole rows compared"
+    names = ", ".join(printable(name) for name in page["key"])
+    return f"rows matched by {names}" + (" (found)" if page["matched_by"] == "found" else "")
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -37,7 +55,11 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, str, str]:
             f"{printable(name)}: {_text(left.get(name))} -> {_text(right.get(name))}"
             for name in row["columns"]
         )
-    return row["kind"], _pairs(key), cells
+    return row["kind"], _pairs(key) or _times(row["count"]), cells
+
+
+def _times(count: int) -> str:
+    return "1 time" if count == 1 else f"{count} times"
 
 
 def _pairs(values: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ from anabranch.rest.protocol.resources import (
 )
 from anabranch.rest.schemas.diffs import DiffList, diff_list
 from anabranch.rest.schemas.pagination import Pagination, page_amount, to_pagination
-from anabranch.versioning.strategies.rows.differences import RowDifference
+from anabranch.versioning.strategies.rows.differences import MatchedBy, RowDifference
 
 __all__ = ["EXTENSIONS", "OPERATIONS"]
 
@@ -37,11 +37,14 @@ class CommitList(msgspec.Struct, frozen=True):
 
 class RowDifferenceList(msgspec.Struct, frozen=True):
     """A page of the rows that differ. A row is an object with a member for each column, null if
-    that side does not have it; `columns` are those that differ if both sides have the row.
+    that side does not have it; `columns` are those that differ if both sides have the row. Rows are
+    matched by the columns `key`, given or found, or by all their columns if it is empty.
     """
 
     pagination: Pagination
     results: list[RowDifference]
+    key: list[str]
+    matched_by: MatchedBy
 
 
 class FindMergeBaseResult(msgspec.Struct, frozen=True):
@@ -90,8 +93,14 @@ class DiffRows(InRepository, frozen=True, kw_only=True):
     path: ObjectPath
     key: Annotated[
         tuple[str, ...],
-        Meta(description="the columns that identify a row, detected if there are none"),
+        Meta(
+            description="the columns that identify a row; if there are none, columns are found, "
+            "or whole rows are compared"
+        ),
     ] = ()
+    whole_rows: Annotated[
+        bool, Meta(description="compare whole rows, which are added and removed; without a key")
+    ] = False
     format: Annotated[
         Literal["", "csv", "tsv", "jsonl", "ndjson", "parquet"],
         Meta(description="the format of the table, if the extension of the path does not tell"),
@@ -148,11 +157,12 @@ def diff_rows(call: Call[DiffRows, None]) -> RowDifferenceList:
         params.path,
         two_dot=params.type == "two_dot",
         key=params.key,
+        whole_rows=params.whole_rows,
         file_format=params.format,
         after=params.after,
         amount=page_amount(params.amount),
     )
-    return RowDifferenceList(to_pagination(page), page.items)
+    return RowDifferenceList(to_pagination(page), page.items, page.key, page.matched_by)
 
 
 def find_merge_base(call: Call[MergeRefs, None]) -> FindMergeBaseResult:

@@ -16,6 +16,7 @@ from anabranch.errors import Conflict
 __all__ = [
     "MAX_DEPTH",
     "MISSING",
+    "canonical_json",
     "member_order",
     "parse_json",
     "plain_json",
@@ -170,6 +171,30 @@ def same_json(one: Any, other: Any) -> bool:
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(same_json, one, other))
     return type(one) is type(other) and bool(one == other)
+
+
+def canonical_json(value: Any) -> str:
+    """Returns a text that is equal for values that are the same, and for no others."""
+    if isinstance(value, _Number):
+        return _canonical_number(value.text)
+    if isinstance(value, dict):
+        members = (f"{json.dumps(name)}:{canonical_json(value[name])}" for name in sorted(value))
+        return "{" + ",".join(members) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(canonical_json, value)) + "]"
+    return json.dumps(value)
+
+
+def _canonical_number(text: str) -> str:
+    try:
+        sign, digits, exponent = Decimal(text).as_tuple()
+    except ArithmeticError:  # an exponent that is out of range
+        return f"number {text}"
+    plain = "".join(map(str, digits)).lstrip("0")
+    short = plain.rstrip("0")
+    if not short or not isinstance(exponent, int):
+        return "0"
+    return f"{'-' * sign}{short}e{exponent + len(plain) - len(short)}"
 
 
 def refuse(side: str, reason: str) -> NoReturn:

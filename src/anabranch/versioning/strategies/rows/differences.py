@@ -1,8 +1,11 @@
-"""The differences between two versions of a table, row by row, in the order of their keys."""
+"""The differences between two versions of a table, row by row, in the order of their keys.
+
+Without a key, columns are found that identify a row; if there are none, whole rows are compared.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -11,16 +14,29 @@ from anabranch.errors import Invalid
 from anabranch.model.page import Page
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.column_comparison import ColumnComparison
+from anabranch.versioning.strategies.rows.columns import Columns
 from anabranch.versioning.strategies.rows.database import open_database, require_libraries
 from anabranch.versioning.strategies.rows.formats import format_of
+from anabranch.versioning.strategies.rows.found_key import find_key
 from anabranch.versioning.strategies.rows.json_lines_comparison import JsonLinesComparison
 from anabranch.versioning.strategies.rows.json_lines_table import JsonLinesTable
+from anabranch.versioning.strategies.rows.row_key import require_unique
 from anabranch.versioning.strategies.rows.row_pair import RowPair
-from anabranch.versioning.strategies.rows.tables import create_empty, load_tables
+from anabranch.versioning.strategies.rows.tables import create_empty, load_columns
+from anabranch.versioning.strategies.rows.whole_rows import WholeLines, WholeRows
 
-__all__ = ["MAX_PAGE_BYTES", "RowDifference", "row_differences"]
+__all__ = [
+    "MAX_PAGE_BYTES",
+    "MatchedBy",
+    "RowDifference",
+    "RowDifferencePage",
+    "row_differences",
+]
 
-_KEY_DECODER = msgspec.json.Decoder(list[str])
+MatchedBy = Literal["given", "found", "whole_rows"]
+"""How rows of both sides are matched: by the key that was given, by one that was found, or by all
+their columns.
+"""
 
 MAX_PAGE_BYTES = 16 << 20
 """A page ends with the row that exceeds this size as JSON."""
@@ -28,7 +44,8 @@ MAX_PAGE_BYTES = 16 << 20
 
 class RowDifference(msgspec.Struct, frozen=True):
     """A row that differs: the columns of its key, the row of each side, None if it has none, and
-    the names of the columns that differ if both have one. All values are JSON values.
+    the names of the columns that differ if both have one. All values are JSON values. `count` is
+    how many equal rows one side has more than the other: 1 for rows with a key.
     """
 
     kind: Literal["added", "removed", "changed"]
@@ -36,6 +53,30 @@ class RowDifference(msgspec.Struct, frozen=True):
     left: dict[str, Any] | None
     right: dict[str, Any] | None
     columns: list[str]
+    count: int
+
+
+class RowDifferencePage(Page[RowDifference], frozen=True, kw_only=True):
+    """A page of rows that differ, with the key by which rows of both sides are matched: empty if
+    whole rows are compared.
+    """
+
+    key: list[str]
+    matched_by: MatchedBy
+
+
+class _Offset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where a page ends. It has the key, so that all pages of a listing are of the same one."""
+
+    matched_by: MatchedBy
+    key: list[str]
+    position: list[str]
+
+
+_MAX_DIGITS = 19
+"""Row numbers have fewer digits."""
+
+_OFFSET_DECODER = msgspec.json.Decoder(_Offset)
 
 
 def row_differences(
@@ -44,53 +85,88 @@ def row_differences(
     right: ObjectVersion | None,
     *,
     key: Sequence[str] = (),
+    whole_rows: bool = False,
     file_format: str = "",
     after: str = "",
     amount: int,
     folder: str,
-) -> Page[RowDifference]:
+) -> RowDifferencePage:
     """Returns a page of the rows that differ from `left` to `right`; a version that is None is a
-    table without rows. `key` are the columns that identify a row, detected if empty; `file_format`
-    is the format if the extension of `path` does not tell it; `after` is the `next_offset` of the
+    table without rows. `key` are the columns that identify a row; if it is empty, a column or a set
+    of columns is found, else whole rows are compared, as with `whole_rows`. `file_format` is the
+    format if the extension of `path` does not tell it; `after` is the `next_offset` of the
     page before. `folder` is for temporary files.
 
-    Raises Conflict (kind merge_failed) for what is no table, and without a unique key; Invalid for
-    a wrong `file_format` or `after`; NotSupported without DuckDB and pyarrow.
+    Raises Conflict (kind merge_failed) for what is no table, and for a `key` that is not unique;
+    Invalid for a wrong `file_format` or `after`, and for a key with `whole_rows`; NotSupported
+    without DuckDB and pyarrow.
     """
+    named = list(dict.fromkeys(key))
+    if named and whole_rows:
+        raise Invalid(
+            "a key and whole_rows exclude each other",
+            kind="invalid_key",
+            hint="Send `key` to match rows by columns, or `whole_rows` to compare whole rows.",
+        )
     table_format = format_of(path, file_format)
     require_libraries("a comparison of rows")
+    start = _offset(after, named, whole_rows=whole_rows) if after else None
     versions = {"left": left, "right": right}
     present = {side: version for side, version in versions.items() if version is not None}
     if not present:
-        return Page([])
+        return RowDifferencePage([], key=named, matched_by="given" if named else "whole_rows")
+    known = start.key if start else named
     with open_database(folder) as connection:
-        tables = load_tables(connection, table_format, present, key)
-        start = _key_after(after, len(tables.key)) if after else None
+        columns = load_columns(connection, table_format, present, known)
+        if known:
+            require_unique(connection, known, columns)
+        elif not whole_rows and start is None:
+            known = find_key(connection, columns)
         for side in versions.keys() - present.keys():
             (other,) = present
             create_empty(connection, side, like=other)
-            tables.columns[side] = tables.columns[other]
-        rows: Iterator[RowPair]
-        if isinstance(table_format, JsonLinesTable):
-            rows = JsonLinesComparison(connection, tables.key).rows(start)
-        else:
-            comparison = ColumnComparison(connection, tables.key, tables.columns)
-            rows = comparison.rows(start, amount + 1)
-        return _page(rows, amount)
+            columns[side] = columns[other]
+        is_json = isinstance(table_format, JsonLinesTable)
+        rows = _rows(connection, columns, known, start, amount + 1, is_json=is_json)
+        matched_by: MatchedBy = "given" if named else "found" if known else "whole_rows"
+        return _page(rows, amount, known, matched_by)
 
 
-def _page(rows: Iterator[RowPair], amount: int) -> Page[RowDifference]:
+def _rows(
+    connection: Any,
+    columns: Mapping[str, Columns],
+    key: Sequence[str],
+    start: _Offset | None,
+    amount: int,
+    *,
+    is_json: bool,
+) -> Iterator[RowPair]:
+    """Returns the rows that differ after `start`, at least `amount` if there are as many."""
+    position = start.position if start else None
+    if key:
+        if is_json:
+            return JsonLinesComparison(connection, key).rows(position)
+        return ColumnComparison(connection, key, columns).rows(position, amount)
+    after = (int(position[0]), position[1]) if position else None
+    whole = WholeLines(connection) if is_json else WholeRows(connection, columns)
+    return whole.rows(after, amount)
+
+
+def _page(
+    rows: Iterator[RowPair], amount: int, key: list[str], matched_by: MatchedBy
+) -> RowDifferencePage:
     items: list[RowDifference] = []
     size = 0
-    last = ""
+    position: list[str] = []
     for row in rows:
         if len(items) == amount or size > MAX_PAGE_BYTES:
-            return Page(items, has_more=True, next_offset=last)
+            end = msgspec.json.encode(_Offset(matched_by, key, position)).decode()
+            return RowDifferencePage(items, True, end, key=key, matched_by=matched_by)
         difference = _difference(row)
         items.append(difference)
         size += len(msgspec.json.encode(difference))
-        last = msgspec.json.encode(row.position).decode()
-    return Page(items)
+        position = row.position
+    return RowDifferencePage(items, key=key, matched_by=matched_by)
 
 
 def _difference(row: RowPair) -> RowDifference:
@@ -99,18 +175,29 @@ def _difference(row: RowPair) -> RowDifference:
         kind = "added"
     elif row.right is None:
         kind = "removed"
-    return RowDifference(kind, row.key, row.left, row.right, row.columns)
+    return RowDifference(kind, row.key, row.left, row.right, row.columns, row.count)
 
 
-def _key_after(text: str, length: int) -> list[str]:
+def _offset(text: str, named: Sequence[str], *, whole_rows: bool) -> _Offset:
+    """Returns where the page before ended. Raises Invalid if it is of another listing."""
     try:
-        found = _KEY_DECODER.decode(text)
+        found = _OFFSET_DECODER.decode(text)
     except (msgspec.DecodeError, UnicodeError):
-        found = []
-    if len(found) != length:
+        found = None
+    if found is None or not _is_of(found, named, whole_rows=whole_rows):
         raise Invalid(
             "argument after: is not the next_offset of a page",
             kind="invalid_after",
             hint="Send the next_offset of the page before, with the same key.",
         )
     return found
+
+
+def _is_of(found: _Offset, named: Sequence[str], *, whole_rows: bool) -> bool:
+    if found.matched_by == "whole_rows":
+        number, *kind = found.position or [""]
+        is_position = number.isascii() and number.isdigit() and len(number) < _MAX_DIGITS
+        return is_position and kind in (["added"], ["removed"]) and not named and not found.key
+    is_whole = bool(found.key) and len(found.key) == len(found.position)
+    is_named = found.matched_by == "given"
+    return is_whole and not whole_rows and (found.key == list(named) if is_named else not named)

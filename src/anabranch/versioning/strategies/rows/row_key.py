@@ -8,7 +8,7 @@ from typing import Any
 from anabranch.errors import Conflict
 from anabranch.versioning.strategies.rows.columns import Columns, quoted
 
-__all__ = ["detect_key", "require_unique"]
+__all__ = ["detect_key", "require_unique", "unique_column"]
 
 
 def detect_key(connection: Any, tables: Mapping[str, Columns]) -> list[str]:
@@ -17,14 +17,26 @@ def detect_key(connection: Any, tables: Mapping[str, Columns]) -> list[str]:
     """
     first, *others = tables.values()
     common = [name for name in first if all(name in columns for columns in others)]
-    for name in sorted(common, key=_preference):
-        if all(_is_unique(connection, side, name) for side in tables):
-            return [name]
+    found = unique_column(connection, tables, common)
+    if found is not None:
+        return [found]
     raise Conflict(
         "no column has a different value in each row",
         kind="merge_failed",
         hint="Give the columns that identify a row as the option `key`.",
     )
+
+
+def unique_column(
+    connection: Any, tables: Mapping[str, Columns], names: Sequence[str]
+) -> str | None:
+    """Returns the first of the columns `names` whose values are unique in all tables, None without
+    one. Those that are called like an id come first.
+    """
+    for name in sorted(names, key=_preference):
+        if all(_is_unique(connection, side, name) for side in tables):
+            return name
+    return None
 
 
 def _preference(name: str) -> int:

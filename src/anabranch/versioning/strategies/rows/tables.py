@@ -11,7 +11,7 @@ from anabranch.versioning.strategies.rows.json_lines_table import JsonLinesTable
 from anabranch.versioning.strategies.rows.row_key import detect_key, require_unique
 from anabranch.versioning.strategies.rows.table_format import ColumnFormat
 
-__all__ = ["Tables", "create_empty", "load_tables"]
+__all__ = ["Tables", "create_empty", "load_columns", "load_tables"]
 
 
 class Tables(NamedTuple):
@@ -31,16 +31,29 @@ def load_tables(
     detected if it is empty; a column that it names twice counts once. Raises Conflict (kind
     merge_failed) for files that cannot be read, and without a key that is unique in each.
     """
-    named = known = list(dict.fromkeys(key))
-    if not known and isinstance(file_format, JsonLinesTable):
-        known = file_format.possible_keys(versions)
-    columns = {
-        side: file_format.load(connection, side, version, known)
-        for side, version in versions.items()
-    }
+    named = list(dict.fromkeys(key))
+    columns = load_columns(connection, file_format, versions, named)
     found = named or detect_key(connection, columns)
     require_unique(connection, found, columns)
     return Tables(columns, found)
+
+
+def load_columns(
+    connection: Any,
+    file_format: ColumnFormat | JsonLinesTable,
+    versions: Mapping[str, ObjectVersion],
+    key: Sequence[str],
+) -> dict[str, Columns]:
+    """Makes the tables or views of files, and returns their columns by side. Those of JSON lines
+    are `key`, or those that may be a key if it is empty. Raises Conflict (kind merge_failed).
+    """
+    known = key
+    if not known and isinstance(file_format, JsonLinesTable):
+        known = file_format.possible_keys(versions)
+    return {
+        side: file_format.load(connection, side, version, known)
+        for side, version in versions.items()
+    }
 
 
 def create_empty(connection: Any, name: str, like: str) -> None:
