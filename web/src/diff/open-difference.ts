@@ -1,7 +1,7 @@
 // The parameters of the address that choose the difference beside a tree: its path, and how it is shown.
 
 /** What is removed from the address when a difference is closed. */
-export const CLOSED = { open: undefined, view: undefined, key: undefined } as const;
+export const CLOSED = { open: undefined, view: undefined, key: undefined, match: undefined } as const;
 
 /** Returns the search of the address that shows the difference of a path. */
 export function openSearch(search: URLSearchParams, path: string): string {

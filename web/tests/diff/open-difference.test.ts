@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { isReverted, openSearch } from "$/diff/open-difference";
 
 test("another difference is shown in its own way, and what else is in the address stays", () => {
-  const search = new URLSearchParams("ref=main&prefix=a&open=a%2Fb&view=text&key=id");
+  const search = new URLSearchParams("ref=main&prefix=a&open=a%2Fb&view=text&key=id&match=rows");
   expect(new URLSearchParams(openSearch(search, "a/c d&e"))).toEqual(new URLSearchParams("ref=main&prefix=a&open=a%2Fc+d%26e"));
   expect(search.get("view")).toBe("text");
 });
