@@ -84,8 +84,8 @@ class JsonLinesTable:
 
     @staticmethod
     def _first_members(side: str, version: ObjectVersion) -> list[str] | None:
-        """Returns the names in the first line, without those that are equal but for case or cannot
-        be names of columns, None for a file without lines.
+        """Returns the names in the first line, without those that are equal but for case, None for
+        a file without lines.
         """
         with version.open() as stream:
             while line := stream.readline(_MAX_LINE_BYTES):
@@ -96,8 +96,7 @@ class JsonLinesTable:
         _require_utf8(side, line)
         first = parse_json(side, line.decode("utf-8", "replace").strip())
         names = first if isinstance(first, dict) else ()
-        usable = (name for name in names if name and "\0" not in name and name not in (ROW, LINE))
-        return list({name.casefold(): name for name in usable}.values())
+        return list({name.casefold(): name for name in names if name}.values())
 
 
 def _require_json(side: str, version: ObjectVersion) -> None:
