@@ -6,10 +6,12 @@ import hashlib
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from anabranch.cli.commands.fs import upload as fs_upload
 from anabranch.cli.commands.fs.save_file import local_path
 from anabranch.cli.errors import Failure
 
@@ -81,6 +83,25 @@ def test_a_folder_there_and_back(ana, lake, folder, tmp_path):
     ran = ana.ok("fs", "download", "-r", lake.at("main/in"), back, "--json")
     assert sorted(item["size_bytes"] for item in ran.json) == [0, 4, 5, 1280000]
     assert contents(back) == contents(folder)
+
+
+def test_the_size_of_a_folder_is_known_before_its_first_byte_is_sent(
+    ana, lake, folder, monkeypatch
+):
+    reports = []
+
+    class Recorder:
+        def expect(self, size):
+            reports.append(("expect", size))
+
+        def advance(self, size):
+            reports.append(("advance", size))
+
+    monkeypatch.setattr(fs_upload, "progress", lambda *_: nullcontext(Recorder()))
+    ana.ok("fs", "upload", "-r", "-s", folder, lake.at("main/in/"))
+    total = sum(size for kind, size in reports if kind == "advance")
+    assert [report for report in reports if report[0] == "expect"] == [("expect", total)]
+    assert reports[0] == ("expect", total)
 
 
 def test_a_folder_on_a_terminal(ana, lake, folder, tmp_path):

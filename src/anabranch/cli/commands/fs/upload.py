@@ -55,6 +55,7 @@ def _upload_one(context: CommandContext, transfer: Transfer) -> None:
     key = context.arguments.place.key
     if not key or key.endswith("/"):
         key += path.name
+    transfer.expect(_length(path))
     _show(context, _upload_file(context, transfer, _File(key, path)))
 
 
@@ -79,6 +80,8 @@ def _upload_folder(context: CommandContext, transfer: Transfer) -> None:
     prefix = options.place.key
     if prefix and not prefix.endswith("/"):
         prefix += "/"
+    # all at once: a bar whose total grows with each file is full from the start
+    transfer.expect(sum(_length(path) for path, is_file in _walk(folder) if is_file))
     results = transfer.each(
         _files(context, folder, prefix),
         lambda file: _upload_file(context, transfer, file),
@@ -99,17 +102,27 @@ def _files(context: CommandContext, folder: Path, prefix: str) -> Iterator[_File
     """Yields the files below a folder, in order. Links to folders, and anything that is neither a
     file nor a folder, are skipped with a note.
     """
+    for path, is_file in _walk(folder):
+        if is_file:
+            yield _File(prefix + "/".join(path.relative_to(folder).parts), path)
+        else:
+            context.output.note(f"skipped, not a file: {printable(str(path))}")
+
+
+def _walk(folder: Path) -> Iterator[tuple[Path, bool]]:
+    """Yields what is below a folder, but no folders, in order, and whether it is a file."""
     for parent, folders, names in os.walk(folder, onerror=_raise):
         folders.sort()
         here = Path(parent)
-        relative = here.relative_to(folder)
         links = [name for name in folders if (here / name).is_symlink()]
         for name in sorted([*names, *links]):
             path = here / name
-            if path.is_file():
-                yield _File(prefix + "/".join((*relative.parts, name)), path)
-            else:
-                context.output.note(f"skipped, not a file: {printable(str(path))}")
+            yield path, path.is_file()
+
+
+def _length(path: Path) -> int:
+    """Returns a file's size in bytes; 0 for what is none, which reading it reports."""
+    return path.stat().st_size if path.is_file() else 0
 
 
 def _raise(error: OSError) -> None:
@@ -122,7 +135,6 @@ def _upload_file(context: CommandContext, transfer: Transfer, file: _File) -> di
         with file.path.open("rb") as source:
             return _send(context, file.key, lambda: _chunks(source, transfer), None)
     length = file.path.stat().st_size
-    transfer.expect(length)
 
     def content() -> Iterator[bytes]:
         with file.path.open("rb") as source:

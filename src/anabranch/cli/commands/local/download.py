@@ -57,8 +57,10 @@ def bring(
 
     with progress(context.output, "Downloading") as bar:
         transfer = Transfer(bar)
+        fetched = [path for path in wanted if path in tree]
+        transfer.expect(sum(tree[path].size for path in fetched))
         done = transfer.each(
-            [path for path in wanted if path in tree],
+            fetched,
             fetch,
             workers=context.arguments.parallelism,
             path=str,
@@ -71,7 +73,6 @@ def bring(
 def _fetch(
     context: CommandContext, place: LakeUri, link: Link, path: str, entry: Entry, transfer: Transfer
 ) -> None:
-    transfer.expect(entry.size)
     file = link.folder / path
     save(context, place, link.prefix + path, file, transfer)
     os.utime(file, (entry.mtime, entry.mtime))

@@ -40,8 +40,10 @@ def send_changes(
             )
     with progress(context.output, "Uploading") as bar:
         transfer = Transfer(bar)
+        sent = [path for path in wanted if path in files]
+        transfer.expect(sum(files[path].size for path in sent))
         done = transfer.each(
-            [path for path in wanted if path in files],
+            sent,
             lambda path: _send(context, link, path, files[path], transfer, segments),
             workers=context.arguments.parallelism,
             path=str,
@@ -59,7 +61,6 @@ def _send(
     transfer: Transfer,
     segments: tuple[str, ...],
 ) -> Any:
-    transfer.expect(entry.size)
     return context.connection.upload(
         *segments,
         content=_content(link, path, transfer),
