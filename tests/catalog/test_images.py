@@ -161,10 +161,8 @@ def test_all_gateways_check_the_image_permission(lake):
             needs = operation.permission
             assert isinstance(needs, tuple)
             assert all(isinstance(need, Need) for need in needs)
-            authorize(
-                reader,
-                required_permissions(needs, SimpleNamespace(services=services, params=params)),
-            )
+            call = SimpleNamespace(services=services, params=params, actor=reader)
+            authorize(reader, required_permissions(needs, call))
     address = Address.of("image", "v1/open/a")
     call = SimpleNamespace(
         services=services, address=address, query={"prefix": "v1/"}, header=lambda _: ""

@@ -20,6 +20,7 @@ from anabranch.rest.protocol.resources import (
     on_all_objects,
     on_import_sources,
     on_linked_source,
+    on_named_namespace,
     on_namespace,
     on_resolved_sources,
     on_staged_source,
@@ -37,6 +38,8 @@ LINKED = Action.IMPORT_FROM_STORAGE, on_linked_source
 RESOLVED = Action.IMPORT_FROM_STORAGE, on_resolved_sources
 IMPORTED = Action.IMPORT_FROM_STORAGE, on_import_sources
 ATTACHED = Action.ATTACH_STORAGE_NAMESPACE, on_namespace
+PURGED = Action.PURGE_STORAGE_NAMESPACE, on_namespace
+PURGING = Action.PURGE_STORAGE_NAMESPACE, on_named_namespace
 TABLE = Action.READ_OBJECT, on_all_objects
 TREE = "the handler passes call.importable_addresses()"
 OWN_UPLOAD = "must be the address of the upload, which the server chose"
@@ -48,6 +51,8 @@ CHECKS = {
     ("linkPhysicalAddress", "staging.presigned_url"): NO_BYTES,
     ("importStart", "paths[].path"): IMPORTED,
     ("createRepository", "storage_namespace"): ATTACHED,
+    ("purgeNamespace", "storage_namespace"): PURGED,
+    ("getPurgeStatus", "storage_namespace"): PURGING,
     ("commit", "source_metarange"): TREE,
     ("commitAsync", "source_metarange"): TREE,
     ("CreateCommitRecord", "metarange_id"): TREE,
@@ -121,7 +126,8 @@ def test_every_field_that_may_name_an_address_has_a_check():
     [(name, check) for (name, _), check in CHECKS.items() if isinstance(check, tuple)],
 )
 def test_the_operation_needs_the_permission_of_its_check(operation, check):
-    assert check in EVERY[operation].permission
+    needs = EVERY[operation].permission
+    assert check in [(need.action, need.resource) for need in needs]
 
 
 def test_every_module_that_makes_entries_is_known():

@@ -37,7 +37,7 @@ def test_all_operations_are_tested():
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.id)
 def test_every_permission_is_needed(operation):
-    call = SimpleNamespace(params=SimpleNamespace(repository="sea"))
+    call = SimpleNamespace(params=SimpleNamespace(repository="sea"), actor=None)
     needed = list(required_permissions(operation.permission, call))
     actions = NEEDED[operation.id]
     assert {str(each.action.value) for each in needed} == actions

@@ -64,14 +64,14 @@ def refusal(
     response: ErrorResponse, where: str, *, asked: Sequence[str] = (), keys: Sequence[str] = ()
 ) -> Failure:
     """Returns the failure that an error response stands for. The server's own hint is used where
-    the tables have none for the message, and begins that of a denial: it says which permission is
-    missing.
+    the tables have none for the message. It begins that of a denial or of a failed login: it says
+    what is missing or wrong.
     """
     meaning = next((meaning for text, meaning in _BY_MESSAGE if text in response.message), None)
     hint = meaning.hint or response.hint if meaning is not None else response.hint
     if meaning is None:
         meaning = _BY_STATUS.get(response.status, _Meaning("error"))
-    if meaning.kind == "denied" and meaning.hint:
+    if meaning.kind in {"denied", "unauthenticated"} and meaning.hint:
         hint = f"{response.hint} {meaning.hint}".strip()
     return Failure(
         response.message,
