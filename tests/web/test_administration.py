@@ -141,7 +141,7 @@ def test_policy_is_written_with_its_meaning_beside_it(page, api, name):
                 r"object public/\* in repository sales"
             ),
             re.compile(
-                r"Denies\s+everything about data\s+on\s+repository sales\s+"
+                r"Denies\s+everything about data, not pull requests\s+on\s+repository sales\s+"
                 r"if SourceIp is not in 10\.0\.0\.0/8"
             ),
         ]
