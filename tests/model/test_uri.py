@@ -112,7 +112,8 @@ REFS = st.text(st.characters(exclude_characters="/ \t\n\r\f\v"), min_size=1)
 def test_addresses_round_trip(repository, ref, key):
     uri = LakeUri(repository, ref, key)
     assert parse_uri(str(uri)) == uri
-    assert parse_uri(key, f"lakefs://{repository}/{ref}/") == uri or key.startswith("lakefs://")
+    if not key.startswith("lakefs://"):  # which makes an address of its own
+        assert parse_uri(key, f"lakefs://{repository}/{ref}/") == uri
 
 
 @given(REPOSITORIES)
