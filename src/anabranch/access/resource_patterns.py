@@ -17,7 +17,7 @@ from anabranch.access.statements import (
     name_tokens,
 )
 
-__all__ = ["RESOURCE_HEADS", "ResourcePatterns"]
+__all__ = ["RESOURCE_HEADS", "ResourcePatterns", "literal_prefix", "split_pattern"]
 
 RESOURCE_HEADS = ("arn:lakefs:fs:::", "arn:lakefs:auth:::")
 """What all names of resources begin with; patterns of other services match none."""
@@ -37,10 +37,10 @@ class ResourcePatterns:
         self._any = ANY in patterns
         exact, prefixes, expressions, self._pairs = set(), [], [], list[tuple[str, str]]()
         for pattern in patterns:
-            head, name = _split(pattern)
+            head, name = split_pattern(pattern)
             if not head:
                 continue
-            literal, wildcards = _literal(name, username)
+            literal, wildcards = literal_prefix(name, username)
             if not wildcards:
                 exact.add(head + literal)
             elif wildcards == "*" and name.endswith("*"):
@@ -94,7 +94,7 @@ class ResourcePatterns:
         )
 
 
-def _split(pattern: str) -> tuple[str, str]:
+def split_pattern(pattern: str) -> tuple[str, str]:
     """Returns the beginning of a pattern's resources and the pattern of their names; empty for a
     pattern that matches no resource but as a whole.
     """
@@ -106,7 +106,7 @@ def _split(pattern: str) -> tuple[str, str]:
     return (head, name) if head in RESOURCE_HEADS else ("", "")
 
 
-def _literal(name: str, username: str) -> tuple[str, str]:
+def literal_prefix(name: str, username: str) -> tuple[str, str]:
     """Returns the part of a pattern before its first wildcard, and all of its wildcards."""
     literal, wildcards = "", ""
     for part in name_tokens(name):

@@ -204,6 +204,47 @@ def test_users_may_ask_what_they_may_do(team, lake):
     assert user.api.get("/user/permissions", params=no_action).status_code == 400
 
 
+def test_users_may_ask_about_resources_that_are_not_named_yet(team, lake):
+    name, _ = lake
+    arn = f"arn:lakefs:fs:::repository/{name}"
+    user = team.member(
+        allow("fs:ReadObject", on=f"{arn}/object/data/*"),
+        allow("fs:CreateBranch", on=f"{arn}/branch/dev-*"),
+    )
+
+    def asked(*pairs):
+        given = {"action": [each[0] for each in pairs], "resource": [each[1] for each in pairs]}
+        response = user.api.get("/user/permissions", params=given)
+        assert response.status_code == 200
+        results = response.json()["results"]
+        assert [(each["action"], each["resource"]) for each in results] == list(pairs)
+        return [(each["allowed"], each["all"]) for each in results]
+
+    assert asked(
+        ("fs:ReadObject", f"{arn}/object/*"),
+        ("fs:ReadObject", f"{arn}/object/data/*"),
+        ("fs:ReadObject", f"{arn}/object/other/*"),
+        ("fs:ReadObject", f"{arn}/object/data/a"),
+        ("fs:CreateBranch", f"{arn}/branch/*"),
+        ("fs:DeleteBranch", f"{arn}/branch/*"),
+        ("auth:CreateUser", "arn:lakefs:auth:::user/*"),
+        ("fs:CreateBranch", "*"),
+    ) == [
+        (True, False),
+        (True, True),
+        (False, False),
+        (True, True),
+        (True, False),
+        (False, False),
+        (False, False),
+        (True, True),
+    ]
+    wrong = {"action": ["fs:ReadObject"] * 3, "resource": [f"{arn}/object/a"] * 2}
+    response = user.api.get("/user/permissions", params=wrong)
+    assert response.status_code == 400
+    assert "3 actions and 2 resources" in response.json()["message"]
+
+
 def test_an_explanation_tells_the_branches_apart(team, lake):
     name, user = lake
     place = f"/auth/users/{user.name}/explain"

@@ -8,11 +8,14 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from anabranch.access.actor import Actor
 from anabranch.access.conditions import RequestContext
 from anabranch.access.explain import explain, ineffective_resources, policies_that_allow
-from anabranch.access.permissions import Action, Permission
+from anabranch.access.permissions import ANY, Action, AllBelow, Permission
 from anabranch.access.policy_documents import check_action, check_effective, check_resource
+from anabranch.access.possible_permissions import may_on_some
 from anabranch.access.statements import Effect
+from anabranch.errors import Invalid
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Need, Operation
 from anabranch.rest.protocol.resources import on_user
@@ -45,7 +48,15 @@ class OwnPermissions(msgspec.Struct, frozen=True, kw_only=True):
     action: Annotated[
         tuple[str, ...], Meta(min_length=1, max_length=100, description="such as fs:WriteObject")
     ]
-    resource: Annotated[str, Meta(min_length=1, description="an ARN, or `*` for any resource")]
+    resource: Annotated[
+        tuple[str, ...],
+        Meta(
+            min_length=1,
+            max_length=100,
+            description="one for all actions, or one for each: an ARN, one that ends in `*` for "
+            "any resource whose name begins so, or `*`",
+        ),
+    ]
     branch: Annotated[
         str,
         Meta(description="the branch that the actions change, for conditions, if not the resource"),
@@ -53,10 +64,14 @@ class OwnPermissions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OwnPermission(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether the caller has a permission."""
+    """Whether the caller has a permission. For a resource that ends in `*`: whether the caller may
+    have it on any such resource, and in `all` whether the caller has it on each.
+    """
 
     action: str
+    resource: str
     allowed: bool
+    all: bool
 
 
 class OwnPermissionList(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,22 +138,38 @@ def explain_permission(call: Call[Explain, None]) -> PermissionExplanation:
 
 
 def list_own_permissions(call: Call[OwnPermissions, None]) -> OwnPermissionList:
-    """Returns which actions on a resource the caller may perform now, from this address."""
-    params, actor = call.params, call.authenticated
-    check_resource(params.resource)
-    for action in params.action:
+    """Returns which actions the caller may perform now, from this address. Raises Invalid for a
+    number of resources that is neither 1 nor that of the actions.
+    """
+    params = call.params
+    resources = params.resource
+    if len(resources) == 1:
+        resources *= len(params.action)
+    if len(resources) != len(params.action):
+        raise Invalid(
+            f"{len(params.action)} actions and {len(resources)} resources",
+            hint="Give one resource for all actions, or one for each.",
+        )
+    for action, resource in zip(params.action, resources, strict=True):
         check_action(action)
+        check_resource(resource)
     return OwnPermissionList(
         results=[
-            OwnPermission(
-                action=action,
-                allowed=actor.may(
-                    Permission(action, params.resource, branch=params.branch or None)
-                ),
-            )
-            for action in params.action
+            _own_permission(call.authenticated, action, resource, params.branch)
+            for action, resource in zip(params.action, resources, strict=True)
         ]
     )
+
+
+def _own_permission(actor: Actor, action: str, resource: str, branch: str) -> OwnPermission:
+    if resource != ANY and resource.endswith("*"):
+        prefix = resource[:-1]
+        below = Permission(action, AllBelow(prefix), branch=branch or None)
+        allowed, everywhere = may_on_some(actor, action, prefix, branch), actor.may(below)
+    else:
+        allowed = actor.may(Permission(action, resource, branch=branch or None))
+        everywhere = allowed
+    return OwnPermission(action=action, resource=resource, allowed=allowed, all=everywhere)
 
 
 OPERATIONS = (
@@ -147,7 +178,7 @@ OPERATIONS = (
         tag="auth",
         method="GET",
         path="/user/permissions",
-        summary="tell which actions on a resource the caller may perform",
+        summary="tell which actions the caller may perform on which resources",
         permission=Access.ANY_USER,
         params=OwnPermissions,
         response=OwnPermissionList,
