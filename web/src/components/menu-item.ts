@@ -11,6 +11,8 @@ export interface MenuItem {
   download?: boolean;
   danger?: boolean;
   disabled?: boolean;
+  /** Why it is disabled; empty or absent if that is not for want of a permission. */
+  refusal?: string;
   /** Whether it is chosen: one of several, or on its own as a `switch`. */
   checked?: boolean;
   switch?: boolean;

@@ -11,13 +11,15 @@ export interface Command {
   keys?: string;
   href?: string;
   run?: () => void;
+  /** Why the server would refuse it: then it is not offered. */
+  refusal?: string;
 }
 
 class Palette {
   open = $state(false);
   #pages = $state.raw<readonly (() => Command[])[]>([]);
   /** The commands of the pages that are shown. */
-  commands = $derived(this.#pages.flatMap((commands) => commands()));
+  commands = $derived(this.#pages.flatMap((commands) => commands()).filter(({ refusal }) => !refusal));
 
   show(): void {
     this.open = true;

@@ -22,6 +22,8 @@ export interface PageActions {
   rename?: (path: string) => void;
   remove?: (path: string) => void;
   measure?: (path: string) => void;
+  /** Why the server would refuse them, empty if it would not. */
+  refusals?: { rename: string; remove: string };
 }
 
 /** Returns the menu of an object or a folder. */
@@ -43,13 +45,13 @@ export function placeActions(place: Place, actions: PageActions): MenuItem[] {
     const href = links.object(repository, ref, path, { tab: "history" });
     items.push({ label: "History", icon: "commit", run: () => navigate(href) });
   }
-  const { rename, remove, measure } = actions;
+  const { rename, remove, measure, refusals = { rename: "", remove: "" } } = actions;
   if (isFolder && measure) {
     items.push({ label: "Calculate size", icon: "storage", run: () => measure(path) });
   }
-  if (rename) items.push({ label: "Rename or move", icon: "rename", run: () => rename(path) });
+  if (rename) items.push({ label: "Rename or move", icon: "rename", refusal: refusals.rename, run: () => rename(path) });
   if (remove) {
-    items.push({ label: `Delete ${isFolder ? "folder" : "object"}`, icon: "trash", danger: true, run: () => remove(path) });
+    items.push({ label: `Delete ${isFolder ? "folder" : "object"}`, icon: "trash", danger: true, refusal: refusals.remove, run: () => remove(path) });
   }
   return items;
 }

@@ -1,0 +1,116 @@
+// What the signed-in user may do, so that pages disable what the server would refuse. The server decides
+// nevertheless: without an answer, everything is offered.
+
+import { api } from "$/api/client";
+
+/** An action on a resource: an ARN, or one that ends in `*` for any resource whose name begins so. */
+export interface Need {
+  action: string;
+  resource: string;
+}
+
+/** Named needs; all of those of a name have to be met. */
+export type Needs = Readonly<Record<string, readonly Need[]>>;
+
+/** Whether an action is allowed on any of its resources, and whether on all. */
+export interface Permitted {
+  allowed: boolean;
+  all: boolean;
+}
+
+const CURRENT_MS = 60_000;
+const FS = "arn:lakefs:fs:::";
+const AUTH = "arn:lakefs:auth:::";
+
+/** Any repository. */
+export const anyRepository = `${FS}repository/*`;
+/** Any storage namespace. */
+export const anyNamespace = `${FS}namespace/*`;
+
+/** Returns the resource of a repository. */
+export function repositoryArn(repository: string): string {
+  return `${FS}repository/${repository}`;
+}
+
+/** Returns the resource of an object. */
+export function objectArn(repository: string, path: string): string {
+  return `${repositoryArn(repository)}/object/${path}`;
+}
+
+/** Returns the resource of any object whose path has a prefix. */
+export function objectsBelow(repository: string, prefix = ""): string {
+  return `${objectArn(repository, prefix)}*`;
+}
+
+/** Returns the resource of a branch, of any branch without a name. */
+export function branchArn(repository: string, branch = "*"): string {
+  return `${repositoryArn(repository)}/branch/${branch}`;
+}
+
+/** Returns the resource of any tag. */
+export function anyTag(repository: string): string {
+  return `${repositoryArn(repository)}/tag/*`;
+}
+
+/** Returns the resource of any user, group or policy. */
+export function anyNamed(kind: "user" | "group" | "policy"): string {
+  return `${AUTH}${kind}/*`;
+}
+
+/** Returns one list of all needs, each once. */
+export function distinctNeeds(needs: Needs): Need[] {
+  const found = new Map(Object.values(needs).flat().map((need) => [keyOf(need), need]));
+  return [...found.values()];
+}
+
+/** The answers to one request, by their needs. */
+export class Answers {
+  readonly #answers: ReadonlyMap<string, Permitted>;
+
+  constructor(answers: readonly (Need & Permitted)[]) {
+    this.#answers = new Map(answers.map((answer) => [keyOf(answer), answer]));
+  }
+
+  /** Returns the answer to a need, undefined without one. */
+  of(need: Need): Permitted | undefined {
+    return this.#answers.get(keyOf(need));
+  }
+
+  /** Returns why the server would refuse what has these needs; empty if it would not. */
+  refusal(needs: readonly Need[]): string {
+    const missing = needs.find((need) => this.of(need)?.allowed === false);
+    return missing ? `You do not have the permission ${missing.action} for this` : "";
+  }
+}
+
+/** Asks which needs the user meets, once a minute for the same needs. */
+export class PermissionCache {
+  readonly #asked = new Map<string, { at: number; answers: Promise<Answers> }>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  /** Returns the answers for a user on a branch. Throws ApiError. */
+  ask(user: string, branch: string, needs: readonly Need[]): Promise<Answers> {
+    const key = JSON.stringify([user, branch, needs.map(keyOf)]);
+    const now = this.#now();
+    for (const [other, { at }] of this.#asked) if (now - at >= CURRENT_MS) this.#asked.delete(other);
+    const known = this.#asked.get(key);
+    if (known) return known.answers;
+    const answers = request(branch, needs);
+    this.#asked.set(key, { at: now, answers });
+    answers.catch(() => this.#asked.delete(key));
+    return answers;
+  }
+}
+
+async function request(branch: string, needs: readonly Need[]): Promise<Answers> {
+  const query = { action: needs.map(({ action }) => action), resource: needs.map(({ resource }) => resource), branch };
+  return new Answers((await api.get("/user/permissions", { query })).results);
+}
+
+function keyOf({ action, resource }: Need): string {
+  return `${action} ${resource}`;
+}
