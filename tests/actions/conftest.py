@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,8 @@ from support.services.deciding_webhook import DecidingWebhook, deciding_webhook
 from anabranch.actions.hooks.contract import HookSettings
 from anabranch.actions.runs.settings import ActionSettings
 from anabranch.blocks.local.store import LocalBlocks
+from anabranch.errors import Busy
+from anabranch.keyvalue.contract import Expect, Write
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
 
@@ -24,10 +26,28 @@ def webhook() -> Iterator[DecidingWebhook]:
         yield server
 
 
+class UnreliableStore(MemoryStore):
+    """A store whose answers to transactions are lost if `loses_answer` is true of one write."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loses_answer: Callable[[Write], bool] = lambda _: False
+
+    def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
+        made = super().apply(writes, expect)
+        if any(map(self.loses_answer, writes)):
+            raise Busy("the connection to the store was lost", kind="store_busy")
+        return made
+
+
 @pytest.fixture
-def open_lake(tmp_path: Path) -> Iterator[Callable[..., Lake]]:
+def keyvalue() -> UnreliableStore:
+    return UnreliableStore()
+
+
+@pytest.fixture
+def open_lake(tmp_path: Path, keyvalue: UnreliableStore) -> Iterator[Callable[..., Lake]]:
     """Opens lakes over one folder and one key-value store, as several servers do."""
-    keyvalue = MemoryStore()
     opened: list[Lake] = []
     outside = tmp_path / "outside"
     outside.mkdir()

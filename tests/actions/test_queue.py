@@ -13,6 +13,7 @@ from anabranch.actions.queue.queue import Queued
 from anabranch.actions.runs.running import LEASE_SECONDS, Running
 from anabranch.actions.runs.settings import ActionSettings
 from anabranch.catalog.hook_lake import LibraryAuthority
+from anabranch.errors import Busy
 from anabranch.keyvalue.contract import Write
 from anabranch.model.caller import Caller, acting_as
 
@@ -86,6 +87,39 @@ def test_run_of_a_dead_server_is_marked_and_its_event_is_performed_again(
     # the late end of the first run changes nothing
     eventually(lambda: not lake.engine._workers._busy)
     assert {run.id: run for run in runs(lake, commit_id=made)} == by_id
+
+
+def test_event_is_performed_although_the_answer_to_its_claim_was_lost(
+    lake, keyvalue, webhook, add_action
+):
+    add_action("post-commit")
+    keyvalue.loses_answer = lambda write: write.partition == LEASES and write.value is not None
+    put(lake, "a.txt")
+    made = commit(lake).id
+    eventually(lambda: list(keyvalue.scan(LEASES)) and not lake.engine._workers._busy)
+    keyvalue.loses_answer = lambda _: False
+    lake.engine.running.renew()  # it keeps only runs alive whose hooks it runs
+    expire(lake)
+    eventually(lambda: settled(lake))
+    assert [event["commit_id"] for event in webhook.events] == [made]
+    assert sorted(run.passed for run in runs(lake, commit_id=made)) == [False, True]
+
+
+def test_run_before_a_change_ends_although_the_answer_to_its_begin_was_lost(
+    lake, keyvalue, webhook, add_action
+):
+    add_action("pre-commit")
+    keyvalue.loses_answer = lambda write: write.partition == LEASES
+    put(lake, "a.txt")
+    with pytest.raises(Busy):
+        commit(lake)
+    keyvalue.loses_answer = lambda _: False
+    assert webhook.events == []
+    [(run_id, _)] = keyvalue.scan(LEASES)
+    lake.engine.running.renew()
+    expire(lake)
+    lake.engine.running.interrupt_dead()
+    assert lake.engine.records.get("sea", run_id.decode()).passed is False
 
 
 def test_run_before_a_change_of_a_dead_server_is_marked(open_lake, lake, webhook, add_action):

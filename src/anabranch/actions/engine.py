@@ -106,14 +106,15 @@ class Engine:
             )
         try:
             begun = self._begun(repository, event, actions)
-            self._keyvalue.apply([self.running.begin(begun)])
-            try:
-                outcome = self._runner.run(repository, event, actions, begun.run.id, commit)
-            except BaseException:
-                self._keyvalue.apply([self.running.end(begun.run.id)])
-                raise
-            writes = self._store(repository, outcome)
-            self._keyvalue.apply([self.running.end(begun.run.id), *writes])
+            with self.running.abandoned_on_error(begun.run.id):
+                self._keyvalue.apply([self.running.begin(begun)])
+                try:
+                    outcome = self._runner.run(repository, event, actions, begun.run.id, commit)
+                except BaseException:
+                    self._keyvalue.apply([self.running.end(begun.run.id)])
+                    raise
+                writes = self._store(repository, outcome)
+                self._keyvalue.apply([self.running.end(begun.run.id), *writes])
             return outcome
         finally:
             self._slots.release()
@@ -153,14 +154,21 @@ class Engine:
         claim = self._queue.claim(key, raw, self._begun(repository, event, actions))
         if claim is None:
             return False
+        with self.running.abandoned_on_error(claim.queued.run_id):
+            outcome = self._outcome(repository, claim.queued, actions, failure)
+            return self._queue.finish(claim, self._store(repository, outcome))
+
+    def _outcome(
+        self, repository: Repository, queued: Queued, actions: Sequence[Action], failure: str
+    ) -> Outcome:
+        """Runs the hooks of a claimed event, whose action files cannot be read if there is a
+        `failure`.
+        """
+        event = queued.event
         if failure:
-            outcome = self._unreadable(claim.queued.run_id, event, failure)
-        else:
-            commit = None
-            if event.commit_id:
-                commit = self._core.commits.find(repository, event.commit_id)
-            outcome = self._runner.run(repository, event, actions, claim.queued.run_id, commit)
-        return self._queue.finish(claim, self._store(repository, outcome))
+            return self._unreadable(queued.run_id, event, failure)
+        commit = self._core.commits.find(repository, event.commit_id) if event.commit_id else None
+        return self._runner.run(repository, event, actions, queued.run_id, commit)
 
     def _repository(self, queued: Queued) -> Repository | None:
         """Returns the repository of a queued event, None if it was deleted."""

@@ -16,6 +16,7 @@ import msgspec
 
 from anabranch.actions.runs.event import Event
 from anabranch.actions.runs.running import Running, RunningRuns
+from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.versioning.identifiers import Identifiers
 
@@ -72,7 +73,12 @@ class Queue:
         """
         for key, raw in self._keyvalue.scan(_PARTITION):
             run_id = QUEUED_DECODER.decode(raw).run_id
-            if not (run_id and self._running.lives(run_id)):
+            try:
+                taken = bool(run_id) and self._running.lives(run_id)
+            except AnabranchError as error:  # of the store of one repository
+                _log.warning("run %s: %s", run_id, error.message)
+                continue
+            if not taken:
                 yield key, raw
 
     def claim(self, key: bytes, raw: bytes, begin: Running) -> Claim | None:
@@ -92,8 +98,9 @@ class Queue:
         claimed = msgspec.structs.replace(queued, run_id=begin.run.id, attempts=queued.attempts + 1)
         record = msgspec.json.encode(claimed)
         writes = [Write(_PARTITION, key, record), self._running.begin(begin)]
-        if self._keyvalue.apply(writes, [Expect(_PARTITION, key, raw)]):
-            return Claim(key, claimed, record)
+        with self._running.abandoned_on_error(begin.run.id):
+            if self._keyvalue.apply(writes, [Expect(_PARTITION, key, raw)]):
+                return Claim(key, claimed, record)
         self._running.end(begin.run.id)  # nothing was written: only this process forgets the run
         return None
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import msgspec
 
@@ -74,6 +75,17 @@ class RunningRuns:
         with self._lock:
             self._own.pop(run_id, None)
         return Write(_PARTITION, run_id.encode(), None)
+
+    @contextmanager
+    def abandoned_on_error(self, run_id: str) -> Iterator[None]:
+        """Stops to renew a run if the context ends with an exception: it is taken for that of a
+        dead server when its lease ends, whatever could be written.
+        """
+        try:
+            yield
+        except BaseException:
+            self.end(run_id)
+            raise
 
     def find(self, run_id: str) -> Running | None:
         """Returns a run that has not ended, None if there is none."""
