@@ -12,6 +12,7 @@ import os
 
 import hypothesis
 from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 _IN_CI = bool(os.environ.get("CI"))
 _ALL = _IN_CI or bool(os.environ.get("ANABRANCH_ALL_EXAMPLES"))  # set by `make test-all`
@@ -32,7 +33,7 @@ def load_profile() -> None:
     if _IN_CI:
         # no setting does this; the version is pinned, and another one may fail here
         assert callable(providers._get_local_constants)
-        providers._get_local_constants = providers.Constants
+        providers._get_local_constants = Constants
 
 
 def examples(number: int) -> int:
