@@ -90,7 +90,7 @@ def database(request):
 
 
 @pytest.mark.timeout(3 * MOST_SECONDS)
-@pytest.mark.parametrize("seconds", [4, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seconds", [2, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.sample(1)
 def test_many_writers_on_one_branch(tmp_path, database, seconds, record_testsuite_property):
     writers = contend(tmp_path, database, seconds)

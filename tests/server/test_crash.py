@@ -112,7 +112,7 @@ class Writer(threading.Thread):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("lives", [6, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("lives", [4, pytest.param(20, marks=pytest.mark.slow)])
 def test_a_server_that_is_killed_keeps_what_it_acknowledged(
     tmp_path, lives, record_testsuite_property
 ):

@@ -125,7 +125,7 @@ def sea(tmp_path):
 
 
 @pytest.mark.parametrize("refer", REFERENCES)
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_reference_at_any_step_of_a_sweep_is_refused_or_keeps_its_object(refer, tmp_path):
     outcomes = set()
     for number in itertools.count():
@@ -149,7 +149,7 @@ def test_reference_at_any_step_of_a_sweep_is_refused_or_keeps_its_object(refer, 
 
 
 @pytest.mark.parametrize("refer", REFERENCES)
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_interleaved_sweeps_and_references_lose_no_object(refer, tmp_path):
     """Runs two sweeps and two references, each of which can be paused before any step."""
     kept = 0

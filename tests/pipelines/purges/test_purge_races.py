@@ -105,6 +105,7 @@ ACTS = (stage, stage_and_commit, create, create_inside, upload_elsewhere, purge_
 
 
 @pytest.mark.parametrize("act", ACTS)
+@pytest.mark.sample(2)
 def test_act_before_any_step_loses_nothing(act, tmp_path):
     number, outcomes = 0, set()
     while True:
