@@ -1,13 +1,8 @@
-"""The file system of a query process: objects by address, read through the server.
-
-DuckDB calls it from several threads; calls to the server are made one at a time.
-"""
+"""The file system of a query process: objects by address, read through the server."""
 
 from __future__ import annotations
 
 import io
-import threading
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,14 +10,12 @@ import msgspec
 from fsspec.spec import AbstractFileSystem
 
 from anabranch.pipelines.queries.messages import MAX_READ_BYTES
+from anabranch.pipelines.queries.server_calls import ServerCalls
 from anabranch.ranged_stream import open_ranges
 
-__all__ = ["ObjectFilesystem", "ServerCall"]
+__all__ = ["ObjectFilesystem"]
 
 _BUFFER_BYTES = 256 << 10
-
-ServerCall = Callable[[dict[str, Any]], tuple[dict[str, Any], bytes]]
-"""Sends a call to the server and returns its result."""
 
 
 class _Opened(msgspec.Struct, frozen=True):
@@ -38,10 +31,9 @@ class ObjectFilesystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has 
     protocol = "lakefs"
     cachable = False
 
-    def __init__(self, call: ServerCall) -> None:
+    def __init__(self, calls: ServerCalls) -> None:
         super().__init__()
-        self._call = call
-        self._lock = threading.Lock()
+        self._calls = calls
         self._known: dict[str, _Opened] = {}
 
     def open(self, path: str, mode: str = "rb", **_: Any) -> io.BufferedReader:
@@ -53,13 +45,13 @@ class ObjectFilesystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has 
         def read_range(start: int, length: int) -> bytes:
             length = min(length, MAX_READ_BYTES)
             call = {"call": "read", "address": path, "start": start, "length": length}
-            return self._request(call)[1]
+            return self._calls.request(call)[1]
 
         return open_ranges(read_range, opened.size, buffer_bytes=_BUFFER_BYTES)
 
     def glob(self, path: str, **_: Any) -> list[str]:
         """Returns the addresses of the objects that match a pattern."""
-        result, _content = self._request({"call": "glob", "address": path})
+        result, _content = self._calls.request({"call": "glob", "address": path})
         return list(result["addresses"])
 
     def info(self, path: str, **_: Any) -> dict[str, Any]:
@@ -93,14 +85,6 @@ class ObjectFilesystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has 
     def _open(self, path: str) -> _Opened:
         known = self._known.get(path)
         if known is None:
-            result, _ = self._request({"call": "open", "address": path})
+            result, _ = self._calls.request({"call": "open", "address": path})
             known = self._known[path] = _Opened(result["size"], result["mtime"])
         return known
-
-    def _request(self, call: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-        with self._lock:
-            result, content = self._call(call)
-        if "error" in result:
-            error = FileNotFoundError if result["missing"] else OSError
-            raise error(result["error"])
-        return result, content

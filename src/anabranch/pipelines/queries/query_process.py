@@ -18,8 +18,11 @@ from typing import IO, Any
 from anabranch.dependency_errors import reason_of
 from anabranch.pipelines.queries import messages
 from anabranch.pipelines.queries.column_statistics import column_statistics
+from anabranch.pipelines.queries.functions.registry import table_functions
+from anabranch.pipelines.queries.functions.table_functions import TableFunctions
 from anabranch.pipelines.queries.json_values import to_json
 from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem
+from anabranch.pipelines.queries.server_calls import ServerCalls
 from anabranch.pipelines.queries.table_files import TableReader, quoted
 
 __all__ = ["main"]
@@ -63,8 +66,10 @@ class _Server:
 class _Requests:
     """What a request may ask for, over one connection."""
 
-    def __init__(self, connection: Any, objects: ObjectFilesystem) -> None:
+    def __init__(self, connection: Any, calls: ServerCalls, objects: ObjectFilesystem) -> None:
         self._connection = connection
+        self._calls = calls
+        self._objects = objects
         self._reader = TableReader(connection, objects)
 
     def query(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -73,6 +78,7 @@ class _Requests:
         """
         import duckdb  # noqa: PLC0415  after the limits are set
 
+        functions = TableFunctions(self._connection, table_functions(self._calls, self._objects))
         for table in request["tables"]:
             self._reader.create_view(table["name"], table["addresses"], table["format"])
         statements = self._connection.extract_statements(request["sql"])  # it may read files
@@ -82,8 +88,8 @@ class _Requests:
         for statement in statements[:-1]:
             if statement.type not in allowed | {duckdb.StatementType.CREATE}:
                 raise ValueError("a query can only read: it consists of SELECT statements")
-            self._connection.execute(statement)
-        cursor = self._connection.execute(statements[-1])
+            functions.execute(statement)
+        cursor = functions.execute(statements[-1])
         return _rows(cursor, request["max_rows"], request["result_bytes"])
 
     def preview(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -137,7 +143,7 @@ def _rows(cursor: Any, max_rows: int, max_bytes: int) -> dict[str, Any]:
     return {"columns": columns, "rows": rows, "has_more": False}
 
 
-def _connect(server: _Server, request: dict[str, Any]) -> tuple[Any, ObjectFilesystem]:
+def _connect(objects: ObjectFilesystem, request: dict[str, Any]) -> Any:
     import duckdb  # noqa: PLC0415  after the limits are set
 
     connection = duckdb.connect(
@@ -152,12 +158,11 @@ def _connect(server: _Server, request: dict[str, Any]) -> tuple[Any, ObjectFiles
             "python_enable_replacements": False,
         }
     )
-    objects = ObjectFilesystem(server.call)
     connection.register_filesystem(objects)
     connection.execute("SET allowed_directories = ['lakefs://']")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
-    return connection, objects
+    return connection
 
 
 def _limit(request: dict[str, Any]) -> None:
@@ -194,14 +199,17 @@ def main(arguments: list[str]) -> None:
     _limit(request)
     began = time.monotonic()
     try:
-        requests = _Requests(*_connect(server, request))
+        calls = ServerCalls(server.call)
+        objects = ObjectFilesystem(calls)
+        requests = _Requests(_connect(objects, request), calls, objects)
         result = getattr(requests, request["kind"])(request)
         server.finish({"result": {**result, "seconds": time.monotonic() - began}})
     except MemoryError:
-        server.finish({"failed": "it needs too much memory"})
+        server.finish({"failed": "it needs too much memory", "type": "", "hint": ""})
     except Exception as error:  # noqa: BLE001  whatever it is, it is the reason
         reason = reason_of(error, given=request.get("sql", ""))
-        server.finish({"failed": reason, "type": type(error).__name__})
+        failed = {"failed": reason, "type": type(error).__name__}
+        server.finish({**failed, "hint": getattr(error, "hint", "")})
 
 
 if __name__ == "__main__":

@@ -123,7 +123,7 @@ class _Run:
         except (EOFError, OSError):
             raise self._died() from None
         if "failed" in message:
-            raise self._refusal or _failed(message["failed"], message.get("type", ""))
+            raise self._refusal or _failed(message["failed"], message["type"], message["hint"])
         return {**message["result"], "bytes_read": self._bytes_read}
 
     def _answer(self, call: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
@@ -145,14 +145,14 @@ class _Run:
         return {}, content
 
     def _died(self) -> AnabranchError:
-        return self._stopped or _failed("its process ended: it may have needed too much memory", "")
+        return self._stopped or _failed("its process ended: it may have needed too much memory")
 
 
-def _failed(reason: str, error_type: str) -> Invalid:
+def _failed(reason: str, error_type: str = "", hint: str = "") -> Invalid:
     if error_type in _OUT_OF_MEMORY:
         return Invalid(
             f"the query failed: {reason.splitlines()[0]}",
             kind="query_out_of_memory",
             hint="Read fewer columns or rows; queries.memory_bytes is the limit.",
         )
-    return Invalid(f"the query failed: {reason}", kind="query_failed")
+    return Invalid(f"the query failed: {reason}", kind="query_failed", hint=hint)

@@ -1,0 +1,1 @@
+"""Functions of tables in SQL, `FROM name('argument')`, and the relations that they return."""

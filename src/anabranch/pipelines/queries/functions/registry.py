@@ -1,0 +1,19 @@
+"""The table functions of queries."""
+
+from __future__ import annotations
+
+from anabranch.pipelines.queries.functions.table_functions import TableFunction
+from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem
+from anabranch.pipelines.queries.server_calls import ServerCalls
+
+__all__ = ["table_functions"]
+
+
+def table_functions(
+    calls: ServerCalls,  # noqa: ARG001
+    objects: ObjectFilesystem,  # noqa: ARG001
+) -> list[TableFunction]:
+    """Returns the functions of a query process, which ask the server by `calls` and read
+    `objects`.
+    """
+    return []

@@ -1,0 +1,122 @@
+"""Functions in SQL that return tables: `FROM objects('repository', 'reference')`.
+
+Each one is a macro of DuckDB that selects from a relation named after the function and its
+arguments. So DuckDB finds the functions wherever a statement may have a table (joins, subqueries,
+common table expressions, views), and evaluates constant arguments. A relation that a statement
+misses is opened, and the statement is bound again: nothing of it has been executed by then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+
+__all__ = ["CallError", "TableFunction", "TableFunctions"]
+
+_MAX_RELATIONS = 100
+_MISSING = re.compile(r"Table with name function:(\w+)((?::(?:[0-9A-F]{2})*)+) does not exist")
+_NOT_CONSTANT = re.compile(r'Table function "query_table"|Table function cannot contain subqueries')
+_WRONG_ARGUMENTS = re.compile(
+    r"Macro (\w+)\(\) does not support|Cannot use NULL as function argument"
+)
+
+
+class TableFunction(msgspec.Struct, frozen=True):
+    """A function of SQL. `open` returns the relation for its arguments, which are texts: an Arrow
+    table, or a `Relation`, whose rows are read when they are needed. Arguments after `required`
+    ones may be left out, or named as in `prefix := 'a/'`; they are empty texts then.
+    """
+
+    name: str
+    required: tuple[str, ...]
+    open: Callable[..., Any]
+    optional: tuple[str, ...] = ()
+
+    @property
+    def signature(self) -> str:
+        """How it is called: `objects('repository', 'reference' [, prefix := ''])`."""
+        required = ", ".join(f"'{name}'" for name in self.required)
+        optional = "".join(f" [, {name} := '']" for name in self.optional)
+        return f"{self.name}({required}{optional})"
+
+
+class CallError(ValueError):
+    """A wrong call of a table function; `hint` says how it is called."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class TableFunctions:
+    """The table functions of a DuckDB connection."""
+
+    def __init__(self, connection: Any, functions: Sequence[TableFunction]) -> None:
+        self._connection = connection
+        self._functions = {function.name: function for function in functions}
+        self._relations: set[str] = set()
+        for function in functions:
+            connection.execute(_macro(function))
+
+    def execute(self, statement: Any) -> Any:
+        """Executes a statement, and returns its cursor. Raises CallError for a wrong call of a
+        function, and what DuckDB and `open` raise.
+        """
+        import duckdb  # noqa: PLC0415  optional
+
+        while True:
+            try:
+                return self._connection.execute(statement)
+            except duckdb.CatalogException as error:
+                missing = _MISSING.search(str(error))
+                if missing is None or missing[1] not in self._functions:
+                    raise
+            except duckdb.BinderException as error:
+                self._explain(str(error))
+                raise
+            self._register(missing[1], missing[2])
+
+    def _register(self, name: str, suffix: str) -> None:
+        if len(self._relations) == _MAX_RELATIONS:
+            raise CallError(
+                f"more than {_MAX_RELATIONS} different calls of table functions",
+                "Arguments are constants; with random() each call would be another one.",
+            )
+        relation = f"function:{name}{suffix}"
+        try:
+            arguments = [bytes.fromhex(text).decode() for text in suffix[1:].split(":")]
+        except UnicodeDecodeError:
+            raise CallError(f"an argument of {name}() is not UTF-8", self._hint()) from None
+        self._connection.register(relation, self._functions[name].open(*arguments))
+        self._relations.add(relation)
+
+    def _explain(self, message: str) -> None:
+        """Raises CallError if an error of DuckDB is about the call of a function."""
+        line = message.partition("\nLINE ")[2]
+        named = [name for name in self._functions if re.search(rf"\b{name}\b", line, re.IGNORECASE)]
+        if not named:
+            return
+        if _NOT_CONSTANT.search(message):
+            raise CallError(
+                f"the arguments of {named[0]}() must be constants, not columns or subqueries",
+                self._hint(),
+            )
+        if _WRONG_ARGUMENTS.search(message):
+            raise CallError(f"wrong arguments of {named[0]}()", self._hint())
+
+    def _hint(self) -> str:
+        signatures = ", ".join(function.signature for function in self._functions.values())
+        return f"The functions are {signatures}."
+
+
+def _macro(function: TableFunction) -> str:
+    names = [*function.required, *function.optional]
+    parameters = [*function.required, *(f"{name} := ''" for name in function.optional)]
+    arguments = "".join(f" || ':' || hex(CAST({name} AS VARCHAR))" for name in names)
+    return (
+        f"CREATE MACRO {function.name}({', '.join(parameters)}) AS TABLE "
+        f"FROM query_table('function:{function.name}'{arguments})"
+    )
