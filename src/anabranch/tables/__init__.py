@@ -1,0 +1,1 @@
+"""Tables: formats, readers, and the metadata of tables of many files."""

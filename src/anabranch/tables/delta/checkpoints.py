@@ -1,0 +1,111 @@
+"""Checkpoints of a Delta log: of one file, of several, and of version 2 with sidecars.
+
+Source: the Delta transaction log protocol, sections "Checkpoints" and "Sidecar Files".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, BinaryIO
+
+import msgspec
+
+from anabranch.converter import Converter
+from anabranch.dependency_errors import reason_of
+from anabranch.errors import AnabranchError
+from anabranch.tables.delta.actions import FileAction, TableAction
+from anabranch.tables.delta.log_files import LogFiles
+from anabranch.tables.live_rows.refusals import unreadable
+
+__all__ = ["file_actions", "table_actions"]
+
+_BATCH_ROWS = 4096
+_SIDECARS = "_sidecars/"
+_FILE_COLUMNS = (
+    *("add.path", "add.partitionValues", "add.stats"),
+    *("add.deletionVector.storageType", "add.deletionVector.pathOrInlineDv"),
+    *("add.deletionVector.offset", "add.deletionVector.sizeInBytes"),
+    "add.deletionVector.cardinality",
+)
+_TO_FILE_ACTION = Converter(FileAction)
+_TO_ACTION = msgspec.json.Decoder(TableAction)
+
+
+def table_actions(log: LogFiles, names: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    """Yields the actions `protocol` and `metaData` of a checkpoint."""
+    for name in names:
+        if name.endswith(".json"):
+            for action in _json_actions(log, name):
+                if action.protocol is not None:
+                    yield {"protocol": action.protocol}
+                if action.meta_data is not None:
+                    yield {"metaData": action.meta_data}
+            continue
+        for column in ("protocol", "metaData"):
+            yield from _rows(log, name, (column,))
+
+
+def file_actions(log: LogFiles, names: Sequence[str]) -> Iterator[FileAction]:
+    """Yields the live files of a checkpoint, also those in its sidecars."""
+    sidecars = []
+    for name in names:
+        if name.endswith(".json"):
+            for action in _json_actions(log, name):
+                if action.add is not None:
+                    yield action.add
+                if action.sidecar is not None:
+                    sidecars.append(action.sidecar)
+            continue
+        yield from _added(log, name)
+        sidecars += [row["sidecar"] for row in _rows(log, name, ("sidecar.path",))]
+    for sidecar in sidecars:
+        path = str(sidecar.get("path", ""))
+        if not path or "/" in path:
+            raise unreadable(f"a checkpoint refers to {path!r}, which is no sidecar of its log")
+        yield from _added(log, _SIDECARS + path)
+
+
+def _added(log: LogFiles, name: str) -> Iterator[FileAction]:
+    for row in _rows(log, name, _FILE_COLUMNS):
+        action = row["add"]
+        vector = action.get("deletionVector")
+        if vector is not None and vector.get("storageType") is None:
+            action["deletionVector"] = None  # the parts of a struct that is null are null
+        yield _TO_FILE_ACTION.convert(action)
+
+
+def _rows(log: LogFiles, name: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yields the actions of a Parquet file that have one of some columns. Raises Invalid, with the
+    name, for a damaged file.
+    """
+    try:
+        with log.open(name) as stream:
+            yield from _parquet_rows(stream, columns)
+    except AnabranchError:
+        raise
+    except Exception as error:
+        # Arrow raises errors of many classes for bytes and types that it does not expect
+        raise unreadable(f"the checkpoint {name} cannot be read: {reason_of(error)}") from error
+
+
+def _parquet_rows(stream: BinaryIO, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    import pyarrow.compute as pc  # noqa: PLC0415  optional, slow to import
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    action = columns[0].partition(".")[0]
+    with pq.ParquetFile(stream) as file:
+        if action not in file.schema_arrow.names:
+            return
+        for batch in file.iter_batches(_BATCH_ROWS, columns=list(columns)):
+            rows = batch.filter(pc.field(action).is_valid())
+            yield from rows.to_pylist(maps_as_pydicts="strict")
+
+
+def _json_actions(log: LogFiles, name: str) -> Iterator[TableAction]:
+    content = log.read(name) or b""
+    try:
+        for line in content.splitlines():
+            if line.strip():
+                yield _TO_ACTION.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise unreadable(f"the checkpoint {name} cannot be read: {error}") from error

@@ -1,0 +1,205 @@
+"""SQL that makes the columns of a table from the fields of one of its files.
+
+A file keeps the names and types of the time when it was written. Fields are matched by their ids,
+or by their stored names in tables without ids; they are renamed, widened, left out, or replaced by
+a default, also within structs, lists and maps.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+from anabranch.tables.live_rows.columns import (
+    Column,
+    ListType,
+    MapType,
+    Scalar,
+    StructType,
+    literal,
+    quoted,
+    sql_type,
+)
+from anabranch.tables.live_rows.file_fields import FileField
+from anabranch.tables.live_rows.refusals import unreadable
+
+__all__ = ["SOURCE", "Projection"]
+
+SOURCE = "live"
+"""The name of the relation of a file's rows."""
+
+_TEXT, _BYTES = "VARCHAR", "BLOB"
+_BINARY_KINDS = frozenset(("binary", "large_binary", "binary_view", "fixed_size_binary"))
+_INTEGER_KINDS = frozenset(
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+)
+_DECIMALS = frozenset(("decimal32", "decimal64", "decimal128"))
+_FLOATS = frozenset(("halffloat", "float", "double"))
+_TEXTS = frozenset(("string", "large_string", "string_view"))
+_READABLE: Mapping[str, frozenset[str]] = {
+    "BOOLEAN": frozenset(("bool",)),
+    "TINYINT": _INTEGER_KINDS,
+    "SMALLINT": _INTEGER_KINDS,
+    "INTEGER": _INTEGER_KINDS,
+    "BIGINT": _INTEGER_KINDS,
+    "FLOAT": _FLOATS,
+    "DOUBLE": _FLOATS | _INTEGER_KINDS,
+    "DATE": frozenset(("date32",)),
+    "TIME": frozenset(("time64", "time32")),
+    "TIMESTAMP": frozenset(("timestamp", "date32")),
+    "TIMESTAMP_NS": frozenset(("timestamp", "date32")),
+    "TIMESTAMP WITH TIME ZONE": frozenset(("timestamp", "date32")),
+    _TEXT: _TEXTS | _BINARY_KINDS | {"json"},
+    _BYTES: _BINARY_KINDS | _TEXTS,
+    "UUID": frozenset(("uuid", "fixed_size_binary")),
+}
+"""The Arrow types of files from which a column of a type is read; decimals are read from numbers
+without fractions, too.
+"""
+
+
+class Projection:
+    """How columns are read from files. `by_id` if fields are matched by ids."""
+
+    def __init__(self, columns: Sequence[Column], *, by_id: bool) -> None:
+        self.columns = columns
+        self._by_id = by_id
+        self._variables = itertools.count()
+
+    def select(
+        self,
+        fields: Sequence[FileField],
+        constants: Mapping[str, str],
+        fallbacks: Mapping[str, str],
+    ) -> str:
+        """Returns the list of a SELECT of all columns. `constants` are SQL for columns that are
+        the same in all rows of the file, `fallbacks` for those only if the file lacks the field.
+        """
+        self._variables = itertools.count()
+        parts = []
+        for column in self.columns:
+            if column.name in constants:
+                value = self._cast(constants[column.name], column)
+            else:
+                field = self.find(column, fields)
+                default = fallbacks.get(column.name) if field is None else None
+                value = self.value(column, field, default)
+            parts.append(f"{value} AS {quoted(column.name)}")
+        return ", ".join(parts)
+
+    def value(self, column: Column, field: FileField | None, default: str | None = None) -> str:
+        """Returns SQL for a top-level column, given its field in the file."""
+        if column.refusal:
+            return self._cast(_refused(column), column)
+        if field is None:
+            return self._cast(default or column.default, column)
+        source = f"{SOURCE}.{quoted(field.name)}"
+        return self._cast(self._read(column, field, source, column.name), column)
+
+    def find(self, column: Column, fields: Sequence[FileField]) -> FileField | None:
+        """Returns the field of a column. Without ids, names that differ in case are the same unless
+        one is exact, as Spark reads them.
+        """
+        if self._by_id:
+            return next((each for each in fields if each.field_id == column.field_id), None)
+        exact = next((each for each in fields if each.name == column.stored_name), None)
+        if exact is not None:
+            return exact
+        folded = column.stored_name.casefold()
+        alike = [each for each in fields if each.name.casefold() == folded]
+        if len(alike) > 1:
+            raise unreadable(f"a file has several fields for the column {column.name!r}")
+        return alike[0] if alike else None
+
+    def _cast(self, value: str, column: Column) -> str:
+        return f"CAST({value} AS {sql_type(column.type)})"
+
+    def _read(self, column: Column, field: FileField, value: str, path: str) -> str:
+        """Returns SQL for the value of a column, from SQL for that of its field."""
+        wanted = column.type
+        if column.refusal:
+            return _refused(column)
+        if isinstance(wanted, Scalar):
+            return _scalar(wanted, field, value, path)
+        if isinstance(wanted, StructType) and field.kind == "struct":
+            return self._struct(wanted, field, value, path)
+        if isinstance(wanted, ListType) and field.kind == "list":
+            item = self._variable()
+            inner = self._read(wanted.element, field.parts[0], item, f"{path}.element")
+            if inner == item:
+                return value
+            inner = self._cast(inner, wanted.element)
+            return f"list_transform({value}, lambda {item}: {inner})"
+        if isinstance(wanted, MapType) and field.kind == "map":
+            item = self._variable()
+            key_field, value_field = field.parts
+            key, inner = f"{item}.key", f"{item}.value"
+            read_key = self._read(wanted.key, key_field, key, f"{path}.key")
+            read_value = self._read(wanted.value, value_field, inner, f"{path}.value")
+            if (read_key, read_value) == (key, inner):
+                return value
+            read_key, read_value = (
+                self._cast(read_key, wanted.key),
+                self._cast(read_value, wanted.value),
+            )
+            pair = f"struct_pack(k := {read_key}, v := {read_value})"
+            return f"map_from_entries(list_transform(map_entries({value}), lambda {item}: {pair}))"
+        raise _mismatch(path, sql_type(wanted), field)
+
+    def _struct(self, wanted: StructType, field: FileField, value: str, path: str) -> str:
+        parts = []
+        is_same = len(wanted.columns) == len(field.parts)
+        for column, position in zip(wanted.columns, itertools.count()):
+            part = self.find(column, field.parts)
+            inner = column.default
+            if part is not None:
+                source = f"struct_extract({value}, {literal(part.name)})"
+                inner = self._read(column, part, source, f"{path}.{column.name}")
+                is_same = is_same and inner == source and part is field.parts[position]
+                is_same = is_same and part.name == column.name
+            else:
+                is_same = False
+            parts.append(f"{quoted(column.name)} := {self._cast(inner, column)}")
+        if is_same:
+            return value
+        return f"CASE WHEN {value} IS NULL THEN NULL ELSE struct_pack({', '.join(parts)}) END"
+
+    def _variable(self) -> str:
+        return f"item_{next(self._variables)}"
+
+
+def _refused(column: Column) -> str:
+    return f"error({literal(column.refusal)})"
+
+
+def _scalar(wanted: Scalar, field: FileField, value: str, path: str) -> str:
+    """Returns SQL that reads a value without a part, exactly."""
+    sql, kind = wanted.sql, field.kind
+    if sql.startswith("DECIMAL"):
+        readable = kind in _DECIMALS or kind in _INTEGER_KINDS
+    else:
+        readable = kind in _READABLE.get(sql, ())
+    if not readable:
+        raise _mismatch(path, sql, field)
+    if sql == _TEXT and kind in _BINARY_KINDS:
+        return f"decode({value})"
+    if sql == _BYTES and kind in _TEXTS:
+        return f"encode({value})"
+    if sql == "UUID" and kind == "fixed_size_binary":
+        return f"hex({value})"
+    if kind == "timestamp" or (kind == "date32" and sql.startswith("TIMESTAMP")):
+        has_zone = "tz=" in field.type_name
+        wants_zone = sql == "TIMESTAMP WITH TIME ZONE"
+        if has_zone and sql == "TIMESTAMP_NS":
+            raise _mismatch(path, sql, field)
+        if has_zone != wants_zone:
+            plain = value if has_zone else f"CAST({value} AS TIMESTAMP)"
+            return f"({plain} AT TIME ZONE 'UTC')"
+    return value
+
+
+def _mismatch(path: str, wanted: str, field: FileField) -> Exception:
+    return unreadable(
+        f"the column {path!r} has the type {wanted}, and a file of the table has "
+        f"{field.type_name} for it"
+    )

@@ -1,0 +1,128 @@
+"""The rows of a table as a relation in DuckDB.
+
+Files that are read alike share one `read_parquet`; the relation is the union of them. So columns
+and filters reach the files, and a filter on a column that has one value in a file skips the file.
+Deleted rows are tables beside it: positions by file, and values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from anabranch.tables.live_rows.columns import quoted, require_distinct, sql_type
+from anabranch.tables.live_rows.deleted_positions import (
+    VIRTUAL_COLUMNS,
+    DeletedPositions,
+    location_literal,
+)
+from anabranch.tables.live_rows.deleted_values import DeletedValues
+from anabranch.tables.live_rows.file_fields import FileField, FileForm, read_form
+from anabranch.tables.live_rows.live_table import LiveFile, LiveTable
+from anabranch.tables.live_rows.projection import SOURCE, Projection
+from anabranch.tables.live_rows.refusals import unreadable
+from anabranch.tables.live_rows.table_objects import TableObjects
+
+__all__ = ["create_relation"]
+
+
+class _Group(NamedTuple):
+    """Files that one SELECT reads."""
+
+    fields: tuple[FileField, ...]
+    select: str
+    conditions: tuple[str, ...]
+    has_deletes: bool
+
+
+def create_relation(
+    connection: Any,
+    name: str,
+    table: LiveTable,
+    objects: TableObjects,
+    *,
+    max_rows: int | None = None,
+) -> None:
+    """Creates the view `name` of the rows of a table; of at least the first `max_rows` if they are
+    given. Raises Invalid, with the reason, for files that cannot be read as the table says, and
+    what opening them raises.
+    """
+    require_distinct(table.columns)
+    files = table.files
+    if max_rows is not None and not table.equality_deletes:
+        files = list(_first_files(files, max_rows))
+    _Relation(connection, name, table, objects).create(files)
+
+
+def _first_files(files: Iterable[LiveFile], max_rows: int) -> Iterator[LiveFile]:
+    """Yields the first files, until they have as many rows for certain."""
+    count = 0
+    for file in files:
+        if count >= max_rows:
+            return
+        yield file
+        if file.rows is not None and not file.position_deletes:
+            count += file.rows - (file.vector.rows if file.vector else 0)
+
+
+class _Relation:
+    def __init__(self, connection: Any, name: str, table: LiveTable, objects: TableObjects) -> None:
+        self._connection = connection
+        self._name = name
+        self._table = table
+        self._objects = objects
+        self._projection = Projection(table.columns, by_id=table.by_id)
+        self._values = DeletedValues(connection, name, table, objects, self._projection)
+
+    def create(self, files: Sequence[LiveFile]) -> None:
+        """Creates the view."""
+        groups: dict[_Group, list[tuple[LiveFile, int]]] = {}
+        for file in files:
+            with self._objects.open(file.path) as stream:
+                form = read_form(file.path, stream, self._table.name_mapping)
+            groups.setdefault(self._group(file, form), []).append((file, form.rows))
+        positions = DeletedPositions(self._connection, self._name, self._objects)
+        number = 0
+        selects = []
+        for group, members in groups.items():
+            selects.append(self._select(group, [file for file, _ in members], number))
+            if group.has_deletes:
+                positions.insert(members, number)
+            number += len(members)
+        view = " UNION ALL ".join(selects) or self._empty()
+        self._connection.execute(f"CREATE OR REPLACE VIEW {quoted(self._name)} AS {view}")
+
+    def _empty(self) -> str:
+        columns = ", ".join(
+            f"CAST(NULL AS {sql_type(each.type)}) AS {quoted(each.name)}"
+            for each in self._table.columns
+        )
+        return f"SELECT {columns or 'NULL'} LIMIT 0"
+
+    def _group(self, file: LiveFile, form: FileForm) -> _Group:
+        constants, fallbacks = file.values, file.values
+        if self._table.values_first:
+            fallbacks = {}
+        else:
+            constants = {}
+        select = self._projection.select(form.fields, constants, fallbacks)
+        has_deletes = file.has_deletes()
+        if has_deletes:
+            for field in form.fields:
+                if field.name.lower() in VIRTUAL_COLUMNS:
+                    raise unreadable(
+                        f"{file.path} has deleted rows and a column called {field.name!r}, "
+                        "which is not told from the number of a row"
+                    )
+        return _Group(form.fields, select, self._values.conditions(file, form), has_deletes)
+
+    def _select(self, group: _Group, files: Sequence[LiveFile], number: int) -> str:
+        locations = ", ".join(
+            location_literal(self._objects.location(file.path)) for file in files
+        )
+        source = f"read_parquet([{locations}], hive_partitioning = false) {SOURCE}"
+        conditions = list(group.conditions)
+        if group.has_deletes:
+            conditions.append(DeletedPositions.condition(self._name, number))
+        where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+        return f"SELECT {group.select} FROM {source}{where}"  # noqa: S608  quoted names

@@ -1,0 +1,43 @@
+"""The objects of a repository at one reference, as readers of table metadata see them.
+
+A reader has paths only: which reference they belong to, and whether the caller may read them, is
+decided by what implements the protocol. All that a table's metadata name is opened through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO, Protocol
+
+from anabranch.tables.live_rows.refusals import unreadable
+
+__all__ = ["MAX_METADATA_BYTES", "TableObjects", "read_metadata"]
+
+MAX_METADATA_BYTES = 256 << 20
+"""The largest file of metadata that is read whole, also after decompression."""
+
+
+class TableObjects(Protocol):
+    """The objects at one reference, by their paths."""
+
+    def list(self, prefix: str) -> Iterator[str]:
+        """Yields the paths that begin with a prefix."""
+
+    def open(self, path: str) -> BinaryIO:
+        """Returns a seekable stream of an object's bytes. Raises FileNotFoundError without one."""
+
+    def location(self, path: str) -> str:
+        """Returns the name by which DuckDB opens an object. Raises FileNotFoundError without
+        one.
+        """
+
+
+def read_metadata(objects: TableObjects, path: str) -> bytes:
+    """Returns the bytes of a file of metadata. Raises FileNotFoundError without one, Invalid for
+    one that is too large.
+    """
+    with objects.open(path) as stream:
+        content = stream.read(MAX_METADATA_BYTES + 1)
+    if len(content) > MAX_METADATA_BYTES:
+        raise unreadable(f"{path} is larger than {MAX_METADATA_BYTES >> 20} MiB")
+    return content
