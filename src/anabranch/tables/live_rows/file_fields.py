@@ -36,10 +36,11 @@ class FileField(msgspec.Struct, frozen=True):
 
 
 class FileForm(msgspec.Struct, frozen=True):
-    """The fields of a file and its number of rows."""
+    """The fields of a file and its number of rows. `has_ids` if fields have ids."""
 
     fields: tuple[FileField, ...]
     rows: int
+    has_ids: bool
 
 
 def read_form(
@@ -61,7 +62,7 @@ def read_form(
         raise unreadable(f"{path} is not a Parquet file: {reason_of(error)}") from error
     if mapping and not any(map(_has_ids, fields)):
         fields = _with_ids(fields, mapping)
-    return FileForm(fields, rows)
+    return FileForm(fields, rows, any(map(_has_ids, fields)))
 
 
 def _fields(parent: Any) -> Iterator[FileField]:

@@ -39,7 +39,7 @@ class VectorPlace(msgspec.Struct, frozen=True):
     rows: int = 0
 
 
-class PositionDeletes(msgspec.Struct, frozen=True):
+class PositionDeletes(msgspec.Struct, frozen=True, order=True):
     """A Parquet file with positions of deleted rows, and the addresses of their files."""
 
     path: str

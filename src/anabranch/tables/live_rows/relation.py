@@ -100,6 +100,8 @@ class _Relation:
         return f"SELECT {columns or 'NULL'} LIMIT 0"
 
     def _group(self, file: LiveFile, form: FileForm) -> _Group:
+        if self._table.by_id and form.fields and not form.has_ids:
+            raise unreadable(f"the columns of {file.path} have no ids, by which they are known")
         constants, fallbacks = file.values, file.values
         if self._table.values_first:
             fallbacks = {}

@@ -1,0 +1,119 @@
+"""The blocks of an Avro file, examined before it is read.
+
+A few bytes can stand for gigabytes: compressed blocks, and counts of values that take no bytes. The
+library that reads the records has no limit for either.
+
+Source: the Avro specification, "Object Container Files".
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zlib
+from typing import Any
+
+from anabranch.tables.live_rows.refusals import unreadable
+from anabranch.tables.live_rows.table_objects import MAX_METADATA_BYTES
+
+__all__ = ["require_bounded"]
+
+_MAGIC = b"Obj\x01"
+_SYNC_BYTES = 16
+_MAX_VARINT_BYTES = 10
+_SNAPPY_RATIO = 64
+"""Snappy copies at most 64 bytes for each operation of two bytes."""
+
+
+def require_bounded(content: bytes) -> None:
+    """Raises Invalid for a file whose blocks have more than MAX_METADATA_BYTES, or more values than
+    bytes; and for a damaged one.
+    """
+    stream = io.BytesIO(content)
+    if stream.read(len(_MAGIC)) != _MAGIC:
+        raise unreadable("it is no Avro file")
+    header = _header(stream)
+    codec = header.get("avro.codec", b"null").decode("ascii", "replace")
+    _require_sized(json.loads(header.get("avro.schema", b"null")))
+    _read(stream, _SYNC_BYTES)
+    left = MAX_METADATA_BYTES
+    while stream.tell() < len(content):
+        count, size = _long(stream), _long(stream)
+        length = _length(codec, _read(stream, size), left)
+        left -= length
+        if left < 0:
+            raise unreadable(f"it has more than {MAX_METADATA_BYTES >> 20} MiB")
+        if not 0 <= count <= length:
+            raise unreadable("it has more records than bytes")
+        _read(stream, _SYNC_BYTES)
+
+
+def _header(stream: io.BytesIO) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    while count := _long(stream):
+        if count < 0:
+            _long(stream)  # the size of the block
+        for _ in range(abs(count)):
+            key = _read(stream, _long(stream)).decode("utf-8", "replace")
+            found[key] = _read(stream, _long(stream))
+    return found
+
+
+def _length(codec: str, block: bytes, limit: int) -> int:
+    """Returns the length of a block without compression, or one above the limit."""
+    if codec == "null":
+        return len(block)
+    if codec == "deflate":
+        return len(zlib.decompressobj(-zlib.MAX_WBITS).decompress(block, limit + 1))
+    if codec == "snappy":
+        return len(block) * _SNAPPY_RATIO
+    if codec == "zstandard":
+        import pyarrow as pa  # noqa: PLC0415  an optional library
+
+        with pa.CompressedInputStream(pa.BufferReader(block), "zstd") as plain:
+            return len(plain.read(limit + 1))
+    raise unreadable(f"its compression {codec} is not read")
+
+
+def _require_sized(schema: Any) -> None:
+    """Raises Invalid for lists and maps of values without bytes, of which there may be any
+    number.
+    """
+    if isinstance(schema, list):
+        for each in schema:
+            _require_sized(each)
+    elif isinstance(schema, dict):
+        kind = schema.get("type")
+        if kind == "array" and _is_empty(schema.get("items")):
+            raise unreadable("it has a list of values without bytes")
+        for part in ("items", "values", "type"):
+            if isinstance(schema.get(part), dict | list):
+                _require_sized(schema[part])
+        for field in schema.get("fields") or ():
+            _require_sized(field)
+
+
+def _is_empty(schema: Any) -> bool:
+    if isinstance(schema, dict):
+        kind = schema.get("type")
+        if kind == "record":
+            return all(_is_empty(field.get("type")) for field in schema.get("fields") or ())
+        return (kind == "fixed" and not schema.get("size")) or _is_empty(kind)
+    return schema == "null"
+
+
+def _read(stream: io.BytesIO, size: int) -> bytes:
+    content = stream.read(size) if size >= 0 else b""
+    if len(content) != size:
+        raise unreadable("it is cut off")
+    return content
+
+
+def _long(stream: io.BytesIO) -> int:
+    value = 0
+    for number in range(_MAX_VARINT_BYTES):
+        (byte,) = _read(stream, 1)
+        value |= (byte & 0x7F) << (7 * number)
+        if byte < 0x80:  # noqa: PLR2004  the last byte of a number
+            return (value >> 1) ^ -(value & 1)
+    raise unreadable("it has a number that is too long")

@@ -1,0 +1,76 @@
+"""Avro files with the schemas and the metadata that Iceberg adds to them.
+
+Fields are known by the ids in the schema; their names differ between versions of the writers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from anabranch.dependency_errors import reason_of
+from anabranch.errors import Invalid
+from anabranch.tables.iceberg.avro_blocks import require_bounded
+from anabranch.tables.live_rows.refusals import unreadable
+
+__all__ = ["AvroFile", "read_avro", "write_avro"]
+
+_SYNC_BYTES = 16
+
+
+class AvroFile(NamedTuple):
+    """The content of a file. `metadata` leaves out what Avro itself adds."""
+
+    schema: dict[str, Any]
+    metadata: Mapping[str, str]
+    records: Sequence[dict[str, Any]]
+
+    def names(self, *path: str) -> dict[int, str]:
+        """Returns the names of the fields by their ids, of the record or one that it contains."""
+        schema = self.schema
+        for name in path:
+            schema = next(field["type"] for field in schema["fields"] if field["name"] == name)
+        return {field["field-id"]: field["name"] for field in schema["fields"]}
+
+
+def read_avro(name: str, content: bytes) -> AvroFile:
+    """Returns the content of a file. Raises Invalid, with `name`, for a damaged one, and for one
+    whose content is out of proportion.
+    """
+    import fastavro  # noqa: PLC0415  optional
+
+    try:
+        require_bounded(content)
+        reader = fastavro.reader(io.BytesIO(content))
+        metadata = dict(reader.metadata)
+        schema = json.loads(metadata["avro.schema"])
+        given = {key: value for key, value in metadata.items() if not key.startswith("avro.")}
+        return AvroFile(schema, given, list(reader))
+    except Invalid as error:
+        raise unreadable(f"{name} cannot be read: {error.message}") from error
+    except Exception as error:
+        # fastavro raises errors of any class for bytes that it does not expect
+        reason = f"{type(error).__name__}: {reason_of(error)}"
+        raise unreadable(f"{name} cannot be read: {reason}") from error
+
+
+def write_avro(
+    schema: Mapping[str, Any], metadata: Mapping[str, str], records: Iterable[Mapping[str, Any]]
+) -> bytes:
+    """Returns a file, which is the same for the same content."""
+    import fastavro  # noqa: PLC0415  optional
+
+    rows = list(records)
+    # the marker between blocks is random otherwise
+    marker = hashlib.sha256(repr((schema, metadata, rows)).encode()).digest()[:_SYNC_BYTES]
+    stream = io.BytesIO()
+    fastavro.writer(
+        *(stream, json.loads(json.dumps(schema)), rows),
+        codec="deflate",
+        metadata=dict(metadata),
+        sync_marker=marker,
+    )
+    return stream.getvalue()

@@ -1,0 +1,284 @@
+"""A snapshot of an Iceberg table: its columns, live files, and the deletes that concern them.
+
+Source: the Iceberg table specification, "Scan Planning", "Column Projection" and "Deletes".
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from anabranch.tables.iceberg.manifests import (
+    DATA,
+    EQUALITY_DELETES,
+    POSITION_DELETES,
+    FileEntry,
+    read_manifest_list,
+)
+from anabranch.tables.iceberg.metadata_files import MetadataFiles
+from anabranch.tables.iceberg.table_schema import (
+    all_columns,
+    identity_fields,
+    read_columns,
+    value_literal,
+)
+from anabranch.tables.live_rows.addresses import TablePlace
+from anabranch.tables.live_rows.columns import Column
+from anabranch.tables.live_rows.file_fields import NameMapping
+from anabranch.tables.live_rows.live_table import (
+    MAX_LIVE_FILES,
+    EqualityDeletes,
+    LiveFile,
+    LiveTable,
+    PositionDeletes,
+    TableVersion,
+    VectorPlace,
+)
+from anabranch.tables.live_rows.refusals import unreadable
+from anabranch.tables.live_rows.table_objects import TableObjects
+
+__all__ = ["read_iceberg_table", "read_iceberg_versions"]
+
+_FORMAT_VERSIONS = (1, 2, 3)
+_NAME_MAPPING = "schema.name-mapping.default"
+_NO_SNAPSHOT = -1
+_TO_NAME_MAPPING = msgspec.json.Decoder(tuple[NameMapping, ...])
+_DAMAGED = (KeyError, TypeError, ValueError, AttributeError, StopIteration)
+
+
+def read_iceberg_table(
+    objects: TableObjects, place: TablePlace, snapshot: int | str | None = None
+) -> LiveTable:
+    """Returns a snapshot of the table at a place: the current one, or one given by its id or by the
+    name of a branch or tag of the table. Raises Invalid for what is no Iceberg table, for a damaged
+    one, and for one that needs what is unknown here.
+    """
+    files = MetadataFiles(objects, place)
+    metadata = _current(files)
+    place = place.at(str(metadata.get("location") or ""))
+    files.at(place.location)
+    try:
+        return _read(files, place, metadata, snapshot)
+    except _DAMAGED as error:
+        raise unreadable(f"the table's metadata cannot be read: {error!r}") from error
+
+
+def read_iceberg_versions(
+    objects: TableObjects, place: TablePlace, amount: int
+) -> list[TableVersion]:
+    """Returns the last snapshots, at most `amount`, the newest first."""
+    metadata = _current(MetadataFiles(objects, place))
+    found = [
+        TableVersion(
+            version=each["snapshot-id"],
+            time=each.get("timestamp-ms"),
+            operation=(each.get("summary") or {}).get("operation", ""),
+        )
+        for each in metadata["snapshots"]
+    ]
+    return found[: -amount - 1 : -1]
+
+
+def _current(files: MetadataFiles) -> dict[str, Any]:
+    if not files.exists:
+        raise unreadable(f"there is no Iceberg table: {files.folder} has no metadata file")
+    metadata = files.metadata(files.current())
+    if metadata.get("format-version") not in _FORMAT_VERSIONS:
+        version = metadata.get("format-version")
+        raise unreadable(f"the table has the format version {version}, which is not read")
+    return metadata
+
+
+def _read(
+    files: MetadataFiles,
+    place: TablePlace,
+    metadata: Mapping[str, Any],
+    wanted: int | str | None,
+) -> LiveTable:
+    found, is_current = _snapshot(metadata, wanted)
+    schemas = {each.get("schema-id", 0): each for each in metadata.get("schemas") or ()}
+    current = metadata["schema"] if not schemas else schemas[metadata["current-schema-id"]]
+    schema = current
+    if found is not None and not is_current:
+        schema = schemas.get(found.get("schema-id"), current)
+    known = all_columns((*schemas.values(), current, schema))
+    specs = _specs(metadata)
+    mapping = (metadata.get("properties") or {}).get(_NAME_MAPPING)
+    entries = [
+        entry
+        for manifest in read_manifest_list(files, found).manifests.values()
+        for entry in manifest.live
+    ]
+    if len(entries) > MAX_LIVE_FILES:
+        raise unreadable(f"the table has more than {MAX_LIVE_FILES:,} files", "Compact the table.")
+    for entry in entries:
+        _require_readable(entry)
+    columns = read_columns(schema)
+    deletes = _Deletes(place, entries, specs)
+    default_spec = specs.get(metadata.get("default-spec-id", 0), {"fields": []})
+    names = {column.field_id: column.name for column in columns}
+    return LiveTable(
+        table_format="iceberg",
+        version=None if found is None else found["snapshot-id"],
+        columns=columns,
+        partition_columns=tuple(
+            names[field["source-id"]]
+            for field in default_spec["fields"]
+            if field.get("source-id") in names
+        ),
+        files=[
+            _live_file(place, entry, specs, known, deletes)
+            for entry in entries
+            if entry.content == DATA
+        ],
+        by_id=True,
+        values_first=False,
+        name_mapping=_TO_NAME_MAPPING.decode(mapping) if mapping else (),
+        all_columns=known,
+        equality_deletes=deletes.by_value,
+        properties=metadata.get("properties") or {},
+    )
+
+
+def _snapshot(
+    metadata: Mapping[str, Any], wanted: int | str | None
+) -> tuple[Mapping[str, Any] | None, bool]:
+    """Returns a snapshot, and whether it is read with the current schema: so are the current one
+    and branches, but not tags.
+    """
+    by_id = {each["snapshot-id"]: each for each in metadata["snapshots"]}
+    if wanted is None:
+        current = metadata.get("current-snapshot-id")
+        if current in (None, _NO_SNAPSHOT):
+            return None, True
+        if current not in by_id:
+            raise unreadable("the table does not have its current snapshot")
+        return by_id[current], True
+    number, is_branch = wanted, False
+    if isinstance(wanted, str):
+        reference = (metadata.get("refs") or {}).get(wanted)
+        if reference is None:
+            raise unreadable(f"the table has no branch or tag {wanted!r}")
+        number, is_branch = reference["snapshot-id"], reference.get("type") == "branch"
+    if number not in by_id:
+        raise unreadable(f"the table has no snapshot {number}")
+    return by_id[number], is_branch
+
+
+def _specs(metadata: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
+    given = metadata.get("partition-specs")
+    if given:
+        return {each["spec-id"]: each for each in given}
+    fields = metadata.get("partition-spec") or []
+    numbered = [{"field-id": 1000 + number, **field} for number, field in enumerate(fields)]
+    return {0: {"spec-id": 0, "fields": numbered}}
+
+
+def _require_readable(entry: FileEntry) -> None:
+    """Raises Invalid for a file in another format than Parquet, and for an encrypted one."""
+    file_format = str(entry.about.get(101)).upper()
+    is_vector = entry.content == POSITION_DELETES and file_format == "PUFFIN"
+    if file_format != "PARQUET" and not is_vector:
+        raise unreadable(f"the table has {entry.path}, which is in the format {file_format}")
+    if entry.about.get(131) is not None:
+        raise unreadable(f"the table has {entry.path}, which is encrypted")
+
+
+class _Deletes:
+    """The deletes of a snapshot, by what they concern."""
+
+    def __init__(
+        self,
+        place: TablePlace,
+        entries: Sequence[FileEntry],
+        specs: Mapping[int, Mapping[str, Any]],
+    ) -> None:
+        self._specs = specs
+        self._vectors: dict[str, VectorPlace] = {}
+        self._by_file: dict[str, list[tuple[int, PositionDeletes]]] = {}
+        self._by_scope: dict[str, list[tuple[int, PositionDeletes]]] = {}
+        self._shared: dict[tuple[str, int], tuple[PositionDeletes, ...]] = {}
+        by_value = []
+        for entry in entries:
+            path = place.path(entry.path) if entry.content != DATA else ""
+            if entry.content == EQUALITY_DELETES:
+                field_ids = tuple(sorted(map(int, entry.about.get(135) or ())))
+                if not field_ids:
+                    raise unreadable(f"{entry.path} does not say which columns it deletes by")
+                scope = self.scope(entry)
+                by_value.append(EqualityDeletes(path, field_ids, entry.sequence_number, scope))
+            elif entry.content == POSITION_DELETES and entry.about.get(144) is not None:
+                offset, length = int(entry.about[144]), int(entry.about.get(145) or 0)
+                if offset < 0 or length < 0 or not entry.about.get(143):
+                    raise unreadable(f"the table has a deletion vector in {entry.path} for no file")
+                self._vectors[entry.about[143]] = VectorPlace(
+                    path=path, offset=offset, length=length, rows=entry.rows
+                )
+            elif entry.content == POSITION_DELETES:
+                deletes = (entry.sequence_number, PositionDeletes(path))
+                if entry.deletes_from:
+                    self._by_file.setdefault(entry.deletes_from, []).append(deletes)
+                else:
+                    scope = self.scope(entry, everywhere=False)
+                    self._by_scope.setdefault(scope, []).append(deletes)
+        for found in self._by_scope.values():
+            found.sort()
+        self.by_value = tuple(by_value)
+
+    def scope(self, entry: FileEntry, *, everywhere: bool = True) -> str:
+        """Returns a name of an entry's partition, "" if it has none and concerns `everywhere`."""
+        spec, values = entry.partition
+        fields = self._specs.get(spec, {"fields": []})["fields"]
+        is_partitioned = any(field.get("transform") != "void" for field in fields)
+        return repr((spec, values)) if is_partitioned or not everywhere else ""
+
+    def of_file(
+        self, entry: FileEntry
+    ) -> tuple[VectorPlace | None, tuple[PositionDeletes, ...]]:
+        """Returns the deletes by position that concern a data file."""
+        vector = self._vectors.get(entry.path)
+        if vector is not None:
+            return vector, ()
+        own = tuple(
+            deletes
+            for number, deletes in self._by_file.get(entry.path, ())
+            if number >= entry.sequence_number
+        )
+        scope = self.scope(entry, everywhere=False)
+        listed = self._by_scope.get(scope, [])
+        first = bisect.bisect_left(listed, entry.sequence_number, key=lambda each: each[0])
+        shared = self._shared.setdefault(
+            (scope, first), tuple(deletes for _, deletes in listed[first:])
+        )
+        return None, own + shared
+
+
+def _live_file(
+    place: TablePlace,
+    entry: FileEntry,
+    specs: Mapping[int, Mapping[str, Any]],
+    columns: Mapping[int, Column],
+    deletes: _Deletes,
+) -> LiveFile:
+    spec_id, texts = entry.partition
+    values = {}
+    for field_id, source_id in identity_fields(specs.get(spec_id, {"fields": []})):
+        column = columns.get(source_id)
+        if column is not None and field_id in entry.partition_values:
+            value = entry.partition_values[field_id]
+            values[column.name] = value_literal(column, value)
+    vector, listed = deletes.of_file(entry)
+    return LiveFile(
+        path=place.path(entry.path),
+        address=entry.path,
+        rows=entry.rows,
+        values=values,
+        partition=dict(texts),
+        vector=vector,
+        position_deletes=listed,
+        sequence_number=entry.sequence_number,
+        scope=deletes.scope(entry),
+    )
