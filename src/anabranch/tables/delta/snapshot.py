@@ -173,9 +173,7 @@ def _live_file(place: TablePlace, action: FileAction, partitions: list[Column]) 
         path=place.path_of_uri(action.path),
         address=action.path,
         rows=_row_count(action.stats),
-        values={
-            column.name: partition_value(column, texts[column.name]) for column in partitions
-        },
+        values={column.name: partition_value(column, texts[column.name]) for column in partitions},
         partition=texts,
         vector=_vector_place(place, action),
     )

@@ -99,7 +99,7 @@ def _is_empty(schema: Any) -> bool:
         if kind == "record":
             return all(_is_empty(field.get("type")) for field in schema.get("fields") or ())
         return (kind == "fixed" and not schema.get("size")) or _is_empty(kind)
-    return schema == "null"
+    return bool(schema == "null")
 
 
 def _read(stream: io.BytesIO, size: int) -> bytes:

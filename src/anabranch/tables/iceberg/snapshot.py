@@ -235,9 +235,7 @@ class _Deletes:
         is_partitioned = any(field.get("transform") != "void" for field in fields)
         return repr((spec, values)) if is_partitioned or not everywhere else ""
 
-    def of_file(
-        self, entry: FileEntry
-    ) -> tuple[VectorPlace | None, tuple[PositionDeletes, ...]]:
+    def of_file(self, entry: FileEntry) -> tuple[VectorPlace | None, tuple[PositionDeletes, ...]]:
         """Returns the deletes by position that concern a data file."""
         vector = self._vectors.get(entry.path)
         if vector is not None:

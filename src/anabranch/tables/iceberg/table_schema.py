@@ -6,7 +6,7 @@ Source: the Iceberg table specification, "Schemas and Data Types", "Partitioning
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -161,7 +161,7 @@ def value_literal(column: Column, value: Any) -> str:
     if isinstance(value, bytes | bytearray):
         hexadecimal = literal(bytes(value).hex())
         return f"CAST({hexadecimal} AS UUID)" if sql == "UUID" else f"from_hex({hexadecimal})"
-    if isinstance(value, datetime.datetime):
+    if isinstance(value, dt.datetime):
         text = value.replace(tzinfo=None).isoformat(sep=" ")
         text += "+00" if sql == "TIMESTAMP WITH TIME ZONE" else ""
     else:

@@ -80,7 +80,7 @@ class DeletedPositions:
         def flush() -> None:
             if chunks:
                 table = pa.table({"position": np.concatenate(chunks)})
-                self._insert(f"SELECT {index}, position FROM given", table)
+                self._insert(f"SELECT {index}, position FROM given", table)  # noqa: S608  a number
                 chunks.clear()
 
         for found in positions(self._vector(path, place), rows):

@@ -99,9 +99,7 @@ def _has_ids(field: FileField) -> bool:
     return field.field_id is not None or any(map(_has_ids, field.parts))
 
 
-def _with_ids(
-    fields: Sequence[FileField], mapping: Sequence[NameMapping]
-) -> tuple[FileField, ...]:
+def _with_ids(fields: Sequence[FileField], mapping: Sequence[NameMapping]) -> tuple[FileField, ...]:
     by_name: Mapping[str, NameMapping] = {name: each for each in mapping for name in each.names}
     found = []
     for field in fields:
@@ -125,7 +123,5 @@ def _renamed(field: FileField, mapped: NameMapping | None) -> FileField:
     return _field_with(field, known.field_id, _with_ids(field.parts, known.fields))
 
 
-def _field_with(
-    field: FileField, field_id: int | None, parts: tuple[FileField, ...]
-) -> FileField:
+def _field_with(field: FileField, field_id: int | None, parts: tuple[FileField, ...]) -> FileField:
     return FileField(field.name, field_id, field.kind, field.type_name, parts)

@@ -30,9 +30,7 @@ SOURCE = "live"
 
 _TEXT, _BYTES = "VARCHAR", "BLOB"
 _BINARY_KINDS = frozenset(("binary", "large_binary", "binary_view", "fixed_size_binary"))
-_INTEGER_KINDS = frozenset(
-    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
-)
+_INTEGER_KINDS = frozenset(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 _DECIMALS = frozenset(("decimal32", "decimal64", "decimal128"))
 _FLOATS = frozenset(("halffloat", "float", "double"))
 _TEXTS = frozenset(("string", "large_string", "string_view"))
@@ -124,27 +122,32 @@ class Projection:
         if isinstance(wanted, StructType) and field.kind == "struct":
             return self._struct(wanted, field, value, path)
         if isinstance(wanted, ListType) and field.kind == "list":
-            item = self._variable()
-            inner = self._read(wanted.element, field.parts[0], item, f"{path}.element")
-            if inner == item:
-                return value
-            inner = self._cast(inner, wanted.element)
-            return f"list_transform({value}, lambda {item}: {inner})"
+            return self._list(wanted, field, value, path)
         if isinstance(wanted, MapType) and field.kind == "map":
-            item = self._variable()
-            key_field, value_field = field.parts
-            key, inner = f"{item}.key", f"{item}.value"
-            read_key = self._read(wanted.key, key_field, key, f"{path}.key")
-            read_value = self._read(wanted.value, value_field, inner, f"{path}.value")
-            if (read_key, read_value) == (key, inner):
-                return value
-            read_key, read_value = (
-                self._cast(read_key, wanted.key),
-                self._cast(read_value, wanted.value),
-            )
-            pair = f"struct_pack(k := {read_key}, v := {read_value})"
-            return f"map_from_entries(list_transform(map_entries({value}), lambda {item}: {pair}))"
+            return self._map(wanted, field, value, path)
         raise _mismatch(path, sql_type(wanted), field)
+
+    def _list(self, wanted: ListType, field: FileField, value: str, path: str) -> str:
+        item = self._variable()
+        inner = self._read(wanted.element, field.parts[0], item, f"{path}.element")
+        if inner == item:
+            return value
+        inner = self._cast(inner, wanted.element)
+        return f"list_transform({value}, lambda {item}: {inner})"
+
+    def _map(self, wanted: MapType, field: FileField, value: str, path: str) -> str:
+        item = self._variable()
+        sources = f"{item}.key", f"{item}.value"
+        columns = wanted.key, wanted.value
+        read = [
+            self._read(column, part, source, f"{path}.{column.name}")
+            for column, part, source in zip(columns, field.parts, sources, strict=True)
+        ]
+        if read == list(sources):
+            return value
+        key, inner = map(self._cast, read, columns)
+        pair = f"struct_pack(k := {key}, v := {inner})"
+        return f"map_from_entries(list_transform(map_entries({value}), lambda {item}: {pair}))"
 
     def _struct(self, wanted: StructType, field: FileField, value: str, path: str) -> str:
         parts = []

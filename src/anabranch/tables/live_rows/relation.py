@@ -119,9 +119,7 @@ class _Relation:
         return _Group(form.fields, select, self._values.conditions(file, form), has_deletes)
 
     def _select(self, group: _Group, files: Sequence[LiveFile], number: int) -> str:
-        locations = ", ".join(
-            location_literal(self._objects.location(file.path)) for file in files
-        )
+        locations = ", ".join(location_literal(self._objects.location(file.path)) for file in files)
         source = f"read_parquet([{locations}], hive_partitioning = false) {SOURCE}"
         conditions = list(group.conditions)
         if group.has_deletes:

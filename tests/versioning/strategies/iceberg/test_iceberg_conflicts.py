@@ -11,8 +11,8 @@ from support.formats.iceberg_tables import IcebergBranches, rows_table
 from support.merged_trees import read_tree
 
 from anabranch.errors import Conflict, Invalid
+from anabranch.tables.iceberg.avro_files import read_avro, write_avro
 from anabranch.testing.strategy_runs import run_strategy
-from anabranch.versioning.strategies.iceberg.avro_files import read_avro, write_avro
 from anabranch.versioning.strategies.iceberg.strategy import iceberg_strategy
 
 

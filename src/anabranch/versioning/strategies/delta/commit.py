@@ -7,56 +7,20 @@ section "Actions".
 from __future__ import annotations
 
 import hashlib
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
-from urllib.parse import unquote
 
 import msgspec
 
 from anabranch.converter import Converter
 from anabranch.errors import Conflict
-from anabranch.versioning.strategies.delta.log_files import refused
+from anabranch.tables.delta.actions import FileAction
+from anabranch.versioning.strategies.side_objects import refused
 
-__all__ = ["REBASE_FIELD", "FileAction", "LogCommit", "RebaseNote", "parse_commit"]
+__all__ = ["REBASE_FIELD", "LogCommit", "RebaseNote", "parse_commit"]
 
 REBASE_FIELD = "anabranchRebase"
 """The field of `commitInfo` in a commit that a merge has given another version."""
-
-_ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:")
-_Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
-_UUID_CHARS = 20
-
-
-class DeletionVector(msgspec.Struct, frozen=True, rename="camel"):
-    """Where the deleted rows of a file are listed."""
-
-    storage_type: str
-    path_or_inline_dv: str = msgspec.field(name="pathOrInlineDv")
-
-
-class FileAction(msgspec.Struct, frozen=True, rename="camel"):
-    """An added or removed data file. `path` is a URI, relative to the table or absolute."""
-
-    path: str
-    partition_values: dict[str, str | None] | None = None
-    data_change: bool = True
-    deletion_vector: DeletionVector | None = None
-
-    @property
-    def file(self) -> str:
-        """The path without escapes, which writers apply differently."""
-        return unquote(self.path)
-
-    def stored_files(self) -> Iterator[str]:
-        """Yields the paths in the table of the files that this one consists of. Files elsewhere,
-        at absolute addresses, are left out.
-        """
-        if not _ABSOLUTE.match(self.path):
-            yield self.file
-        vector = self.deletion_vector
-        if vector is not None and vector.storage_type == "u":
-            yield _vector_file(vector.path_or_inline_dv)
 
 
 class RebaseNote(msgspec.Struct, frozen=True):
@@ -161,19 +125,3 @@ def _identity(content: bytes, info: Mapping[str, Any]) -> str:
 
 def _unreadable(side: str, version: int, error: Exception) -> Conflict:
     return refused(f"version {version} of the {side} cannot be read: {error}")
-
-
-def _vector_file(name: str) -> str:
-    """Returns the path in the table of a file of deletion vectors. Its name is a prefix and a UUID
-    in Z85 (ZeroMQ RFC 32).
-    """
-    prefix, code = name[:-_UUID_CHARS], name[-_UUID_CHARS:]
-    number = b""
-    for start in range(0, len(code), 5):
-        value = 0
-        for char in code[start : start + 5]:
-            value = value * 85 + max(_Z85.find(char), 0)
-        number += (value & 0xFFFFFFFF).to_bytes(4, "big")
-    digits = number.hex()
-    parts = (digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])
-    return f"{prefix}/deletion_vector_{'-'.join(parts)}.bin".lstrip("/")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from anabranch.tables.delta.log_files import LogFiles
 from anabranch.versioning.strategies.delta.commit import LogCommit, parse_commit
-from anabranch.versioning.strategies.delta.log_files import LogFiles, refused
+from anabranch.versioning.strategies.side_objects import refused
 
 __all__ = ["Fork", "find_fork"]
 
@@ -32,7 +33,7 @@ def find_fork(base: LogFiles, source: LogFiles, destination: LogFiles) -> Fork:
         raise refused("both sides created the table")
     for log in (source, destination):
         if log.head < 0:
-            raise refused(f"the {log.side} deleted the table")
+            raise refused(f"the {log.owner} deleted the table")
     version = min(log.head for log in (base, source, destination))
     # a commit differs from its copy that follows other commits: what comes before is the same, too
     while not base.commit(version) == source.commit(version) == destination.commit(version):
@@ -44,7 +45,7 @@ def find_fork(base: LogFiles, source: LogFiles, destination: LogFiles) -> Fork:
         lost = known.keys() - commits.keys()
         if lost:
             first = min(known[identity].version for identity in lost)
-            raise refused(f"the {log.side} has removed version {first} of the base from the log")
+            raise refused(f"the {log.owner} has removed version {first} of the base from the log")
     return Fork(
         version,
         [commit for name, commit in theirs.items() if name not in known and name not in ours],
@@ -55,5 +56,5 @@ def find_fork(base: LogFiles, source: LogFiles, destination: LogFiles) -> Fork:
 def _commits(log: LogFiles, after: int) -> dict[str, LogCommit]:
     """Returns the commits of a log after a version, by their identities."""
     versions = range(after + 1, log.head + 1)
-    commits = (parse_commit(log.side, version, log.commit(version)) for version in versions)
+    commits = (parse_commit(log.owner, version, log.commit(version)) for version in versions)
     return {commit.identity: commit for commit in commits}

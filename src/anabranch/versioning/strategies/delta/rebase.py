@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from anabranch.tables.delta.log_files import LogFiles
 from anabranch.versioning.strategies.delta.commit import REBASE_FIELD, LogCommit, RebaseNote
-from anabranch.versioning.strategies.delta.log_files import LogFiles
 
 __all__ = ["rebase"]
 

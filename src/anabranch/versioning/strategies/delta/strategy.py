@@ -8,29 +8,35 @@ and the other has removed (RESTORE and VACUUM).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from anabranch.errors import Invalid, NotSupported
+from anabranch.errors import Conflict, Invalid, NotSupported
+from anabranch.tables.delta.actions import FileAction
+from anabranch.tables.delta.log_files import (
+    LOG_FOLDER,
+    LogFiles,
+    commit_version,
+    file_version,
+)
 from anabranch.versioning.strategies.contract import (
     ContentConflict,
     MergeOutput,
     PathConflict,
     Side,
 )
-from anabranch.versioning.strategies.delta.commit import FileAction, LogCommit
+from anabranch.versioning.strategies.delta.commit import LogCommit
 from anabranch.versioning.strategies.delta.conflict_rules import find_conflicts
 from anabranch.versioning.strategies.delta.fork import find_fork
-from anabranch.versioning.strategies.delta.log_files import (
-    LogFiles,
-    commit_version,
-    file_version,
-    log_folder,
-    refused,
-)
 from anabranch.versioning.strategies.delta.rebase import rebase
 from anabranch.versioning.strategies.delta.table_state import IsolationLevel, read_state
+from anabranch.versioning.strategies.side_objects import (
+    SideObjects,
+    refused,
+    refusing_unreadable,
+)
 
 __all__ = ["delta_strategy"]
 
@@ -75,10 +81,14 @@ class _DeltaStrategy:
         """Writes the merged log, or returns the commits that conflict. Raises Conflict for tables
         that cannot be merged.
         """
-        folder = log_folder(conflict.path)
+        with refusing_unreadable():
+            return self._merge(conflict, output)
+
+    def _merge(self, conflict: PathConflict, output: MergeOutput) -> Sequence[ContentConflict]:
+        folder = _log_folder(conflict.path)
         _require_first(conflict, folder)
         base, source, destination = (
-            LogFiles(conflict, side, folder) for side in ("base", "source", "destination")
+            LogFiles(SideObjects(conflict, side), folder, side) for side in _SIDES
         )
         fork = find_fork(base, source, destination)
         state = read_state(base, fork.version)
@@ -96,10 +106,24 @@ class _DeltaStrategy:
                 metadata=like.metadata,
             ) as stream:
                 stream.write(content)
-        table = folder.removesuffix("_delta_log/")
+        table = folder.removesuffix(LOG_FOLDER)
         _keep_files(conflict, output, fork.source, "source", table)
         _keep_files(conflict, output, fork.destination, "destination", table)
         return []
+
+
+def _log_folder(path: str) -> str:
+    """Returns the folder of the log that a path belongs to, with a slash at its end. Raises
+    Conflict if it belongs to none.
+    """
+    folders = list(re.finditer(rf"(?:^|/){LOG_FOLDER}", path))
+    if not folders:
+        raise Conflict(
+            "the path is not in the log of a Delta table",
+            kind="merge_failed",
+            hint="Use the strategy delta for paths like tables/events/_delta_log/**.",
+        )
+    return path[: folders[-1].end()]
 
 
 def _require_first(conflict: PathConflict, folder: str) -> None:

@@ -13,8 +13,11 @@ from typing import Any, Literal
 import msgspec
 
 from anabranch.dependency_errors import reason_of
-from anabranch.versioning.strategies.delta.commit import FileAction, LogCommit, parse_commit
-from anabranch.versioning.strategies.delta.log_files import LogFiles, refused
+from anabranch.tables.delta.actions import FileAction
+from anabranch.tables.delta.checkpoints import table_actions
+from anabranch.tables.delta.log_files import LogFiles
+from anabranch.versioning.strategies.delta.commit import LogCommit, parse_commit
+from anabranch.versioning.strategies.side_objects import refused
 
 __all__ = ["IsolationLevel", "Partition", "TableState", "read_state"]
 
@@ -105,37 +108,20 @@ def read_state(log: LogFiles, version: int) -> TableState:
         if not log.has_commit(earlier) and earlier not in checkpoints:
             break
         if log.has_commit(earlier):
-            commit = parse_commit(log.side, earlier, log.commit(earlier))
+            commit = parse_commit(log.owner, earlier, log.commit(earlier))
             protocol = protocol or next(reversed(commit.protocols), None)
             meta_data = meta_data or next(reversed(commit.meta_data), None)
         if earlier in checkpoints and (protocol is None or meta_data is None):
-            for action in _checkpoint_actions(log, checkpoints[earlier]):
+            for action in table_actions(log, checkpoints[earlier]):
                 protocol = protocol or action.get("protocol")
                 meta_data = meta_data or action.get("metaData")
             break
         if protocol is not None and meta_data is not None:
             break
     if protocol is None or meta_data is None:
-        raise refused(f"the log of the {log.side} has no protocol or metadata for {version}")
+        raise refused(f"the log of the {log.owner} has no protocol or metadata for {version}")
     _require_known_features(protocol)
     return _state(protocol, meta_data)
-
-
-def _checkpoint_actions(log: LogFiles, names: list[str]) -> Iterator[Mapping[str, Any]]:
-    """Yields the actions of a checkpoint that concern the table as a whole."""
-    for name in names:
-        if name.endswith(".json"):
-            content = log.read(name) or b""
-            yield from (json.loads(line) for line in content.splitlines() if line.strip())
-            continue
-        import pyarrow.compute as pc  # noqa: PLC0415  optional
-        import pyarrow.parquet as pq  # noqa: PLC0415
-
-        for column in ("protocol", "metaData"):
-            with pq.ParquetFile(log.local_path(name)) as file:
-                for batch in file.iter_batches(columns=[column]):
-                    rows = batch.filter(pc.field(column).is_valid())
-                    yield from rows.to_pylist(maps_as_pydicts="strict")
 
 
 def _state(protocol: dict[str, Any], meta_data: dict[str, Any]) -> TableState:

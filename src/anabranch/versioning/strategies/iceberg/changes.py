@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
-from anabranch.versioning.strategies.iceberg.manifests import (
+from anabranch.tables.iceberg.manifests import (
     DATA,
     EQUALITY_DELETES,
     POSITION_DELETES,
@@ -16,7 +16,8 @@ from anabranch.versioning.strategies.iceberg.manifests import (
     Partition,
     read_manifest_list,
 )
-from anabranch.versioning.strategies.iceberg.table_files import TableFiles, refused
+from anabranch.tables.iceberg.metadata_files import MetadataFiles
+from anabranch.versioning.strategies.side_objects import refused
 
 __all__ = ["SideChanges", "TableVersion", "find_changes", "read_version"]
 
@@ -28,7 +29,7 @@ _ROWS_STAY = ("append", _COMPACTION)
 class TableVersion(NamedTuple):
     """A table on one side: its current metadata, and the manifests of its current snapshot."""
 
-    files: TableFiles
+    files: MetadataFiles
     name: str
     metadata: dict[str, Any]
     snapshot: dict[str, Any] | None
@@ -71,14 +72,14 @@ class SideChanges(NamedTuple):
         return {**self.removed, **{each.deletes_from: each for each in deletes}}
 
 
-def read_version(files: TableFiles) -> TableVersion:
+def read_version(files: MetadataFiles) -> TableVersion:
     """Returns the current version of a table. Raises Conflict if it cannot be read."""
     name = files.current()
     metadata = files.metadata(name)
     current = metadata.get("current-snapshot-id")
     by_id = {snapshot.get("snapshot-id"): snapshot for snapshot in metadata["snapshots"]}
     if current not in (None, -1) and current not in by_id:
-        raise refused(f"{name} of the {files.side} does not have its current snapshot")
+        raise refused(f"{name} of the {files.owner} does not have its current snapshot")
     snapshot = by_id.get(current)
     return TableVersion(files, name, metadata, snapshot, read_manifest_list(files, snapshot))
 

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from anabranch.versioning.strategies.contract import ContentConflict
 from anabranch.versioning.strategies.iceberg.changes import SideChanges, TableVersion
-from anabranch.versioning.strategies.iceberg.table_files import refused
+from anabranch.versioning.strategies.side_objects import refused
 
 __all__ = ["IsolationLevel", "find_conflicts", "isolation_level", "require_mergeable"]
 
@@ -54,7 +54,7 @@ def require_mergeable(base: TableVersion, side: TableVersion) -> None:
     if version not in _FORMAT_VERSIONS:
         raise refused(f"tables of format version {version} are not merged")
     if side.metadata.get("table-uuid") != base.metadata.get("table-uuid"):
-        raise refused(f"the {side.files.side} created the table anew")
+        raise refused(f"the {side.files.owner} created the table anew")
 
 
 def isolation_level(version: TableVersion) -> IsolationLevel:
@@ -90,7 +90,7 @@ def _metadata_conflicts(
         parts = {**_SCHEMA, **(_SETTINGS if side is source else {})}
         for part, names in parts.items():
             if any(_value(side, name) != _value(base, name) for name in names):
-                yield _conflict({"metadata": part}, f"the {side.files.side} changed the {part}")
+                yield _conflict({"metadata": part}, f"the {side.files.owner} changed the {part}")
     if _references(source) != _references(base):
         yield _conflict(
             {"metadata": "refs"}, "the source changed the branches and tags of the table"

@@ -16,9 +16,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from anabranch.versioning.strategies.iceberg.avro_files import write_avro
-from anabranch.versioning.strategies.iceberg.changes import SideChanges, TableVersion
-from anabranch.versioning.strategies.iceberg.manifests import (
+from anabranch.tables.iceberg.avro_files import write_avro
+from anabranch.tables.iceberg.manifests import (
     DATA,
     DELETED,
     EQUALITY_DELETES,
@@ -26,7 +25,8 @@ from anabranch.versioning.strategies.iceberg.manifests import (
     FileEntry,
     ListedManifest,
 )
-from anabranch.versioning.strategies.iceberg.table_files import next_names
+from anabranch.tables.iceberg.metadata_files import HADOOP_NAME, metadata_version
+from anabranch.versioning.strategies.iceberg.changes import SideChanges, TableVersion
 
 __all__ = ["MergedSnapshot"]
 
@@ -77,7 +77,7 @@ class MergedSnapshot:
         destination has it.
         """
         listed = [*self._added_manifests(), *self._kept_manifests()]
-        names, hint = next_names(
+        names, hint = _next_names(
             self._destination.name,
             self._source.name,
             self._destination.files.hint,
@@ -241,3 +241,21 @@ class MergedSnapshot:
                 known = int(before.get(f"total-{total}", 0))
                 summary[f"total-{total}"] = str(known + more - less)
         return summary
+
+
+def _next_names(destination: str, source: str, hint: str, unique: str) -> tuple[list[str], str]:
+    """Returns the names of the metadata file that follows those of both sides, and the version hint
+    for it, "" if the destination has none. `unique` is for names with a part that no other has.
+
+    The number is higher than those of both sides: so whatever is written later on one of them, and
+    merged, changes a path that the other has changed, too. Hadoop tables look for the file of the
+    next number, so the file has all names up to that number.
+    """
+    last = metadata_version(destination) or 0
+    version = max(last, metadata_version(source) or 0) + 1
+    if HADOOP_NAME.fullmatch(destination):
+        names = [f"v{number}.metadata.json" for number in range(last + 1, version + 1)]
+        return names, str(version) if hint else ""
+    stem = f"{version:05}-{unique}"
+    name = f"{stem}.metadata.json"
+    return [name], hint and (name if hint.endswith(".metadata.json") else stem)

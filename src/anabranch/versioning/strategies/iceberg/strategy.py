@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from anabranch.errors import Invalid, NotSupported
+from anabranch.errors import Conflict, Invalid, NotSupported
+from anabranch.tables.iceberg.metadata_files import (
+    METADATA_FOLDER,
+    MetadataFiles,
+    metadata_version,
+)
+from anabranch.tables.live_rows.addresses import TablePlace
 from anabranch.versioning.strategies.contract import (
     ContentConflict,
     MergeOutput,
@@ -30,11 +36,10 @@ from anabranch.versioning.strategies.iceberg.conflict_rules import (
     require_mergeable,
 )
 from anabranch.versioning.strategies.iceberg.merged_snapshot import MergedSnapshot
-from anabranch.versioning.strategies.iceberg.table_files import (
-    TableFiles,
-    is_metadata_file,
-    metadata_folder,
+from anabranch.versioning.strategies.side_objects import (
+    SideObjects,
     refused,
+    refusing_unreadable,
 )
 
 __all__ = ["iceberg_strategy"]
@@ -88,8 +93,13 @@ class _IcebergStrategy:
         """Writes the merged metadata, or returns the changes that conflict. Raises Conflict for
         tables that cannot be merged.
         """
-        folder = metadata_folder(conflict.path)
-        sides = [TableFiles(conflict, side, folder) for side in _SIDES]
+        with refusing_unreadable():
+            return self._merge(conflict, output)
+
+    def _merge(self, conflict: PathConflict, output: MergeOutput) -> Sequence[ContentConflict]:
+        place = TablePlace(conflict.repository, _table_folder(conflict.path))
+        folder = place.folder + METADATA_FOLDER
+        sides = [MetadataFiles(SideObjects(conflict, side), place, side) for side in _SIDES]
         _require_tables(sides)
         _require_first(conflict.path, sides)
         versions = base, source, destination = [read_version(files) for files in sides]
@@ -126,28 +136,42 @@ class _IcebergStrategy:
         )
 
 
-def _require_tables(sides: Sequence[TableFiles]) -> None:
+def _table_folder(path: str) -> str:
+    """Returns the folder of the table whose metadata a path belongs to, with a slash at its end
+    unless it is the root. Raises Conflict if it belongs to none.
+    """
+    start, folder, _ = f"/{path}".rpartition(f"/{METADATA_FOLDER}")
+    if not folder:
+        raise Conflict(
+            "the path is not in the metadata of an Iceberg table",
+            kind="merge_failed",
+            hint="Use the strategy iceberg for paths like tables/events/metadata/**.",
+        )
+    return f"{start}/"[1:]
+
+
+def _require_tables(sides: Sequence[MetadataFiles]) -> None:
     base, *others = sides
     if not base.exists:
         raise refused("both sides created the table")
     for files in others:
         if not files.exists:
-            raise refused(f"the {files.side} deleted the table")
+            raise refused(f"the {files.owner} deleted the table")
 
 
-def _require_first(path: str, sides: Sequence[TableFiles]) -> None:
+def _require_first(path: str, sides: Sequence[MetadataFiles]) -> None:
     """Raises Conflict for a path of a table that could not be merged when an earlier path of it was
     settled: it would fail for the same reason.
     """
     base, source, destination = (set(files.names) for files in sides)
     added_twice = (source & destination) - base
     folder = sides[0].folder
-    earlier = [folder + name for name in added_twice if is_metadata_file(name)]
+    earlier = [folder + name for name in added_twice if metadata_version(name) is not None]
     if min(earlier, default=path) < path:
         raise refused(f"the metadata is merged as a whole: see {min(earlier)}")
 
 
-def _take_destination(output: MergeOutput, sides: Sequence[TableFiles]) -> None:
+def _take_destination(output: MergeOutput, sides: Sequence[MetadataFiles]) -> None:
     """Makes all metadata files those of the destination."""
     names = [set(files.names) for files in sides]
     in_all = set.intersection(*names)
@@ -165,7 +189,7 @@ def _keep_files(
 ) -> None:
     """Keeps the files of the base that a side has added again and the other side has removed."""
     other: Side = "destination" if side == "source" else "source"
-    table = versions[0].files.folder.removesuffix("metadata/")
+    table = versions[0].files.folder.removesuffix(METADATA_FOLDER)
     locations = {str(version.metadata.get("location", "")).rstrip("/") for version in versions}
     for address in changes.added:
         for location in locations:
