@@ -30,10 +30,15 @@ class Objects:
         self._staging = staging
         self._trees = trees
 
-    def get(self, repository: Repository, reference: str, path: str) -> Entry:
-        """Returns the entry at a path. Raises NotFound."""
+    def get(
+        self, repository: Repository, reference: str, path: str, *, at: Resolved | None = None
+    ) -> Entry:
+        """Returns the entry at a path, at a reference or `at` what it named before. Raises
+        NotFound.
+        """
         check_path(path)
-        value = self.value(repository, self._references.resolve(repository, reference), path)
+        resolved = at or self._references.resolve(repository, reference)
+        value = self.value(repository, resolved, path)
         if value is None:
             raise NotFound("not found", kind="object_not_found", hint=f"No object at {path!r}.")
         return entry_from(value)

@@ -36,6 +36,7 @@ from anabranch.model.repository import Repository
 from anabranch.model.stat import Stat
 from anabranch.versioning.changes import DeleteCondition, no_extra_writes
 from anabranch.versioning.core import Core
+from anabranch.versioning.references import Resolved
 from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 
@@ -73,11 +74,25 @@ class Objects:
             entry = self._core.objects.get(stored_repository, reference, path)
         return object_stat(self._blocks, stored_repository.storage_namespace, path, entry)
 
-    def open(self, repository: str, reference: str, path: str) -> OpenObject:
-        """Returns the object at a path, open for reading. Raises NotFound."""
+    def resolve(self, repository: str, reference: str) -> Resolved:
+        """Returns what a reference names now, as `open` and `listing` take it: a commit, unless it
+        is a branch with staged changes. Raises NotFound.
+        """
+        stored_repository = self._core.repositories.get(repository)
+        resolved = self._core.references.resolve(stored_repository, reference)
+        if self._core.staging.is_empty(resolved.tokens):
+            return Resolved(resolved.commit_id)
+        return resolved
+
+    def open(
+        self, repository: str, reference: str, path: str, *, at: Resolved | None = None
+    ) -> OpenObject:
+        """Returns the object at a path, open for reading: at the reference, or `at` what it named
+        before. Raises NotFound.
+        """
         with self._core.prefetch((repository, reference), encode_path(path)):
             stored_repository = self._core.repositories.get(repository)
-            entry = self._core.objects.get(stored_repository, reference, path)
+            entry = self._core.objects.get(stored_repository, reference, path, at=at)
         return OpenObject(stored_repository, entry, self._blocks)
 
     def listing(
@@ -90,14 +105,15 @@ class Objects:
         delimiter: str = "",
         amount: int,
         readable: ReadablePaths | None = None,
+        at: Resolved | None = None,
     ) -> ObjectPage:
-        """Returns a page of the objects at a reference: of those that are `readable`, of all if
-        that is None.
+        """Returns a page of the objects at a reference, or `at` what it named before: of those that
+        are `readable`, of all if that is None.
         """
         page = {"prefix": prefix, "after": after, "delimiter": delimiter}
         with self._core.prefetch(("listing", repository, reference)):
             stored_repository = self._core.repositories.get(repository)
-            resolved = self._core.references.resolve(stored_repository, reference)
+            resolved = at or self._core.references.resolve(stored_repository, reference)
             listing = list_objects(
                 self._core, stored_repository, resolved, readable, **page, amount=amount
             )

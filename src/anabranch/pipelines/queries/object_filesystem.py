@@ -54,6 +54,11 @@ class ObjectFilesystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has 
         result, _content = self._calls.request({"call": "glob", "address": path})
         return list(result["addresses"])
 
+    def list_paths(self, address: str) -> list[str]:
+        """Returns the addresses of the objects whose addresses begin with one."""
+        result, _content = self._calls.request({"call": "list", "address": address})
+        return list(result["addresses"])
+
     def info(self, path: str, **_: Any) -> dict[str, Any]:
         """Returns the size of an object, as fsspec describes files."""
         return {"name": path, "size": self._open(path).size, "type": "file"}

@@ -131,6 +131,8 @@ class _Run:
         try:
             if call["call"] == "glob":
                 return {"addresses": self._objects.find(call["address"])}, b""
+            if call["call"] == "list":
+                return {"addresses": self._objects.list(call["address"])}, b""
             opened = self._objects.open(call["address"])
             if call["call"] == "open":
                 return {"size": opened.entry.size, "mtime": opened.entry.mtime}, b""

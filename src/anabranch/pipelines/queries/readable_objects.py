@@ -13,6 +13,7 @@ from anabranch.errors import Denied, Invalid, NotFound
 from anabranch.model.stat import CommonPrefix
 from anabranch.model.uri import LakeUri, parse_uri
 from anabranch.pipelines.queries.object_patterns import ObjectPattern
+from anabranch.pipelines.queries.reference_views import ReferenceViews
 
 __all__ = ["ReadableObjects"]
 
@@ -31,6 +32,7 @@ class ReadableObjects:
         self._catalog = catalog
         self._actor = actor
         self._opened: dict[str, OpenObject] = {}
+        self._views = ReferenceViews(catalog)
 
     def open(self, address: str) -> OpenObject:
         """Returns the object at an address, the same one each time. Raises Denied, NotFound and
@@ -40,7 +42,8 @@ class ReadableObjects:
         if opened is None:
             uri = _parse(address)
             self._authorize(Action.READ_OBJECT, object_arn(uri.repository, uri.key), uri)
-            opened = self._catalog.objects.open(uri.repository, uri.ref, uri.key)
+            at = self._views.resolve(uri.repository, uri.ref)
+            opened = self._catalog.objects.open(uri.repository, uri.ref, uri.key, at=at)
             self._opened[address] = opened
         return opened
 
@@ -72,6 +75,14 @@ class ReadableObjects:
                 )
         return found
 
+    def list(self, address: str) -> list[str]:
+        """Returns the addresses of the objects whose addresses begin with one, in the order of
+        their paths: of those that the user may read. Raises Denied, NotFound and Invalid.
+        """
+        uri = _parse(address)
+        self._authorize(Action.LIST_OBJECTS, repository_arn(uri.repository), uri)
+        return [str(LakeUri(uri.repository, uri.ref, path)) for path in self._list(uri, uri.key)]
+
     def _list(self, uri: LakeUri, prefix: str) -> Iterator[str]:
         readable = self._catalog.images.readable_paths(self._actor, uri.repository, uri.ref, prefix)
         after = ""
@@ -79,6 +90,7 @@ class ReadableObjects:
             page = self._catalog.objects.listing(
                 uri.repository,
                 uri.ref,
+                at=self._views.resolve(uri.repository, uri.ref),
                 prefix=prefix,
                 after=after,
                 amount=_PAGE,

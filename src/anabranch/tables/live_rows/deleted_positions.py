@@ -14,9 +14,9 @@ from anabranch.tables.live_rows.file_fields import read_form
 from anabranch.tables.live_rows.live_table import LiveFile, PositionDeletes, VectorPlace
 from anabranch.tables.live_rows.projection import SOURCE
 from anabranch.tables.live_rows.refusals import unreadable
-from anabranch.tables.live_rows.table_objects import TableObjects
+from anabranch.tables.live_rows.table_objects import TableObjects, open_table_file
 
-__all__ = ["MAX_DELETED_ROWS", "VIRTUAL_COLUMNS", "DeletedPositions", "location_literal"]
+__all__ = ["MAX_DELETED_ROWS", "VIRTUAL_COLUMNS", "DeletedPositions"]
 
 MAX_DELETED_ROWS = 100_000_000
 """The most deleted rows that the files of a table may have."""
@@ -98,7 +98,7 @@ class DeletedPositions:
             return place.inline
         if place.length > _MAX_VECTOR_BYTES:
             raise unreadable(f"the deletion vector of {path} is too large")
-        with self._objects.open(place.path) as stream:
+        with open_table_file(self._objects, place.path) as stream:
             stream.seek(place.offset)
             return framed_vector(stream.read(place.length))
 
@@ -106,13 +106,13 @@ class DeletedPositions:
         """Inserts the positions of some files from a file of position deletes."""
         import pyarrow as pa  # noqa: PLC0415
 
-        with self._objects.open(deletes.path) as stream:
+        with open_table_file(self._objects, deletes.path) as stream:
             form = read_form(deletes.path, stream)
         self._add(form.rows)
         names = {field.field_id: field.name for field in form.fields}
         path = names.get(_PATH_ID, "file_path")
         position = names.get(_POSITION_ID, "pos")
-        location = location_literal(self._objects.location(deletes.path))
+        location = literal(self._objects.location(deletes.path))
         given = pa.table({"path": list(numbers), "number": list(numbers.values())})
         self._insert(
             f"SELECT given.number, listed.{quoted(position)} "  # noqa: S608
@@ -138,8 +138,3 @@ class DeletedPositions:
 
 def _table_name(name: str) -> str:
     return f"{name} deleted positions"
-
-
-def location_literal(location: str) -> str:
-    """Returns the name of a file as SQL; DuckDB takes names for patterns."""
-    return literal("".join(f"[{char}]" if char in "*?[" else char for char in location))

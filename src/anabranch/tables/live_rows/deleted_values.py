@@ -9,12 +9,12 @@ import bisect
 from typing import Any
 
 from anabranch.tables.live_rows.columns import Column, literal, quoted
-from anabranch.tables.live_rows.deleted_positions import MAX_DELETED_ROWS, location_literal
+from anabranch.tables.live_rows.deleted_positions import MAX_DELETED_ROWS
 from anabranch.tables.live_rows.file_fields import FileForm, read_form
 from anabranch.tables.live_rows.live_table import EqualityDeletes, LiveFile, LiveTable
 from anabranch.tables.live_rows.projection import SOURCE, Projection
 from anabranch.tables.live_rows.refusals import unreadable
-from anabranch.tables.live_rows.table_objects import TableObjects
+from anabranch.tables.live_rows.table_objects import TableObjects, open_table_file
 
 __all__ = ["DeletedValues"]
 
@@ -71,7 +71,7 @@ class DeletedValues:
         columns = list(map(self._column, field_ids))
         selects = []
         for deletes in members:
-            with self._objects.open(deletes.path) as stream:
+            with open_table_file(self._objects, deletes.path) as stream:
                 form = read_form(deletes.path, stream, self._table.name_mapping)
             self._count += form.rows
             if self._count > MAX_DELETED_ROWS:
@@ -82,7 +82,7 @@ class DeletedValues:
                 if field is None:
                     raise unreadable(f"{deletes.path} does not have the column {column.name!r}")
                 values.append(f"{self._projection.value(column, field)} AS v{number}")
-            location = location_literal(self._objects.location(deletes.path))
+            location = literal(self._objects.location(deletes.path))
             selects.append(
                 f"SELECT {', '.join(values)}, {deletes.sequence_number} AS sequence, "  # noqa: S608
                 f"{literal(deletes.scope)} AS scope "

@@ -10,20 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from anabranch.tables.live_rows.columns import quoted, require_distinct, sql_type
+from anabranch.tables.live_rows.columns import literal, quoted, require_distinct, sql_type
 from anabranch.tables.live_rows.deleted_positions import (
     VIRTUAL_COLUMNS,
     DeletedPositions,
-    location_literal,
 )
 from anabranch.tables.live_rows.deleted_values import DeletedValues
 from anabranch.tables.live_rows.file_fields import FileField, FileForm, read_form
 from anabranch.tables.live_rows.live_table import LiveFile, LiveTable
 from anabranch.tables.live_rows.projection import SOURCE, Projection
 from anabranch.tables.live_rows.refusals import unreadable
-from anabranch.tables.live_rows.table_objects import TableObjects
+from anabranch.tables.live_rows.table_objects import TableObjects, open_table_file
 
-__all__ = ["create_relation"]
+__all__ = ["LiveRows", "create_relation"]
+
+
+class LiveRows(NamedTuple):
+    """The rows of a table whose files are in `objects`."""
+
+    table: LiveTable
+    objects: TableObjects
 
 
 class _Group(NamedTuple):
@@ -78,7 +84,7 @@ class _Relation:
         """Creates the view."""
         groups: dict[_Group, list[tuple[LiveFile, int]]] = {}
         for file in files:
-            with self._objects.open(file.path) as stream:
+            with open_table_file(self._objects, file.path) as stream:
                 form = read_form(file.path, stream, self._table.name_mapping)
             groups.setdefault(self._group(file, form), []).append((file, form.rows))
         positions = DeletedPositions(self._connection, self._name, self._objects)
@@ -119,7 +125,7 @@ class _Relation:
         return _Group(form.fields, select, self._values.conditions(file, form), has_deletes)
 
     def _select(self, group: _Group, files: Sequence[LiveFile], number: int) -> str:
-        locations = ", ".join(location_literal(self._objects.location(file.path)) for file in files)
+        locations = ", ".join(literal(self._objects.location(file.path)) for file in files)
         source = f"read_parquet([{locations}], hive_partitioning = false) {SOURCE}"
         conditions = list(group.conditions)
         if group.has_deletes:

@@ -11,7 +11,13 @@ from typing import BinaryIO, Protocol
 
 from anabranch.tables.live_rows.refusals import unreadable
 
-__all__ = ["MAX_METADATA_BYTES", "TableObjects", "read_metadata"]
+__all__ = [
+    "MAX_METADATA_BYTES",
+    "TableObjects",
+    "local_location",
+    "open_table_file",
+    "read_metadata",
+]
 
 MAX_METADATA_BYTES = 256 << 20
 """The largest file of metadata that is read whole, also after decompression."""
@@ -27,9 +33,22 @@ class TableObjects(Protocol):
         """Returns a seekable stream of an object's bytes. Raises FileNotFoundError without one."""
 
     def location(self, path: str) -> str:
-        """Returns the name by which DuckDB opens an object. Raises FileNotFoundError without
-        one.
+        """Returns the name by which DuckDB opens an object, and nothing else: DuckDB takes names
+        with wildcards for patterns. Raises FileNotFoundError without one.
         """
+
+
+def local_location(path: str) -> str:
+    """Returns the name by which DuckDB opens a file of this machine, and nothing else."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in path)
+
+
+def open_table_file(objects: TableObjects, path: str) -> BinaryIO:
+    """Returns a stream of a file that a table has. Raises Invalid if it does not exist."""
+    try:
+        return objects.open(path)
+    except FileNotFoundError as error:
+        raise unreadable(f"the table has the file {path}, which does not exist") from error
 
 
 def read_metadata(objects: TableObjects, path: str) -> bytes:

@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 from anabranch.errors import Conflict, Invalid
 from anabranch.tables.live_rows.refusals import UNREADABLE
+from anabranch.tables.live_rows.table_objects import local_location
 from anabranch.versioning.strategies.contract import ObjectVersion, PathConflict, Side
 
 __all__ = ["SideObjects", "refused", "refusing_unreadable"]
@@ -47,10 +48,10 @@ class SideObjects:
         return self._version(path).open()
 
     def location(self, path: str) -> str:
-        """Returns the path of a file with an object's bytes. Raises FileNotFoundError without
-        one.
+        """Returns the name by which DuckDB opens a file with an object's bytes. Raises
+        FileNotFoundError without one.
         """
-        return self._version(path).path()
+        return local_location(self._version(path).path())
 
     def _version(self, path: str) -> ObjectVersion:
         found = self._conflict.read(self._side, path)

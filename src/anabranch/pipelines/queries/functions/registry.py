@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anabranch.pipelines.queries.functions.lake_tables import lake_tables
 from anabranch.pipelines.queries.functions.table_functions import TableFunction
 from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem
 from anabranch.pipelines.queries.server_calls import ServerCalls
@@ -11,9 +12,9 @@ __all__ = ["table_functions"]
 
 def table_functions(
     calls: ServerCalls,  # noqa: ARG001
-    objects: ObjectFilesystem,  # noqa: ARG001
+    objects: ObjectFilesystem,
 ) -> list[TableFunction]:
     """Returns the functions of a query process, which ask the server by `calls` and read
     `objects`.
     """
-    return []
+    return lake_tables(objects)

@@ -14,6 +14,8 @@ from typing import Any
 
 import msgspec
 
+from anabranch.tables.live_rows.relation import LiveRows, create_relation
+
 __all__ = ["CallError", "TableFunction", "TableFunctions"]
 
 _MAX_RELATIONS = 100
@@ -26,8 +28,8 @@ _WRONG_ARGUMENTS = re.compile(
 
 class TableFunction(msgspec.Struct, frozen=True):
     """A function of SQL. `open` returns the relation for its arguments, which are texts: an Arrow
-    table, or a `Relation`, whose rows are read when they are needed. Arguments after `required`
-    ones may be left out, or named as in `prefix := 'a/'`; they are empty texts then.
+    table, a `Relation`, whose rows are read when they are needed, or `LiveRows`. Arguments after
+    `required` ones may be left out, or named as in `prefix := 'a/'`; they are empty texts then.
     """
 
     name: str
@@ -90,7 +92,11 @@ class TableFunctions:
             arguments = [bytes.fromhex(text).decode() for text in suffix[1:].split(":")]
         except UnicodeDecodeError:
             raise CallError(f"an argument of {name}() is not UTF-8", self._hint()) from None
-        self._connection.register(relation, self._functions[name].open(*arguments))
+        opened = self._functions[name].open(*arguments)
+        if isinstance(opened, LiveRows):
+            create_relation(self._connection, relation, opened.table, opened.objects)
+        else:
+            self._connection.register(relation, opened)
         self._relations.add(relation)
 
     def _explain(self, message: str) -> None:

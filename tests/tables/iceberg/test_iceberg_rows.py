@@ -1,0 +1,450 @@
+"""Rows of Iceberg tables, as the package pyiceberg reads them."""
+
+import datetime as dt
+import json
+import uuid
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FixedType,
+    FloatType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    NestedField,
+    StringType,
+    StructType,
+    TimestampType,
+    TimestamptzType,
+    TimeType,
+    UUIDType,
+)
+from support.formats.folder_objects import FolderObjects, live_rows
+from support.formats.iceberg_deletes import IcebergDeletes, field_with_id
+from support.formats.iceberg_tables import FolderCatalog
+from support.formats.table_rows import comparable_rows
+
+from anabranch.errors import Invalid
+from anabranch.tables.iceberg.snapshot import read_iceberg_table, read_iceberg_versions
+from anabranch.tables.live_rows.addresses import TablePlace
+
+PLACE = TablePlace("sea", "tables/t/")
+SCHEMA = Schema(
+    NestedField(1, "id", LongType()),
+    NestedField(2, "day", DateType()),
+    NestedField(3, "price", DecimalType(10, 2)),
+    NestedField(4, "at", TimestamptzType()),
+    NestedField(5, "local", TimestampType()),
+    NestedField(6, "flag", BooleanType()),
+    NestedField(7, "raw", BinaryType()),
+    NestedField(8, "level", DoubleType()),
+    NestedField(9, "small", IntegerType()),
+    NestedField(
+        10,
+        "nested",
+        StructType(
+            NestedField(11, "x", IntegerType()),
+            NestedField(12, "words", ListType(13, StringType(), False)),
+        ),
+    ),
+    NestedField(
+        14,
+        "by_name",
+        MapType(15, StringType(), 16, StructType(NestedField(17, "y", IntegerType())), False),
+    ),
+    NestedField(18, "time", TimeType()),
+    NestedField(19, "text", StringType()),
+    NestedField(20, "code", FixedType(3)),
+    NestedField(21, "key", UUIDType()),
+    NestedField(22, "ratio", FloatType()),
+)
+ROWS = [
+    {
+        "id": number,
+        "day": dt.date(1850 + 40 * number, 2, 28) if number % 3 else None,
+        "price": Decimal("1.50") if number % 2 else Decimal("-12345678.99"),
+        "at": dt.datetime(1950 + 10 * number, 1, 1, number, 0, 0, 5, tzinfo=dt.UTC),
+        "local": dt.datetime(1900, 1, 1, number, 30),  # noqa: DTZ001
+        "flag": bool(number % 2),
+        "raw": b"\x01\xfe" if number % 2 else b"ab",
+        "level": [float("nan"), float("inf"), 1.5][number % 3],
+        "small": -number,
+        "nested": None if number % 2 else {"x": number, "words": ["q", None]},
+        "by_name": None if number % 2 else [("k", {"y": 1}), ("n", None)],
+        "time": dt.time(1, 2, 3, number),
+        "text": ["a", "b ü/:%"][number % 2] if number % 3 else None,
+        "code": b"abc",
+        "key": uuid.UUID(int=number + 5).bytes,
+        "ratio": number / 3,
+    }
+    for number in range(8)
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    found = tmp_path / "tables" / "t"
+    found.mkdir(parents=True)
+    return found
+
+
+@pytest.fixture
+def objects(tmp_path):
+    return FolderObjects(tmp_path)
+
+
+@pytest.fixture
+def read(objects):
+    def read(snapshot=None, **options):
+        return live_rows(read_iceberg_table(objects, PLACE, snapshot), objects, **options)
+
+    return read
+
+
+@pytest.fixture(params=[True, False], ids=["hadoop", "catalog"])
+def catalog(request, folder):
+    return FolderCatalog(folder, hadoop=request.param)
+
+
+@pytest.fixture
+def deletes(folder):
+    return IcebergDeletes(folder)
+
+
+def create(catalog, *columns):
+    fields = [
+        PartitionField(SCHEMA.find_field(name).field_id, 1000 + number, IdentityTransform(), name)
+        for number, name in enumerate(columns)
+    ]
+    catalog.create(SCHEMA, PartitionSpec(*fields) if fields else UNPARTITIONED_PARTITION_SPEC)
+
+
+def append(catalog, *rows):
+    table = catalog.load()
+    table.append(pa.Table.from_pylist(list(rows), table.schema().as_arrow()))
+
+
+def assert_same(read, catalog, snapshot=None):
+    expected = catalog.load().scan(snapshot_id=snapshot).to_arrow()
+    key = expected.schema.get_field_index("key")
+    if key >= 0:  # DuckDB gives UUIDs as texts
+        texts = [None if each is None else str(each) for each in expected["key"].to_pylist()]
+        expected = expected.set_column(key, "key", pa.array(texts, pa.string()))
+    found = read(snapshot)
+    assert found.column_names == expected.column_names
+    assert comparable_rows(found) == comparable_rows(expected)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        *([], ["text"], ["day"], ["price"], ["at"], ["local"], ["flag"], ["raw"], ["small"]),
+        *(["time"], ["text", "day", "flag"]),
+    ],
+    ids="-".join,
+)
+def test_rows_of_partitions_by_every_type_are_those_of_pyiceberg(folder, read, columns):
+    catalog = FolderCatalog(folder)
+    create(catalog, *columns)
+    append(catalog, *ROWS)
+    append(catalog, *ROWS[:2])
+    catalog.load().delete("id = 3")
+    for snapshot in catalog.load().snapshots():
+        assert_same(read, catalog, snapshot.snapshot_id)
+    assert_same(read, catalog)
+
+
+def test_columns_are_known_by_their_ids(catalog, read):
+    create(catalog, "text")
+    append(catalog, *ROWS)
+    before = catalog.load().current_snapshot().snapshot_id
+    with catalog.load().update_schema() as update:
+        update.rename_column("id", "number")
+        update.rename_column("nested.x", "z")
+        update.rename_column("by_name.value.y", "yy")
+        update.rename_column("text", "words")
+        update.add_column(("by_name", "value", "q"), IntegerType())
+        update.delete_column("level")
+        update.update_column("small", LongType())
+        update.update_column("ratio", DoubleType())
+        update.update_column("price", DecimalType(20, 2))
+        update.move_first("flag")
+    with catalog.load().update_schema() as update:
+        update.add_column("id", StringType())
+        update.add_column(("nested", "x"), IntegerType())
+    assert_same(read, catalog)
+    append(
+        catalog,
+        {"number": 100, "id": "e", "small": 2**40, "nested": {"z": 1, "x": 2, "words": None}},
+        {"price": Decimal("123456789012345678.25"), "ratio": 0.1, "words": "a"},
+    )
+    assert_same(read, catalog)
+    assert_same(read, catalog, before)
+    assert read()["id"].to_pylist().count("e") == 1
+
+
+def test_operations_leave_the_rows_that_pyiceberg_reads(catalog, read):
+    create(catalog, "flag")
+    assert read().num_rows == 0
+    append(catalog, *ROWS)
+    table = catalog.load()
+    new = pa.Table.from_pylist([{**ROWS[1], "text": "new"}], table.schema().as_arrow())
+    table.overwrite(new, overwrite_filter="id = 1")
+    assert_same(read, catalog)
+    catalog.load().dynamic_partition_overwrite(new)
+    assert_same(read, catalog)
+    catalog.load().delete("id >= 0")
+    assert read().num_rows == 0
+
+
+def test_partition_specs_may_change(catalog, read):
+    create(catalog, "flag")
+    append(catalog, *ROWS)
+    with catalog.load().update_spec() as update:
+        update.remove_field("flag")
+        update.add_identity("day")
+    append(catalog, *ROWS[:3])
+    catalog.load().delete("small = -2")
+    assert_same(read, catalog)
+
+
+def test_branches_and_tags_of_the_table_are_read_by_name(catalog, read):
+    create(catalog)
+    append(catalog, *ROWS[:2])
+    table = catalog.load()
+    table.manage_snapshots().create_tag(table.current_snapshot().snapshot_id, "two").commit()
+    append(catalog, *ROWS[2:3])
+    with catalog.load().update_schema() as update:
+        update.rename_column("id", "number")
+    assert read("two")["id"].to_pylist() == [0, 1]
+    assert sorted(read("main")["number"].to_pylist()) == [0, 1, 2]
+    with pytest.raises(Invalid, match="no branch or tag 'three'"):
+        read("three")
+    with pytest.raises(Invalid, match="no snapshot 5"):
+        read(5)
+
+
+def test_a_preview_reads_as_many_files_as_it_needs(catalog, objects, read):
+    create(catalog)
+    for row in ROWS[:5]:
+        append(catalog, row)
+    assert read(max_rows=2).num_rows == 2
+    assert sum(path.endswith(".parquet") for path in objects.opened) == 2
+
+
+def test_versions_are_snapshots(catalog, objects):
+    create(catalog)
+    append(catalog, *ROWS[:1])
+    append(catalog, *ROWS[:1])
+    catalog.load().delete("id = 0")
+    found = read_iceberg_versions(objects, PLACE, 10)
+    expected = reversed(catalog.load().snapshots())
+    assert [(each.version, each.time, each.operation) for each in found] == [
+        (each.snapshot_id, each.timestamp_ms, each.summary.operation.value) for each in expected
+    ]
+    assert read_iceberg_versions(objects, PLACE, 1) == found[:1]
+
+
+@pytest.mark.parametrize("only", [True, False], ids=["one-file", "any-file"])
+def test_rows_of_position_deletes_are_left_out(folder, read, deletes, only):
+    catalog = FolderCatalog(folder)
+    create(catalog)
+    append(catalog, *ROWS[:4])
+    (first,) = deletes.data_files()
+    deletes.delete_positions([(first, 1), (first, 3)], only=first if only else "")
+    append(catalog, *ROWS[4:])
+    second = next(each for each in deletes.data_files() if each != first)
+    deletes.delete_positions([(second, 0)])
+    assert sorted(read()["id"].to_pylist()) == [0, 2, 5, 6, 7]
+    assert_same(read, catalog)  # pyiceberg applies them, too
+
+
+def test_position_deletes_do_not_concern_files_of_later_snapshots(folder, read, deletes):
+    catalog = FolderCatalog(folder)
+    create(catalog)
+    append(catalog, *ROWS[:2])
+    (address,) = deletes.data_files()
+    deletes.delete_positions([(address, 0)])
+    # a file with the same address is added once more, as after a rollback
+    metadata = deletes.metadata()
+    old, new = metadata["snapshots"]
+    assert read(old["snapshot-id"]).num_rows == 2
+    assert read(new["snapshot-id"])["id"].to_pylist() == [1]
+
+
+def test_vectors_in_puffin_files_replace_position_deletes(folder, read, deletes):
+    catalog = FolderCatalog(folder)
+    create(catalog)
+    append(catalog, *ROWS)
+    (address,) = deletes.data_files()
+    deletes.delete_positions([(address, 0)])
+    deletes.delete_vector(address, [5, 6])
+    deletes.change_metadata(**{"format-version": 3})
+    assert sorted(read()["id"].to_pylist()) == [0, 1, 2, 3, 4, 7]
+
+
+def values(schema, *rows):
+    return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
+
+
+def stored(catalog, name, kind):
+    return field_with_id(name, kind, catalog.load().schema().find_field(name).field_id)
+
+
+def test_rows_of_equality_deletes_are_left_out(folder, read, deletes):
+    catalog = FolderCatalog(folder)
+    create(catalog)
+    append(catalog, *ROWS)
+    number, text = stored(catalog, "id", pa.int64()), stored(catalog, "text", pa.string())
+    deletes.delete_values(values(pa.schema([number]), [1], [2], [99]))
+    deletes.delete_values(
+        values(pa.schema([number, text]), [3, None], [4, "b ü/:%"], [5, "b ü/:%"])
+    )
+    append(catalog, ROWS[1], ROWS[5])  # newer rows stay
+    assert sorted(read()["id"].to_pylist()) == [0, 1, 4, 5, 6, 7]
+
+
+def test_equality_deletes_follow_renamed_widened_and_dropped_columns(folder, read, deletes):
+    catalog = FolderCatalog(folder)
+    create(catalog)
+    append(catalog, *ROWS)
+    text = stored(catalog, "text", pa.string())
+    with catalog.load().update_schema() as update:
+        update.rename_column("small", "wide")
+        update.update_column("small", LongType())
+        update.delete_column("text")
+    wide = stored(catalog, "wide", pa.int64())
+    deletes.delete_values(values(pa.schema([wide]), [-2]))
+    deletes.delete_values(values(pa.schema([text]), ["b ü/:%"]))
+    kept = [each for each in range(8) if each != 2 and ROWS[each]["text"] != "b ü/:%"]
+    assert sorted(read()["id"].to_pylist()) == kept
+
+
+def test_equality_deletes_concern_their_partition(folder, read, deletes):
+    catalog = FolderCatalog(folder)
+    create(catalog, "flag")
+    append(catalog, *ROWS)
+    deletes.delete_values(
+        values(pa.schema([stored(catalog, "id", pa.int64())]), [1], [2]), flag=True
+    )
+    assert sorted(read()["id"].to_pylist()) == [0, 2, 3, 4, 5, 6, 7]
+
+
+def test_new_columns_have_their_defaults_in_old_rows(folder, read, deletes):
+    catalog = FolderCatalog(folder)
+    create(catalog)
+    append(catalog, *ROWS[:1])
+    metadata = deletes.metadata()
+    (schema,) = metadata["schemas"]
+    defaults = {
+        "int": 7,
+        "string": "it's",
+        "boolean": True,
+        "decimal(9, 2)": "14.20",
+        "date": "2007-12-03",
+        "timestamptz": "2007-12-03T10:15:30.000001+00:00",
+        "timestamp": "2007-12-03T10:15:30",
+        "time": "10:15:30",
+        "binary": "00ff",
+        "uuid": "f79c3e09-677c-4bbd-a479-3f349cb785e7",
+        "double": 1.5,
+    }
+    added = [
+        {"id": 100 + number, "name": f"n{number}", "required": False, "type": kind}
+        | {"initial-default": value}
+        for number, (kind, value) in enumerate(defaults.items())
+    ]
+    changed = {**schema, "fields": [*schema["fields"], *added]}
+    deletes.change_metadata(schemas=[changed], **{"format-version": 3})
+    (row,) = read().select([f"n{number}" for number in range(len(defaults))]).to_pylist()
+    assert list(row.values()) == [
+        *(7, "it's", True, Decimal("14.20"), dt.date(2007, 12, 3)),
+        dt.datetime(2007, 12, 3, 10, 15, 30, 1, tzinfo=dt.UTC),
+        dt.datetime(2007, 12, 3, 10, 15, 30),  # noqa: DTZ001
+        *(dt.time(10, 15, 30), b"\x00\xff", defaults["uuid"], 1.5),
+    ]
+
+
+def test_files_without_ids_need_a_name_mapping(folder, read, deletes):
+    catalog = FolderCatalog(folder)
+    create(catalog)
+    append(catalog, *ROWS[:2])
+    (address,) = deletes.data_files()
+    path = address.removeprefix("file://")
+
+    def number(name):
+        return catalog.load().schema().find_field(name).field_id
+
+    plain = pa.table({"ident": [1, 2], "nested": [{"old": 5}, None]})
+    pa.parquet.write_table(plain, path)
+    with pytest.raises(Invalid, match="have no ids, by which they are known"):
+        read()
+    mapping = [
+        {"field-id": number("id"), "names": ["id", "ident"]},
+        {
+            "field-id": number("nested"),
+            "names": ["nested"],
+            "fields": [{"field-id": number("nested.x"), "names": ["old", "x"]}],
+        },
+    ]
+    deletes.change_metadata(properties={"schema.name-mapping.default": json.dumps(mapping)})
+    found = read().select(["id", "nested", "text"]).to_pylist()
+    assert found == [
+        {"id": 1, "nested": {"x": 5, "words": None}, "text": None},
+        {"id": 2, "nested": None, "text": None},
+    ]
+
+
+def test_files_without_the_partition_column_have_its_value(folder, read, deletes):
+    catalog = FolderCatalog(folder)
+    create(catalog, "text")
+    append(catalog, ROWS[2])
+    (address,) = deletes.data_files()
+    lacking = pa.table([[8]], schema=pa.schema([stored(catalog, "id", pa.int64())]))
+    pa.parquet.write_table(lacking, address.removeprefix("file://"))
+    assert read().select(["id", "text"]).to_pylist() == [{"id": 8, "text": "a"}]
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"format-version": 4}, "format version 4"),
+        ({"current-snapshot-id": 5}, "does not have its current snapshot"),
+        ({"current-schema-id": 5}, "cannot be read"),
+        ({"schemas": [{"schema-id": 0, "fields": [{"id": 1}]}]}, "cannot be read"),
+        ({"partition-specs": 7}, "cannot be read"),
+        ({"snapshots": 7}, "cannot be read"),
+        ({"properties": {"schema.name-mapping.default": "{"}}, "cannot be read"),
+    ],
+)
+def test_damaged_metadata_are_refused(folder, read, deletes, changes, reason):
+    catalog = FolderCatalog(folder)
+    create(catalog)
+    append(catalog, ROWS[1])
+    deletes.change_metadata(**changes)
+    with pytest.raises(Invalid, match=reason):
+        read()
+
+
+@pytest.mark.parametrize(
+    "address", ["s3://land/main/m.avro", "file:///etc/passwd", "../x/metadata/m.avro"]
+)
+def test_metadata_that_refer_to_other_places_are_refused(folder, read, deletes, address):
+    catalog = FolderCatalog(folder)
+    create(catalog)
+    append(catalog, ROWS[1])
+    (snapshot,) = deletes.metadata()["snapshots"]
+    deletes.change_metadata(snapshots=[{**snapshot, "manifest-list": address}])
+    with pytest.raises(Invalid, match=r"outside of the repository sea|no path of an object"):
+        read()
