@@ -127,7 +127,7 @@ class Catalog:
         self.branches = Branches(core, self.protection, rules, self.changes)
         self.tags = Tags(core, self.changes)
         self.commits = Commits(core, self.protection, self.changes)
-        self.refs = Refs(core, rules, self.changes)
+        self.refs = Refs(core, blocks, rules, self.changes)
         self.rebase = Rebase(core, self.protection, rules)
         self.blame = Blame(core)
         self.reviews = Reviews(core)

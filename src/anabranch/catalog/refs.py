@@ -8,6 +8,7 @@ from functools import partial
 from anabranch.access.readable_paths import ReadablePaths
 from anabranch.actions.change import Subject
 from anabranch.actions.changes import Changes
+from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.error_messages import (
     prefer_error_from,
     reference_errors,
@@ -16,6 +17,7 @@ from anabranch.catalog.error_messages import (
 from anabranch.catalog.merge_rules import RequestedRules, Resolution
 from anabranch.catalog.readable_changes import readable_changes
 from anabranch.catalog.readable_conflicts import readable_conflicts
+from anabranch.catalog.table_differences import TableDiffer
 from anabranch.errors import NotFound
 from anabranch.model.change import Change
 from anabranch.model.commit import Commit
@@ -38,8 +40,11 @@ __all__ = ["Refs"]
 class Refs:
     """Use cases of two references."""
 
-    def __init__(self, core: Core, rules: RequestedRules, changes: Changes) -> None:
+    def __init__(
+        self, core: Core, blocks: BlockStore, rules: RequestedRules, changes: Changes
+    ) -> None:
         self._core = core
+        self._tables = TableDiffer(core, blocks)
         self._changes = changes
         self._rules = rules
 
@@ -97,13 +102,15 @@ class Refs:
         file_format: str = "",
         after: str = "",
         amount: int,
+        readable: ReadablePaths | None = None,
     ) -> RowDifferencePage:
-        """Returns a page of the rows of a table in one object that `right` changed since its merge
+        """Returns a page of the rows of a table, in one object or in a folder (Delta Lake or
+        Iceberg; all its files must be `readable`), that `right` changed since its merge
         base with `left`; with `two_dot`, of those that differ between both. `right` may be
         `branch$`, which includes the staged changes of the branch. The page says how rows are
         matched: by `key`, by columns that were found, or with `whole_rows` by all columns.
 
-        Raises NotFound if neither has the object, Invalid for what is no table.
+        Raises NotFound if neither has the object or table, Invalid for what is no table, Denied.
         """
         core = self._core
         check_path(path)
@@ -118,7 +125,17 @@ class Refs:
         old = core.objects.entry_at(stored_repository, Resolved(before.id), path)
         new = core.objects.entry_at(stored_repository, resolved, path)
         if old is None and new is None:
-            raise NotFound("not found", kind="object_not_found", hint=f"No object at {path!r}.")
+            found = self._tables.compare(
+                *(stored_repository, path, Resolved(before.id), resolved),
+                readable=readable,
+                key=key,
+                whole_rows=whole_rows,
+                after=after,
+                amount=amount,
+            )
+            if found is None:
+                raise NotFound("not found", kind="object_not_found", hint=f"No object at {path!r}.")
+            return found
         return core.row_differ.compare(
             *(stored_repository, path, old, new),
             key=key,

@@ -161,6 +161,7 @@ def diff_rows(call: Call[DiffRows, None]) -> RowDifferenceList:
         file_format=params.format,
         after=params.after,
         amount=page_amount(params.amount),
+        readable=call.readable_paths("", ""),
     )
     return RowDifferenceList(to_pagination(page), page.items, page.key, page.matched_by)
 

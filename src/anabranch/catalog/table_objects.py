@@ -1,0 +1,94 @@
+"""The objects at a resolved reference, as readers of table metadata see them.
+
+A table's metadata are the words of other users: each file that they name is opened only if the
+caller may read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from anabranch.access.readable_paths import ReadablePaths
+from anabranch.blocks.contract import BlockStore
+from anabranch.catalog.objects.object_page import ObjectPage
+from anabranch.errors import Denied
+from anabranch.model.entry import Entry, physical_address
+from anabranch.model.names import check_path
+from anabranch.model.repository import Repository
+from anabranch.model.stat import CommonPrefix
+from anabranch.tables.live_rows.table_objects import local_location
+from anabranch.versioning.core import Core
+from anabranch.versioning.merging.stored_version import StoredVersion
+from anabranch.versioning.references import Resolved
+
+__all__ = ["ResolvedObjects"]
+
+_PAGE = 1000
+
+
+class ResolvedObjects:
+    """The objects at a resolved reference of a repository: those that are `readable`, all if that
+    is None. `folder` is for copies of objects that are not files of this machine.
+    """
+
+    def __init__(
+        self,
+        core: Core,
+        blocks: BlockStore,
+        repository: Repository,
+        resolved: Resolved,
+        readable: ReadablePaths | None,
+        folder: str,
+    ) -> None:
+        self._core = core
+        self._blocks = blocks
+        self._repository = repository
+        self._resolved = resolved
+        self._readable = readable
+        self._folder = Path(folder)
+        self._versions: dict[str, StoredVersion] = {}
+
+    def list(self, prefix: str) -> Iterator[str]:
+        """Yields the paths that begin with a prefix."""
+        after, has_more = "", True
+        while has_more:
+            page = self._core.objects.listing_at(
+                self._repository, self._resolved, prefix=prefix, after=after, amount=_PAGE
+            )
+            items = ObjectPage(page, self._repository.storage_namespace, self._blocks)
+            for item in items.items:
+                if not isinstance(item, CommonPrefix):
+                    yield item.path
+            after, has_more = items.next_offset, items.has_more
+
+    def open(self, path: str) -> BinaryIO:
+        """Returns a stream of an object. Raises FileNotFoundError without one, Denied for one that
+        the caller may not read.
+        """
+        return self._version(path).open()
+
+    def location(self, path: str) -> str:
+        """Returns the name by which DuckDB opens an object. Raises as `open` does."""
+        return local_location(self._version(path).path())
+
+    def entry(self, path: str) -> Entry | None:
+        """Returns the entry of an object, None without one."""
+        return self._core.objects.entry_at(self._repository, self._resolved, path)
+
+    def _version(self, path: str) -> StoredVersion:
+        if path not in self._versions:
+            check_path(path)
+            if self._readable is not None and path not in self._readable:
+                raise Denied(
+                    f"the table has the file {path}, which you may not read",
+                    kind="insufficient_permissions",
+                )
+            entry = self.entry(path)
+            if entry is None:
+                raise FileNotFoundError(path)
+            namespace = self._repository.storage_namespace
+            address = physical_address(namespace, entry.address, entry.address_type)
+            self._versions[path] = StoredVersion(self._blocks, address, entry, self._folder)
+        return self._versions[path]
