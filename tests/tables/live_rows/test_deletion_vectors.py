@@ -100,6 +100,6 @@ def test_frames_are_checked():
 
 def test_z85_is_that_of_its_specification():
     assert decode_z85("HelloWorld").hex() == "864fd26fb559f75b"
-    for wrong in ("Hello Worl", "Hello1", "#####"):
+    for wrong in ("Hello W", "Hello1", "#####"):
         with pytest.raises(Invalid, match="Z85"):
             decode_z85(wrong)
