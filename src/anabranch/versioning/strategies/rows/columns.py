@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from anabranch.errors import Conflict
 
 __all__ = [
     "LINE",
     "ROW",
-    "Columns",
-    "merged_columns",
     "merged_names",
     "quoted",
     "require_usable",
-    "widest_type",
 ]
-
-Columns = Mapping[str, str]
-"""The names of a table's columns, in order, and their types in DuckDB."""
 
 ROW = "anabranch row number"
 """The name of the column of row numbers, which every table has beside its own."""
 
 LINE = "anabranch line"
 """The name of the column with the text of each line of JSON lines."""
-
-_TEXT = "VARCHAR"
-_FAMILIES = {
-    "number": ("INT", "FLOAT", "DOUBLE", "DECIMAL"),
-    "date": ("DATE", "TIMESTAMP"),
-}
-"""Types whose values can be widened to each other, by parts of their names."""
-
 
 def quoted(name: str) -> str:
     """Returns a name as SQL."""
@@ -67,19 +52,6 @@ def require_usable(side: str, names: Iterable[str]) -> None:
         )
 
 
-def merged_columns(
-    connection: Any, base: Columns, source: Columns, destination: Columns
-) -> dict[str, str]:
-    """Returns the columns of the merge, as `merged_names`, with the widest of their types. Raises
-    Conflict for types of which none holds the values of the other.
-    """
-    tables = base, source, destination
-    return {
-        name: widest_type(connection, name, [each[name] for each in tables if name in each])
-        for name in merged_names(*tables)
-    }
-
-
 def merged_names(
     base: Iterable[str], source: Iterable[str], destination: Iterable[str]
 ) -> list[str]:
@@ -105,46 +77,3 @@ def _order(first: Sequence[str], second: Sequence[str]) -> list[str]:
             before += 1
             names.insert(before, name)
     return names
-
-
-def widest_type(connection: Any, name: str, types: Sequence[str]) -> str:
-    """Returns the type that holds the values of all `types` of a column. Raises Conflict if none
-    does.
-    """
-    widest = types[0]
-    for other in types[1:]:
-        if other == widest:
-            continue
-        found = _union(connection, widest, other)
-        if found is None:
-            raise Conflict(
-                f"the column {name!r} has clashing types: {widest} and {other}",
-                kind="merge_failed",
-                hint="Give the column one type on both sides, or choose a side for this path.",
-            )
-        widest = found
-    return widest
-
-
-def _union(connection: Any, one: str, other: str) -> str | None:
-    """Returns the type of a column with values of two types, None if it would hold their text, or
-    if they are of different families.
-    """
-    if _family(one) != _family(other):
-        return None
-    union = f"SELECT NULL::{one} AS value UNION ALL SELECT NULL::{other}"
-    (found,) = connection.execute(f"DESCRIBE {union}").fetchall()
-    merged = str(found[1])
-    is_text = merged.count(_TEXT) > max(one.count(_TEXT), other.count(_TEXT))
-    return None if is_text else merged
-
-
-def _family(type_name: str) -> str:
-    """Returns what kind of values a type has."""
-    if type_name.endswith("]"):
-        return "list"
-    head = type_name.partition("(")[0]
-    for family, names in _FAMILIES.items():
-        if any(name in head for name in names):
-            return family
-    return head

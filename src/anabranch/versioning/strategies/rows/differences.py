@@ -12,17 +12,19 @@ import msgspec
 
 from anabranch.errors import Invalid
 from anabranch.model.page import Page
+from anabranch.tables.column_table import ColumnTable
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.column_comparison import ColumnComparison
-from anabranch.versioning.strategies.rows.columns import Columns
 from anabranch.versioning.strategies.rows.database import open_database, require_libraries
 from anabranch.versioning.strategies.rows.formats import format_of
 from anabranch.versioning.strategies.rows.found_key import find_key
 from anabranch.versioning.strategies.rows.json_lines_comparison import JsonLinesComparison
 from anabranch.versioning.strategies.rows.json_lines_table import JsonLinesTable
+from anabranch.versioning.strategies.rows.merged_schema import common_types
 from anabranch.versioning.strategies.rows.row_key import require_unique
 from anabranch.versioning.strategies.rows.row_pair import RowPair
-from anabranch.versioning.strategies.rows.tables import create_empty, load_columns
+from anabranch.versioning.strategies.rows.sides import ScannedSides, Sides
+from anabranch.versioning.strategies.rows.tables import EmptyTable, create_empty, load_lines
 from anabranch.versioning.strategies.rows.whole_rows import WholeLines, WholeRows
 
 __all__ = [
@@ -117,39 +119,50 @@ def row_differences(
         return RowDifferencePage([], key=named, matched_by="given" if named else "whole_rows")
     known = start.key if start else named
     with open_database(folder) as connection:
-        columns = load_columns(connection, table_format, present, known)
+        if isinstance(table_format, JsonLinesTable):
+            sides: Sides = load_lines(connection, table_format, present, known)
+        else:
+            tables: dict[str, ColumnTable] = {
+                side: table_format.open(side, version, folder) for side, version in present.items()
+            }
+            sides = _scanned(connection, tables, table_format.name)
         if known:
-            require_unique(connection, known, columns)
+            require_unique(sides, known)
         elif not whole_rows and start is None:
-            known = find_key(connection, columns)
+            known = find_key(sides)
         for side in versions.keys() - present.keys():
             (other,) = present
-            create_empty(connection, side, like=other)
-            columns[side] = columns[other]
-        is_json = isinstance(table_format, JsonLinesTable)
-        rows = _rows(connection, columns, known, start, amount + 1, is_json=is_json)
+            if isinstance(sides, ScannedSides):
+                schema = tables[other].schema
+                tables[side] = EmptyTable(schema, schema.names)
+                sides = _scanned(connection, tables, sides.format_name)
+            else:
+                create_empty(connection, side, like=other)
+        rows = _rows(connection, sides, known, start, amount + 1)
         matched_by: MatchedBy = "given" if named else "found" if known else "whole_rows"
         return _page(rows, amount, known, matched_by)
 
 
+def _scanned(
+    connection: Any, tables: Mapping[str, ColumnTable], format_name: str
+) -> ScannedSides:
+    types = common_types({side: table.schema for side, table in tables.items()}, clashing=True)
+    return ScannedSides(connection, tables, types, format_name)
+
+
 def _rows(
-    connection: Any,
-    columns: Mapping[str, Columns],
-    key: Sequence[str],
-    start: _Offset | None,
-    amount: int,
-    *,
-    is_json: bool,
+    connection: Any, sides: Sides, key: Sequence[str], start: _Offset | None, amount: int
 ) -> Iterator[RowPair]:
     """Returns the rows that differ after `start`, at least `amount` if there are as many."""
     position = start.position if start else None
     if key:
-        if is_json:
-            return JsonLinesComparison(connection, key).rows(position)
-        return ColumnComparison(connection, key, columns).rows(position, amount)
+        if isinstance(sides, ScannedSides):
+            return ColumnComparison(connection, sides, key).rows(position, amount)
+        return JsonLinesComparison(connection, key).rows(position)
     after = (int(position[0]), position[1]) if position else None
-    whole = WholeLines(connection) if is_json else WholeRows(connection, columns)
-    return whole.rows(after, amount)
+    if isinstance(sides, ScannedSides):
+        return WholeRows(connection, sides).rows(after, amount)
+    return WholeLines(connection).rows(after, amount)
 
 
 def _page(

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from anabranch.errors import Conflict, Invalid
-from anabranch.versioning.strategies.rows.csv_table import CsvTable
+from anabranch.versioning.strategies.rows.csv_format import CsvFormat
 from anabranch.versioning.strategies.rows.json_lines_table import JsonLinesTable
-from anabranch.versioning.strategies.rows.parquet_table import ParquetTable
-from anabranch.versioning.strategies.rows.table_format import ColumnFormat
+from anabranch.versioning.strategies.rows.parquet_format import ParquetFormat
 
-__all__ = ["format_of"]
+__all__ = ["ColumnFormat", "format_of"]
+
+ColumnFormat = CsvFormat | ParquetFormat
+"""A format whose rows all have the same columns."""
 
 _JSON_LINES = JsonLinesTable()
 _FORMATS: Mapping[str, ColumnFormat | JsonLinesTable] = {
-    "csv": CsvTable(","),
-    "tsv": CsvTable("\t"),
-    "parquet": ParquetTable(),
+    "csv": CsvFormat(","),
+    "tsv": CsvFormat("\t"),
+    "parquet": ParquetFormat(),
     "jsonl": _JSON_LINES,
     "ndjson": _JSON_LINES,
 }

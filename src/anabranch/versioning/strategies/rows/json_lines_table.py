@@ -9,13 +9,7 @@ import msgspec
 
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.json_text import parse_json, refuse
-from anabranch.versioning.strategies.rows.columns import (
-    LINE,
-    ROW,
-    Columns,
-    quoted,
-    require_usable,
-)
+from anabranch.versioning.strategies.rows.columns import LINE, ROW, quoted, require_usable
 from anabranch.versioning.strategies.rows.table_format import (
     PIECE_BYTES,
     file_literal,
@@ -33,9 +27,9 @@ class JsonLinesTable:
 
     def load(
         self, connection: Any, side: str, version: ObjectVersion, key: Sequence[str]
-    ) -> Columns:
-        """Makes the table `side` with row numbers, lines, and the columns `key`. Returns these
-        columns.
+    ) -> None:
+        """Makes the table `side` with row numbers, lines, and the columns `key`. Raises Conflict
+        for a file that cannot be read.
         """
         import duckdb  # noqa: PLC0415  an optional library
 
@@ -62,7 +56,6 @@ class JsonLinesTable:
         except duckdb.Error as error:
             _require_json(side, version)
             raise unreadable(side, "JSON lines", error) from error
-        return dict.fromkeys(key, "VARCHAR")
 
     def write(self, lines: Iterable[str], like: ObjectVersion, output: BinaryIO) -> None:
         """Writes lines, with line ends as in the file `like`."""

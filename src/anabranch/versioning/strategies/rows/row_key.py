@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from anabranch.errors import Conflict
-from anabranch.versioning.strategies.rows.columns import Columns, quoted
+from anabranch.versioning.strategies.rows.columns import ROW, quoted
+from anabranch.versioning.strategies.rows.sides import Sides
+from anabranch.versioning.strategies.rows.table_format import failed
 
 __all__ = ["detect_key", "require_unique", "unique_column"]
 
+_SAMPLE_ROWS = 5000
+_SAMPLE_COLUMNS = 200
+"""How many columns one query examines in the first rows."""
 
-def detect_key(connection: Any, tables: Mapping[str, Columns]) -> list[str]:
-    """Returns the column whose values are unique in all tables, which are given by side: one called
-    `id`, or like an id, or the first of the first table. Raises Conflict if there is none.
+
+def detect_key(sides: Sides) -> list[str]:
+    """Returns the column whose values are unique in all tables: one called `id`, or like an id, or
+    the first of the first table. Raises Conflict if there is none.
     """
-    first, *others = tables.values()
-    common = [name for name in first if all(name in columns for columns in others)]
-    found = unique_column(connection, tables, common)
+    first, *others = sides.names.values()
+    common = [name for name in first if all(name in names for names in others)]
+    found = unique_column(sides, common)
     if found is not None:
         return [found]
-    raise Conflict(
+    raise failed(
         "no column has a different value in each row",
-        kind="merge_failed",
-        hint="Give the columns that identify a row as the option `key`.",
+        "Give the columns that identify a row as the option `key`.",
     )
 
 
-def unique_column(
-    connection: Any, tables: Mapping[str, Columns], names: Sequence[str]
-) -> str | None:
+def unique_column(sides: Sides, names: Sequence[str]) -> str | None:
     """Returns the first of the columns `names` whose values are unique in all tables, None without
     one. Those that are called like an id come first.
     """
-    for name in sorted(names, key=_preference):
-        if all(_is_unique(connection, side, name) for side in tables):
-            return name
+    ordered = sorted(names, key=_preference)
+    for start in range(0, len(ordered), _SAMPLE_COLUMNS):
+        candidates = ordered[start : start + _SAMPLE_COLUMNS]
+        for name in _unique(sides, candidates, rows=_SAMPLE_ROWS):
+            if _unique(sides, [name], rows=None):
+                return name
     return None
 
 
@@ -44,30 +48,39 @@ def _preference(name: str) -> int:
     return 0 if lower == "id" else 1 if lower in ("key", "uuid") or lower.endswith("_id") else 2
 
 
-def _is_unique(connection: Any, side: str, name: str) -> bool:
-    column = quoted(name)
-    is_unique = f"count(*) = count({column}) AND count(*) = count(DISTINCT {column})"
-    query = f"SELECT {is_unique} FROM {quoted(side)}"  # noqa: S608  quoted names
-    return bool(connection.execute(query).fetchone()[0])
+def _unique(sides: Sides, names: Sequence[str], *, rows: int | None) -> Sequence[str]:
+    """Returns those of the columns that have no null, and no value twice: among the first `rows`
+    of each table, perhaps more, or among all.
+    """
+    for side in sides.names:
+        if not names:
+            break
+        checks = ", ".join(
+            f"count(*) = count({column}) AND count(*) = count(DISTINCT {column})"
+            for column in map(quoted, names)
+        )
+        limit = "" if rows is None else f" WHERE {quoted(ROW)} <= {rows}"
+        query = f"SELECT {checks} FROM {sides.table(side)}{limit}"  # noqa: S608  quoted names
+        (found,) = sides.execute(query, names, rows=rows)
+        names = [name for name, is_unique in zip(names, found, strict=True) if is_unique]
+    return names
 
 
-def require_unique(connection: Any, key: Sequence[str], tables: Mapping[str, Columns]) -> None:
+def require_unique(sides: Sides, key: Sequence[str]) -> None:
     """Raises Conflict if a table lacks a key column, or has a null or a repeated key."""
-    names = ", ".join(quoted(name) for name in key)
-    for side, columns in tables.items():
-        table = quoted(side)
-        missing = [name for name in key if name not in columns]
+    listed = ", ".join(quoted(name) for name in key)
+    for side, names in sides.names.items():
+        missing = [name for name in key if name not in names]
         if missing:
-            raise _failed(f"the {side} has no key column {missing[0]!r}")
+            raise failed(f"the {side} has no key column {missing[0]!r}")
+        table, row = sides.table(side), quoted(ROW)
         nulls = " OR ".join(f"{quoted(name)} IS NULL" for name in key)
-        if connection.execute(f"SELECT 1 FROM {table} WHERE {nulls} LIMIT 1").fetchone():  # noqa: S608
-            raise _failed(f"the {side} has a row without a key ({', '.join(key)})")
-        repeated = f"SELECT {names} FROM {table} GROUP BY ALL HAVING count(*) > 1 LIMIT 1"  # noqa: S608
-        found = connection.execute(repeated).fetchone()
-        if found:
-            values = ", ".join(f"{name}={value}" for name, value in zip(key, found, strict=True))
-            raise _failed(f"the {side} has the key {values} more than once")
-
-
-def _failed(reason: str) -> Conflict:
-    return Conflict(reason, kind="merge_failed", hint="Choose a side for this path.")
+        query = (
+            f"SELECT bool_or({nulls}), max({row}), count(*) FROM {table} "  # noqa: S608
+            f"GROUP BY {listed} HAVING bool_or({nulls}) OR count(*) > 1 ORDER BY 1 DESC, 2 LIMIT 1"
+        )
+        for is_null, number, _ in sides.execute(query, key):
+            if is_null:
+                raise failed(f"the {side} has a row without a key ({', '.join(key)})")
+            shown = sides.key_text(side, key, number)
+            raise failed(f"the {side} has the key {shown} more than once")

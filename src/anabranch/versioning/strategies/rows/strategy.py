@@ -13,15 +13,19 @@ from anabranch.errors import Invalid
 from anabranch.versioning.strategies.contract import (
     ContentConflict,
     MergeOutput,
+    ObjectVersion,
     PathConflict,
 )
-from anabranch.versioning.strategies.rows.columns import merged_columns
+from anabranch.versioning.strategies.rows.cell_conflicts import cell_conflicts
+from anabranch.versioning.strategies.rows.cell_decisions import CellDecisions
 from anabranch.versioning.strategies.rows.database import open_database, require_libraries
-from anabranch.versioning.strategies.rows.formats import format_of
-from anabranch.versioning.strategies.rows.join import Join
+from anabranch.versioning.strategies.rows.formats import ColumnFormat, format_of
 from anabranch.versioning.strategies.rows.json_lines_merge import JsonLinesMerge
 from anabranch.versioning.strategies.rows.json_lines_table import JsonLinesTable
-from anabranch.versioning.strategies.rows.tables import create_empty, load_tables
+from anabranch.versioning.strategies.rows.merged_schema import common_types, merged_schema
+from anabranch.versioning.strategies.rows.row_key import detect_key, require_unique
+from anabranch.versioning.strategies.rows.sides import ScannedSides
+from anabranch.versioning.strategies.rows.tables import EmptyTable, create_empty, load_lines
 
 __all__ = ["rows_strategy"]
 
@@ -52,7 +56,7 @@ def rows_strategy(options: Mapping[str, Any]) -> _RowsStrategy:
 
 class _RowsStrategy:
     def __init__(self, key: Sequence[str], format_name: str) -> None:
-        self._key = key
+        self._key = list(dict.fromkeys(key))
         self._format = format_name
 
     def merge(self, conflict: PathConflict, output: MergeOutput) -> Sequence[ContentConflict]:
@@ -64,30 +68,47 @@ class _RowsStrategy:
             side = "source" if source is None else "destination"
             return [ContentConflict(key={}, message=f"the {side} deleted the table")]
         file_format = format_of(conflict.path, self._format)
-        folder = conflict.work_folder
-        with open_database(folder) as connection:
-            versions = {"destination": destination, "source": source}
-            if conflict.base is not None:
-                versions["base"] = conflict.base
-            tables, key = load_tables(connection, file_format, versions, self._key)
-            if conflict.base is None:
-                create_empty(connection, "base", like="source")
-                # both sides added the other columns
-                tables["base"] = {name: tables["source"][name] for name in key}
+        versions = {"destination": destination, "source": source}
+        if conflict.base is not None:
+            versions["base"] = conflict.base
+        with open_database(conflict.work_folder) as connection:
             if isinstance(file_format, JsonLinesTable):
+                sides = load_lines(connection, file_format, versions, self._key)
+                key = self._key or detect_key(sides)
+                require_unique(sides, key)
+                if conflict.base is None:
+                    create_empty(connection, "base", like="source")
                 lines = JsonLinesMerge(connection, key)
                 with output.create(conflict.path) as stream:
                     file_format.write(lines.merged(), like=destination, output=stream)
                 return lines.conflicts
-            columns = merged_columns(
-                connection, tables["base"], tables["source"], tables["destination"]
-            )
-            join = Join(connection, key, tables, columns)
-            conflicts = list(join.conflicts())
-            if conflicts:
-                return conflicts
+            return self._merge_columns(connection, file_format, versions, conflict, output)
+
+    def _merge_columns(
+        self,
+        connection: Any,
+        file_format: ColumnFormat,
+        versions: Mapping[str, ObjectVersion],
+        conflict: PathConflict,
+        output: MergeOutput,
+    ) -> Sequence[ContentConflict]:
+        folder = conflict.work_folder
+        tables: dict[str, Any] = {
+            side: file_format.open(side, version, folder) for side, version in versions.items()
+        }
+        whole = file_format.whole_columns(tables)
+        types = common_types({side: table.schema for side, table in tables.items()}, whole=whole)
+        sides = ScannedSides(connection, tables, types, file_format.name)
+        key = self._key or detect_key(sides)
+        require_unique(sides, key)
+        if "base" not in tables:  # both sides added the other columns
+            tables["base"] = EmptyTable(tables["source"].schema, key)
+            sides = ScannedSides(connection, tables, types, file_format.name)
+        schema = merged_schema({side: table.schema for side, table in tables.items()}, whole=whole)
+        decisions = CellDecisions(connection, sides, key, schema.names)
+        decisions.decide()
+        conflicts = cell_conflicts(decisions, tables, key)
+        if not conflicts:
             with output.create(conflict.path) as stream:
-                file_format.write(
-                    *(connection, join.merged(), columns, destination), output=stream, folder=folder
-                )
-        return []
+                file_format.write(decisions, tables, schema, stream, folder)
+        return conflicts

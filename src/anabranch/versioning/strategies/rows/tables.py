@@ -1,62 +1,54 @@
-"""The versions of a table in a database, with the key of their rows."""
+"""Tables that are not columns of a file: JSON lines in the database, and versions without rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
+from anabranch.tables.column_table import ByteForm
 from anabranch.versioning.strategies.contract import ObjectVersion
-from anabranch.versioning.strategies.rows.columns import Columns, quoted
+from anabranch.versioning.strategies.rows.columns import quoted
 from anabranch.versioning.strategies.rows.json_lines_table import JsonLinesTable
-from anabranch.versioning.strategies.rows.row_key import detect_key, require_unique
-from anabranch.versioning.strategies.rows.table_format import ColumnFormat
+from anabranch.versioning.strategies.rows.sides import LoadedSides
 
-__all__ = ["Tables", "create_empty", "load_columns", "load_tables"]
-
-
-class Tables(NamedTuple):
-    """The columns of each table by its name, and the columns that identify a row in all of them."""
-
-    columns: dict[str, Columns]
-    key: list[str]
+__all__ = ["EmptyTable", "create_empty", "load_lines"]
 
 
-def load_tables(
+def load_lines(
     connection: Any,
-    file_format: ColumnFormat | JsonLinesTable,
+    file_format: JsonLinesTable,
     versions: Mapping[str, ObjectVersion],
     key: Sequence[str],
-) -> Tables:
-    """Makes the tables or views of files, which are given by the names of their tables. `key` is
-    detected if it is empty; a column that it names twice counts once. Raises Conflict (kind
-    merge_failed) for files that cannot be read, and without a key that is unique in each.
+) -> LoadedSides:
+    """Makes tables of files of JSON lines, with the columns `key`, or those that may be a key if it
+    is empty. Raises Conflict (kind merge_failed).
     """
-    named = list(dict.fromkeys(key))
-    columns = load_columns(connection, file_format, versions, named)
-    found = named or detect_key(connection, columns)
-    require_unique(connection, found, columns)
-    return Tables(columns, found)
-
-
-def load_columns(
-    connection: Any,
-    file_format: ColumnFormat | JsonLinesTable,
-    versions: Mapping[str, ObjectVersion],
-    key: Sequence[str],
-) -> dict[str, Columns]:
-    """Makes the tables or views of files, and returns their columns by side. Those of JSON lines
-    are `key`, or those that may be a key if it is empty. Raises Conflict (kind merge_failed).
-    """
-    known = key
-    if not known and isinstance(file_format, JsonLinesTable):
-        known = file_format.possible_keys(versions)
-    return {
-        side: file_format.load(connection, side, version, known)
-        for side, version in versions.items()
-    }
+    known = list(key) or file_format.possible_keys(versions)
+    for side, version in versions.items():
+        file_format.load(connection, side, version, known)
+    return LoadedSides(
+        connection, {side: quoted(side) for side in versions}, dict.fromkeys(versions, known)
+    )
 
 
 def create_empty(connection: Any, name: str, like: str) -> None:
     """Creates a table without rows, for a version that does not exist, like another."""
     query = f"SELECT * FROM {quoted(like)} LIMIT 0"  # noqa: S608  names of tables
     connection.execute(f"CREATE TABLE {quoted(name)} AS {query}")
+
+
+class EmptyTable:
+    """A table without rows, with some columns of a schema."""
+
+    pieces: Sequence[int] = ()
+    byte_forms: Mapping[str, ByteForm] = MappingProxyType({})
+
+    def __init__(self, schema: Any, names: Sequence[str]) -> None:
+        import pyarrow as pa  # noqa: PLC0415  an optional library
+
+        self.schema = pa.schema([schema.field(name) for name in names])
+
+    def read(self, piece: int, names: Sequence[str]) -> Iterator[Any]:  # noqa: ARG002
+        """Yields nothing."""
+        yield from ()

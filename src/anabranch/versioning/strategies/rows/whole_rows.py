@@ -1,35 +1,34 @@
 """The comparison of two tables without a key: rows that one side has more often than the other.
 
 Rows are the same if all their columns are: null and NaN are the same as themselves, a column that
-one side does not have is null there, and values of types that clash are compared as JSON. Lines of
+one side does not have is null there, and values of types that clash are compared as texts. Lines of
 JSON are the same if their values are, whatever their spelling.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from anabranch.errors import Conflict
 from anabranch.versioning.strategies.json_text import (
     canonical_json,
     parse_json,
     plain_json,
     refuse,
 )
-from anabranch.versioning.strategies.rows.columns import (
-    LINE,
-    ROW,
-    Columns,
-    quoted,
-    widest_type,
-)
-from anabranch.versioning.strategies.rows.json_values import json_value
+from anabranch.versioning.strategies.rows.cell_conflicts import rows_as_json
+from anabranch.versioning.strategies.rows.cell_decisions import GROUP_COLUMNS
+from anabranch.versioning.strategies.rows.columns import LINE, ROW, quoted
 from anabranch.versioning.strategies.rows.row_pair import RowPair
+from anabranch.versioning.strategies.rows.sides import ScannedSides
 
 __all__ = ["WholeLines", "WholeRows"]
 
 _BATCH_ROWS = 100
+_SHOWN_ROWS = 250
+"""How many rows are read at a time."""
+
+_ORDER = "first, kind = 'added'"
 _SIDES = ("left", "right")
 _LINES = "anabranch lines"
 _TOTALS = "count(*) FILTER (side = 0) l, count(*) FILTER (side = 1) r"
@@ -37,61 +36,71 @@ _FIRST = "min(number) FILTER (side = 0) first_l, min(number) FILTER (side = 1) f
 
 
 class WholeRows:
-    """The comparison of the tables `left` and `right` with these columns."""
+    """The comparison of the tables `left` and `right` with columns."""
 
-    def __init__(self, connection: Any, columns: Mapping[str, Columns]) -> None:
+    def __init__(self, connection: Any, sides: ScannedSides) -> None:
         self._connection = connection
-        self._columns = columns
+        self._sides = sides
+        names = list(dict.fromkeys((*sides.names["right"], *sides.names["left"])))
+        self._groups = [
+            names[start : start + GROUP_COLUMNS] for start in range(0, len(names), GROUP_COLUMNS)
+        ]
 
     def rows(self, after: tuple[int, str] | None, amount: int) -> Iterator[RowPair]:
         """Yields at most `amount` rows that differ, in the order of their first row numbers on the
         side that has more, removed ones before added ones; those after this position.
         """
-        totals = f"SELECT {_TOTALS}, {_FIRST} FROM ({self._both()}) GROUP BY {self._groups()}"  # noqa: S608
-        cells = [f"{side[0]}.{quoted(name)}" for side in _SIDES for name in self._columns[side]]
-        query, parameters = _page_query(totals, cells, after, amount)
-        result = self._connection.execute(query, parameters)
-        for batch in result.to_arrow_reader(_BATCH_ROWS):
-            for number in range(batch.num_rows):
-                values = iter([column[number] for column in batch.columns])
-                kind, first, count = (next(values).as_py() for _ in range(3))
-                left, right = (
-                    {name: json_value(next(values)) for name in self._columns[side]}
-                    for side in _SIDES
+        if len(self._groups) == 1:
+            grouped = ", ".join(f"c{number}" for number in range(len(self._groups[0])))
+            totals = f"SELECT {_TOTALS}, {_FIRST} FROM ({self._both(0)}) GROUP BY {grouped}"  # noqa: S608
+            names = self._groups[0]
+        else:
+            self._classify()
+            totals = f"SELECT {_TOTALS}, {_FIRST} FROM classes GROUP BY class"  # noqa: S608
+            names = []
+        differing, parameters = _differing_query(totals, after, amount)
+        page = self._sides.execute(differing, names, parameters=parameters)
+        tables = self._sides.tables
+        for start in range(0, len(page), _SHOWN_ROWS):
+            shown = page[start : start + _SHOWN_ROWS]
+            cells = {
+                kind: rows_as_json(
+                    tables[side],
+                    self._sides.names[side],
+                    [first for each, first, _ in shown if each == kind],
                 )
-                yield _pair(kind, first, count, left if kind == "removed" else right)
+                for kind, side in (("removed", "left"), ("added", "right"))
+            }
+            for kind, first, count in shown:
+                yield _pair(kind, first, count, cells[kind][first])
 
-    def _names(self) -> list[str]:
-        return list(dict.fromkeys((*self._columns["right"], *self._columns["left"])))
-
-    def _groups(self) -> str:
-        return ", ".join(f"c{number}" for number in range(len(self._names()))) or "true"
-
-    def _both(self) -> str:
-        """Returns the query for the rows of both sides, with values that can be compared."""
-        types = {name: self._type(name) for name in self._names()}
+    def _both(self, group: int) -> str:
+        """Returns the query for the rows of both sides, with the columns of a group."""
         queries = []
         for number, side in enumerate(_SIDES):
             cells = [
-                f"{self._value(side, name, kind)} AS c{index}"
-                for index, (name, kind) in enumerate(types.items())
+                f"{quoted(name) if name in self._sides.names[side] else 'NULL'} AS c{index}"
+                for index, name in enumerate(self._groups[group])
             ]
             selected = ", ".join([f"{number} AS side", f"{quoted(ROW)} AS number", *cells])
             queries.append(f"SELECT {selected} FROM {quoted(side)}")  # noqa: S608
         return " UNION ALL ".join(queries)
 
-    def _type(self, name: str) -> str | None:
-        """Returns the type in which a column is compared, None for JSON."""
-        types = [self._columns[side][name] for side in _SIDES if name in self._columns[side]]
-        try:
-            return widest_type(self._connection, name, types)
-        except Conflict:
-            return None
-
-    def _value(self, side: str, name: str, kind: str | None) -> str:
-        if name not in self._columns[side]:
-            return f"NULL::{kind}"
-        return f"to_json({quoted(name)})::VARCHAR" if kind is None else f"{quoted(name)}::{kind}"
+    def _classify(self) -> None:
+        """Makes the table `classes` of all rows, in which equal ones have one class: the number of
+        the first of them. Each group of columns divides the classes of those before.
+        """
+        for number, group in enumerate(self._groups):
+            cells = ", ".join(f"c{index}" for index in range(len(group)))
+            rows = f"({self._both(number)}) g"
+            known = ""
+            if number:
+                rows, known = f"{rows} JOIN classes k USING (side, number)", "k.class, "
+            self._sides.execute(
+                "CREATE OR REPLACE TABLE classes AS SELECT side, number, "  # noqa: S608
+                f"min(number * 2 + side) OVER (PARTITION BY {known}{cells}) AS class FROM {rows}",
+                group,
+            )
 
 
 class WholeLines:
@@ -160,23 +169,33 @@ def _page_query(
     totals: str, cells: Sequence[str], after: tuple[int, str] | None, amount: int
 ) -> tuple[str, list[Any]]:
     """Returns the query for the kind, first row number and count of rows that differ, and these
-    cells of tables `l` and `r`. `totals` is the query for how often and where first (`l`, `r`,
-    `first_l`, `first_r`) each side has a row.
+    cells of tables `l` and `r`.
     """
-    row, order = quoted(ROW), "first, kind = 'added'"
-    position = "WHERE (first, kind = 'added') > (?, ? = 'added')" if after is not None else ""
+    row = quoted(ROW)
+    page, parameters = _differing_query(totals, after, amount)
     listed = ", ".join(
         ["d.kind", "d.first", "d.count", *(f"{cell} AS v{n}" for n, cell in enumerate(cells))]
     )
     query = (
-        "WITH differing AS (SELECT if(l > r, 'removed', 'added') AS kind, "  # noqa: S608
-        "if(l > r, first_l, first_r)::BIGINT AS first, abs(l - r)::BIGINT AS count "
-        f"FROM ({totals}) WHERE l <> r), "
-        f"page AS (SELECT * FROM differing {position} ORDER BY {order} LIMIT {amount}) "
-        f"SELECT {listed} FROM page d "
+        f"SELECT {listed} FROM ({page}) d "  # noqa: S608
         f"LEFT JOIN \"left\" l ON d.kind = 'removed' AND l.{row} = d.first "
         f"LEFT JOIN \"right\" r ON d.kind = 'added' AND r.{row} = d.first "
-        f"ORDER BY {order}"
+        f"ORDER BY {_ORDER}"
+    )
+    return query, parameters
+
+
+def _differing_query(
+    totals: str, after: tuple[int, str] | None, amount: int
+) -> tuple[str, list[Any]]:
+    """Returns the query for the kind, first row number and count of rows that differ. `totals` is
+    the query for how often and where first (`l`, `r`, `first_l`, `first_r`) each side has a row.
+    """
+    position = "WHERE (first, kind = 'added') > (?, ? = 'added')" if after is not None else ""
+    query = (
+        "SELECT * FROM (SELECT if(l > r, 'removed', 'added') AS kind, "  # noqa: S608
+        "if(l > r, first_l, first_r)::BIGINT AS first, abs(l - r)::BIGINT AS count "
+        f"FROM ({totals}) WHERE l <> r) {position} ORDER BY {_ORDER} LIMIT {amount}"
     )
     return query, list(after or ())
 

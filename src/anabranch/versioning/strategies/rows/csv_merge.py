@@ -1,0 +1,185 @@
+"""Writes merged CSV: records that come from one side unchanged, as that side spells them.
+
+Of a record that both sides changed, each cell is spelled as on its side. Blank lines, line ends and
+a missing last line end are the destination's; rows of the source have the line end of its header.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import BinaryIO
+
+from anabranch.versioning.strategies.rows.cell_decisions import CellDecisions
+from anabranch.versioning.strategies.rows.csv_records import CsvRecords, open_records
+from anabranch.versioning.strategies.rows.csv_table import CsvTable
+from anabranch.versioning.strategies.rows.table_format import PIECE_BYTES, failed
+
+__all__ = ["write_csv"]
+
+
+def write_csv(
+    decisions: CellDecisions,
+    tables: Mapping[str, CsvTable],
+    names: Sequence[str],
+    output: BinaryIO,
+) -> None:
+    """Writes the merge of tables with these columns, by the decisions about them. Raises Conflict
+    for a file whose records cannot be told from each other.
+    """
+    source, destination = tables["source"], tables["destination"]
+    with (
+        open_records(source.path, source.dialect) as theirs,
+        open_records(destination.path, destination.dialect) as ours,
+    ):
+        _require_records("source", theirs, source)
+        _require_records("destination", ours, destination)
+        _Merge(decisions, ours, theirs, tables, names, output).write()
+
+
+def _require_records(side: str, records: CsvRecords, table: CsvTable) -> None:
+    if len(records.starts) != sum(table.pieces) + 1:
+        raise failed(f"the {side} has quotes within cells that can be read in different ways")
+
+
+class _Merge:
+    def __init__(
+        self,
+        decisions: CellDecisions,
+        ours: CsvRecords,
+        theirs: CsvRecords,
+        tables: Mapping[str, CsvTable],
+        names: Sequence[str],
+        output: BinaryIO,
+    ) -> None:
+        self._ours, self._theirs = ours, theirs
+        here = {side: list(tables[side].schema.names) for side in ("source", "destination")}
+        self._places = {
+            side: [columns.index(name) if name in columns else None for name in names]
+            for side, columns in here.items()
+        }
+        self._names = list(names)
+        self._is_same = self._names == here["destination"]
+        self._removed = decisions.removed()
+        self._added = decisions.added()
+        self._taken = decisions.taken()
+        same_delimiter = ours.dialect.delimiter == theirs.dialect.delimiter
+        self._may_copy = same_delimiter and self._names == here["source"]
+        self._may_copy_cells = same_delimiter
+        self._output = output
+        self._line_end = b""
+        """The line end after what was written, which the last record may lack."""
+
+    def write(self) -> None:
+        ours = self._ours
+        content, ends = ours.content, ours.ends
+        self._output.write(content[: ours.starts[0]])
+        if self._is_same:
+            self._write(ours.record(0), content[ours.stops[0] : ends[0]])
+        else:
+            self._write(self._joined(self._header()), content[ours.stops[0] : ends[0]])
+        self._write_destination()
+        line_end = ours.dialect.line_end
+        for number in self._added:
+            record = self._theirs.record(number + 1)
+            if not self._may_copy:
+                record = self._joined(self._placed("source", self._theirs, number + 1))
+            self._write(record, line_end)
+        tail = bytes(content[ends[-1] :])
+        has_last_end = ends[-1] > ours.stops[-1]
+        if has_last_end:
+            self._output.write((self._line_end or line_end) + tail)
+
+    def _write(self, record: bytes, line_end: bytes) -> None:
+        """Writes a record after the line end of the one before."""
+        self._output.write(self._line_end)
+        self._output.write(record)
+        self._line_end = bytes(line_end) or self._ours.dialect.line_end
+
+    def _write_destination(self) -> None:
+        """Writes the destination's records: what was not changed in one piece, blank lines too."""
+        ours, content = self._ours, self._ours.content
+        removed = set(map(int, self._removed))
+        taken = self._cells_by_row()
+        count = len(ours.starts) - 1
+        every = range(count) if not self._is_same else sorted(removed | taken.keys())
+        first = 1  # the first record that is not written
+        for row in every:
+            number = row + 1
+            self._copy(first, number)
+            gap = content[ours.ends[number - 1] : ours.starts[number]]
+            first = number + 1
+            self._line_end += gap
+            if row in removed:
+                continue
+            cells = self._placed("destination", ours, number)
+            other, places = taken.get(row, (None, ()))
+            if other is not None:
+                others = self._placed("source", self._theirs, other + 1)
+                for place in places:
+                    cells[place] = others[place]
+            self._write(self._joined(cells), content[ours.stops[number] : ours.ends[number]])
+        self._copy(first, count + 1)
+
+    def _copy(self, first: int, end: int) -> None:
+        """Writes records, with what is between them, as they are."""
+        if first >= end:
+            return
+        ours = self._ours
+        self._output.write(self._line_end)
+        start, stop = int(ours.ends[first - 1]), int(ours.stops[end - 1])
+        for place in range(start, stop, PIECE_BYTES):
+            self._output.write(ours.content[place : min(place + PIECE_BYTES, stop)])
+        line_end = ours.content[stop : ours.ends[end - 1]]
+        self._line_end = bytes(line_end) or ours.dialect.line_end
+
+    def _cells_by_row(self) -> dict[int, tuple[int, list[int]]]:
+        """Returns for each row that has cells of the source the row there, and the columns."""
+        found: dict[int, tuple[int, list[int]]] = {}
+        for group in self._taken:
+            places = {
+                bit: self._names.index(name)
+                for bit, name in enumerate(group.names)
+                if name in self._names
+            }
+            rows = zip(
+                group.destination.tolist(), group.source.tolist(), group.masks.tolist(), strict=True
+            )
+            for row, other, bits in rows:
+                here = [place for bit, place in places.items() if bits >> bit & 1]
+                found.setdefault(row, (other, []))[1].extend(here)
+        return found
+
+    def _header(self) -> list[bytes]:
+        ours, theirs = (
+            self._placed(side, records, 0)
+            for side, records in (("destination", self._ours), ("source", self._theirs))
+        )
+        return [
+            theirs[number] if place is None else ours[number]
+            for number, place in enumerate(self._places["destination"])
+        ]
+
+    def _placed(self, side: str, records: CsvRecords, number: int) -> list[bytes]:
+        """Returns the cells of a record in the columns of the merge, empty where it has none."""
+        cells = records.cells(number)
+        if side == "source" and not self._may_copy_cells:
+            cells = [self._respelled(cell) for cell in cells]
+        return [b"" if place is None else cells[place] for place in self._places[side]]
+
+    def _respelled(self, cell: bytes) -> bytes:
+        """Returns a cell of the source with quotes if the destination's delimiter needs them."""
+        delimiter = self._ours.dialect.delimiter
+        if cell.startswith(b'"') or delimiter.encode() not in cell:
+            return cell
+        text = io.StringIO()
+        csv.writer(text, delimiter=delimiter, lineterminator="").writerow([cell.decode()])
+        return text.getvalue().encode()
+
+    def _joined(self, cells: Sequence[bytes]) -> bytes:
+        if len(cells) == 1 and not cells[0]:
+            return b'""'  # a blank line is no record
+        return self._ours.dialect.delimiter.encode().join(cells)
+
+

@@ -1,0 +1,202 @@
+"""The rows of a merge: the destination's as they are, with cells and rows of the source.
+
+The destination is read once, in order. Where nothing was changed, its values pass through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from anabranch.tables.column_table import ColumnTable, rows_at
+from anabranch.tables.lists import entries, is_list
+from anabranch.tables.row_taking import ChunkedRows, joined, taken
+from anabranch.tables.widening import convert
+from anabranch.versioning.strategies.rows.cell_decisions import CellDecisions, Taken
+from anabranch.versioning.strategies.rows.merged_schema import may_have_null
+from anabranch.versioning.strategies.rows.table_format import failed
+
+__all__ = ["MergedRows"]
+
+_INDEX_BITS = 32
+
+
+class MergedRows:
+    """The rows of a merge. `schema` is that of the merge, `folder` for temporary files."""
+
+    def __init__(
+        self,
+        decisions: CellDecisions,
+        source: ColumnTable,
+        destination: ColumnTable,
+        schema: Any,
+        folder: str,
+    ) -> None:
+        self._removed = decisions.removed()
+        self._added = decisions.added()
+        self._taken = decisions.taken()
+        self._source = source
+        self._destination = destination
+        self._folder = folder
+        self.schema = self._with_wide_indices(schema)
+        self._strict = [field.name for field in self.schema if not may_have_null(field)]
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        return sum(self._destination.pieces) - len(self._removed) + len(self._added)
+
+    def _with_wide_indices(self, schema: Any) -> Any:
+        """Returns a schema whose dictionaries hold the values of both sides: those of files may have
+        indices of 8 bits, and merged ones more values.
+        """
+        import pyarrow as pa  # noqa: PLC0415  an optional library
+
+        if not len(self._added) and not self._taken:
+            return schema
+        for number, field in enumerate(schema):
+            kind = field.type
+            if pa.types.is_dictionary(kind) and kind.index_type.bit_width < _INDEX_BITS:
+                wide = pa.dictionary(pa.int32(), kind.value_type, kind.ordered)
+                schema = schema.set(number, field.with_type(wide))
+        return schema
+
+    def batches(self) -> Iterator[Any]:
+        """Yields record batches: the destination's rows in their order, then those that only the
+        source has. Raises Conflict for null in a column that may not have it.
+        """
+        cells = self._source_cells()
+        for start, batch in self._destination_batches():
+            yield self._merge(batch, start, cells)
+        names = [name for name in self.schema.names if name in self._source.schema.names]
+        for batch in rows_at(self._source, names, self._added):
+            columns = [self._column(batch, field) for field in self.schema]
+            yield self._batch(columns)
+
+    def _destination_batches(self) -> Iterator[tuple[int, Any]]:
+        names = [name for name in self.schema.names if name in self._destination.schema.names]
+        start = 0
+        for piece in range(len(self._destination.pieces)):
+            for batch in self._destination.read(piece, names):
+                yield start, batch
+                start += batch.num_rows
+
+    def _source_cells(self) -> dict[str, tuple[ChunkedRows, Any]]:
+        """Returns the cells of the columns of which any are taken, and the rows that they are of."""
+        found: dict[str, tuple[ChunkedRows, Any]] = {}
+        for group in self._taken:
+            import numpy as np  # noqa: PLC0415
+
+            names = [name for bit, name in enumerate(group.names) if (group.masks >> bit & 1).any()]
+            rows = np.unique(group.source)
+            table = self._stored(names, rows)
+            found |= {name: (ChunkedRows(table[name]), rows) for name in names}
+        return found
+
+    def _stored(self, names: Sequence[str], rows: Any) -> Any:
+        """Returns columns of rows of the source, which are in a file that is mapped into memory."""
+        import tempfile  # noqa: PLC0415
+
+        import pyarrow as pa  # noqa: PLC0415
+
+        fields = [self.schema.field(name) for name in names]
+        schema = pa.schema(fields)
+        with tempfile.NamedTemporaryFile(dir=self._folder) as file:
+            with pa.ipc.new_stream(file.name, schema) as writer:
+                for batch in rows_at(self._source, names, rows):
+                    columns = [convert(batch[field.name], field.type) for field in fields]
+                    writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+            return pa.ipc.open_stream(pa.memory_map(file.name)).read_all()
+
+    def _merge(self, batch: Any, start: int, cells: dict[str, tuple[ChunkedRows, Any]]) -> Any:
+        import numpy as np  # noqa: PLC0415
+
+        end = start + batch.num_rows
+        low, high = np.searchsorted(self._removed, [start, end])
+        kept = np.arange(batch.num_rows)
+        if low < high:
+            kept = np.delete(kept, self._removed[low:high] - start)
+        columns = {field.name: self._column(batch, field) for field in self.schema}
+        changed: set[str] = set()
+        for group in self._taken:
+            low, high = np.searchsorted(group.destination, [start, end])
+            if low == high:
+                continue
+            for bit, name in enumerate(group.names):
+                here = np.flatnonzero(group.masks[low:high] >> bit & 1) + low
+                if len(here):
+                    columns[name] = _replaced(columns[name], kept, group, here, start, cells[name])
+                    changed.add(name)
+        if len(kept) < batch.num_rows:
+            columns |= {
+                name: taken(column, kept)
+                for name, column in columns.items()
+                if name not in changed
+            }
+        return self._batch([columns[name] for name in self.schema.names])
+
+    def _column(self, batch: Any, field: Any) -> Any:
+        import pyarrow as pa  # noqa: PLC0415
+
+        if field.name not in batch.schema.names:
+            return pa.nulls(batch.num_rows, field.type)
+        try:
+            return convert(batch[field.name], field.type)
+        except ValueError as error:
+            kind = batch.schema.field(field.name).type
+            raise failed(
+                f"the column {field.name!r} has a value of the type {kind} that the type "
+                f"{field.type} cannot hold"
+            ) from error
+
+    def _batch(self, columns: Sequence[Any]) -> Any:
+        import pyarrow as pa  # noqa: PLC0415
+
+        for field, column in zip(self.schema, columns, strict=True):
+            if field.name in self._strict and _has_wrong_null(column, field):
+                raise failed(
+                    f"the column {field.name!r} may not be null at the destination, and the merge "
+                    "would make it null",
+                    "Give it a value in each row of the source, or let it be null at the "
+                    "destination.",
+                )
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+
+def _replaced(
+    column: Any, kept: Any, group: Taken, here: Any, start: int, cells: tuple[ChunkedRows, Any]
+) -> Any:
+    """Returns the kept rows of a column, with cells of the source."""
+    import numpy as np  # noqa: PLC0415
+
+    stored, rows = cells
+    values = stored.take(np.searchsorted(rows, group.source[here]))
+    index = np.arange(len(column))
+    index[group.destination[here] - start] = len(column) + np.arange(len(here))
+    return taken(joined([column, values]), index[kept])
+
+
+def _has_wrong_null(column: Any, field: Any) -> bool:
+    """Returns whether a column has null where its type has none."""
+    import pyarrow.types as kinds  # noqa: PLC0415
+
+    import pyarrow as pa  # noqa: PLC0415
+
+    if not field.nullable and column.null_count:
+        return True
+    if isinstance(column.type, pa.BaseExtensionType):
+        column = column.storage
+    kind = column.type
+    if kinds.is_struct(kind):
+        present = column.filter(column.is_valid())
+        return any(
+            _has_wrong_null(present.field(number), kind.field(number))
+            for number in range(kind.num_fields)
+        )
+    if kinds.is_map(kind) or is_list(kind):
+        parts = entries(column)[1]
+        fields = [kind.key_field, kind.item_field] if kinds.is_map(kind) else [kind.value_field]
+        return any(_has_wrong_null(*pair) for pair in zip(parts, fields, strict=True))
+    return False
+
+
