@@ -30,7 +30,7 @@ class ParquetTable:
         import pyarrow.parquet as pq  # noqa: PLC0415  an optional library
 
         self.path = path
-        self._file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+        self._file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us", pre_buffer=False)
         self.metadata = self._file.metadata
         names = self._int96_names()
         if names and self._has_nanoseconds(names):

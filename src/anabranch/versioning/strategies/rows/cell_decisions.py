@@ -12,12 +12,14 @@ and the columns of a group at a time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from anabranch.versioning.strategies.rows.aligned_rows import are_aligned
 from anabranch.versioning.strategies.rows.columns import ROW, quoted
+from anabranch.versioning.strategies.rows.pairs import Pairs, find_pairs
 from anabranch.versioning.strategies.rows.sides import ScannedSides
 
 __all__ = ["GROUP_COLUMNS", "CellDecisions", "Taken", "mask"]
@@ -76,81 +78,53 @@ class CellDecisions:
             "CREATE TABLE decided (g INTEGER, d BIGINT, s BIGINT, b BIGINT, "
             "taken BIGINT, clashing BIGINT, is_lost BOOLEAN)"
         )
-        row = quoted(ROW)
-        using = f"USING ({', '.join(map(quoted, self._key))})"
-        joined = f"FROM destination d FULL JOIN source s {using} FULL JOIN base b {using}"
-        numbers = f"d.{row} AS d, s.{row} AS s, b.{row} AS b"
-        alone = f"d.{row} IS NULL OR s.{row} IS NULL"
-        if len(self.groups) == 1:
-            self._compare(0, numbers, joined, alone)
-            return
-        pairs = f"CREATE TABLE pairs AS SELECT d.{row} AS d, s.{row} AS s, b.{row} AS b {joined}"
-        self._sides.execute(pairs, self._key)
-        joined = "FROM pairs p " + " ".join(
-            f"LEFT JOIN {side} {letter} ON p.{letter} = {letter}.{row}"
-            for side, letter in _LETTERS.items()
-        )
-        for number in range(len(self.groups)):
-            self._compare(number, "p.d, p.s, p.b", joined, alone if number == 0 else "false")
+        parts = find_pairs(self._connection, self._sides, self._key)
+        parts = [part for part in parts if len(part["source"])]
+        is_aligned = all(are_aligned(list(part.values())) for part in parts)
+        if not is_aligned:
+            self._create_pairs(parts)
+        for number, group in enumerate(self.groups):
+            if is_aligned:
+                for part in parts:
+                    self._sides.execute_aligned(self._compare(number, aligned=True), group, part)
+            else:
+                self._sides.execute(self._compare(number, aligned=False), group)
 
-    def _compare(self, number: int, numbers: str, joined: str, alone: str) -> None:
+    def _create_pairs(self, parts: Sequence[Pairs]) -> None:
+        """Makes the table `pairs`, with null where a table has no row."""
+        import pyarrow as pa  # noqa: PLC0415  an optional library
+
+        self._connection.execute("CREATE TABLE pairs (b BIGINT, s BIGINT, d BIGINT)")
+        for part in parts:
+            columns = [pa.array(part[side], mask=part[side] < 0) for side in _LETTERS]
+            self._connection.register("found", pa.table(columns, list(_LETTERS.values())))
+            self._connection.execute("INSERT INTO pairs SELECT b, s, d FROM found")
+            self._connection.unregister("found")
+
+    def _compare(self, number: int, *, aligned: bool) -> str:
+        """Returns the query that decides about the columns of a group."""
         group = self.groups[number]
-        row = quoted(ROW)
-        both = f"d.{row} IS NOT NULL AND s.{row} IS NOT NULL"
-        taken = mask([self._is_taken(name) for name in group])
-        clashing = mask([self._is_clashing(name) for name in group])
-        self._sides.execute(
-            f"INSERT INTO decided SELECT g, d, s, b, taken, clashing, is_lost FROM (SELECT "  # noqa: S608
-            f"{number} AS g, {numbers}, "
-            f"CASE WHEN {both} THEN {taken} ELSE 0 END AS taken, "
-            f"CASE WHEN {both} THEN {clashing} ELSE 0 END AS clashing, "
-            f"{self._is_lost(group)} AS is_lost, {alone} AS is_alone {joined}) "
-            "WHERE taken <> 0 OR clashing <> 0 OR is_lost OR is_alone",
-            [*self._key, *group] if len(self.groups) == 1 else group,
-        )
-
-    def _at(self, side: str, name: str) -> str:
-        """Returns a cell as SQL. A side that dropped the column is read as unchanged there."""
-        if name not in self._has[side]:
-            side = "base"
-            if name not in self._has[side]:
-                return "NULL"
-        return f"{_LETTERS[side]}.{quoted(name)}"
-
-    def _differ(self, one: str, other: str, name: str) -> str:
-        return f"{self._at(one, name)} IS DISTINCT FROM {self._at(other, name)}"
-
-    def _is_taken(self, name: str) -> str:
-        """Returns as SQL whether a cell of a row that both sides have comes from the source."""
-        if name not in self._names or name not in self._has["source"]:
-            return "false"
-        if name not in self._has["destination"]:
-            return "true"
-        unchanged = f"b.{quoted(ROW)} IS NOT NULL AND NOT ({self._differ('destination', 'base', name)})"
-        return f"{self._differ('source', 'destination', name)} AND {unchanged}"
-
-    def _is_clashing(self, name: str) -> str:
-        in_base = f"b.{quoted(ROW)} IS NOT NULL"
-        theirs, ours = (self._differ(side, "base", name) for side in ("source", "destination"))
-        if name not in self._names:  # one side dropped it: no value of the other may be lost
-            return f"{in_base} AND ({theirs} OR {ours})"
-        has = [name in self._has[side] for side in ("source", "destination")]
-        if name not in self._has["base"] and not all(has):
-            return "false"  # one side added it
-        apart = self._differ("source", "destination", name)
-        return f"{apart} AND (NOT ({in_base}) OR ({theirs} AND {ours}))"
-
-    def _is_lost(self, group: Sequence[str]) -> str:
-        """Returns as SQL whether one side removed a row, and the other changed a cell of it."""
-        row = quoted(ROW)
-
-        def changed(side: str) -> str:
-            return " OR ".join(self._differ(side, "base", name) for name in group) or "false"
-
+        if aligned:
+            rows = "FROM aligned"
+            numbers = {letter: quoted(side) for side, letter in _LETTERS.items()}
+        else:
+            row = quoted(ROW)
+            numbers = {letter: f"p.{letter}" for letter in _LETTERS.values()}
+            rows = "FROM pairs p " + " ".join(
+                f"LEFT JOIN {side} {letter} ON p.{letter} = {letter}.{row}"
+                for side, letter in _LETTERS.items()
+            )
+        rules = _Rules(self._has, self._names, numbers, is_aligned=aligned)
+        listed = ", ".join(f"{numbers[letter]} AS {letter}" for letter in "dsb")
+        both = f"{numbers['d']} IS NOT NULL AND {numbers['s']} IS NOT NULL"
+        alone = f"NOT ({both})" if number == 0 else "false"
         return (
-            f"(b.{row} IS NOT NULL AND ("
-            f"(s.{row} IS NULL AND d.{row} IS NOT NULL AND ({changed('destination')})) OR "
-            f"(d.{row} IS NULL AND s.{row} IS NOT NULL AND ({changed('source')}))))"
+            f"INSERT INTO decided SELECT g, d, s, b, taken, clashing, is_lost FROM (SELECT "  # noqa: S608
+            f"{number} AS g, {listed}, "
+            f"CASE WHEN {both} THEN {mask(list(map(rules.is_taken, group)))} ELSE 0 END AS taken, "
+            f"CASE WHEN {both} THEN {mask(list(map(rules.is_clashing, group)))} ELSE 0 END "
+            f"AS clashing, {rules.is_lost(group)} AS is_lost, {alone} AS is_alone {rows}) "
+            "WHERE taken <> 0 OR clashing <> 0 OR is_lost OR is_alone"
         )
 
     def lost_rows(self, amount: int) -> list[tuple[int | None, int | None, int | None]]:
@@ -204,3 +178,65 @@ class CellDecisions:
     def _numbers(self, query: str) -> list[Any]:
         table = self._connection.execute(query).to_arrow_table()
         return [column.to_numpy() for column in table.columns]
+
+
+class _Rules:
+    """The rules of a merge as SQL. `numbers` are the row numbers of each table by its letter."""
+
+    def __init__(
+        self,
+        has: Mapping[str, Collection[str]],
+        names: Collection[str],
+        numbers: Mapping[str, str],
+        *,
+        is_aligned: bool,
+    ) -> None:
+        self._has = has
+        self._names = names
+        self._numbers = numbers
+        self._is_aligned = is_aligned
+
+    def _at(self, side: str, name: str) -> str:
+        """Returns a cell as SQL. A side that dropped the column is read as unchanged there."""
+        if name not in self._has[side]:
+            side = "base"
+            if name not in self._has[side]:
+                return "NULL"
+        return quoted(f"{side} {name}") if self._is_aligned else f"{_LETTERS[side]}.{quoted(name)}"
+
+    def _differ(self, one: str, other: str, name: str) -> str:
+        return f"{self._at(one, name)} IS DISTINCT FROM {self._at(other, name)}"
+
+    def is_taken(self, name: str) -> str:
+        """Returns as SQL whether a cell of a row that both sides have comes from the source."""
+        if name not in self._names or name not in self._has["source"]:
+            return "false"
+        if name not in self._has["destination"]:
+            return "true"
+        apart = self._differ("source", "destination", name)
+        unchanged = f"NOT ({self._differ('destination', 'base', name)})"
+        return f"{apart} AND {self._numbers['b']} IS NOT NULL AND {unchanged}"
+
+    def is_clashing(self, name: str) -> str:
+        """Returns as SQL whether both sides changed a cell of a row that both have differently."""
+        in_base = f"{self._numbers['b']} IS NOT NULL"
+        theirs, ours = (self._differ(side, "base", name) for side in ("source", "destination"))
+        if name not in self._names:  # one side dropped it: no value of the other may be lost
+            return f"{in_base} AND ({theirs} OR {ours})"
+        has = [name in self._has[side] for side in ("source", "destination")]
+        if name not in self._has["base"] and not all(has):
+            return "false"  # one side added it
+        apart = self._differ("source", "destination", name)
+        return f"{apart} AND (NOT ({in_base}) OR ({theirs} AND {ours}))"
+
+    def is_lost(self, group: Sequence[str]) -> str:
+        """Returns as SQL whether one side removed a row, and the other changed a cell of it."""
+
+        def changed(side: str) -> str:
+            return " OR ".join(self._differ(side, "base", name) for name in group) or "false"
+
+        d, s, b = (f"{self._numbers[letter]} IS NOT NULL" for letter in "dsb")
+        return (
+            f"({b} AND ((NOT ({s}) AND {d} AND ({changed('destination')})) OR "
+            f"(NOT ({d}) AND {s} AND ({changed('source')}))))"
+        )

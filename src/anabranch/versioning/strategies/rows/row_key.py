@@ -38,9 +38,16 @@ def unique_column(sides: Sides, names: Sequence[str]) -> str | None:
     for start in range(0, len(ordered), _SAMPLE_COLUMNS):
         candidates = ordered[start : start + _SAMPLE_COLUMNS]
         for name in _unique(sides, candidates, rows=_SAMPLE_ROWS):
-            if _unique(sides, [name], rows=None):
+            if _is_unique(sides, name):
                 return name
     return None
+
+
+def _is_unique(sides: Sides, name: str) -> bool:
+    return all(
+        sides.is_increasing(side, name) or _unique(sides, [name], rows=None, only=side)
+        for side in sides.names
+    )
 
 
 def _preference(name: str) -> int:
@@ -48,13 +55,17 @@ def _preference(name: str) -> int:
     return 0 if lower == "id" else 1 if lower in ("key", "uuid") or lower.endswith("_id") else 2
 
 
-def _unique(sides: Sides, names: Sequence[str], *, rows: int | None) -> Sequence[str]:
+def _unique(
+    sides: Sides, names: Sequence[str], *, rows: int | None, only: str = ""
+) -> Sequence[str]:
     """Returns those of the columns that have no null, and no value twice: among the first `rows`
-    of each table, perhaps more, or among all.
+    of each table, perhaps more, or among all. `only` is one side.
     """
     for side in sides.names:
         if not names:
             break
+        if only not in ("", side):
+            continue
         checks = ", ".join(
             f"count(*) = count({column}) AND count(*) = count(DISTINCT {column})"
             for column in map(quoted, names)
@@ -73,6 +84,8 @@ def require_unique(sides: Sides, key: Sequence[str]) -> None:
         missing = [name for name in key if name not in names]
         if missing:
             raise failed(f"the {side} has no key column {missing[0]!r}")
+        if len(key) == 1 and sides.is_increasing(side, key[0]):
+            continue
         table, row = sides.table(side), quoted(ROW)
         nulls = " OR ".join(f"{quoted(name)} IS NULL" for name in key)
         query = (

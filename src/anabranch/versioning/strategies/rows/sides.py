@@ -12,9 +12,10 @@ from typing import Any, Protocol
 
 from anabranch.errors import Conflict
 from anabranch.tables.carriage import carriage_of, carry
-from anabranch.tables.column_table import ColumnTable
+from anabranch.tables.column_table import ColumnTable, read_all
 from anabranch.tables.parquet.parquet_table import UnreadableColumn
 from anabranch.tables.widening import convert
+from anabranch.versioning.strategies.rows.aligned_rows import aligned_batches
 from anabranch.versioning.strategies.rows.columns import ROW, quoted
 from anabranch.versioning.strategies.rows.json_values import comparable_text, json_value
 from anabranch.versioning.strategies.rows.table_format import failed, unreadable
@@ -46,6 +47,11 @@ class Sides(Protocol):
 
     def key_text(self, side: str, key: Sequence[str], row: int) -> str:
         """Returns the key of a row for a message."""
+
+    def is_increasing(self, side: str, name: str) -> bool:
+        """Returns True if each value of a column is greater than the one before, False if that is
+        not known. It costs less than a search for values that occur twice.
+        """
 
     def load(self, names: Sequence[str]) -> LoadedSides:
         """Returns tables in the database with these columns."""
@@ -90,6 +96,10 @@ class LoadedSides:
         values = self._connection.execute(query).fetchone()
         return ", ".join(f"{name}={value}" for name, value in zip(key, values, strict=True))
 
+    def is_increasing(self, side: str, name: str) -> bool:  # noqa: ARG002  not known
+        """Returns False."""
+        return False
+
     def load(self, names: Sequence[str]) -> LoadedSides:  # noqa: ARG002  they are
         """Returns these tables."""
         return self
@@ -109,10 +119,11 @@ class ScannedSides:
     ) -> None:
         self._connection = connection
         self.format_name = format_name
-        self._failure: Exception | None = None
+        self._failure: Conflict | None = None
         self.tables = tables
         self.types = types
         self.names = {side: list(table.schema.names) for side, table in tables.items()}
+        self._has = {side: frozenset(names) for side, names in self.names.items()}
         for name, kind in types.items():
             if kind is not None and carriage_of(kind).how == "refused":
                 raise failed(f"the column {name!r} has the type {kind}, which cannot be compared")
@@ -130,20 +141,36 @@ class ScannedSides:
         parameters: Sequence[Any] = (),
     ) -> list[Any]:
         """Runs SQL over the tables with these columns, and returns its rows."""
-        import duckdb  # noqa: PLC0415  an optional library
+        readers = {side: self._scan(side, names, rows) for side in self.tables}
+        return self._run(query, readers, parameters)
 
-        for side in self.tables:
-            self._connection.register(side, self._scan(side, names, rows))
-        try:
-            found: list[Any] = self._connection.execute(query, list(parameters)).fetchall()
-        except duckdb.Error as error:
-            if self._failure is not None:
-                raise self._failure from error
-            raise
-        finally:
-            for side in self.tables:
-                self._connection.unregister(side)
-        return found
+    def is_increasing(self, side: str, name: str) -> bool:
+        """Returns whether each value of a column is greater than the one before, so that it has no
+        null and no value twice. False may be wrong for types whose order Arrow does not tell.
+        """
+        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow.compute as pc  # noqa: PLC0415
+
+        if carriage_of(self.types[name]).carrier not in (pa.int32(), pa.int64(), pa.binary()):
+            return False
+        last: Any = None
+        for batch in self._carried(side, [name]):
+            column = batch.column(0)
+            ordered = pc.less(column.slice(0, max(len(column) - 1, 0)), column.slice(1))
+            if column.null_count or not pc.all(ordered).as_py():
+                return False
+            if len(column):
+                if last is not None and not pc.less(last, column[0]).as_py():
+                    return False
+                last = column[len(column) - 1]
+        return True
+
+    def column(self, side: str, name: str) -> Any:
+        """Returns a column without nulls that is carried as integers, as a NumPy array."""
+        import numpy as np  # noqa: PLC0415
+
+        parts = [batch.column(0).to_numpy() for batch in self._carried(side, [name])]
+        return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
     def carrier_names(self, names: Sequence[str]) -> list[str]:
         """Returns the types of DuckDB in which columns are carried."""
@@ -188,14 +215,60 @@ class ScannedSides:
         texts = {name: self.text(name) for name in names}
         return LoadedSides(self._connection, loaded, dict.fromkeys(loaded, names), texts)
 
+    def execute_aligned(
+        self, query: str, names: Sequence[str], numbers: Mapping[str, Any]
+    ) -> list[Any]:
+        """Runs SQL over the table `aligned`, in which a column `n` of the side `source` is called
+        `source n`, and ROW `source` itself. `numbers` are those of rows that belong together, which
+        are aligned.
+        """
+        import pyarrow as pa  # noqa: PLC0415
+
+        schemas = {side: self._carrier_schema(side, names) for side in numbers}
+        fields = [
+            pa.field(f"{side} {field.name}", field.type)
+            for side, schema in schemas.items()
+            for field in schema
+        ]
+        schema = pa.schema([*fields, *(pa.field(side, pa.int64()) for side in numbers)])
+        batches = {
+            side: self._carried(side, each.names) for side, each in schemas.items()
+        }
+        rows = aligned_batches(batches, schemas, numbers, schema)
+        return self._run(query, {"aligned": pa.RecordBatchReader.from_batches(schema, rows)})
+
+    def _run(
+        self, query: str, readers: Mapping[str, Any], parameters: Sequence[Any] = ()
+    ) -> list[Any]:
+        import duckdb  # noqa: PLC0415  an optional library
+
+        for name, reader in readers.items():
+            self._connection.register(name, reader)
+        try:
+            found: list[Any] = self._connection.execute(query, list(parameters)).fetchall()
+        except duckdb.Error as error:
+            if self._failure is not None:
+                raise self._failure from error
+            raise
+        finally:
+            for name in readers:
+                self._connection.unregister(name)
+        return found
+
     def _scan(self, side: str, names: Sequence[str], rows: int | None) -> Any:
         import pyarrow as pa  # noqa: PLC0415
 
-        table = self.tables[side]
-        here = [name for name in names if name in table.schema.names]
-        fields = [pa.field(name, self._carrier(name)) for name in here]
-        schema = pa.schema([*fields, pa.field(ROW, pa.int64())])
-        return pa.RecordBatchReader.from_batches(schema, self._carried(side, here, schema, rows))
+        schema = self._carrier_schema(side, names)
+        here = schema.names
+        schema = schema.append(pa.field(ROW, pa.int64()))
+        return pa.RecordBatchReader.from_batches(schema, self._numbered(side, here, schema, rows))
+
+    def _carrier_schema(self, side: str, names: Sequence[str]) -> Any:
+        """Returns those of the columns that a side has, in their carriers."""
+        import pyarrow as pa  # noqa: PLC0415
+
+        here = [name for name in names if name in self._has[side]]
+        return pa.schema([(name, self._carrier(name)) for name in here])
 
     def _carrier(self, name: str) -> Any:
         import pyarrow as pa  # noqa: PLC0415
@@ -203,30 +276,38 @@ class ScannedSides:
         kind = self.types[name]
         return pa.string() if kind is None else carriage_of(kind).carrier
 
-    def _carried(
+    def _numbered(
         self, side: str, names: Sequence[str], schema: Any, rows: int | None
     ) -> Iterator[Any]:
-        """Yields batches of a file, in carriers and with row numbers. DuckDB hides an error that is
-        raised here, so it is kept.
-        """
+        """Yields batches of a file in carriers, with row numbers."""
+        import numpy as np  # noqa: PLC0415
         import pyarrow as pa  # noqa: PLC0415
 
-        table, start = self.tables[side], 0
+        start = 0
+        for batch in self._carried(side, names):
+            numbers = pa.array(np.arange(start, start + batch.num_rows))
+            start += batch.num_rows
+            yield pa.RecordBatch.from_arrays([*batch.columns, numbers], schema=schema)
+            if rows is not None and start >= rows:
+                return
+
+    def _carried(self, side: str, names: Sequence[str]) -> Iterator[Any]:
+        """Yields batches of a file in carriers. Raises Conflict, which DuckDB hides, so it is kept."""
+        import pyarrow as pa  # noqa: PLC0415
+
         try:
-            for piece in range(len(table.pieces)):
-                for batch in table.read(piece, names):
-                    columns = [
-                        self._carry(column, name)
-                        for column, name in zip(batch.columns, names, strict=True)
-                    ]
-                    numbers = pa.array(range(start, start + batch.num_rows), pa.int64())
-                    start += batch.num_rows
-                    yield pa.RecordBatch.from_arrays([*columns, numbers], schema=schema)
-                    if rows is not None and start >= rows:
-                        return
+            for batch in read_all(self.tables[side], names):
+                if not names:
+                    yield batch
+                    continue
+                columns = [
+                    self._carry(column, name)
+                    for column, name in zip(batch.columns, names, strict=True)
+                ]
+                yield pa.RecordBatch.from_arrays(columns, names=list(names))
         except (pa.ArrowException, OSError, ValueError) as error:
             self._failure = read_error(side, self.format_name, error)
-            raise
+            raise self._failure from error
 
     def _carry(self, column: Any, name: str) -> Any:
         kind = self.types[name]
