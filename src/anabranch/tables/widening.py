@@ -206,7 +206,11 @@ def _wider_struct(one: Any, other: Any) -> Any:
         return None
     fields = []
     for name in dict.fromkeys((*names[0], *names[1])):
-        here = [kind.field(kind.get_field_index(name)) for kind in (one, other) if name in [f.name for f in kind]]
+        here = [
+            kind.field(kind.get_field_index(name))
+            for kind in (one, other)
+            if name in [f.name for f in kind]
+        ]
         field = _wider_field(*here) if len(here) > 1 else here[0].with_nullable(True)
         fields.append(field)
     return None if None in fields else pa.struct(fields)
@@ -258,9 +262,12 @@ def _convert_nested(array: Any, kind: Any) -> Any:
     offsets, parts = entries(array)
     if kinds.is_map(kind):
         keys, items = (
-            convert(each, part) for each, part in zip(parts, (kind.key_type, kind.item_type), strict=True)
+            convert(each, part)
+            for each, part in zip(parts, (kind.key_type, kind.item_type), strict=True)
         )
-        return pa.MapArray.from_arrays(_with_nulls(pa.array(offsets, pa.int32()), missing), keys, items, type=kind)
+        return pa.MapArray.from_arrays(
+            _with_nulls(pa.array(offsets, pa.int32()), missing), keys, items, type=kind
+        )
     return make_lists(kind, offsets, convert(parts[0], kind.value_type), missing)
 
 

@@ -56,7 +56,10 @@ SCALARS: Mapping[str, tuple[pa.DataType, Sequence[Any]]] = {
         for zone in (None, "UTC")
     },
     "timestamp_berlin": (pa.timestamp("ns", "Europe/Berlin"), [0, 1704067200123456789]),
-    **{f"duration_{unit}": (pa.duration(unit), [-1, 0, 10**12 + 1]) for unit in ("s", "ms", "us", "ns")},
+    **{
+        f"duration_{unit}": (pa.duration(unit), [-1, 0, 10**12 + 1])
+        for unit in ("s", "ms", "us", "ns")
+    },
     "interval": (pa.month_day_nano_interval(), [(-1, 0, 0), (1, -2, 3), (0, 30, 0), (0, 0, 2**40)]),
     "dictionary": (pa.dictionary(pa.int8(), pa.string()), ["a", "b", "é"]),
     "ordered_dictionary": (pa.dictionary(pa.int16(), pa.string(), True), ["a", "b"]),
@@ -102,7 +105,7 @@ def nested(shape: str, array: pa.Array) -> pa.Array:
     count = len(array)
     if shape == "plain":
         return array
-    missing = pa.array([number == 2 for number in range(count)])  # noqa: PLR2004
+    missing = pa.array([number == 2 for number in range(count)])
     offsets = list(range(count + 1))
     if shape == "struct":
         other = pa.array(range(count), pa.int8())
@@ -110,7 +113,9 @@ def nested(shape: str, array: pa.Array) -> pa.Array:
     if shape == "fixed_size_list":
         return pa.FixedSizeListArray.from_arrays(array, 1, mask=missing)
     if shape == "map":
-        starts = pa.array([None if number == 2 and number < count else number for number in offsets], pa.int32())
+        starts = pa.array(
+            [None if number == 2 and number < count else number for number in offsets], pa.int32()
+        )
         return pa.MapArray.from_arrays(starts, pa.array([f"k{n}" for n in range(count)]), array)
     if shape == "list_of_structs":
         array = nested("struct", array)

@@ -93,7 +93,9 @@ def _loaded(side: SideFooter | None, key: bytes) -> dict[str, Any]:
 def _by_name(items: Any) -> dict[Any, dict[str, Any]]:
     listed = items if isinstance(items, list) else []
     return {
-        str(item.get("field_name", item.get("name"))): item for item in listed if isinstance(item, dict)
+        str(item.get("field_name", item.get("name"))): item
+        for item in listed
+        if isinstance(item, dict)
     }
 
 

@@ -89,9 +89,7 @@ class ParquetTable:
         has_nanoseconds: set[str] = set()
         far: set[str] = set()
         for piece in range(self.metadata.num_row_groups):
-            pairs = zip(
-                _read(self._file, piece, names), _read(fine, piece, names), strict=True
-            )
+            pairs = zip(_read(self._file, piece, names), _read(fine, piece, names), strict=True)
             for micros, nanos in pairs:
                 for name in names:
                     for one, other in zip(

@@ -15,13 +15,23 @@ from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-__all__ = ["Element", "columns_of", "is_enum", "is_interval", "is_opaque", "read_columns", "replace_annotations"]
+__all__ = [
+    "Element",
+    "columns_of",
+    "is_enum",
+    "is_interval",
+    "is_opaque",
+    "read_columns",
+    "replace_annotations",
+]
 
 _MAGIC = b"PAR1"
 _TAIL = struct.Struct("<I4s")
 _SCHEMA_FIELD = 2
 _TYPE, _NAME, _CHILDREN, _CONVERTED, _LOGICAL = 1, 4, 5, 6, 10
-_STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(13)
+_STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(
+    13
+)
 _MAX_DEPTH = 64
 _VARIANT = 16
 _STRING, _ENUM, _JSON = 1, 4, 12

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from anabranch.versioning.strategies.rows.cell_conflicts import rows_as_json
-from anabranch.versioning.strategies.rows.cell_decisions import GROUP_COLUMNS, mask
 from anabranch.versioning.strategies.rows.columns import ROW, quoted
+from anabranch.versioning.strategies.rows.merging.cell_conflicts import rows_as_json
+from anabranch.versioning.strategies.rows.merging.cell_decisions import GROUP_COLUMNS, mask
 from anabranch.versioning.strategies.rows.row_pair import RowPair
-from anabranch.versioning.strategies.rows.sides import ScannedSides
+from anabranch.versioning.strategies.rows.scanned_sides import ScannedSides
 from anabranch.versioning.strategies.rows.table_format import failed
 
 __all__ = ["ColumnComparison"]
@@ -77,7 +77,9 @@ class ColumnComparison:
     def _compare_groups(self) -> None:
         """Makes the table `changed` with the columns that differ, and removes pairs without any."""
         row = quoted(ROW)
-        self._connection.execute("CREATE TABLE changed (g INTEGER, l BIGINT, r BIGINT, bits BIGINT)")
+        self._connection.execute(
+            "CREATE TABLE changed (g INTEGER, l BIGINT, r BIGINT, bits BIGINT)"
+        )
         for number, group in enumerate(self._groups):
             self._sides.execute(
                 f"INSERT INTO changed SELECT * FROM (SELECT {number} AS g, p.l, p.r, "  # noqa: S608

@@ -20,6 +20,7 @@ ROW = "anabranch row number"
 LINE = "anabranch line"
 """The name of the column with the text of each line of JSON lines."""
 
+
 def quoted(name: str) -> str:
     """Returns a name as SQL."""
     return '"' + name.replace('"', '""') + '"'

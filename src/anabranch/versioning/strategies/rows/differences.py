@@ -18,12 +18,13 @@ from anabranch.versioning.strategies.rows.column_comparison import ColumnCompari
 from anabranch.versioning.strategies.rows.database import open_database, require_libraries
 from anabranch.versioning.strategies.rows.formats import format_of
 from anabranch.versioning.strategies.rows.found_key import find_key
-from anabranch.versioning.strategies.rows.json_lines_comparison import JsonLinesComparison
-from anabranch.versioning.strategies.rows.json_lines_table import JsonLinesTable
-from anabranch.versioning.strategies.rows.merged_schema import common_types
+from anabranch.versioning.strategies.rows.json_lines.comparison import JsonLinesComparison
+from anabranch.versioning.strategies.rows.json_lines.table import JsonLinesTable
+from anabranch.versioning.strategies.rows.loaded_sides import Sides
+from anabranch.versioning.strategies.rows.merging.merged_schema import common_types
 from anabranch.versioning.strategies.rows.row_key import require_unique
 from anabranch.versioning.strategies.rows.row_pair import RowPair
-from anabranch.versioning.strategies.rows.sides import ScannedSides, Sides
+from anabranch.versioning.strategies.rows.scanned_sides import ScannedSides
 from anabranch.versioning.strategies.rows.tables import EmptyTable, create_empty, load_lines
 from anabranch.versioning.strategies.rows.whole_rows import WholeLines, WholeRows
 
@@ -143,9 +144,7 @@ def row_differences(
         return _page(rows, amount, known, matched_by)
 
 
-def _scanned(
-    connection: Any, tables: Mapping[str, ColumnTable], format_name: str
-) -> ScannedSides:
+def _scanned(connection: Any, tables: Mapping[str, ColumnTable], format_name: str) -> ScannedSides:
     types = common_types({side: table.schema for side, table in tables.items()}, clashing=True)
     return ScannedSides(connection, tables, types, format_name)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from anabranch.errors import Conflict, Invalid
-from anabranch.versioning.strategies.rows.csv_format import CsvFormat
-from anabranch.versioning.strategies.rows.json_lines_table import JsonLinesTable
+from anabranch.versioning.strategies.rows.delimited.csv_format import CsvFormat
+from anabranch.versioning.strategies.rows.json_lines.table import JsonLinesTable
 from anabranch.versioning.strategies.rows.parquet_format import ParquetFormat
 
 __all__ = ["ColumnFormat", "format_of"]

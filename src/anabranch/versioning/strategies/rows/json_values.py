@@ -26,9 +26,8 @@ _EXPONENTS = {"s": 0, "ms": -3, "us": -6, "ns": -9}
 
 def json_value(scalar: Any) -> Any:
     """Returns the JSON value of an Arrow scalar."""
-    import pyarrow.types as kinds  # noqa: PLC0415  an optional library
-
     import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.types as kinds  # noqa: PLC0415  an optional library
 
     if not scalar.is_valid:
         return None
@@ -96,5 +95,5 @@ def _text(scalar: Any) -> str | None:
     if kinds.is_integer(kind) or kinds.is_decimal(kind) or kinds.is_floating(kind):
         with localcontext(prec=_MAX_DIGITS):
             number = Decimal(scalar.as_py()).normalize()
-        return str(number if number else Decimal(0))
+        return str(number or Decimal(0))
     return json.dumps(json_value(scalar))

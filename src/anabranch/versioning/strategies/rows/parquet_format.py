@@ -19,10 +19,10 @@ from anabranch.tables.parquet.schema_elements import (
 )
 from anabranch.tables.parquet.writer import open_writer
 from anabranch.versioning.strategies.contract import ObjectVersion
-from anabranch.versioning.strategies.rows.cell_decisions import CellDecisions
 from anabranch.versioning.strategies.rows.columns import require_usable
-from anabranch.versioning.strategies.rows.merged_rows import MergedRows
-from anabranch.versioning.strategies.rows.sides import read_error
+from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions
+from anabranch.versioning.strategies.rows.merging.merged_rows import MergedRows
+from anabranch.versioning.strategies.rows.scanned_sides import read_error
 from anabranch.versioning.strategies.rows.table_format import failed
 
 __all__ = ["ParquetFormat"]

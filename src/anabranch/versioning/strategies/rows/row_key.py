@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anabranch.versioning.strategies.rows.columns import ROW, quoted
-from anabranch.versioning.strategies.rows.sides import Sides
+from anabranch.versioning.strategies.rows.loaded_sides import Sides
 from anabranch.versioning.strategies.rows.table_format import failed
 
 __all__ = ["detect_key", "require_unique", "unique_column"]

@@ -16,15 +16,15 @@ from anabranch.versioning.strategies.contract import (
     ObjectVersion,
     PathConflict,
 )
-from anabranch.versioning.strategies.rows.cell_conflicts import cell_conflicts
-from anabranch.versioning.strategies.rows.cell_decisions import CellDecisions
 from anabranch.versioning.strategies.rows.database import open_database, require_libraries
 from anabranch.versioning.strategies.rows.formats import ColumnFormat, format_of
-from anabranch.versioning.strategies.rows.json_lines_merge import JsonLinesMerge
-from anabranch.versioning.strategies.rows.json_lines_table import JsonLinesTable
-from anabranch.versioning.strategies.rows.merged_schema import common_types, merged_schema
+from anabranch.versioning.strategies.rows.json_lines.merge import JsonLinesMerge
+from anabranch.versioning.strategies.rows.json_lines.table import JsonLinesTable
+from anabranch.versioning.strategies.rows.merging.cell_conflicts import cell_conflicts
+from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions
+from anabranch.versioning.strategies.rows.merging.merged_schema import common_types, merged_schema
 from anabranch.versioning.strategies.rows.row_key import detect_key, require_unique
-from anabranch.versioning.strategies.rows.sides import ScannedSides
+from anabranch.versioning.strategies.rows.scanned_sides import ScannedSides
 from anabranch.versioning.strategies.rows.tables import EmptyTable, create_empty, load_lines
 
 __all__ = ["rows_strategy"]

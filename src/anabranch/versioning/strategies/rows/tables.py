@@ -9,8 +9,8 @@ from typing import Any
 from anabranch.tables.column_table import ByteForm
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.columns import quoted
-from anabranch.versioning.strategies.rows.json_lines_table import JsonLinesTable
-from anabranch.versioning.strategies.rows.sides import LoadedSides
+from anabranch.versioning.strategies.rows.json_lines.table import JsonLinesTable
+from anabranch.versioning.strategies.rows.loaded_sides import LoadedSides
 
 __all__ = ["EmptyTable", "create_empty", "load_lines"]
 

@@ -16,11 +16,11 @@ from anabranch.versioning.strategies.json_text import (
     plain_json,
     refuse,
 )
-from anabranch.versioning.strategies.rows.cell_conflicts import rows_as_json
-from anabranch.versioning.strategies.rows.cell_decisions import GROUP_COLUMNS
 from anabranch.versioning.strategies.rows.columns import LINE, ROW, quoted
+from anabranch.versioning.strategies.rows.merging.cell_conflicts import rows_as_json
+from anabranch.versioning.strategies.rows.merging.cell_decisions import GROUP_COLUMNS
 from anabranch.versioning.strategies.rows.row_pair import RowPair
-from anabranch.versioning.strategies.rows.sides import ScannedSides
+from anabranch.versioning.strategies.rows.scanned_sides import ScannedSides
 
 __all__ = ["WholeLines", "WholeRows"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["are_aligned", "aligned_batches"]
+__all__ = ["aligned_batches", "are_aligned"]
 
 _BATCH_ROWS = 16_384
 _MAX_SPAN_ROWS = 4 * _BATCH_ROWS
@@ -40,9 +40,7 @@ def aligned_batches(
         length = min(_near(each) for each in here.values())
         here = {side: each[:length] for side, each in here.items()}
         start += length
-        columns = [
-            column for side, cursor in cursors.items() for column in cursor.take(here[side])
-        ]
+        columns = [column for side, cursor in cursors.items() for column in cursor.take(here[side])]
         columns += [pa.array(rows, mask=rows < 0) for rows in here.values()]
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, BinaryIO
 
 from anabranch.versioning.strategies.contract import ObjectVersion
-from anabranch.versioning.strategies.rows.cell_decisions import CellDecisions
-from anabranch.versioning.strategies.rows.csv_merge import write_csv
-from anabranch.versioning.strategies.rows.csv_table import CsvTable, open_csv
+from anabranch.versioning.strategies.rows.delimited.csv_merge import write_csv
+from anabranch.versioning.strategies.rows.delimited.csv_table import CsvTable, open_csv
+from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions
 
 __all__ = ["CsvFormat"]
 

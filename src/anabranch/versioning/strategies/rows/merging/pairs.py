@@ -11,7 +11,7 @@ from typing import Any
 
 from anabranch.tables.carriage import carriage_of
 from anabranch.versioning.strategies.rows.columns import ROW, quoted
-from anabranch.versioning.strategies.rows.sides import ScannedSides
+from anabranch.versioning.strategies.rows.scanned_sides import ScannedSides
 
 __all__ = ["Pairs", "find_pairs"]
 

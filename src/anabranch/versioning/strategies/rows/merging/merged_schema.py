@@ -63,7 +63,9 @@ def merged_schema(schemas: Mapping[str, Any], *, whole: Collection[str] = ()) ->
     for name in merged_names(schemas["base"].names, theirs.names, ours.names):
         here = {side: schema for side, schema in sides.items() if name in schema.names}
         field = next(iter(here.values())).field(name)
-        types = common_types({side: pa.schema([each.field(name)]) for side, each in here.items()}, whole=whole)
+        types = common_types(
+            {side: pa.schema([each.field(name)]) for side, each in here.items()}, whole=whole
+        )
         fields.append(field.with_type(types[name]))
     _require_field_ids(fields)
     return pa.schema(fields, metadata=ours.metadata)

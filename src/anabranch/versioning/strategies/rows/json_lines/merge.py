@@ -18,7 +18,7 @@ from anabranch.versioning.strategies.json_text import (
     write_json,
 )
 from anabranch.versioning.strategies.rows.columns import LINE, ROW, quoted
-from anabranch.versioning.strategies.rows.cell_conflicts import MAX_CONFLICTS
+from anabranch.versioning.strategies.rows.merging.cell_conflicts import MAX_CONFLICTS
 
 __all__ = ["JsonLinesMerge"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from anabranch.versioning.strategies.rows.csv_dialect import Dialect
+from anabranch.versioning.strategies.rows.delimited.dialect import Dialect
 
 __all__ = ["CsvRecords", "open_records"]
 

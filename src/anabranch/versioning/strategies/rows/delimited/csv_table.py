@@ -17,7 +17,7 @@ from anabranch.tables.column_table import ByteForm
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.json_text import refuse
 from anabranch.versioning.strategies.rows.columns import require_usable
-from anabranch.versioning.strategies.rows.csv_dialect import LINE_END, Dialect, find_dialect
+from anabranch.versioning.strategies.rows.delimited.dialect import LINE_END, Dialect, find_dialect
 from anabranch.versioning.strategies.rows.table_format import PIECE_BYTES, unreadable
 
 __all__ = ["CsvTable", "open_csv"]
@@ -67,8 +67,11 @@ def open_csv(side: str, version: ObjectVersion, delimiter: str, folder: str) -> 
     dialect = find_dialect(version, delimiter)
     parsed = str(Path(folder, f"{side}.arrow"))
     try:
+        # Arrow reads ahead in another thread, so no two readers may share a stream
         with _content(side, version) as stream:
-            _parse(side, stream, dialect, parsed)
+            names = _header(stream, dialect)
+        with _content(side, version) as stream:
+            _parse(side, stream, dialect, names, parsed)
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise unreadable(side, "CSV", error) from error
     table = CsvTable(parsed, dialect, version.path())
@@ -76,21 +79,34 @@ def open_csv(side: str, version: ObjectVersion, delimiter: str, folder: str) -> 
     return table
 
 
-def _parse(side: str, stream: BinaryIO, dialect: Dialect, parsed: str) -> None:
-    import pyarrow as pa  # noqa: PLC0415
+def _options(dialect: Dialect) -> tuple[Any, Any]:
     from pyarrow import csv  # noqa: PLC0415
 
     parse = csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
     # the first block must have the whole header
-    read = csv.ReadOptions(block_size=_BLOCK_BYTES)
-    with csv.open_csv(stream, read, parse) as header:
-        names = header.schema.names
+    return csv.ReadOptions(block_size=_BLOCK_BYTES), parse
+
+
+def _header(stream: BinaryIO, dialect: Dialect) -> list[str]:
+    from pyarrow import csv  # noqa: PLC0415
+
+    with csv.open_csv(stream, *_options(dialect)) as header:
+        names: list[str] = header.schema.names
+        return names
+
+
+def _parse(
+    side: str, stream: BinaryIO, dialect: Dialect, header: list[str], parsed: str
+) -> None:
+    import pyarrow as pa  # noqa: PLC0415
+    from pyarrow import csv  # noqa: PLC0415
+
+    names = list(header)
     if names and not names[0]:
         names[0] = _UNNAMED
     require_usable(side, names)
-    stream.seek(0)
     cells = csv.ConvertOptions(
-        column_types=dict.fromkeys([*header.schema.names, *names], pa.string()),
+        column_types=dict.fromkeys(header, pa.string()),
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
         null_values=[""],
@@ -98,7 +114,7 @@ def _parse(side: str, stream: BinaryIO, dialect: Dialect, parsed: str) -> None:
     schema = pa.schema([(name, pa.string()) for name in names])
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with (
-        csv.open_csv(stream, read, parse, cells) as rows,
+        csv.open_csv(stream, *_options(dialect), cells) as rows,
         pa.ipc.new_file(parsed, schema, options=options) as file,
     ):
         for batch in rows:

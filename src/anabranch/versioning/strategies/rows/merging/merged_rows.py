@@ -12,8 +12,8 @@ from anabranch.tables.column_table import ColumnTable, rows_at
 from anabranch.tables.lists import entries, is_list
 from anabranch.tables.row_taking import ChunkedRows, joined, taken
 from anabranch.tables.widening import convert
-from anabranch.versioning.strategies.rows.cell_decisions import CellDecisions, Taken
-from anabranch.versioning.strategies.rows.merged_schema import may_have_null
+from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions, Taken
+from anabranch.versioning.strategies.rows.merging.merged_schema import may_have_null
 from anabranch.versioning.strategies.rows.table_format import failed
 
 __all__ = ["MergedRows"]
@@ -129,9 +129,7 @@ class MergedRows:
                     changed.add(name)
         if len(kept) < batch.num_rows:
             columns |= {
-                name: taken(column, kept)
-                for name, column in columns.items()
-                if name not in changed
+                name: taken(column, kept) for name, column in columns.items() if name not in changed
             }
         return self._batch([columns[name] for name in self.schema.names])
 
@@ -178,9 +176,8 @@ def _replaced(
 
 def _has_wrong_null(column: Any, field: Any) -> bool:
     """Returns whether a column has null where its type has none."""
-    import pyarrow.types as kinds  # noqa: PLC0415
-
     import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.types as kinds  # noqa: PLC0415
 
     if not field.nullable and column.null_count:
         return True
@@ -198,5 +195,3 @@ def _has_wrong_null(column: Any, field: Any) -> bool:
         fields = [kind.key_field, kind.item_field] if kinds.is_map(kind) else [kind.value_field]
         return any(_has_wrong_null(*pair) for pair in zip(parts, fields, strict=True))
     return False
-
-

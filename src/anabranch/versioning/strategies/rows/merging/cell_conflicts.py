@@ -7,8 +7,8 @@ from typing import Any
 
 from anabranch.tables.column_table import ColumnTable, rows_at
 from anabranch.versioning.strategies.contract import ContentConflict
-from anabranch.versioning.strategies.rows.cell_decisions import CellDecisions
 from anabranch.versioning.strategies.rows.json_values import json_value, shown_bytes
+from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions
 
 __all__ = ["MAX_CONFLICTS", "cell_conflicts", "rows_as_json"]
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import msgspec
 
-from anabranch.versioning.strategies.rows.aligned_rows import are_aligned
 from anabranch.versioning.strategies.rows.columns import ROW, quoted
-from anabranch.versioning.strategies.rows.pairs import Pairs, find_pairs
-from anabranch.versioning.strategies.rows.sides import ScannedSides
+from anabranch.versioning.strategies.rows.merging.aligned_rows import are_aligned
+from anabranch.versioning.strategies.rows.merging.pairs import Pairs, find_pairs
+from anabranch.versioning.strategies.rows.scanned_sides import ScannedSides
 
 __all__ = ["GROUP_COLUMNS", "CellDecisions", "Taken", "mask"]
 

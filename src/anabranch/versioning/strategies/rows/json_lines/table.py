@@ -25,9 +25,7 @@ _MAX_LINE_BYTES = 64 << 20
 class JsonLinesTable:
     """JSON lines: a row is the text of a line, and has its key as columns."""
 
-    def load(
-        self, connection: Any, side: str, version: ObjectVersion, key: Sequence[str]
-    ) -> None:
+    def load(self, connection: Any, side: str, version: ObjectVersion, key: Sequence[str]) -> None:
         """Makes the table `side` with row numbers, lines, and the columns `key`. Raises Conflict
         for a file that cannot be read.
         """

@@ -11,9 +11,9 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import BinaryIO
 
-from anabranch.versioning.strategies.rows.cell_decisions import CellDecisions
-from anabranch.versioning.strategies.rows.csv_records import CsvRecords, open_records
-from anabranch.versioning.strategies.rows.csv_table import CsvTable
+from anabranch.versioning.strategies.rows.delimited.csv_table import CsvTable
+from anabranch.versioning.strategies.rows.delimited.records import CsvRecords, open_records
+from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions
 from anabranch.versioning.strategies.rows.table_format import PIECE_BYTES, failed
 
 __all__ = ["write_csv"]
@@ -181,5 +181,3 @@ class _Merge:
         if len(cells) == 1 and not cells[0]:
             return b'""'  # a blank line is no record
         return self._ours.dialect.delimiter.encode().join(cells)
-
-

@@ -1,108 +1,26 @@
-"""The versions of a table as DuckDB sees them, by side.
+"""The versions of a table that are files, as DuckDB sees them.
 
-`ScannedSides` are files that Arrow reads: DuckDB scans them anew in each query, only the columns
-that it names, in carriers of their common types (see `tables/carriage.py`). `LoadedSides` are tables
-in the database.
+Arrow reads them, and DuckDB scans them anew in each query: only the columns that it names, in
+carriers of their common types (see `tables/carriage.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from anabranch.errors import Conflict
 from anabranch.tables.carriage import carriage_of, carry
 from anabranch.tables.column_table import ColumnTable, read_all
 from anabranch.tables.parquet.parquet_table import UnreadableColumn
 from anabranch.tables.widening import convert
-from anabranch.versioning.strategies.rows.aligned_rows import aligned_batches
 from anabranch.versioning.strategies.rows.columns import ROW, quoted
 from anabranch.versioning.strategies.rows.json_values import comparable_text, json_value
+from anabranch.versioning.strategies.rows.loaded_sides import LoadedSides
+from anabranch.versioning.strategies.rows.merging.aligned_rows import aligned_batches
 from anabranch.versioning.strategies.rows.table_format import failed, unreadable
 
-__all__ = ["LoadedSides", "ScannedSides", "Sides", "first_row"]
-
-
-class Sides(Protocol):
-    """The tables of a comparison or a merge."""
-
-    @property
-    def names(self) -> Mapping[str, Sequence[str]]:
-        """The names of the columns of each side."""
-
-    def table(self, side: str) -> str:
-        """Returns the name of a side's table as SQL."""
-
-    def execute(self, query: str, names: Sequence[str], *, rows: int | None = None) -> list[Any]:
-        """Runs SQL over the tables with these columns, and ROW, and returns its rows. Each table
-        may occur once. `rows` may leave out all but the first rows. Raises Conflict for a file that
-        cannot be read.
-        """
-
-    def may_identify(self, name: str) -> bool:
-        """Returns whether the type of a column is one of keys: no fraction, and not nested."""
-
-    def text(self, name: str) -> str:
-        """Returns a column as SQL text, by which numbers can be told from others."""
-
-    def key_text(self, side: str, key: Sequence[str], row: int) -> str:
-        """Returns the key of a row for a message."""
-
-    def is_increasing(self, side: str, name: str) -> bool:
-        """Returns True if each value of a column is greater than the one before, False if that is
-        not known. It costs less than a search for values that occur twice.
-        """
-
-    def load(self, names: Sequence[str]) -> LoadedSides:
-        """Returns tables in the database with these columns."""
-
-
-class LoadedSides:
-    """Tables of the database: `tables` are their names as SQL, `names` their columns."""
-
-    def __init__(
-        self,
-        connection: Any,
-        tables: Mapping[str, str],
-        names: Mapping[str, Sequence[str]],
-        texts: Mapping[str, str] | None = None,
-    ) -> None:
-        self._connection = connection
-        self._tables = tables
-        self._texts = texts or {}
-        self.names = names
-
-    def table(self, side: str) -> str:
-        """Returns the name of a side's table as SQL."""
-        return self._tables[side]
-
-    def execute(self, query: str, names: Sequence[str], *, rows: int | None = None) -> list[Any]:  # noqa: ARG002
-        """Runs SQL, and returns its rows."""
-        found: list[Any] = self._connection.execute(query).fetchall()
-        return found
-
-    def may_identify(self, name: str) -> bool:  # noqa: ARG002  the values tell
-        """Returns True: all columns are texts, or were chosen before."""
-        return True
-
-    def text(self, name: str) -> str:
-        """Returns a column as SQL text."""
-        return self._texts.get(name, f"{quoted(name)}::VARCHAR")
-
-    def key_text(self, side: str, key: Sequence[str], row: int) -> str:
-        """Returns the key of a row for a message."""
-        listed = ", ".join(map(quoted, key))
-        query = f"SELECT {listed} FROM {self.table(side)} WHERE {quoted(ROW)} = {row}"  # noqa: S608
-        values = self._connection.execute(query).fetchone()
-        return ", ".join(f"{name}={value}" for name, value in zip(key, values, strict=True))
-
-    def is_increasing(self, side: str, name: str) -> bool:  # noqa: ARG002  not known
-        """Returns False."""
-        return False
-
-    def load(self, names: Sequence[str]) -> LoadedSides:  # noqa: ARG002  they are
-        """Returns these tables."""
-        return self
+__all__ = ["ScannedSides", "read_error"]
 
 
 class ScannedSides:
@@ -203,7 +121,7 @@ class ScannedSides:
 
     def key_text(self, side: str, key: Sequence[str], row: int) -> str:
         """Returns the key of a row for a message."""
-        values = first_row(self.tables[side], key, row)
+        values = _row_at(self.tables[side], key, row)
         return ", ".join(f"{name}={value}" for name, value in zip(key, values, strict=True))
 
     def load(self, names: Sequence[str]) -> LoadedSides:
@@ -211,7 +129,9 @@ class ScannedSides:
         listed = ", ".join(map(quoted, [*names, ROW]))
         loaded = {side: quoted(f"loaded {side}") for side in self.tables}
         for side, name in loaded.items():
-            self.execute(f"CREATE OR REPLACE TABLE {name} AS SELECT {listed} FROM {quoted(side)}", names)  # noqa: S608
+            self.execute(
+                f"CREATE OR REPLACE TABLE {name} AS SELECT {listed} FROM {quoted(side)}", names
+            )
         texts = {name: self.text(name) for name in names}
         return LoadedSides(self._connection, loaded, dict.fromkeys(loaded, names), texts)
 
@@ -231,9 +151,7 @@ class ScannedSides:
             for field in schema
         ]
         schema = pa.schema([*fields, *(pa.field(side, pa.int64()) for side in numbers)])
-        batches = {
-            side: self._carried(side, each.names) for side, each in schemas.items()
-        }
+        batches = {side: self._carried(side, each.names) for side, each in schemas.items()}
         rows = aligned_batches(batches, schemas, numbers, schema)
         return self._run(query, {"aligned": pa.RecordBatchReader.from_batches(schema, rows)})
 
@@ -331,7 +249,7 @@ def read_error(side: str, format_name: str, error: Exception) -> Conflict:
     return unreadable(side, format_name, error)
 
 
-def first_row(table: ColumnTable, names: Sequence[str], row: int) -> list[Any]:
+def _row_at(table: ColumnTable, names: Sequence[str], row: int) -> list[Any]:
     """Returns a row as JSON values."""
     import numpy as np  # noqa: PLC0415
 
@@ -339,5 +257,3 @@ def first_row(table: ColumnTable, names: Sequence[str], row: int) -> list[Any]:
 
     batch = next(iter(rows_at(table, names, np.array([row], np.int64))))
     return [json_value(column[0]) for column in batch.columns]
-
-

@@ -1,0 +1,1 @@
+"""JSON lines: `table` loads a file into DuckDB, `merge` and `comparison` join lines by key."""
