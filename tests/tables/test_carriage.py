@@ -17,7 +17,8 @@ def in_duckdb(carried):
     table = pa.table({"n": range(len(carried)), "v": carried})
     with duckdb.connect() as connection:
         connection.register("t", table)
-        query = "SELECT a.n, b.n FROM t a CROSS JOIN t b WHERE a.v IS NOT DISTINCT FROM b.v ORDER BY ALL"
+        same = "a.v IS NOT DISTINCT FROM b.v"
+        query = f"SELECT a.n, b.n FROM t a CROSS JOIN t b WHERE {same} ORDER BY ALL"
         return connection.execute(query).fetchall()
 
 

@@ -49,7 +49,7 @@ class Carriage(msgspec.Struct, frozen=True):
 _REFUSED = Carriage("refused", None)
 
 
-def carriage_of(kind: Any) -> Carriage:
+def carriage_of(kind: Any) -> Carriage:  # noqa: C901, PLR0911  one for each kind of type
     """Returns how DuckDB carries values of an Arrow type."""
     import pyarrow as pa  # noqa: PLC0415  an optional library
     import pyarrow.types as kinds  # noqa: PLC0415
@@ -102,7 +102,7 @@ def _nested_carriage(kind: Any) -> Carriage:
     return Carriage(how, pa.large_list(element) if is_large else pa.list_(element))
 
 
-def carry(array: Any) -> Any:
+def carry(array: Any) -> Any:  # noqa: PLR0911  one for each kind of type
     """Returns the values of an Arrow array in their carrier. The type must not be refused."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
@@ -146,7 +146,7 @@ def _is_text_or_bytes(kind: Any) -> bool:
 
     texts = kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_string_view(kind)
     short = kinds.is_binary(kind) or kinds.is_fixed_size_binary(kind)
-    return texts or short or kinds.is_large_binary(kind) or kinds.is_binary_view(kind)
+    return bool(texts or short or kinds.is_large_binary(kind) or kinds.is_binary_view(kind))
 
 
 def _struct(carriers: list[Any]) -> Any:

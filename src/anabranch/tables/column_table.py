@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
-__all__ = ["ByteForm", "ColumnTable", "batch_rows", "read_all", "rows_at"]
+__all__ = ["ByteForm", "ColumnTable", "batch_rows", "read_all"]
 
 _MAX_BATCH_ROWS = 65_536
 _MIN_BATCH_ROWS = 1024
@@ -46,29 +46,3 @@ def read_all(table: ColumnTable, names: Sequence[str]) -> Iterator[Any]:
     """Yields record batches of some columns of all rows."""
     for piece in range(len(table.pieces)):
         yield from table.read(piece, names)
-
-
-def rows_at(table: ColumnTable, names: Sequence[str], numbers: Any) -> Iterator[Any]:
-    """Yields record batches of some columns of the rows with these numbers, a sorted NumPy array
-    without repetitions. Pieces without such rows are not read.
-    """
-    import numpy as np  # noqa: PLC0415
-    import pyarrow as pa  # noqa: PLC0415
-
-    from anabranch.tables.row_taking import taken  # noqa: PLC0415
-
-    first = 0
-    for piece, count in enumerate(table.pieces):
-        low, high = np.searchsorted(numbers, [first, first + count])
-        if low == high:
-            first += count
-            continue
-        start = first
-        for batch in table.read(piece, names):
-            low, high = np.searchsorted(numbers, [start, start + batch.num_rows])
-            if low < high:
-                here = numbers[low:high] - start
-                columns = [taken(column, here) for column in batch.columns]
-                yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
-            start += batch.num_rows
-        first += count

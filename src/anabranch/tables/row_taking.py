@@ -30,7 +30,7 @@ def joined(arrays: Sequence[Any]) -> Any:
     return _cast(pa.concat_arrays([_cast(each, stored) for each in arrays]), kind)
 
 
-def _takeable(kind: Any) -> Any:
+def _takeable(kind: Any) -> Any:  # noqa: PLR0911  one for each kind of type
     """Returns the type in which Arrow takes values: it does so for no views of texts and bytes."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.types as kinds  # noqa: PLC0415

@@ -9,13 +9,16 @@ is out of range is refused when it is converted, and changes nothing.
 | integers | the larger; of one with and one without a sign, the next larger with a sign |
 | integers of up to 8, 16, 32 bits with float16, float32, float64 | a float that holds both |
 | 64-bit integers with floats; decimals with floats | none |
-| decimals, integers | a decimal with the digits of both before and after the point, of at most 38 (of at most 76 if one has more than 38: only Arrow reads those) |
+| decimals, integers | a decimal with the digits of both before and after the point |
 | dates and timestamps without a zone; units of times, timestamps, durations | the finer unit |
 | timestamps with zones | the first zone: the instants are the same |
 | texts; bytes | the first of both if they are of one family |
 | lists, maps, structs | of wider elements; a struct with the fields of both |
 | null and another | the other |
 | everything else | none |
+
+A decimal has at most 38 digits, which all readers hold; at most 76 if one of the two has more than
+38, which only Arrow reads.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ _DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 _UNITS = ("s", "ms", "us", "ns")
 
 
-def widest(one: Any, other: Any) -> Any:
+def widest(one: Any, other: Any) -> Any:  # noqa: PLR0911  one for each kind of type
     """Returns the Arrow type that holds every value of two types, None if there is none. Of equal
     ones it is the first.
     """
@@ -123,7 +126,7 @@ def _wider_decimal(one: Any, other: Any) -> Any:
     return pa.decimal256(precision, scale) if is_wide and precision <= _MAX_WIDE_DIGITS else None
 
 
-def _wider_time(one: Any, other: Any) -> Any:
+def _wider_time(one: Any, other: Any) -> Any:  # noqa: PLR0911  one for each kind of type
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.types as kinds  # noqa: PLC0415
 
@@ -145,7 +148,7 @@ def _wider_time(one: Any, other: Any) -> Any:
 
 
 def _finer(one: Any, other: Any) -> str:
-    return max(one.unit, other.unit, key=_UNITS.index)
+    return str(max(one.unit, other.unit, key=_UNITS.index))
 
 
 def _wider_text(one: Any, other: Any) -> Any:
@@ -164,7 +167,7 @@ def _wider_text(one: Any, other: Any) -> Any:
     return None
 
 
-def _wider_nested(one: Any, other: Any) -> Any:
+def _wider_nested(one: Any, other: Any) -> Any:  # noqa: PLR0911  one for each kind of type
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.types as kinds  # noqa: PLC0415
 
@@ -216,7 +219,7 @@ def _wider_struct(one: Any, other: Any) -> Any:
     return None if None in fields else pa.struct(fields)
 
 
-def convert(array: Any, kind: Any) -> Any:
+def convert(array: Any, kind: Any) -> Any:  # noqa: PLR0911  one for each kind of type
     """Returns the values of an Arrow array in a type that `widest` returned for its type. Raises
     ArrowInvalid for an instant that is out of its range.
     """

@@ -98,7 +98,7 @@ def array_of(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
     return pa.array(values, kind)
 
 
-def nested(shape: str, array: pa.Array) -> pa.Array:
+def nested(shape: str, array: pa.Array) -> pa.Array:  # noqa: PLR0911  one for each shape
     """Returns an array of the same length whose values contain those of another, one each; the
     third is null, the fourth empty where a shape has that.
     """

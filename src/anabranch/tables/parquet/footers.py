@@ -139,7 +139,7 @@ _SPARK_TYPES = {
 _SPARK_DIGITS = 38
 
 
-def _spark_type(kind: Any, *, is_int96: bool) -> Any:
+def _spark_type(kind: Any, *, is_int96: bool) -> Any:  # noqa: PLR0911  one for each kind
     """Returns the type that Spark reads a column of Parquet as, None if it has none."""
     import pyarrow.types as kinds  # noqa: PLC0415  an optional library
 
@@ -197,7 +197,7 @@ def _pandas(schema: Any, destination: SideFooter, source: SideFooter, rows: int)
         if known is not None:
             columns.append(known)
     listed = about.get("index_columns")
-    index = []
+    index: list[Any] = []
     for each in listed if isinstance(listed, list) else []:
         if isinstance(each, str) and each in names:
             index.append(each)

@@ -104,8 +104,8 @@ class ParquetTable:
         if has_nanoseconds and far:
             both = sorted(has_nanoseconds & far) or sorted(far)
             raise UnreadableColumn(
-                f"the column {both[0]!r} has timestamps with nanoseconds, and others that are out of "
-                "the range of nanoseconds"
+                f"the column {both[0]!r} has timestamps with nanoseconds, and others that are out "
+                "of the range of nanoseconds"
             )
         return bool(has_nanoseconds)
 

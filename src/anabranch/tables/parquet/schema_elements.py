@@ -1,8 +1,8 @@
 """The schema in a Parquet file's footer: annotations of columns that Arrow reads over.
 
-Arrow reads ENUM, BSON, INTERVAL, VARIANT, GEOMETRY and others as bytes or structs, and JSON as text,
-and writes them without their annotation, so that other readers see another type. A footer is a
-structure of Thrift's compact protocol, whose second field is the list of the schema's elements;
+Arrow reads ENUM, BSON, INTERVAL, VARIANT, GEOMETRY and others as bytes or structs, and JSON as
+text, and writes them without their annotation, so that other readers see another type. A footer is
+a structure of Thrift's compact protocol, whose second field is the list of the schema's elements;
 all before and after it is copied. The formats: `parquet.thrift` of apache/parquet-format, and
 `thrift-compact-protocol.md` of apache/thrift.
 """
@@ -89,7 +89,7 @@ class _Reader:
             fields.append(_Field(last, kind, self.value(kind, depth)))
         return fields
 
-    def value(self, kind: int, depth: int = 0) -> Any:
+    def value(self, kind: int, depth: int = 0) -> Any:  # noqa: PLR0911  one for each kind
         if kind in (_TRUE, _FALSE):
             return kind == _TRUE
         if kind == _BYTE:
@@ -128,7 +128,7 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-def _written(kind: int, value: Any) -> bytes:
+def _written(kind: int, value: Any) -> bytes:  # noqa: PLR0911  one for each kind
     if kind in (_TRUE, _FALSE):
         return b""  # the type is the value
     if kind == _BYTE:

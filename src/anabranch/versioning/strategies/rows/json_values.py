@@ -1,8 +1,8 @@
 """Values of tables as JSON values.
 
 JSON has neither decimals nor dates, bytes and infinite numbers: decimals become text, dates, times,
-durations and intervals become text as in ISO 8601, bytes become base64, NaN and infinite numbers "NaN",
-"Infinity" and "-Infinity". The keys of maps become text.
+durations and intervals become text as in ISO 8601, bytes become base64, NaN and infinite numbers
+"NaN", "Infinity" and "-Infinity". The keys of maps become text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MAX_DIGITS = 1100
 _EXPONENTS = {"s": 0, "ms": -3, "us": -6, "ns": -9}
 
 
-def json_value(scalar: Any) -> Any:
+def json_value(scalar: Any) -> Any:  # noqa: PLR0911  one for each kind of type
     """Returns the JSON value of an Arrow scalar."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.types as kinds  # noqa: PLC0415  an optional library
@@ -78,8 +78,8 @@ def shown_bytes(value: bytes | str | None, form: ByteForm) -> Any:
 
 
 def comparable_text(array: Any) -> Any:
-    """Returns the values of an Arrow array as texts that are equal for equal values, also of another
-    type: 1 and 1.0 are equal, and 1 and "1" are not. null stays null.
+    """Returns the values of an Arrow array as texts that are equal for equal values, also of
+    another type: 1 and 1.0 are equal, and 1 and "1" are not. null stays null.
     """
     import pyarrow as pa  # noqa: PLC0415
 

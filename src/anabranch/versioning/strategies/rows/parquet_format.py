@@ -1,11 +1,10 @@
-"""Parquet files of tables: opened as Arrow reads them, and written in the form of the destination."""
+"""Parquet files of tables: opened as Arrow reads them, written in the form of the destination."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from anabranch.tables.lists import is_list
@@ -63,25 +62,28 @@ class ParquetFormat:
         output: BinaryIO,
         folder: str,
     ) -> None:
-        """Writes the merge of tables in the form of the destination, by the decisions about them."""
+        """Writes the merge of tables by the decisions about them, in the destination's form."""
         destination, source = tables["destination"], tables["source"]
         rows = MergedRows(decisions, source, destination, schema, folder)
         is_int96, schema = _with_timestamps(rows.schema, destination, source)
-        footers = [SideFooter(each.schema, each.int96) for each in (destination, source)]
-        schema = schema.with_metadata(merged_metadata(schema, *footers, rows.count) or None)
+        entries = merged_metadata(
+            schema,
+            SideFooter(destination.schema, destination.int96),
+            SideFooter(source.schema, source.int96),
+            rows.count,
+        )
+        schema = schema.with_metadata(entries or None)
         form = file_form(destination.metadata, destination.schema)
         other = file_form(source.metadata, source.schema)
         stores = form.has_arrow_schema or other.has_arrow_schema
-        with tempfile.NamedTemporaryFile(dir=folder, suffix=".parquet") as file:
-            stream = Path(file.name).open("r+b")
-            with stream:
-                options = {"int96": is_int96, "stores_schema": stores}
-                with open_writer(stream, schema, form, **options) as writer:
-                    for batch in rows.batches():
-                        writer.write(_cast(batch, schema))
-                replace_annotations(stream, _originals(schema, destination, source))
-                stream.seek(0)
-                shutil.copyfileobj(stream, output)
+        options = {"int96": is_int96, "stores_schema": stores}
+        with tempfile.TemporaryFile(dir=folder) as stream:
+            with open_writer(stream, schema, form, **options) as writer:
+                for batch in rows.batches():
+                    writer.write(_cast(batch, schema))
+            replace_annotations(stream, _originals(schema, destination, source))
+            stream.seek(0)
+            shutil.copyfileobj(stream, output)
 
 
 def _originals(

@@ -14,10 +14,10 @@ from anabranch.tables.carriage import carriage_of, carry
 from anabranch.tables.column_table import ColumnTable, read_all
 from anabranch.tables.parquet.parquet_table import UnreadableColumn
 from anabranch.tables.widening import convert
+from anabranch.versioning.strategies.rows.aligned_rows import aligned_batches
 from anabranch.versioning.strategies.rows.columns import ROW, quoted
 from anabranch.versioning.strategies.rows.json_values import comparable_text, json_value
 from anabranch.versioning.strategies.rows.loaded_sides import LoadedSides
-from anabranch.versioning.strategies.rows.merging.aligned_rows import aligned_batches
 from anabranch.versioning.strategies.rows.table_format import failed, unreadable
 
 __all__ = ["ScannedSides", "read_error"]
@@ -129,9 +129,8 @@ class ScannedSides:
         listed = ", ".join(map(quoted, [*names, ROW]))
         loaded = {side: quoted(f"loaded {side}") for side in self.tables}
         for side, name in loaded.items():
-            self.execute(
-                f"CREATE OR REPLACE TABLE {name} AS SELECT {listed} FROM {quoted(side)}", names
-            )
+            query = f"SELECT {listed} FROM {quoted(side)}"  # noqa: S608  quoted names
+            self.execute(f"CREATE OR REPLACE TABLE {name} AS {query}", names)
         texts = {name: self.text(name) for name in names}
         return LoadedSides(self._connection, loaded, dict.fromkeys(loaded, names), texts)
 
@@ -210,7 +209,7 @@ class ScannedSides:
                 return
 
     def _carried(self, side: str, names: Sequence[str]) -> Iterator[Any]:
-        """Yields batches of a file in carriers. Raises Conflict, which DuckDB hides, so it is kept."""
+        """Yields batches of a file in carriers. Keeps the Conflict that it raises: DuckDB hides it."""
         import pyarrow as pa  # noqa: PLC0415
 
         try:
@@ -253,7 +252,7 @@ def _row_at(table: ColumnTable, names: Sequence[str], row: int) -> list[Any]:
     """Returns a row as JSON values."""
     import numpy as np  # noqa: PLC0415
 
-    from anabranch.tables.column_table import rows_at  # noqa: PLC0415
+    from anabranch.tables.row_selection import rows_at  # noqa: PLC0415
 
     batch = next(iter(rows_at(table, names, np.array([row], np.int64))))
     return [json_value(column[0]) for column in batch.columns]

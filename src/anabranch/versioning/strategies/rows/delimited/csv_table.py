@@ -31,7 +31,7 @@ by this name, too."""
 
 
 class CsvTable:
-    """The cells of a CSV file, in a file of Arrow's. An empty cell is null, one of quotes is not."""
+    """The cells of a CSV file, in a file of Arrow's. An empty cell is null, `""` is not."""
 
     byte_forms: Mapping[str, ByteForm] = MappingProxyType({})
 
@@ -95,9 +95,7 @@ def _header(stream: BinaryIO, dialect: Dialect) -> list[str]:
         return names
 
 
-def _parse(
-    side: str, stream: BinaryIO, dialect: Dialect, header: list[str], parsed: str
-) -> None:
+def _parse(side: str, stream: BinaryIO, dialect: Dialect, header: list[str], parsed: str) -> None:
     import pyarrow as pa  # noqa: PLC0415
     from pyarrow import csv  # noqa: PLC0415
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from anabranch.tables.column_table import ColumnTable, rows_at
+from anabranch.tables.column_table import ColumnTable
+from anabranch.tables.row_selection import rows_at
 from anabranch.versioning.strategies.contract import ContentConflict
 from anabranch.versioning.strategies.rows.json_values import json_value, shown_bytes
 from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions

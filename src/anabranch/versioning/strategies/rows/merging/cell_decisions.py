@@ -17,8 +17,8 @@ from typing import Any
 
 import msgspec
 
+from anabranch.versioning.strategies.rows.aligned_rows import are_aligned
 from anabranch.versioning.strategies.rows.columns import ROW, quoted
-from anabranch.versioning.strategies.rows.merging.aligned_rows import are_aligned
 from anabranch.versioning.strategies.rows.merging.pairs import Pairs, find_pairs
 from anabranch.versioning.strategies.rows.scanned_sides import ScannedSides
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from anabranch.tables.column_table import ColumnTable, rows_at
+from anabranch.tables.column_table import ColumnTable
 from anabranch.tables.lists import entries, is_list
+from anabranch.tables.row_selection import rows_at
 from anabranch.tables.row_taking import ChunkedRows, joined, taken
 from anabranch.tables.widening import convert
 from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions, Taken
@@ -47,8 +48,8 @@ class MergedRows:
         return sum(self._destination.pieces) - len(self._removed) + len(self._added)
 
     def _with_wide_indices(self, schema: Any) -> Any:
-        """Returns a schema whose dictionaries hold the values of both sides: those of files may have
-        indices of 8 bits, and merged ones more values.
+        """Returns a schema whose dictionaries hold the values of both sides: those of files may
+        have indices of 8 bits, and merged ones more values.
         """
         import pyarrow as pa  # noqa: PLC0415  an optional library
 
@@ -82,7 +83,7 @@ class MergedRows:
                 start += batch.num_rows
 
     def _source_cells(self) -> dict[str, tuple[ChunkedRows, Any]]:
-        """Returns the cells of the columns of which any are taken, and the rows that they are of."""
+        """Returns the cells of the columns of which any are taken, and their row numbers."""
         found: dict[str, tuple[ChunkedRows, Any]] = {}
         for group in self._taken:
             import numpy as np  # noqa: PLC0415

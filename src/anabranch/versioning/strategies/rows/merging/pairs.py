@@ -92,7 +92,7 @@ def _joined_pairs(connection: Any, sides: ScannedSides, key: Sequence[str]) -> l
         key,
     )
     numbers = ", ".join(f"coalesce({letter}, -1)" for letter in _LETTERS.values())
-    found = []
+    found: list[Pairs] = []
     for where, order in (("d IS NOT NULL", "d"), ("d IS NULL AND s IS NOT NULL", "s")):
         query = f"SELECT {numbers} FROM pairs WHERE {where} ORDER BY {order}"  # noqa: S608
         columns = connection.execute(query).to_arrow_table().columns
