@@ -209,7 +209,9 @@ class ScannedSides:
                 return
 
     def _carried(self, side: str, names: Sequence[str]) -> Iterator[Any]:
-        """Yields batches of a file in carriers. Keeps the Conflict that it raises: DuckDB hides it."""
+        """Yields batches of a file in carriers. Keeps the Conflict that it raises, which DuckDB
+        hides.
+        """
         import pyarrow as pa  # noqa: PLC0415
 
         try:
