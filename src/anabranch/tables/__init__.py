@@ -1,6 +1,13 @@
-"""Tables: formats, readers, and the metadata of tables of many files.
+"""Tables in files: formats, readers, and the metadata of tables of many files.
 
-One promise: a value that is shown, compared or merged is that of the file. `carriage` says how
-DuckDB holds the values of each Arrow type, `widening` which type holds those of two,
-`row_taking` takes rows of every type, and `parquet` reads and writes Parquet exactly.
+    open_table   the table in a file: `formats` finds its format by content, then by name
+    readers/     Parquet, Arrow, ORC, Avro and JSON, each with the file's own schema
+    text/        CSV and others: encoding, dialect, types of columns
+    json_values  the JSON form of values; `sql_columns`: how DuckDB holds them
+    carriage     how DuckDB compares values of each Arrow type; `widening`: which holds those of two
+    row_taking   takes rows of every type; parquet/ reads and writes Parquet exactly
+    delta/, iceberg/, live_rows/  tables that are folders
+
+A value that is shown, compared or merged is the value in the file, or the result says that it is
+not.
 """

@@ -1,0 +1,53 @@
+"""Opens a table in a file of any format."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+from anabranch.tables.formats import EXTENSIONS, TableFormat, detect_format
+from anabranch.tables.table import Table, UnreadableTable
+
+__all__ = ["open_table"]
+
+
+def open_table(stream: BinaryIO, path: str = "", format_name: str = "") -> Table:
+    """Returns the table in a seekable stream, which must stay open. `format_name` names a format
+    for content that does not say it by itself and a path that does not either.
+
+    Raises UnreadableTable for a file that is no table or is damaged, ImportError without the
+    library of a format.
+    """
+    found, compression = detect_format(stream, path, format_name)
+    if found is None:
+        raise UnreadableTable(
+            f"its name ends with none of .{', .'.join(EXTENSIONS)}",
+            kind="no_table",
+            hint="Give its format by name.",
+        )
+    if found.delimiter:
+        from anabranch.tables.text.text_table import TextTable  # noqa: PLC0415  slow to import
+
+        return TextTable(stream, found, compression)
+    return _open(stream, found, compression)
+
+
+def _open(stream: BinaryIO, found: TableFormat, compression: str) -> Table:
+    if found.is_text:
+        from anabranch.tables.readers.json_table import JsonTable  # noqa: PLC0415
+
+        return JsonTable(stream, found, compression)
+    if found.name == "parquet":
+        from anabranch.tables.readers.parquet_table import ParquetTable  # noqa: PLC0415
+
+        return ParquetTable(stream)
+    if found.name == "orc":
+        from anabranch.tables.readers.orc_table import OrcTable  # noqa: PLC0415
+
+        return OrcTable(stream)
+    if found.name == "arrow":
+        from anabranch.tables.readers.arrow_table import ArrowTable  # noqa: PLC0415
+
+        return ArrowTable(stream)
+    from anabranch.tables.readers.avro_table import AvroTable  # noqa: PLC0415
+
+    return AvroTable(stream)

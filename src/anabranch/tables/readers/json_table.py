@@ -1,0 +1,164 @@
+"""Tables in JSON: an object in each line, or one document: an array of objects, or an object.
+
+The columns are the keys of all objects, so the schema is known after all have been read once. A
+document is decoded as a whole, so its size is limited; lines are not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+
+import msgspec
+import pyarrow as pa
+
+from anabranch.tables.formats import TableFormat
+from anabranch.tables.readers.json_types import JsonType, decode_number
+from anabranch.tables.table import Note, UnreadableTable, batch_rows, unreadable
+from anabranch.tables.text.decompressed import DECOMPRESSION_ERRORS, decompressed
+from anabranch.tables.text.encoding import Utf8Text
+
+__all__ = ["MAX_DOCUMENT_BYTES", "JsonTable"]
+
+MAX_DOCUMENT_BYTES = 16 << 20
+"""The size of a document, decompressed, that is read as a table."""
+
+_VALUE = "json"
+"""The column of values that are no objects."""
+
+_DECODE = msgspec.json.Decoder(float_hook=decode_number).decode
+_ENCODE = msgspec.json.Encoder(decimal_format="number").encode
+_ERRORS = (msgspec.DecodeError, RecursionError, *DECOMPRESSION_ERRORS)
+_BEGINNING = re.compile(rb"\s*(.)", re.DOTALL)
+
+
+class JsonTable:
+    """A table in JSON."""
+
+    def __init__(self, stream: BinaryIO, table_format: TableFormat, compression: str) -> None:
+        self._stream = stream
+        self._title = table_format.title
+        self._compression = compression
+        self._encoding: list[Note] = []
+        self._document: list[Any] | None = None
+        self._count = 0
+        try:
+            if not self._is_lines(table_format):
+                self._document = self._read_document()
+            kind = JsonType()
+            is_table = True
+            for value in self._values():
+                self._count += 1
+                is_table = is_table and isinstance(value, dict)
+                if is_table:
+                    kind.add(value)
+        except _ERRORS as error:
+            raise unreadable(self._title, error) from error
+        self._is_table = is_table and (bool(kind.fields) or not self._count)
+        columns = {name: each.column() for name, each in kind.fields.items()}
+        if not self._is_table:
+            columns = {_VALUE: (pa.string(), lambda value: _ENCODE(value).decode())}
+        self._columns = [(name, *each) for name, each in columns.items()]
+        self.schema = pa.schema([(name, each) for name, each, _ in self._columns])
+
+    @property
+    def notes(self) -> Sequence[Note]:
+        """The encoding, and whether values are no objects."""
+        if self._is_table:
+            return self._encoding
+        return [*self._encoding, Note("It has values that are no objects: each is shown as JSON.")]
+
+    def count_rows(self) -> int:
+        """Returns the number of rows."""
+        return self._count
+
+    def batches(self, columns: Sequence[int] | None = None) -> Iterator[Any]:
+        """Yields the rows."""
+        chosen = self._columns if columns is None else [self._columns[place] for place in columns]
+        schema = pa.schema([(name, kind) for name, kind, _ in chosen])
+        size = batch_rows(len(self._columns))
+        values: list[Any] = []
+        try:
+            for value in self._values():
+                values.append(value)
+                if len(values) == size:
+                    yield self._batch(values, chosen, schema)
+                    values = []
+            if values:
+                yield self._batch(values, chosen, schema)
+        except (*_ERRORS, pa.ArrowException, OverflowError) as error:
+            raise unreadable(self._title, error) from error
+
+    def _batch(self, values: list[Any], chosen: Sequence[Any], schema: Any) -> Any:
+        if not chosen:
+            return pa.RecordBatch.from_struct_array(pa.array([{}] * len(values), pa.struct([])))
+        arrays = []
+        for name, kind, convert in chosen:
+            cells = [value.get(name) for value in values] if self._is_table else values
+            if convert is not None and self._is_table:
+                cells = [None if cell is None else convert(cell) for cell in cells]
+            elif convert is not None:
+                cells = list(map(convert, cells))
+            arrays.append(pa.array(cells, kind))
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _values(self) -> Iterator[Any]:
+        if self._document is not None:
+            yield from self._document
+            return
+        text = self._text()
+        for block in text.blocks():
+            for line in block.split(b"\n"):
+                if line and not line.isspace():
+                    yield _DECODE(line)
+        self._encoding = text.notes
+
+    def _is_lines(self, table_format: TableFormat) -> bool:
+        """Returns whether each line is a value by itself: by name, or as its first lines say."""
+        if table_format.name == "jsonl":
+            return True
+        try:
+            start = next(self._text().blocks(), b"")
+        except UnreadableTable:  # its first line is too long
+            return False
+        first = _BEGINNING.match(start)
+        if first is None or first[1] != b"{":
+            return False
+        lines = [line for line in start.split(b"\n", 3)[:2] if line.strip()]
+        return len(lines) > 1 and all(map(_is_object, lines))
+
+    def _read_document(self) -> list[Any]:
+        text = self._text()
+        blocks, size = [], 0
+        try:
+            for block in text.blocks():
+                blocks.append(block)
+                size += len(block)
+                if size > MAX_DOCUMENT_BYTES:
+                    break
+        except UnreadableTable:  # a line that is too long
+            size = MAX_DOCUMENT_BYTES + 1
+        if size > MAX_DOCUMENT_BYTES:
+            raise UnreadableTable(
+                f"it is a JSON document of more than {MAX_DOCUMENT_BYTES >> 20} MiB, which is not "
+                "read as a table",
+                kind="document_too_large",
+                hint="Write an object in each line, and name the file .jsonl.",
+            )
+        self._encoding = text.notes
+        content = b"".join(blocks)
+        if not content.strip():
+            return []
+        value = _DECODE(content)
+        return value if isinstance(value, list) else [value]
+
+    def _text(self) -> Utf8Text:
+        return Utf8Text(decompressed(self._stream, self._compression))
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return isinstance(_DECODE(line), dict)
+    except (msgspec.DecodeError, RecursionError):
+        return False

@@ -1,0 +1,1 @@
+"""Tables in text: encoding, dialect, rows that do not fit, and types of columns."""
