@@ -35,7 +35,7 @@ def entries(array: Any) -> tuple[Any, list[Any]]:
 
 
 def make_lists(kind: Any, offsets: Any, values: Any, missing: Any) -> Any:
-    """Returns lists of a type that is no view, given what `entries` returns, and which are null."""
+    """Returns lists of a type, given what `entries` returns, and which are null."""
     import numpy as np  # noqa: PLC0415
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.types as kinds  # noqa: PLC0415
@@ -47,10 +47,27 @@ def make_lists(kind: Any, offsets: Any, values: Any, missing: Any) -> Any:
             shift = np.cumsum(missing.to_numpy(zero_copy_only=False)) * width
             numbers = np.minimum(numbers - shift[:, None], max(len(values) - 1, 0))
             filled = values if len(values) else pa.nulls(1, values.type)
-            values = filled.take(pa.array(np.maximum(numbers, 0).ravel(), pa.int64()))
+            values = _taken(filled, pa.array(np.maximum(numbers, 0).ravel(), pa.int64()))
         return pa.FixedSizeListArray.from_arrays(values, type=kind, mask=missing)
+    if kinds.is_list_view(kind) or kinds.is_large_list_view(kind):
+        size = pa.int64() if kinds.is_large_list_view(kind) else pa.int32()
+        make = pa.LargeListViewArray if kinds.is_large_list_view(kind) else pa.ListViewArray
+        starts, lengths = pa.array(offsets[:-1], size), pa.array(np.diff(offsets), size)
+        return make.from_arrays(starts, lengths, values, type=kind, mask=missing)
     if kinds.is_large_list(kind):
         starts = pa.array(offsets, pa.int64())
         return pa.LargeListArray.from_arrays(starts, values, type=kind, mask=missing)
     starts = pa.array(offsets, pa.int32())
     return pa.ListArray.from_arrays(starts, values, type=kind, mask=missing)
+
+
+def _taken(values: Any, indices: Any) -> Any:
+    """Returns values at positions, also those of views, which Arrow does not take from."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.types as kinds  # noqa: PLC0415
+
+    if kinds.is_string_view(values.type) or kinds.is_binary_view(values.type):
+        is_text = kinds.is_string_view(values.type)
+        plain = values.cast(pa.large_string() if is_text else pa.large_binary())
+        return plain.take(indices).cast(values.type)
+    return values.take(indices)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from anabranch.tables.widening import convert
+
 __all__ = ["ChunkedRows", "joined", "taken"]
 
 
@@ -16,7 +18,7 @@ def taken(array: Any, rows: Any) -> Any:
     indices = pa.array(rows, pa.int64())
     if stored == array.type:
         return array.take(indices)
-    return _cast(_cast(array, stored).take(indices), array.type)
+    return convert(convert(array, stored).take(indices), array.type)
 
 
 def joined(arrays: Sequence[Any]) -> Any:
@@ -27,7 +29,7 @@ def joined(arrays: Sequence[Any]) -> Any:
     stored = _takeable(kind)
     if stored == kind:
         return pa.concat_arrays(arrays)
-    return _cast(pa.concat_arrays([_cast(each, stored) for each in arrays]), kind)
+    return convert(pa.concat_arrays([convert(each, stored) for each in arrays]), kind)
 
 
 def _takeable(kind: Any) -> Any:  # noqa: PLR0911  one for each kind of type
@@ -50,6 +52,9 @@ def _takeable(kind: Any) -> Any:  # noqa: PLR0911  one for each kind of type
         item = kind.item_field.with_type(_takeable(kind.item_type))
         key = kind.key_field.with_type(_takeable(kind.key_type))
         return kind if (key, item) == (kind.key_field, kind.item_field) else pa.map_(key, item)
+    if kinds.is_fixed_size_list(kind):
+        element = kind.value_field.with_type(_takeable(kind.value_type))
+        return kind if element == kind.value_field else pa.list_(element, kind.list_size)
     for is_kind, make in (
         (kinds.is_list, pa.list_),
         (kinds.is_large_list, pa.large_list),
@@ -61,37 +66,6 @@ def _takeable(kind: Any) -> Any:  # noqa: PLR0911  one for each kind of type
             element = field.with_type(_takeable(field.type))
             return kind if element == field else make(element)
     return kind
-
-
-def _cast(array: Any, kind: Any) -> Any:
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
-
-    if isinstance(array.type, pa.BaseExtensionType):
-        array = array.storage
-    if pa.types.is_run_end_encoded(array.type):
-        return pc.run_end_decode(array).cast(kind)
-    if pa.types.is_run_end_encoded(kind):
-        return pc.run_end_encode(array.cast(kind.value_type), run_end_type=kind.run_end_type)
-    if isinstance(kind, pa.BaseExtensionType):
-        return kind.wrap_array(_cast(array, kind.storage_type))
-    if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
-        return _list_views(array, kind)
-    return array.cast(kind)
-
-
-def _list_views(lists: Any, kind: Any) -> Any:
-    """Returns lists as views, for which Arrow has no cast."""
-    import numpy as np  # noqa: PLC0415
-    import pyarrow as pa  # noqa: PLC0415
-
-    is_large = pa.types.is_large_list_view(kind)
-    size = pa.int64() if is_large else pa.int32()
-    offsets = lists.offsets.to_numpy(zero_copy_only=False)
-    starts, lengths = pa.array(offsets[:-1], size), pa.array(np.diff(offsets), size)
-    make = pa.LargeListViewArray if is_large else pa.ListViewArray
-    values = _cast(lists.values, kind.value_type)
-    return make.from_arrays(starts, lengths, values, type=kind, mask=lists.is_null())
 
 
 class ChunkedRows:

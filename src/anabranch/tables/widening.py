@@ -219,9 +219,10 @@ def _wider_struct(one: Any, other: Any) -> Any:
     return None if None in fields else pa.struct(fields)
 
 
-def convert(array: Any, kind: Any) -> Any:  # noqa: PLR0911  one for each kind of type
-    """Returns the values of an Arrow array in a type that `widest` returned for its type. Raises
-    ArrowInvalid for an instant that is out of its range.
+def convert(array: Any, kind: Any) -> Any:  # noqa: C901, PLR0911  one for each kind of type
+    """Returns the values of an Arrow array in a type that `widest` returned for its type, or in
+    which other lists, texts or encodings have the same values. Raises ArrowInvalid for an instant
+    that is out of its range.
     """
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.types as kinds  # noqa: PLC0415
@@ -230,6 +231,14 @@ def convert(array: Any, kind: Any) -> Any:  # noqa: PLR0911  one for each kind o
         return array
     if kinds.is_null(array.type):
         return pa.nulls(len(array), kind)
+    if isinstance(kind, pa.BaseExtensionType):
+        stored = array.storage if isinstance(array.type, pa.BaseExtensionType) else array
+        return pa.ExtensionArray.from_storage(kind, convert(stored, kind.storage_type))
+    if isinstance(array.type, pa.BaseExtensionType):
+        return convert(array.storage, kind)
+    if kinds.is_run_end_encoded(kind):
+        plain = convert(array, kind.value_type)
+        return pa.compute.run_end_encode(plain, run_end_type=kind.run_end_type)
     if kinds.is_dictionary(kind) and kinds.is_dictionary(array.type):
         return pa.DictionaryArray.from_arrays(
             array.indices.cast(kind.index_type),

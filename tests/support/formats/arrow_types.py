@@ -98,14 +98,17 @@ def array_of(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
     return pa.array(values, kind)
 
 
-def nested(shape: str, array: pa.Array) -> pa.Array:  # noqa: PLR0911  one for each shape
-    """Returns an array of the same length whose values contain those of another, one each; the
-    third is null, the fourth empty where a shape has that.
+def nested(  # noqa: PLR0911  one for each shape
+    shape: str, array: pa.Array, nulls: Sequence[bool] = ()
+) -> pa.Array:
+    """Returns an array of the same length whose values contain those of another, one each. `nulls`
+    says which are null in place of that; otherwise the third is.
     """
     count = len(array)
     if shape == "plain":
         return array
-    missing = pa.array([number == 2 for number in range(count)])
+    is_null = list(nulls) or [number == 2 for number in range(count)]
+    missing = pa.array(is_null, pa.bool_())
     offsets = list(range(count + 1))
     if shape == "struct":
         other = pa.array(range(count), pa.int8())
@@ -113,12 +116,10 @@ def nested(shape: str, array: pa.Array) -> pa.Array:  # noqa: PLR0911  one for e
     if shape == "fixed_size_list":
         return pa.FixedSizeListArray.from_arrays(array, 1, mask=missing)
     if shape == "map":
-        starts = pa.array(
-            [None if number == 2 and number < count else number for number in offsets], pa.int32()
-        )
+        starts = pa.array([None if null else n for n, null in enumerate([*is_null, False])], pa.int32())
         return pa.MapArray.from_arrays(starts, pa.array([f"k{n}" for n in range(count)]), array)
     if shape == "list_of_structs":
-        array = nested("struct", array)
+        array = nested("struct", array, is_null)
     lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), array, mask=missing)
     if shape == "large_list":
         return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), array, mask=missing)

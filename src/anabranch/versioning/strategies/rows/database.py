@@ -45,7 +45,8 @@ def open_database(folder: str) -> Iterator[Any]:
     Conflict (kind merge_failed) for what the database cannot do, such as reading a damaged file,
     and Busy if other databases do not end in time.
     """
-    import duckdb  # noqa: PLC0415  an optional library
+    import duckdb  # noqa: PLC0415  optional libraries
+    import pyarrow as pa  # noqa: PLC0415
 
     if not _free.acquire(timeout=_MAX_WAIT_SECONDS):
         raise Busy("the server compares other tables", kind="too_many_tables")
@@ -59,7 +60,9 @@ def open_database(folder: str) -> Iterator[Any]:
             # results are ordered where it matters
             connection.execute("SET preserve_insertion_order = false")
             yield connection
-    except duckdb.Error as error:
+    except (duckdb.Error, pa.ArrowException, OSError, RecursionError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # it is not about the files: a full disk
         raise Conflict(
             f"the tables cannot be compared: {reason_of(error).splitlines()[0]}",
             kind="merge_failed",

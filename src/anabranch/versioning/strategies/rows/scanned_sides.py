@@ -209,9 +209,7 @@ class ScannedSides:
                 return
 
     def _carried(self, side: str, names: Sequence[str]) -> Iterator[Any]:
-        """Yields batches of a file in carriers. Keeps the Conflict that it raises, which DuckDB
-        hides.
-        """
+        """Yields batches of a file in carriers. Keeps the error that it raises: DuckDB hides it."""
         import pyarrow as pa  # noqa: PLC0415
 
         try:

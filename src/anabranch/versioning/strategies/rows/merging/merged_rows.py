@@ -53,11 +53,13 @@ class MergedRows:
         """
         import pyarrow as pa  # noqa: PLC0415  an optional library
 
-        if not len(self._added) and not self._taken:
-            return schema
+        names = set(schema.names) if len(self._added) else set()
+        for group in self._taken:
+            names |= {name for bit, name in enumerate(group.names) if (group.masks >> bit & 1).any()}
         for number, field in enumerate(schema):
             kind = field.type
-            if pa.types.is_dictionary(kind) and kind.index_type.bit_width < _INDEX_BITS:
+            is_mixed = pa.types.is_dictionary(kind) and field.name in names
+            if is_mixed and kind.index_type.bit_width < _INDEX_BITS:
                 wide = pa.dictionary(pa.int32(), kind.value_type, kind.ordered)
                 schema = schema.set(number, field.with_type(wide))
         return schema
