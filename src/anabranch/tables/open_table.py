@@ -7,7 +7,7 @@ from typing import BinaryIO
 from anabranch.tables.formats import EXTENSIONS, TableFormat, detect_format
 from anabranch.tables.table import Table, UnreadableTable
 
-__all__ = ["open_table"]
+__all__ = ["open_table", "open_typed_table"]
 
 
 def open_table(stream: BinaryIO, path: str = "", format_name: str = "") -> Table:
@@ -29,6 +29,20 @@ def open_table(stream: BinaryIO, path: str = "", format_name: str = "") -> Table
 
         return TextTable(stream, found, compression)
     return _open(stream, found, compression)
+
+
+def open_typed_table(
+    stream: BinaryIO, path: str = "", format_name: str = "", *, is_whole: bool = True
+) -> Table:
+    """Returns the table in a stream as `open_table` does, of text with types: those that hold all
+    cells, or, if not `is_whole`, those near the beginning, for callers that read no others. Raises
+    UnreadableTable.
+    """
+    table = open_table(stream, path, format_name)
+    from anabranch.tables.text.text_table import TextTable  # noqa: PLC0415
+    from anabranch.tables.text.typed_text import TypedText  # noqa: PLC0415
+
+    return TypedText(table, is_whole=is_whole) if isinstance(table, TextTable) else table
 
 
 def _open(stream: BinaryIO, found: TableFormat, compression: str) -> Table:

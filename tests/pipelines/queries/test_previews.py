@@ -14,10 +14,10 @@ from pyarrow import parquet as pq
 
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.uri import LakeUri
-from anabranch.pipelines.queries.json_values import MAX_TEXT_CHARS
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries
-from anabranch.pipelines.queries.table_formats import format_of
+from anabranch.tables.formats import format_of
+from anabranch.tables.json_values import MAX_TEXT_CHARS
 
 
 def uri(path):
@@ -181,7 +181,7 @@ def test_other_files_are_no_tables(queries, put):
     [
         ("a/B.PARQUET", "parquet"),
         ("x.csv.gz", "csv"),
-        ("x.ndjson.zst", "json"),
+        ("x.ndjson.zst", "jsonl"),
         ("x.parquet.gz", None),
         ("x.gz", None),
         ("parquet", None),
@@ -191,4 +191,5 @@ def test_other_files_are_no_tables(queries, put):
     ],
 )
 def test_formats_are_named_by_extensions(path, expected):
-    assert format_of(path) == expected
+    found = format_of(path)
+    assert (found and found.name) == expected

@@ -10,12 +10,13 @@ from typing import Any
 from anabranch.access.actor import Actor
 from anabranch.catalog.catalog import Catalog
 from anabranch.errors import Invalid, NotFound, NotSupported
-from anabranch.model.uri import LakeUri
+from anabranch.model.uri import LakeUri, parse_uri
 from anabranch.pipelines.admission import Admission
 from anabranch.pipelines.queries.limits import MAX_ROWS, QueryLimits
 from anabranch.pipelines.queries.query_run import run_request
 from anabranch.pipelines.queries.readable_objects import ReadableObjects
-from anabranch.pipelines.queries.table_formats import EXTENSIONS, format_of
+from anabranch.ranged_stream import open_ranges
+from anabranch.tables.formats import EXTENSIONS, FORMATS, detect_format, format_of
 
 __all__ = ["Queries"]
 
@@ -23,6 +24,7 @@ _LIBRARIES = ("duckdb", "fsspec")
 _WAIT_SECONDS = 10.0
 _MAX_WAITING = 8
 _MAX_TABLES = 100
+_EDGE_BYTES = 64
 
 
 class Queries:
@@ -79,13 +81,13 @@ class Queries:
         return self._of_object(actor, uri, {"kind": "statistics"})
 
     def _of_object(self, actor: Actor, uri: LakeUri, request: Mapping[str, Any]) -> dict[str, Any]:
-        table_format = _format(uri.key)
         with self._slot():
             objects = ReadableObjects(self._catalog, actor)
             objects.open(str(uri))
+            table_format = _format(objects, str(uri))
             given = {"address": str(uri), "format": table_format}
             result = run_request({**request, **given}, objects, self._limits)
-        return {"format": table_format, **result}
+        return {"format": FORMATS[table_format].family, **result}
 
     @contextmanager
     def _slot(self) -> Iterator[None]:
@@ -103,7 +105,7 @@ def _table(objects: ReadableObjects, name: str, pattern: LakeUri) -> dict[str, A
     addresses = objects.find(str(pattern))
     if not addresses:
         raise NotFound(f"no object matches {pattern}", kind="object_not_found")
-    formats = {_format(address) for address in addresses}
+    formats = {_format(objects, address) for address in addresses}
     if len(formats) > 1:
         raise Invalid(
             f"{pattern} matches files of several formats: {', '.join(sorted(formats))}",
@@ -113,11 +115,23 @@ def _table(objects: ReadableObjects, name: str, pattern: LakeUri) -> dict[str, A
     return {"name": name, "addresses": addresses, "format": formats.pop()}
 
 
-def _format(path: str) -> str:
-    found = format_of(path)
+def _format(objects: ReadableObjects, address: str) -> str:
+    """Returns the name of an object's format: by its path, else by its content."""
+    named = format_of(address)
+    if named is not None:
+        return named.name
+    opened = objects.open(address)
+    size = opened.entry.size
+
+    def read(start: int, length: int) -> bytes:
+        return b"".join(opened.read(start, length))
+
+    stream: Any = open_ranges(read, size, buffer_bytes=_EDGE_BYTES)
+    found, _ = detect_format(stream, "")
     if found is None:
+        path = parse_uri(address).key
         raise Invalid(
-            f"{path} is no table: its name ends with none of {', '.join(EXTENSIONS)}",
+            f"{path} is no table: its name ends with none of .{', .'.join(EXTENSIONS)}",
             kind="no_table",
         )
-    return found
+    return found.name

@@ -17,27 +17,18 @@ from typing import IO, Any
 
 from anabranch.dependency_errors import reason_of
 from anabranch.pipelines.queries import messages
-from anabranch.pipelines.queries.column_statistics import column_statistics
 from anabranch.pipelines.queries.functions.registry import table_functions
 from anabranch.pipelines.queries.functions.table_functions import TableFunctions
-from anabranch.pipelines.queries.json_values import to_json
 from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem
+from anabranch.pipelines.queries.object_previews import preview_object, statistics_of_object
+from anabranch.pipelines.queries.result_rows import result_rows
 from anabranch.pipelines.queries.server_calls import ServerCalls
-from anabranch.pipelines.queries.table_files import TableReader, quoted
+from anabranch.pipelines.queries.table_files import TableReader
 
 __all__ = ["main"]
 
 _BESIDE_DUCKDB_BYTES = 1 << 30
 """Memory for the interpreter, the libraries, and rows on their way."""
-
-_STATISTICS_ROWS = (100_000, 5_000)
-"""Rows that statistics consider; fewer where so many take too much memory."""
-
-_BATCH = 200
-_CELL_BYTES = 16
-"""The size of a value in a result, beside its text."""
-
-_PREVIEW = "object"
 
 
 class _Server:
@@ -89,58 +80,20 @@ class _Requests:
             if statement.type not in allowed | {duckdb.StatementType.CREATE}:
                 raise ValueError("a query can only read: it consists of SELECT statements")
             functions.execute(statement)
-        cursor = functions.execute(statements[-1])
-        return _rows(cursor, request["max_rows"], request["result_bytes"])
+        try:
+            cursor = functions.execute(statements[-1])
+            result = result_rows(cursor, request["max_rows"], request["result_bytes"])
+        except duckdb.Error as error:
+            raise self._reader.failure or error from error
+        return {**result, "notes": self._reader.notes()}
 
     def preview(self, request: dict[str, Any]) -> dict[str, Any]:
         """Returns the first rows of an object."""
-        max_rows = request["max_rows"]
-        self._view(request, max_rows + 1)
-        cursor = self._connection.execute(
-            f"SELECT * FROM {quoted(_PREVIEW)} LIMIT {max_rows + 1}"  # noqa: S608
-        )
-        return _rows(cursor, max_rows, request["result_bytes"])
+        return preview_object(self._objects, request)
 
     def statistics(self, request: dict[str, Any]) -> dict[str, Any]:
         """Returns the statistics of an object's columns."""
-        import duckdb  # noqa: PLC0415
-
-        for limit in _STATISTICS_ROWS:
-            self._view(request, limit + 1)
-            try:
-                first_rows = f"SELECT * FROM {quoted(_PREVIEW)} LIMIT {limit + 1}"  # noqa: S608
-                self._connection.execute(f"CREATE OR REPLACE TEMP TABLE sample AS {first_rows}")
-                (count,) = self._connection.execute("SELECT count(*) FROM sample").fetchone()
-                self._connection.execute(
-                    f"CREATE OR REPLACE VIEW seen AS FROM sample LIMIT {limit}"
-                )
-                columns = column_statistics(self._connection, "seen")
-            except duckdb.OutOfMemoryException:
-                if limit == _STATISTICS_ROWS[-1]:
-                    raise
-                self._connection.execute("DROP TABLE IF EXISTS sample")
-            else:
-                rows = min(count, limit)
-                return {"columns": columns, "rows": rows, "complete": count <= limit}
-        raise AssertionError
-
-    def _view(self, request: dict[str, Any], max_rows: int) -> None:
-        self._reader.create_view(_PREVIEW, [request["address"]], request["format"], max_rows)
-
-
-def _rows(cursor: Any, max_rows: int, max_bytes: int) -> dict[str, Any]:
-    """Returns a result's columns and its first rows, as many as the limits allow."""
-    columns = [{"name": each[0], "type": str(each[1])} for each in cursor.description]
-    rows: list[list[Any]] = []
-    size = 0
-    for batch in iter(lambda: cursor.fetchmany(_BATCH), []):
-        for values in batch:
-            row = [to_json(value) for value in values]
-            size += sum(_CELL_BYTES + len(str(value)) for value in row)
-            if len(rows) == max_rows or size > max_bytes:
-                return {"columns": columns, "rows": rows, "has_more": True}
-            rows.append(row)
-    return {"columns": columns, "rows": rows, "has_more": False}
+        return statistics_of_object(self._connection, self._objects, request)
 
 
 def _connect(objects: ObjectFilesystem, request: dict[str, Any]) -> Any:

@@ -27,6 +27,9 @@ _MODULE = "anabranch.pipelines.queries.query_process"
 _ENVIRONMENT = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH")
 """What the process knows of this one's environment, which has secrets."""
 
+_ARROW = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
+"""Arrow's own allocator reserves 1 GiB at once, which the process's limit of memory counts."""
+
 _WATCH_SECONDS = 0.25
 """How often it is looked whether the client of a query has gone."""
 
@@ -49,7 +52,8 @@ def run_request(
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 cwd=os.sep,
-                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+                | _ARROW,
                 pass_fds=[lifeline],
             )
         finally:

@@ -1,26 +1,22 @@
-"""The relations that DuckDB reads from files of tables.
+"""The relations of a query's tables.
 
-DuckDB reads Parquet, CSV and JSON itself. ORC, Arrow and Avro are read by pyarrow and fastavro:
-batch by batch up to a number of rows for a preview, whole for a query.
+DuckDB reads Parquet itself, if the files have only types that it holds exactly: it reads just the
+columns and row groups that a query needs. `file_tables` reads all others.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from typing import Any
 
+from anabranch.pipelines.queries.file_tables import FileTables, folder_columns
 from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem
-from anabranch.pipelines.queries.table_formats import Format, compression_of
+from anabranch.tables.sql_columns import unique_names
 
 __all__ = ["TableReader", "literal", "quoted"]
 
-_AVRO_BATCH = 2000
-_CHECKED_ROWS = 1000
-_LENIENT = (
-    "strict_mode = false, null_padding = true, ignore_errors = true, all_varchar = true, "
-    "parallel = false"
-)
+_MAX_CHECKED = 100
+"""Files of one table whose types are looked at before DuckDB reads them."""
 
 
 class TableReader:
@@ -29,104 +25,72 @@ class TableReader:
     def __init__(self, connection: Any, objects: ObjectFilesystem) -> None:
         self._connection = connection
         self._objects = objects
+        self._tables: list[FileTables] = []
 
-    def create_view(
-        self, name: str, addresses: list[str], table_format: Format, max_rows: int | None = None
-    ) -> None:
-        """Creates the view `name` of the rows of files of one format: of all, or of at least the
-        first `max_rows`. Raises what the libraries raise for files that they cannot read.
-        """
-        batches = _READERS.get(table_format)
-        if batches is None:
-            self._create_native(name, addresses, table_format, max_rows or _CHECKED_ROWS)
+    @property
+    def failure(self) -> Exception | None:
+        """Why a file could not be read, of which DuckDB's error says less."""
+        return next((each.failure for each in self._tables if each.failure), None)
+
+    def notes(self) -> list[str]:
+        """Returns how files were read so far, as far as that is not usual."""
+        return [note for table in self._tables for note in table.notes()]
+
+    def create_view(self, name: str, addresses: list[str], table_format: str) -> None:
+        """Creates the view `name` of the rows of files of one format. Raises UnreadableTable."""
+        if table_format == "parquet" and self._is_exact(addresses):
+            files = f"[{', '.join(map(literal, addresses))}]"
+            select = f"SELECT * FROM read_parquet({files}, union_by_name = true)"  # noqa: S608
+            self._connection.execute(f"CREATE OR REPLACE VIEW {quoted(name)} AS {select}")
             return
+        tables = FileTables(self._objects, addresses, table_format)
+        self._tables.append(tables)
+        self._connection.register(name, tables.relation)
+
+    def _is_exact(self, addresses: Sequence[str]) -> bool:
+        """Returns whether DuckDB's reader shows the values of Parquet files as they are."""
         import pyarrow as pa  # noqa: PLC0415  slow to import
+        import pyarrow.parquet as pq  # noqa: PLC0415
 
-        read: list[Any] = []
-        count = 0
-        for batch in itertools.chain.from_iterable(
-            batches(self._objects.open(address)) for address in addresses
-        ):
-            read.append(batch)
-            count += batch.num_rows
-            if max_rows is not None and count >= max_rows:
-                break
-        table = pa.Table.from_batches(read) if read else pa.table({})
-        self._connection.register(name, table)
-
-    def _create_native(
-        self, name: str, addresses: list[str], table_format: Format, checked_rows: int
-    ) -> None:
-        import duckdb  # noqa: PLC0415  optional
-
-        files = f"[{', '.join(map(literal, addresses))}]"
-        compression = compression_of(addresses[0])
-        compressed = f", compression = {literal(compression)}" if compression else ""
-        attempts = {
-            "parquet": [f"read_parquet({files}, union_by_name = true)"],
-            "csv": [
-                f"read_csv({files}{compressed})",
-                f"read_csv({files}{compressed}, {_LENIENT})",
-            ],
-            "json": [f"read_json_auto({files}{compressed})"],
-        }[table_format]
-        for number, attempt in enumerate(attempts, 1):
-            select = f"SELECT * FROM {attempt}"  # noqa: S608
+        folders = {name.lower() for name in folder_columns(addresses)}
+        for address in addresses[:_MAX_CHECKED]:
             try:
-                self._connection.execute(f"CREATE OR REPLACE VIEW {quoted(name)} AS {select}")
-                if number < len(attempts):
-                    # a file whose rows differ from its first ones fails only when it is read
-                    check = f"CREATE OR REPLACE TEMP TABLE checked AS {select} LIMIT {checked_rows}"
-                    self._connection.execute(check)
-            except duckdb.OutOfMemoryException:
-                raise
-            except duckdb.Error:
-                if number == len(attempts):
-                    raise
-            else:
-                break
-        self._connection.execute("DROP TABLE IF EXISTS checked")
+                with pq.ParquetFile(self._objects.open(address)) as file:
+                    schema, stored = file.schema_arrow, file.schema
+            except (pa.ArrowException, OSError, ValueError, NotImplementedError):
+                return False  # the other reader says why
+            names = {column.lower() for column in schema.names}
+            is_int96 = any(
+                stored.column(at).physical_type == "INT96" for at in range(len(stored.names))
+            )
+            is_plain = all(_is_exact_type(field.type) for field in schema)
+            if is_int96 or not is_plain or names & folders:
+                return False
+            if unique_names(schema.names) != schema.names:
+                return False
+        return True
 
 
-def _orc_batches(file: Any) -> Iterator[Any]:
-    from pyarrow import orc  # noqa: PLC0415
-
-    reader = orc.ORCFile(file)
-    for number in range(reader.nstripes):
-        yield reader.read_stripe(number)
-
-
-def _arrow_batches(file: Any) -> Iterator[Any]:
+def _is_exact_type(kind: Any) -> bool:
+    """Returns whether DuckDB's reader of Parquet has a type for an Arrow type."""
     import pyarrow as pa  # noqa: PLC0415
-    from pyarrow import ipc  # noqa: PLC0415
+    import pyarrow.types as kinds  # noqa: PLC0415
 
-    try:
-        reader = ipc.open_file(file)
-    except pa.ArrowInvalid:  # a stream, which has no footer
-        file.seek(0)
-        yield from ipc.open_stream(file)
-        return
-    for number in range(reader.num_record_batches):
-        yield reader.get_batch(number)
-
-
-def _avro_batches(file: Any) -> Iterator[Any]:
-    import fastavro  # noqa: PLC0415
-    import pyarrow as pa  # noqa: PLC0415
-
-    schema = None
-    records = fastavro.reader(file)
-    for chunk in iter(lambda: list(itertools.islice(records, _AVRO_BATCH)), []):
-        batch = pa.RecordBatch.from_pylist(chunk, schema=schema)
-        schema = schema or batch.schema
-        yield batch
-
-
-_READERS: dict[Format, Callable[[Any], Iterator[Any]]] = {
-    "orc": _orc_batches,
-    "arrow": _arrow_batches,
-    "avro": _avro_batches,
-}
+    if kinds.is_struct(kind):
+        names = {field.name.lower() for field in kind}
+        is_named = 0 < kind.num_fields == len(names) and "" not in names
+        return is_named and all(_is_exact_type(field.type) for field in kind)
+    if kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_dictionary(kind):
+        return _is_exact_type(kind.value_type)
+    if kinds.is_timestamp(kind):
+        return bool(kind.unit in ("ms", "us") or (kind.unit == "ns" and kind.tz is None))
+    if kinds.is_decimal128(kind):
+        return bool(0 <= kind.scale <= kind.precision)
+    is_text = kinds.is_string(kind) or kinds.is_large_string(kind)
+    is_binary = kinds.is_binary(kind) or kinds.is_large_binary(kind)
+    is_number = kinds.is_boolean(kind) or kinds.is_integer(kind) or kind == pa.float32()
+    is_time = bool(kind in (pa.date32(), pa.time32("ms"), pa.time64("us")))
+    return bool(is_text or is_binary or is_number or is_time or kind == pa.float64())
 
 
 def literal(text: str) -> str:

@@ -44,7 +44,8 @@ class ResultColumn(msgspec.Struct, frozen=True):
 
 class QueryResult(msgspec.Struct, frozen=True, kw_only=True):
     """Rows, each with a value for each column. `has_more` if the result has more rows; `seconds`
-    and `bytes_read` are what it took.
+    and `bytes_read` are what it took; `notes` say how files were read: encodings, rows that were
+    repaired, columns that are shown in another type.
     """
 
     columns: list[ResultColumn]
@@ -52,6 +53,7 @@ class QueryResult(msgspec.Struct, frozen=True, kw_only=True):
     has_more: bool
     seconds: float
     bytes_read: int
+    notes: list[str] = field(default_factory=list)
 
 
 _TO_QUERY_RESULT = Converter(QueryResult)
@@ -98,7 +100,9 @@ class ColumnStatistics(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ObjectStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """Statistics of a file's columns over its first `rows` rows; `complete` if it has no more."""
+    """Statistics of a file's columns over its first `rows` rows; `complete` if it has no more.
+    `missing_columns` is how many further columns the file has.
+    """
 
     format: str
     columns: list[ColumnStatistics]
@@ -106,6 +110,8 @@ class ObjectStatistics(msgspec.Struct, frozen=True, kw_only=True):
     complete: bool
     seconds: float
     bytes_read: int
+    missing_columns: int = 0
+    notes: list[str] = field(default_factory=list)
 
 
 _TO_STATISTICS = Converter(ObjectStatistics)

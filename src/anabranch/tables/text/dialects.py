@@ -15,6 +15,7 @@ __all__ = ["FoundDialect", "find_dialect"]
 
 _DELIMITERS = (",", "\t", ";", "|")
 _MAX_ROWS = 500
+_MAX_CELLS = 50_000
 _MAX_MORE_COLUMNS = 64
 
 
@@ -45,7 +46,13 @@ def find_dialect(text: str, preferred: str) -> FoundDialect:
 
 
 def _rows(text: str, dialect: Dialect) -> list[Row]:
-    return [row for row, _ in islice(read_rows([text], dialect), _MAX_ROWS)]
+    rows, cells = [], 0
+    for row, _ in islice(read_rows([text], dialect), _MAX_ROWS):
+        rows.append(row)
+        cells += len(row)
+        if cells > _MAX_CELLS:
+            break
+    return rows
 
 
 def _regularity(rows: list[Row]) -> tuple[float, int]:

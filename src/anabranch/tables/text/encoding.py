@@ -14,7 +14,7 @@ from typing import Any
 
 from anabranch.tables.table import Note, UnreadableTable
 
-__all__ = ["Utf8Text"]
+__all__ = ["Utf8Text", "first_text"]
 
 _BLOCK_BYTES = 1 << 20
 _MAX_LINE_BYTES = 16 << 20
@@ -153,3 +153,11 @@ def _read(stream: Any, size: int) -> bytes:
         parts.append(bytes(part))
         size -= len(part)
     return b"".join(parts)
+
+
+def first_text(stream: Any, chars: int) -> str:
+    """Returns the first characters of a text."""
+    start = _read(stream, chars * 4)
+    codec, _, mark = _encoding_of(start)
+    decoder = codecs.getincrementaldecoder(codec)("replace")
+    return decoder.decode(start[mark:])[:chars]

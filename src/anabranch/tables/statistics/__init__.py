@@ -1,0 +1,1 @@
+"""Statistics of the columns of a table's first rows."""
