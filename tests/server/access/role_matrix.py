@@ -37,6 +37,7 @@ REST: dict[str, str] = {
         getMetadataObject; importStatus; listPullRequests; getPullRequest; listImages; getImage;
         blameObjects; listPullRequestComments; listPullRequestReviews; getSweeps; putPin;
         renewPin; deletePin; queryObjects; previewObject; getObjectStatistics;
+        previewTable;
         getStorageReport; listDeletedNamespaces;
     """,
     "Developers": """

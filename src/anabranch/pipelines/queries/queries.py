@@ -74,6 +74,16 @@ class Queries:
         """Returns the first rows of a table's file, as `query` does."""
         return self._of_object(actor, uri, {"kind": "preview", "max_rows": max_rows})
 
+    def preview_table(
+        self, actor: Actor, uri: LakeUri, *, version: int | None, max_rows: int
+    ) -> dict[str, Any]:
+        """Returns a version of the table in a folder, by default the last one: what is known of it
+        (see `describe_table`), and its first rows, as `query` does.
+        """
+        request = {"kind": "table", "address": str(uri), "version": version, "max_rows": max_rows}
+        with self._slot():
+            return run_request(request, ReadableObjects(self._catalog, actor), self._limits)
+
     def statistics(self, actor: Actor, uri: LakeUri) -> dict[str, Any]:
         """Returns statistics of a file's columns, see `column_statistics`, over its first `rows`
         rows; `complete` if these are all.

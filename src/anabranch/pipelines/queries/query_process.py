@@ -23,12 +23,15 @@ from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem
 from anabranch.pipelines.queries.object_previews import preview_object, statistics_of_object
 from anabranch.pipelines.queries.result_rows import result_rows
 from anabranch.pipelines.queries.server_calls import ServerCalls
-from anabranch.pipelines.queries.table_files import TableReader
+from anabranch.pipelines.queries.table_files import TableReader, quoted
+from anabranch.pipelines.queries.table_preview import describe_table, shown_columns
 
 __all__ = ["main"]
 
 _BESIDE_DUCKDB_BYTES = 1 << 30
 """Memory for the interpreter, the libraries, and rows on their way."""
+
+_TABLE = "table"
 
 
 class _Server:
@@ -90,6 +93,16 @@ class _Requests:
     def preview(self, request: dict[str, Any]) -> dict[str, Any]:
         """Returns the first rows of an object."""
         return preview_object(self._objects, request)
+
+    def table(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Returns what is known of a table in a folder, and its first rows."""
+        max_rows = request["max_rows"]
+        about = describe_table(self._connection, _TABLE, self._objects, request)
+        names = ", ".join(map(quoted, shown_columns(about["schema"]))) or "NULL"
+        cursor = self._connection.execute(
+            f"SELECT {names} FROM {quoted(_TABLE)} LIMIT {max_rows + 1}"  # noqa: S608
+        )
+        return {**about, **result_rows(cursor, max_rows, request["result_bytes"])}
 
     def statistics(self, request: dict[str, Any]) -> dict[str, Any]:
         """Returns the statistics of an object's columns."""

@@ -5,10 +5,12 @@ import json
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from pipelines.queries.conftest import ADMIN
 from pipelines.queries.test_queries import reader
 from support.formats.iceberg_tables import FolderCatalog, rows_table
 
 from anabranch.errors import Denied, Invalid, NotFound
+from anabranch.model.uri import LakeUri
 
 
 def upload(lake, folder, prefix, branch="main"):
@@ -171,3 +173,34 @@ def test_a_query_reads_a_branch_as_it_was_when_it_began(lake, query, monkeypatch
     assert moved
     with pytest.raises(Invalid, match="does not have version 0"):
         query(sql)
+
+
+def test_a_table_is_shown_with_its_versions_and_partitions(queries, tables):
+    uri = LakeUri("sea", "main", "tables/d/")
+    shown = queries.preview_table(ADMIN, uri, version=None, max_rows=2)
+    assert (shown["format"], shown["version"], shown["files"]) == ("delta", "2", 4)
+    assert [(each["name"], each["type"], each["is_partition"]) for each in shown["schema"]] == [
+        ("n", "long", False),
+        ("day", "string", True),
+    ]
+    assert [each["operation"] for each in shown["versions"]] == ["WRITE", "DELETE", "WRITE"]
+    partitions = {
+        each["values"]["day"]: (each["files"], each["rows"]) for each in shown["partitions"]
+    }
+    assert partitions == {"a*b": (1, 1), "[c]": (2, 2), None: (1, 1)}
+    assert (len(shown["rows"]), shown["has_more"], shown["row_count"]) == (2, True, 4)
+    first = queries.preview_table(ADMIN, uri, version=0, max_rows=10)
+    assert sorted(row[0] for row in first["rows"]) == [1, 2, 3, 4]
+    iceberg = queries.preview_table(
+        ADMIN, LakeUri("sea", "main", "tables/i"), version=None, max_rows=9
+    )
+    snapshots = FolderCatalog(tables / "iceberg").load().snapshots()
+    assert [int(each["version"]) for each in iceberg["versions"]] == [
+        each.snapshot_id for each in reversed(snapshots)
+    ]
+    assert sorted(iceberg["rows"]) == [[1, "mon"], [3, "tue"]]
+    with pytest.raises(Invalid, match="holds no table"):
+        queries.preview_table(ADMIN, LakeUri("sea", "main", "flights"), version=None, max_rows=9)
+    # what the user may not read is not there
+    with pytest.raises(Invalid, match="holds no table"):
+        queries.preview_table(reader("other/*"), uri, version=None, max_rows=9)

@@ -18,18 +18,18 @@ from anabranch.tables.iceberg.snapshot import read_iceberg_table
 from anabranch.tables.live_rows.addresses import TablePlace
 from anabranch.tables.live_rows.relation import LiveRows
 
-__all__ = ["QueryObjects", "lake_tables", "place_of_table"]
+__all__ = ["QueryObjects", "lake_tables", "open_lake_table"]
 
 
 def lake_tables(objects: ObjectFilesystem) -> list[TableFunction]:
     """Returns the functions for tables in `objects`."""
 
     def delta(address: str, version: str) -> LiveRows:
-        found, place = _open(objects, address)
+        found, place = open_lake_table(objects, address)
         return LiveRows(read_delta_table(found, place, _number("version", version)), found)
 
     def iceberg(address: str, snapshot: str) -> LiveRows:
-        found, place = _open(objects, address)
+        found, place = open_lake_table(objects, address)
         is_number = snapshot.isascii() and snapshot.isdigit()
         wanted = int(snapshot) if is_number else snapshot or None
         return LiveRows(read_iceberg_table(found, place, wanted), found)
@@ -40,8 +40,10 @@ def lake_tables(objects: ObjectFilesystem) -> list[TableFunction]:
     ]
 
 
-def place_of_table(address: str) -> tuple[LakeUri, TablePlace]:
-    """Returns the address of a table, parsed, and the place of the table. Raises Invalid."""
+def open_lake_table(objects: ObjectFilesystem, address: str) -> tuple[QueryObjects, TablePlace]:
+    """Returns the objects at the reference of a table's address, and the place of the table. Raises
+    Invalid for a malformed address.
+    """
     uri = parse_uri(address)
     if not uri.ref:
         raise Invalid(
@@ -50,11 +52,7 @@ def place_of_table(address: str) -> tuple[LakeUri, TablePlace]:
             hint="Write the table's folder: lakefs://repository/ref/folder.",
         )
     folder = uri.key.rstrip("/")
-    return uri, TablePlace(uri.repository, f"{folder}/" if folder else "")
-
-
-def _open(objects: ObjectFilesystem, address: str) -> tuple[QueryObjects, TablePlace]:
-    uri, place = place_of_table(address)
+    place = TablePlace(uri.repository, f"{folder}/" if folder else "")
     return QueryObjects(objects, f"{LakeUri(uri.repository, uri.ref)}/"), place
 
 

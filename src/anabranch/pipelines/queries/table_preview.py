@@ -1,0 +1,96 @@
+"""What a page shows of a table in a folder: its columns, versions, partitions and first rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from anabranch.errors import Invalid
+from anabranch.pipelines.queries.functions.lake_tables import open_lake_table
+from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem
+from anabranch.tables.folder_tables import find_format, read_table, read_versions
+from anabranch.tables.live_rows.columns import Column, Scalar, sql_type
+from anabranch.tables.live_rows.live_table import LiveTable
+from anabranch.tables.live_rows.relation import create_relation
+
+__all__ = ["describe_table", "shown_columns"]
+
+_MAX_VERSIONS = 100
+_MAX_PARTITIONS = 1000
+
+
+def describe_table(
+    connection: Any, relation: str, objects: ObjectFilesystem, request: dict[str, Any]
+) -> dict[str, Any]:
+    """Returns what is known of the table at the request's `address` and `version`, and creates the
+    view `relation` of its first rows. Raises Invalid for what is no table, and what reading raises.
+    """
+    found, place = open_lake_table(objects, request["address"])
+    table_format = find_format(found, place)
+    if table_format is None:
+        raise Invalid(
+            f"{request['address']} holds no table",
+            kind="no_table",
+            hint="Give the folder that holds _delta_log/ or metadata/.",
+        )
+    table = read_table(found, place, table_format, request["version"])
+    create_relation(connection, relation, table, found, max_rows=request["max_rows"] + 1)
+    versions = read_versions(found, place, table_format, _MAX_VERSIONS)
+    rows = [file.rows for file in table.files]
+    is_counted = not any(file.has_deletes() for file in table.files) and not table.equality_deletes
+    return {
+        "format": table_format,
+        "version": _text(table.version),
+        "schema": [_column(column, table) for column in table.columns],
+        "versions": [
+            {"version": str(each.version), "time": each.time, "operation": each.operation}
+            for each in versions
+        ],
+        "partitions": _partitions(table),
+        "files": len(table.files),
+        "row_count": sum(filter(None, rows)) if is_counted and None not in rows else None,
+    }
+
+
+def shown_columns(table: list[dict[str, Any]]) -> list[str]:
+    """Returns the names of the columns whose values can be read."""
+    return [column["name"] for column in table if column["readable"]]
+
+
+def _column(column: Column, table: LiveTable) -> dict[str, Any]:
+    own = column.type.name if isinstance(column.type, Scalar) else sql_type(column.type)
+    return {
+        "name": column.name,
+        "type": own,
+        "required": column.required,
+        "is_partition": column.name in table.partition_columns,
+        "readable": not column.refusal,
+    }
+
+
+class _Counts(msgspec.Struct):
+    files: int = 0
+    rows: int | None = 0
+
+
+def _partitions(table: LiveTable) -> list[dict[str, Any]]:
+    """Returns the first partitions with their numbers of files and rows; deleted rows count."""
+    found: dict[tuple[tuple[str, str | None], ...], _Counts] = {}
+    for file in table.files:
+        counts = found.setdefault(tuple(file.partition.items()), _Counts())
+        counts.files += 1
+        counts.rows = None if None in (counts.rows, file.rows) else _sum(counts.rows, file.rows)
+    return [
+        {"values": dict(values), "files": counts.files, "rows": counts.rows}
+        for values, counts in list(found.items())[:_MAX_PARTITIONS]
+        if values
+    ]
+
+
+def _sum(*numbers: int | None) -> int:
+    return sum(filter(None, numbers))
+
+
+def _text(version: int | None) -> str:
+    return "" if version is None else str(version)

@@ -1,0 +1,110 @@
+"""Tables of Delta Lake and Iceberg in folders: their columns, versions, partitions, first rows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from anabranch.access.permissions import Action
+from anabranch.converter import Converter
+from anabranch.model.uri import LakeUri
+from anabranch.pipelines.queries.limits import MAX_ROWS
+from anabranch.rest.operations.queries import QueryResult
+from anabranch.rest.protocol.call import Call
+from anabranch.rest.protocol.operation import Need, Operation
+from anabranch.rest.protocol.parameters import AtRef, ObjectPath
+from anabranch.rest.protocol.resources import on_repository
+
+__all__ = ["OPERATIONS"]
+
+
+class TableColumn(msgspec.Struct, frozen=True):
+    """A column of a table; `type` is that of its format. Values of a column that is not `readable`
+    are not shown.
+    """
+
+    name: str
+    type: str
+    required: bool
+    is_partition: bool
+    readable: bool
+
+
+class TableVersion(msgspec.Struct, frozen=True):
+    """A version of a table: of Delta, or the id of a snapshot of Iceberg, which has up to 19
+    digits; `time` is in milliseconds since 1970.
+    """
+
+    version: str
+    time: int | None
+    operation: str
+
+
+class TablePartition(msgspec.Struct, frozen=True):
+    """A partition by the values of its columns, with its numbers of files and rows. Rows that files
+    of deletes leave out count.
+    """
+
+    values: dict[str, str | None]
+    files: int
+    rows: int | None
+
+
+class TablePreview(QueryResult, frozen=True, kw_only=True):
+    """A version of a table and its first rows. `versions` are the last 100, the newest first;
+    `partitions` the first 1,000; `row_count` is null if the metadata do not tell it.
+    """
+
+    format: Literal["delta", "iceberg"]
+    version: str
+    schema: list[TableColumn]
+    versions: list[TableVersion]
+    partitions: list[TablePartition]
+    files: int
+    row_count: int | None
+
+
+_TO_PREVIEW = Converter(TablePreview)
+
+
+class PreviewTable(AtRef, frozen=True, kw_only=True):
+    """Parameters of previewTable."""
+
+    path: ObjectPath
+    rows: Annotated[int, Meta(ge=1, le=MAX_ROWS, description="the most rows to return")] = 100
+    version: Annotated[
+        str,
+        Meta(
+            pattern="^[0-9]{0,19}$",
+            description="a version of Delta, or the id of a snapshot of Iceberg; else the last",
+        ),
+    ] = ""
+
+
+def preview_table(call: Call[PreviewTable, None]) -> TablePreview:
+    """Returns a version of a table. Each object that it reads is authorized on its own."""
+    params = call.params
+    result = call.services.queries.preview_table(
+        call.authenticated,
+        LakeUri(params.repository, params.ref, params.path),
+        version=int(params.version) if params.version else None,
+        max_rows=params.rows,
+    )
+    return _TO_PREVIEW.convert(result)
+
+
+OPERATIONS = (
+    Operation(
+        id="previewTable",
+        tag="objects",
+        method="GET",
+        path="/repositories/{repository}/refs/{ref}/tables/preview",
+        summary="get the columns, versions and first rows of a Delta or Iceberg table",
+        permission=(Need(Action.LIST_OBJECTS, on_repository),),
+        params=PreviewTable,
+        response=TablePreview,
+        handler=preview_table,
+    ),
+)
