@@ -174,7 +174,7 @@ def main(arguments: list[str]) -> None:
         server.finish({"failed": "it needs too much memory", "type": "", "hint": ""})
     except Exception as error:  # noqa: BLE001  whatever it is, it is the reason
         reason = reason_of(error, given=request.get("sql", ""))
-        failed = {"failed": reason, "type": type(error).__name__}
+        failed = {"failed": reason, "type": getattr(error, "kind", type(error).__name__)}
         server.finish({**failed, "hint": getattr(error, "hint", "")})
 
 

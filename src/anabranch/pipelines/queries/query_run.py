@@ -20,6 +20,7 @@ from anabranch.http.abandonment import IsAbandoned, abandonment
 from anabranch.pipelines.queries import messages
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.readable_objects import ReadableObjects
+from anabranch.tables.live_rows.refusals import UNREADABLE
 
 __all__ = ["run_request"]
 
@@ -32,6 +33,9 @@ _ARROW = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
 
 _WATCH_SECONDS = 0.25
 """How often it is looked whether the client of a query has gone."""
+
+_KINDS = frozenset({"no_table", UNREADABLE})
+"""Kinds of errors of the process that are those of the request."""
 
 _OUT_OF_MEMORY = frozenset({"OutOfMemoryException", "ArrowMemoryError"})
 
@@ -161,4 +165,5 @@ def _failed(reason: str, error_type: str = "", hint: str = "") -> Invalid:
             kind="query_out_of_memory",
             hint="Read fewer columns or rows; queries.memory_bytes is the limit.",
         )
-    return Invalid(f"the query failed: {reason}", kind="query_failed", hint=hint)
+    kind = error_type if error_type in _KINDS else "query_failed"
+    return Invalid(f"the query failed: {reason}", kind=kind, hint=hint)

@@ -199,8 +199,9 @@ def test_a_table_is_shown_with_its_versions_and_partitions(queries, tables):
         each.snapshot_id for each in reversed(snapshots)
     ]
     assert sorted(iceberg["rows"]) == [[1, "mon"], [3, "tue"]]
-    with pytest.raises(Invalid, match="holds no table"):
+    with pytest.raises(Invalid, match="holds no table") as caught:
         queries.preview_table(ADMIN, LakeUri("sea", "main", "flights"), version=None, max_rows=9)
+    assert caught.value.kind == "no_table"
     # what the user may not read is not there
     with pytest.raises(Invalid, match="holds no table"):
         queries.preview_table(reader("other/*"), uri, version=None, max_rows=9)
