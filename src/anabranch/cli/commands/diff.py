@@ -86,7 +86,7 @@ COMMAND = Command(
     options=(
         Option("--two-way", "Compare the two directly, not from their merge base"),
         Option("--prefix", "Show only paths with this prefix", "PREFIX", default=""),
-        Option("--rows", "Show the rows that differ in this table: CSV, TSV, …", "PATH"),
+        Option("--rows", "Show the rows that differ in this table: a file or folder", "PATH"),
         Option(
             "--key", "A column that identifies rows; repeat it for several", "COLUMN", repeat=True
         ),
@@ -104,8 +104,8 @@ COMMAND = Command(
             since the merge base of the two; paths that both changed are conflicts. With --two-way:
             how RIGHT differs from LEFT.
 
-            With --rows: the rows of one table (CSV, TSV, JSON lines or Parquet), and for changed
-            ones the cells before and after. A row is identified by the columns of --key; without
+            With --rows: the rows of one table (a file of CSV, TSV, JSON lines or Parquet, or the
+            folder of a Delta or Iceberg table), and for changed ones the cells before and after. A row is identified by the columns of --key; without
             it, by up to three columns that are found to be unique on both sides, else by all its
             columns, as with --whole-rows. A last line says which on a terminal.
             """,
@@ -115,5 +115,6 @@ COMMAND = Command(
         "diff lakefs://flights/main~1 main --two-way",
         "diff lakefs://flights/main fix-may --rows may.csv --key id",
         "diff lakefs://flights/main fix-may --rows may.csv --whole-rows",
+        "diff lakefs://flights/main fix-may --rows tables/delays/",
     ),
 )

@@ -90,7 +90,9 @@ class DiffRows(InRepository, frozen=True, kw_only=True):
 
     left_ref: str = msgspec.field(name="leftRef")
     right_ref: str = msgspec.field(name="rightRef")
-    path: ObjectPath
+    path: Annotated[
+        str, Meta(min_length=1, description="an object, or the folder of a Delta or Iceberg table")
+    ]
     key: Annotated[
         tuple[str, ...],
         Meta(
