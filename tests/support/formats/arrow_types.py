@@ -116,7 +116,9 @@ def nested(  # noqa: PLR0911  one for each shape
     if shape == "fixed_size_list":
         return pa.FixedSizeListArray.from_arrays(array, 1, mask=missing)
     if shape == "map":
-        starts = pa.array([None if null else n for n, null in enumerate([*is_null, False])], pa.int32())
+        starts = pa.array(
+            [None if null else n for n, null in enumerate([*is_null, False])], pa.int32()
+        )
         return pa.MapArray.from_arrays(starts, pa.array([f"k{n}" for n in range(count)]), array)
     if shape == "list_of_structs":
         array = nested("struct", array, is_null)

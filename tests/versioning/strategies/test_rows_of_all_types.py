@@ -1,4 +1,4 @@
-"""Merges and differences of Parquet with every type that it may have: values are those of the file."""
+"""Merges and differences of Parquet with every type: values are those of the file."""
 
 import io
 

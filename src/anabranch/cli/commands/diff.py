@@ -105,9 +105,10 @@ COMMAND = Command(
             how RIGHT differs from LEFT.
 
             With --rows: the rows of one table (a file of CSV, TSV, JSON lines or Parquet, or the
-            folder of a Delta or Iceberg table), and for changed ones the cells before and after. A row is identified by the columns of --key; without
-            it, by up to three columns that are found to be unique on both sides, else by all its
-            columns, as with --whole-rows. A last line says which on a terminal.
+            folder of a Delta or Iceberg table), and for changed ones the cells before and after.
+            A row is identified by the columns of --key; without it, by up to three columns that
+            are found to be unique on both sides, else by all its columns, as with --whole-rows. A
+            last line says which on a terminal.
             """,
     examples=(
         "diff lakefs://flights/fix-may",

@@ -14,7 +14,7 @@ from anabranch.rest.operations.commits import Commit, to_commit
 from anabranch.rest.operations.merges import MERGE_PATH, MergeRefs
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
-from anabranch.rest.protocol.parameters import Amount, AtRef, InRepository, ObjectPath
+from anabranch.rest.protocol.parameters import Amount, AtRef, InRepository
 from anabranch.rest.protocol.resources import (
     on_logged_paths,
     on_object,

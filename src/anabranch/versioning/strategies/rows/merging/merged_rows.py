@@ -55,7 +55,8 @@ class MergedRows:
 
         names = set(schema.names) if len(self._added) else set()
         for group in self._taken:
-            names |= {name for bit, name in enumerate(group.names) if (group.masks >> bit & 1).any()}
+            taken_bits = enumerate(group.names)
+            names |= {name for bit, name in taken_bits if (group.masks >> bit & 1).any()}
         for number, field in enumerate(schema):
             kind = field.type
             is_mixed = pa.types.is_dictionary(kind) and field.name in names
