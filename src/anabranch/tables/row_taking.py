@@ -7,7 +7,7 @@ from typing import Any
 
 from anabranch.tables.widening import convert
 
-__all__ = ["ChunkedRows", "joined", "taken"]
+__all__ = ["ChunkedRows", "is_takeable", "joined", "taken"]
 
 
 def taken(array: Any, rows: Any) -> Any:
@@ -19,6 +19,11 @@ def taken(array: Any, rows: Any) -> Any:
     if stored == array.type:
         return array.take(indices)
     return convert(convert(array, stored).take(indices), array.type)
+
+
+def is_takeable(kind: Any) -> bool:
+    """Returns whether Arrow takes values of a type as it is."""
+    return bool(_takeable(kind) == kind)
 
 
 def joined(arrays: Sequence[Any]) -> Any:

@@ -179,6 +179,12 @@ def _wider_nested(one: Any, other: Any) -> Any:  # noqa: PLR0911  one for each k
             if one.list_size == other.list_size:
                 return pa.list_(element, one.list_size)
             return pa.list_(element)
+        for is_kind, make in (
+            (kinds.is_list_view, pa.list_view),
+            (kinds.is_large_list_view, pa.large_list_view),
+        ):
+            if is_kind(one) and is_kind(other):
+                return make(element)
         kind = other if kinds.is_fixed_size_list(one) else one
         is_large = kinds.is_large_list(kind) or kinds.is_large_list_view(kind)
         return pa.large_list(element) if is_large else pa.list_(element)
@@ -204,7 +210,7 @@ def _wider_struct(one: Any, other: Any) -> Any:
     names = [[field.name for field in kind] for kind in (one, other)]
     if names[0] == names[1]:
         fields = [_wider_field(*pair) for pair in zip(one, other, strict=True)]
-        return None if None in fields else pa.struct(fields)
+        return None if any(field is None for field in fields) else pa.struct(fields)
     if any(len(set(each)) < len(each) for each in names):
         return None
     fields = []
@@ -216,7 +222,7 @@ def _wider_struct(one: Any, other: Any) -> Any:
         ]
         field = _wider_field(*here) if len(here) > 1 else here[0].with_nullable(True)
         fields.append(field)
-    return None if None in fields else pa.struct(fields)
+    return None if any(field is None for field in fields) else pa.struct(fields)
 
 
 def convert(array: Any, kind: Any) -> Any:  # noqa: C901, PLR0911  one for each kind of type
@@ -277,16 +283,6 @@ def _convert_nested(array: Any, kind: Any) -> Any:
             convert(each, part)
             for each, part in zip(parts, (kind.key_type, kind.item_type), strict=True)
         )
-        return pa.MapArray.from_arrays(
-            _with_nulls(pa.array(offsets, pa.int32()), missing), keys, items, type=kind
-        )
+        starts = pa.array(offsets, pa.int32())
+        return pa.MapArray.from_arrays(starts, keys, items, type=kind, mask=missing)
     return make_lists(kind, offsets, convert(parts[0], kind.value_type), missing)
-
-
-def _with_nulls(offsets: Any, missing: Any) -> Any:
-    """Returns the offsets of lists, null where a list is."""
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
-
-    last = pa.array([False])
-    return pc.if_else(pa.concat_arrays([missing, last]), pa.scalar(None, offsets.type), offsets)

@@ -99,29 +99,28 @@ def array_of(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
 
 
 def nested(  # noqa: PLR0911  one for each shape
-    shape: str, array: pa.Array, nulls: Sequence[bool] = ()
+    shape: str, array: pa.Array, nulls: Sequence[bool] = (), *, is_numbered: bool = True
 ) -> pa.Array:
     """Returns an array of the same length whose values contain those of another, one each. `nulls`
-    says which are null in place of that; otherwise the third is.
+    says which are null in place of that; otherwise the third is. `is_numbered` gives structs and
+    maps a field, or a key, that is different in each row.
     """
     count = len(array)
+    numbers = range(count) if is_numbered else [0] * count
     if shape == "plain":
         return array
     is_null = list(nulls) or [number == 2 for number in range(count)]
     missing = pa.array(is_null, pa.bool_())
     offsets = list(range(count + 1))
     if shape == "struct":
-        other = pa.array(range(count), pa.int8())
+        other = pa.array(numbers, pa.int8())
         return pa.StructArray.from_arrays([other, array], ["x", "X"], mask=missing)
     if shape == "fixed_size_list":
         return pa.FixedSizeListArray.from_arrays(array, 1, mask=missing)
     if shape == "map":
-        starts = pa.array(
-            [None if null else n for n, null in enumerate([*is_null, False])], pa.int32()
-        )
-        return pa.MapArray.from_arrays(starts, pa.array([f"k{n}" for n in range(count)]), array)
-    if shape == "list_of_structs":
-        array = nested("struct", array, is_null)
+        starts = pa.array(offsets, pa.int32())
+        keys = pa.array([f"k{n}" for n in numbers], pa.string())
+        return pa.MapArray.from_arrays(starts, keys, array, mask=missing)
     lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), array, mask=missing)
     if shape == "large_list":
         return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), array, mask=missing)

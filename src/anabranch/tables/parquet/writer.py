@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from anabranch.tables.parquet.form import ColumnForm, FileForm, leaf_count
+from anabranch.tables.row_taking import is_takeable, taken
 
 __all__ = ["RowGroupWriter", "open_writer"]
 
@@ -29,9 +30,9 @@ class RowGroupWriter:
         """Writes a record batch of the schema."""
         while self._count + batch.num_rows >= self._rows:
             rest = self._rows - self._count
-            self._add(batch.slice(0, rest))
+            self._add(_part(batch, 0, rest))
             self.flush()
-            batch = batch.slice(rest)
+            batch = _part(batch, rest, batch.num_rows - rest)
         if batch.num_rows:
             self._add(batch)
         if self._bytes >= _MAX_GROUP_BYTES:
@@ -50,6 +51,22 @@ class RowGroupWriter:
             table = pa.Table.from_batches(self._batches)
             self._writer.write_table(table, row_group_size=max(self._count, 1))
         self._batches, self._count, self._bytes = [], 0, 0
+
+
+def _part(batch: Any, start: int, length: int) -> Any:
+    """Returns some rows of a batch. Parquet's writer does not take slices of views."""
+    import numpy as np  # noqa: PLC0415
+    import pyarrow as pa  # noqa: PLC0415
+
+    if length == batch.num_rows:
+        return batch
+    columns = [
+        column.slice(start, length)
+        if is_takeable(column.type)
+        else taken(column, np.arange(start, start + length))
+        for column in batch.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
 
 
 @contextmanager

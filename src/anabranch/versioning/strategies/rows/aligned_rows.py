@@ -94,6 +94,6 @@ class _Cursor:
             parts.append(batch.column(number).slice(low, high - low))
             start += batch.num_rows
         whole = parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
-        if len(whole) == len(rows):  # none is left out or missing
+        if len(whole) == len(rows) and bool((rows >= 0).all()):  # none is left out or missing
             return whole
         return whole.take(pa.array(rows - first, mask=rows < 0))

@@ -57,8 +57,6 @@ def open_database(folder: str) -> Iterator[Any]:
             connection.execute("SET autoinstall_known_extensions = false")
             connection.execute("SET TimeZone = 'UTC'")  # not that of the machine
             connection.execute("SET enable_progress_bar = false")  # it would be printed
-            # results are ordered where it matters
-            connection.execute("SET preserve_insertion_order = false")
             yield connection
     except (duckdb.Error, pa.ArrowException, OSError, RecursionError) as error:
         if isinstance(error, OSError) and error.errno is not None:

@@ -15,8 +15,9 @@ from anabranch.model.page import Page
 from anabranch.tables.column_table import ColumnTable
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.column_comparison import ColumnComparison
+from anabranch.versioning.strategies.rows.compressed import unpack
 from anabranch.versioning.strategies.rows.database import open_database, require_libraries
-from anabranch.versioning.strategies.rows.formats import format_of
+from anabranch.versioning.strategies.rows.formats import COMPRESSED, format_of
 from anabranch.versioning.strategies.rows.found_key import find_key
 from anabranch.versioning.strategies.rows.json_lines.comparison import JsonLinesComparison
 from anabranch.versioning.strategies.rows.json_lines.table import JsonLinesTable
@@ -118,6 +119,8 @@ def row_differences(
     present = {side: version for side, version in versions.items() if version is not None}
     if not present:
         return RowDifferencePage([], key=named, matched_by="given" if named else "whole_rows")
+    if path.lower().endswith(COMPRESSED):
+        present = {side: unpack(side, version, folder) for side, version in present.items()}
     known = start.key if start else named
     with open_database(folder) as connection:
         if isinstance(table_format, JsonLinesTable):

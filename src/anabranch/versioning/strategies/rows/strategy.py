@@ -6,8 +6,9 @@ removed. DuckDB joins the three versions within a limit of memory.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 
 from anabranch.errors import Invalid
 from anabranch.versioning.strategies.contract import (
@@ -16,8 +17,9 @@ from anabranch.versioning.strategies.contract import (
     ObjectVersion,
     PathConflict,
 )
+from anabranch.versioning.strategies.rows.compressed import packed, unpack
 from anabranch.versioning.strategies.rows.database import open_database, require_libraries
-from anabranch.versioning.strategies.rows.formats import ColumnFormat, format_of
+from anabranch.versioning.strategies.rows.formats import COMPRESSED, ColumnFormat, format_of
 from anabranch.versioning.strategies.rows.json_lines.merge import JsonLinesMerge
 from anabranch.versioning.strategies.rows.json_lines.table import JsonLinesTable
 from anabranch.versioning.strategies.rows.merging.cell_conflicts import cell_conflicts
@@ -68,9 +70,12 @@ class _RowsStrategy:
             side = "source" if source is None else "destination"
             return [ContentConflict(key={}, message=f"the {side} deleted the table")]
         file_format = format_of(conflict.path, self._format)
-        versions = {"destination": destination, "source": source}
+        versions: dict[str, ObjectVersion] = {"destination": destination, "source": source}
         if conflict.base is not None:
             versions["base"] = conflict.base
+        if conflict.path.lower().endswith(COMPRESSED):
+            folder = conflict.work_folder
+            versions = {side: unpack(side, each, folder) for side, each in versions.items()}
         with open_database(conflict.work_folder) as connection:
             if isinstance(file_format, JsonLinesTable):
                 sides = load_lines(connection, file_format, versions, self._key)
@@ -79,8 +84,9 @@ class _RowsStrategy:
                 if conflict.base is None:
                     create_empty(connection, "base", like="source")
                 lines = JsonLinesMerge(connection, key)
-                with output.create(conflict.path) as stream:
-                    file_format.write(lines.merged(), like=destination, output=stream)
+                with _created(output, conflict) as stream:
+                    like = versions["destination"]
+                    file_format.write(lines.merged(), like=like, output=stream)
                 return lines.conflicts
             return self._merge_columns(connection, file_format, versions, conflict, output)
 
@@ -109,6 +115,17 @@ class _RowsStrategy:
         decisions.decide()
         conflicts = cell_conflicts(decisions, tables, key)
         if not conflicts:
-            with output.create(conflict.path) as stream:
+            with _created(output, conflict) as stream:
                 file_format.write(decisions, tables, schema, stream, folder)
         return conflicts
+
+
+@contextmanager
+def _created(output: MergeOutput, conflict: PathConflict) -> Iterator[BinaryIO]:
+    """Yields a stream for the content of the path, which is compressed if its name says so."""
+    with output.create(conflict.path) as stream:
+        if not conflict.path.lower().endswith(COMPRESSED):
+            yield stream
+            return
+        with packed(stream, conflict.work_folder) as plain:
+            yield plain

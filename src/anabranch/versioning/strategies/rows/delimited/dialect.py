@@ -14,6 +14,7 @@ from anabranch.versioning.strategies.rows.table_format import PIECE_BYTES
 __all__ = ["LINE_END", "Dialect", "find_dialect"]
 
 LINE_END = re.compile(rb"[\r\n]")
+_OTHERS = (";", "\t", "|")
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -26,15 +27,17 @@ class Dialect(msgspec.Struct, frozen=True):
 
 
 def find_dialect(version: ObjectVersion, delimiter: str) -> Dialect:
-    """Returns the dialect of a file whose format has this delimiter; files with commas may have
-    semicolons.
+    """Returns the dialect of a file whose format has this delimiter; files of commas may have
+    semicolons, tabs or vertical bars.
     """
     with version.open() as stream:
         start = stream.read(PIECE_BYTES)
     mark = _MARK if start.startswith(_MARK) else b""
     first = LINE_END.split(start[len(mark) :].lstrip(b"\r\n"), maxsplit=1)[0]
-    if delimiter == "," and b"," not in first and b";" in first:
-        delimiter = ";"
+    if delimiter == "," and b"," not in first:
+        # spreadsheets and exports write others by the same name
+        found = (each for each in _OTHERS if each.encode() in first)
+        delimiter = next(found, delimiter)
     return Dialect(delimiter, _line_end(start, delimiter), mark)
 
 

@@ -55,8 +55,9 @@ class MergedRows:
 
         names = set(schema.names) if len(self._added) else set()
         for group in self._taken:
-            taken_bits = enumerate(group.names)
-            names |= {name for bit, name in taken_bits if (group.masks >> bit & 1).any()}
+            names |= {
+                name for bit, name in enumerate(group.names) if (group.masks >> bit & 1).any()
+            }
         for number, field in enumerate(schema):
             kind = field.type
             is_mixed = pa.types.is_dictionary(kind) and field.name in names
