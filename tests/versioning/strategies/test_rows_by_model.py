@@ -35,7 +35,7 @@ CASES = [
     for shape in NESTED
     # Arrow does not write slices of these
     if not (name.endswith("_view") and shape in ("struct", "list_of_structs"))
-    and not (name in ("null", "run_end_encoded"))
+    and name not in ("null", "run_end_encoded")
 ]
 WRITERS = {"parquet": IN_PARQUET, "arrow": [name for name in SCALARS if "dictionary" not in name]}
 

@@ -56,6 +56,7 @@ class ArrowFormat:
     """Arrow's file format."""
 
     name = "Arrow"
+    merges = True
 
     def open(self, side: str, version: ObjectVersion, folder: str) -> ArrowTable:  # noqa: ARG002
         """Returns the table of a file. Raises Conflict for one that cannot be read."""

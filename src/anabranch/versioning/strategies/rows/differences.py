@@ -17,7 +17,7 @@ from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.column_comparison import ColumnComparison
 from anabranch.versioning.strategies.rows.compressed import unpack
 from anabranch.versioning.strategies.rows.database import open_database, require_libraries
-from anabranch.versioning.strategies.rows.formats import COMPRESSED, format_of
+from anabranch.versioning.strategies.rows.formats import find_format, require_format
 from anabranch.versioning.strategies.rows.found_key import find_key
 from anabranch.versioning.strategies.rows.json_lines.comparison import JsonLinesComparison
 from anabranch.versioning.strategies.rows.json_lines.table import JsonLinesTable
@@ -112,16 +112,18 @@ def row_differences(
             kind="invalid_key",
             hint="Send `key` to match rows by columns, or `whole_rows` to compare whole rows.",
         )
-    table_format = format_of(path, file_format)
+    if file_format:
+        require_format(file_format)
     require_libraries("a comparison of rows")
     start = _offset(after, named, whole_rows=whole_rows) if after else None
     versions = {"left": left, "right": right}
     present = {side: version for side, version in versions.items() if version is not None}
     if not present:
         return RowDifferencePage([], key=named, matched_by="given" if named else "whole_rows")
-    if path.lower().endswith(COMPRESSED):
-        present = {side: unpack(side, version, folder) for side, version in present.items()}
     known = start.key if start else named
+    table_format, compression = find_format(path, file_format, next(iter(present.values())))
+    if compression:
+        present = {side: unpack(side, version, folder) for side, version in present.items()}
     with open_database(folder) as connection:
         if isinstance(table_format, JsonLinesTable):
             sides: Sides = load_lines(connection, table_format, present, known)

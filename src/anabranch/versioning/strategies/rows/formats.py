@@ -1,57 +1,70 @@
-"""The file formats of tables, by name and by the extension of a path."""
+"""The formats of tables that are compared and merged, from the list of `tables/formats.py`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from anabranch.errors import Conflict, Invalid
+from anabranch.tables.formats import EXTENSIONS, FORMATS, detect_format, format_named
+from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.arrow_format import ArrowFormat
 from anabranch.versioning.strategies.rows.delimited.csv_format import CsvFormat
 from anabranch.versioning.strategies.rows.json_lines.table import JsonLinesTable
 from anabranch.versioning.strategies.rows.parquet_format import ParquetFormat
+from anabranch.versioning.strategies.rows.read_format import ReadFormat
 
-__all__ = ["COMPRESSED", "ColumnFormat", "format_of"]
+__all__ = ["ColumnFormat", "FoundFormat", "find_format", "require_format"]
 
-ColumnFormat = ArrowFormat | CsvFormat | ParquetFormat
+ColumnFormat = ArrowFormat | CsvFormat | ParquetFormat | ReadFormat
 """A format whose rows all have the same columns."""
 
-_PARQUET = ParquetFormat()
-_ARROW = ArrowFormat()
-_JSON_LINES = JsonLinesTable()
-COMPRESSED = ".gz"
-"""The extension of a file that is compressed as a whole, after that of its format."""
-
 _FORMATS: Mapping[str, ColumnFormat | JsonLinesTable] = {
+    name: ReadFormat(each) for name, each in FORMATS.items()
+} | {
+    "parquet": ParquetFormat(),
     "csv": CsvFormat(","),
     "tsv": CsvFormat("\t"),
-    "tab": CsvFormat("\t"),
     "psv": CsvFormat("|"),
-    "parquet": _PARQUET,
-    "pq": _PARQUET,
-    "parq": _PARQUET,
-    "arrow": _ARROW,
-    "feather": _ARROW,
-    "jsonl": _JSON_LINES,
-    "ndjson": _JSON_LINES,
+    "arrow": ArrowFormat(),
+    "jsonl": JsonLinesTable(),
 }
 
+_ARROW_FILE = b"ARROW1"
+_STREAM = ReadFormat(FORMATS["arrow"])
 
-def format_of(path: str, name: str) -> ColumnFormat | JsonLinesTable:
-    """Returns the format with a name, or that of a path's extension if it is "". Raises Conflict
-    for a path that is no table, Invalid for an unknown name.
+
+class FoundFormat(NamedTuple):
+    """The format of a file, and how it is compressed as a whole: "gzip", "zstd" or ""."""
+
+    table: ColumnFormat | JsonLinesTable
+    compression: str
+
+
+def require_format(name: str) -> None:
+    """Raises Invalid for a name that no format has."""
+    if format_named(name) is None:
+        raise Invalid(
+            f"option format: must be one of {', '.join([*FORMATS, 'ndjson'])}, not {name!r}",
+            kind="invalid_merge_options",
+        )
+
+
+def find_format(path: str, name: str, version: ObjectVersion) -> FoundFormat:
+    """Returns the format of a version of an object: that of its content, the one with a name, or
+    that of the path's extension. Raises Conflict for what is no table, Invalid for an unknown name.
     """
     if name:
-        if name not in _FORMATS:
-            raise Invalid(
-                f"option format: must be one of {', '.join(_FORMATS)}, not {name!r}",
-                kind="invalid_merge_options",
-            )
-        return _FORMATS[name]
-    extension = path.lower().removesuffix(COMPRESSED).rpartition(".")[2]
-    if extension not in _FORMATS:
+        require_format(name)
+    with version.open() as stream:
+        found, compression = detect_format(stream, path, name)
+        start = stream.read(len(_ARROW_FILE))
+    if found is None:
         raise Conflict(
-            f"{path} is no table: its name ends with none of .{', .'.join(_FORMATS)}",
+            f"{path} is no table: its name ends with none of .{', .'.join(EXTENSIONS)}",
             kind="merge_failed",
             hint="Give the option `format`.",
         )
-    return _FORMATS[extension]
+    if found.name == "arrow" and start != _ARROW_FILE:
+        return FoundFormat(_STREAM, "")
+    return FoundFormat(_FORMATS[found.name], compression if found.is_text else "")

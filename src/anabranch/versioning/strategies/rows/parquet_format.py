@@ -31,6 +31,7 @@ class ParquetFormat:
     """Parquet: types, INT96, codecs, dictionaries, field ids and sizes of row groups are kept."""
 
     name = "Parquet"
+    merges = True
 
     def open(self, side: str, version: ObjectVersion, folder: str) -> ParquetTable:  # noqa: ARG002
         """Returns the table of a file. Raises Conflict for one that cannot be read."""

@@ -13,6 +13,7 @@ from anabranch.errors import Conflict
 from anabranch.tables.carriage import carriage_of, carry
 from anabranch.tables.column_table import ColumnTable, read_all
 from anabranch.tables.parquet.parquet_table import UnreadableColumn
+from anabranch.tables.table import UnreadableTable
 from anabranch.tables.widening import convert
 from anabranch.versioning.strategies.rows.aligned_rows import aligned_batches
 from anabranch.versioning.strategies.rows.columns import ROW, quoted
@@ -222,7 +223,7 @@ class ScannedSides:
                     for column, name in zip(batch.columns, names, strict=True)
                 ]
                 yield pa.RecordBatch.from_arrays(columns, names=list(names))
-        except (pa.ArrowException, OSError, ValueError) as error:
+        except (pa.ArrowException, OSError, ValueError, UnreadableTable) as error:
             self._failure = read_error(side, self.format_name, error)
             raise self._failure from error
 
@@ -243,6 +244,8 @@ class ScannedSides:
 
 def read_error(side: str, format_name: str, error: Exception) -> Conflict:
     """Returns the error for a file that cannot be read."""
+    if isinstance(error, UnreadableTable):
+        return failed(f"the {side} cannot be read as {format_name}: {error.message}")
     if isinstance(error, UnreadableColumn):
         return failed(f"in the {side}, {error}")
     return unreadable(side, format_name, error)

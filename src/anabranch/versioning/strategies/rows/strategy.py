@@ -1,14 +1,14 @@
-"""The strategy `rows`: merges the rows of CSV, TSV, Parquet and JSON lines by key.
+"""The strategy `rows`: merges the rows of CSV, JSON lines, Parquet and Arrow by key.
 
 A cell that one side changed takes that side; rows that one side added or removed are added or
-removed. DuckDB joins the three versions within a limit of memory.
+removed. DuckDB compares the three versions within a limit of memory; values are taken from the files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from anabranch.errors import Invalid
 from anabranch.versioning.strategies.contract import (
@@ -19,7 +19,11 @@ from anabranch.versioning.strategies.contract import (
 )
 from anabranch.versioning.strategies.rows.compressed import packed, unpack
 from anabranch.versioning.strategies.rows.database import open_database, require_libraries
-from anabranch.versioning.strategies.rows.formats import COMPRESSED, ColumnFormat, format_of
+from anabranch.versioning.strategies.rows.formats import (
+    ColumnFormat,
+    find_format,
+    require_format,
+)
 from anabranch.versioning.strategies.rows.json_lines.merge import JsonLinesMerge
 from anabranch.versioning.strategies.rows.json_lines.table import JsonLinesTable
 from anabranch.versioning.strategies.rows.merging.cell_conflicts import cell_conflicts
@@ -27,6 +31,7 @@ from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDeci
 from anabranch.versioning.strategies.rows.merging.merged_schema import common_types, merged_schema
 from anabranch.versioning.strategies.rows.row_key import detect_key, require_unique
 from anabranch.versioning.strategies.rows.scanned_sides import ScannedSides
+from anabranch.versioning.strategies.rows.table_format import failed
 from anabranch.versioning.strategies.rows.tables import EmptyTable, create_empty, load_lines
 
 __all__ = ["rows_strategy"]
@@ -51,9 +56,27 @@ def rows_strategy(options: Mapping[str, Any]) -> _RowsStrategy:
         )
     given = options.get("format", "")
     if given:
-        format_of("", str(given))
+        require_format(str(given))
     require_libraries("the strategy rows")
     return _RowsStrategy(names, str(given))
+
+
+class _Target(NamedTuple):
+    """Where the merged table is written, compressed as the destination is."""
+
+    output: MergeOutput
+    path: str
+    compression: str
+    folder: str
+
+    @contextmanager
+    def create(self) -> Iterator[BinaryIO]:
+        """Yields a stream for the content of the path."""
+        with (
+            self.output.create(self.path) as stream,
+            packed(stream, self.compression, self.folder) as plain,
+        ):
+            yield plain
 
 
 class _RowsStrategy:
@@ -69,11 +92,12 @@ class _RowsStrategy:
         if source is None or destination is None:
             side = "source" if source is None else "destination"
             return [ContentConflict(key={}, message=f"the {side} deleted the table")]
-        file_format = format_of(conflict.path, self._format)
+        file_format, compression = find_format(conflict.path, self._format, destination)
         versions: dict[str, ObjectVersion] = {"destination": destination, "source": source}
         if conflict.base is not None:
             versions["base"] = conflict.base
-        if conflict.path.lower().endswith(COMPRESSED):
+        target = _Target(output, conflict.path, compression, conflict.work_folder)
+        if compression:
             folder = conflict.work_folder
             versions = {side: unpack(side, each, folder) for side, each in versions.items()}
         with open_database(conflict.work_folder) as connection:
@@ -84,21 +108,22 @@ class _RowsStrategy:
                 if conflict.base is None:
                     create_empty(connection, "base", like="source")
                 lines = JsonLinesMerge(connection, key)
-                with _created(output, conflict) as stream:
+                with target.create() as stream:
                     like = versions["destination"]
                     file_format.write(lines.merged(), like=like, output=stream)
                 return lines.conflicts
-            return self._merge_columns(connection, file_format, versions, conflict, output)
+            return self._merge_columns(connection, file_format, versions, target)
 
     def _merge_columns(
         self,
         connection: Any,
         file_format: ColumnFormat,
         versions: Mapping[str, ObjectVersion],
-        conflict: PathConflict,
-        output: MergeOutput,
+        target: _Target,
     ) -> Sequence[ContentConflict]:
-        folder = conflict.work_folder
+        if not file_format.merges:
+            raise failed(f"tables of {file_format.name} are compared, and not merged")
+        folder = target.folder
         tables: dict[str, Any] = {
             side: file_format.open(side, version, folder) for side, version in versions.items()
         }
@@ -115,17 +140,6 @@ class _RowsStrategy:
         decisions.decide()
         conflicts = cell_conflicts(decisions, tables, key)
         if not conflicts:
-            with _created(output, conflict) as stream:
+            with target.create() as stream:
                 file_format.write(decisions, tables, schema, stream, folder)
         return conflicts
-
-
-@contextmanager
-def _created(output: MergeOutput, conflict: PathConflict) -> Iterator[BinaryIO]:
-    """Yields a stream for the content of the path, which is compressed if its name says so."""
-    with output.create(conflict.path) as stream:
-        if not conflict.path.lower().endswith(COMPRESSED):
-            yield stream
-            return
-        with packed(stream, conflict.work_folder) as plain:
-            yield plain

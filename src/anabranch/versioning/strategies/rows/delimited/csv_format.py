@@ -17,6 +17,7 @@ class CsvFormat:
     """Text with this delimiter between cells."""
 
     name = "CSV"
+    merges = True
 
     def __init__(self, delimiter: str) -> None:
         self._delimiter = delimiter
