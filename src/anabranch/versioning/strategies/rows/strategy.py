@@ -1,7 +1,7 @@
 """The strategy `rows`: merges the rows of CSV, JSON lines, Parquet and Arrow by key.
 
 A cell that one side changed takes that side; rows that one side added or removed are added or
-removed. DuckDB compares the three versions within a limit of memory; values are taken from the files.
+removed. DuckDB compares the three versions within a limit of memory; values are those of the files.
 """
 
 from __future__ import annotations
