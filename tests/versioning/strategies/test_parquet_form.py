@@ -17,7 +17,7 @@ from anabranch.testing.strategy_runs import run_strategy
 from anabranch.versioning.strategies.rows.strategy import rows_strategy
 
 SPARK = b"org.apache.spark.sql.parquet.row.metadata"
-FAR = dt.datetime(9999, 12, 31)
+FAR = dt.datetime(9999, 12, 31)  # noqa: has no zone
 
 
 def written(columns, metadata=None, **options):
@@ -89,7 +89,7 @@ def test_sizes_of_row_groups_are_kept():
 
 @pytest.mark.parametrize(
     ("times", "unit"),
-    [([FAR, dt.datetime(1, 1, 1)], "us"), ([1704067200123456789, None], "ns")],
+    [([FAR, FAR.replace(year=1)], "us"), ([1704067200123456789, None], "ns")],
 )
 def test_int96_timestamps_stay_as_they_are(times, unit):
     column = pa.array(times, pa.timestamp(unit))
@@ -247,7 +247,7 @@ def test_three_thousand_columns_are_merged_and_compared():
     names = [f"c{number}" for number in range(3000)]
     sides = []
     for place, value in ((0, 0), (17, 1), (2999, 2)):
-        cells = dict.fromkeys(names, [0, 0])
+        cells = {name: [0, 0] for name in names}
         cells[names[place]] = [value, 0]
         sides.append(written({"id": [1, 2], **cells}))
     found = opened(merge(*sides)).read()
