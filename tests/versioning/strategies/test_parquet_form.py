@@ -17,7 +17,7 @@ from anabranch.testing.strategy_runs import run_strategy
 from anabranch.versioning.strategies.rows.strategy import rows_strategy
 
 SPARK = b"org.apache.spark.sql.parquet.row.metadata"
-FAR = dt.datetime(9999, 12, 31)  # noqa: has no zone
+FAR = dt.datetime(9999, 12, 31)  # noqa: DTZ001  without a zone
 
 
 def written(columns, metadata=None, **options):
