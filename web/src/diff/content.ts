@@ -44,7 +44,7 @@ export async function readText(
   }
 }
 
-const TABLE = /\.(csv|tsv|parquet|jsonl|ndjson)$/i;
+const TABLE = /\.(?:(?:csv|tsv|tab|psv|jsonl|ndjson)(?:\.(?:gz|zst))?|parquet|pq|parq|arrow|feather|orc|avro)$/i;
 const NO_TEXT = /\.(parquet|orc|avro|arrow|feather|zip|gz|zst|bz2|xz|png|jpe?g|gif|webp|pdf|bin|pt|onnx|npy|h5)$/i;
 
 /** Whether a path looks like a table whose rows can be compared. */

@@ -95,7 +95,7 @@ COMMAND = Command(
             "--format",
             "The format of the table, if its extension does not tell",
             "FORMAT",
-            choices=("csv", "tsv", "jsonl", "parquet"),
+            choices=("csv", "tsv", "psv", "jsonl", "json", "parquet", "arrow", "orc", "avro"),
         ),
     ),
     details="""With one branch: its uncommitted changes.
@@ -104,7 +104,7 @@ COMMAND = Command(
             since the merge base of the two; paths that both changed are conflicts. With --two-way:
             how RIGHT differs from LEFT.
 
-            With --rows: the rows of one table (a file of CSV, TSV, JSON lines or Parquet, or the
+            With --rows: the rows of one table (a file of any format of previews, or the
             folder of a Delta or Iceberg table), and for changed ones the cells before and after.
             A row is identified by the columns of --key; without it, by up to three columns that
             are found to be unique on both sides, else by all its columns, as with --whole-rows. A

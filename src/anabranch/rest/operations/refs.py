@@ -104,7 +104,19 @@ class DiffRows(InRepository, frozen=True, kw_only=True):
         bool, Meta(description="compare whole rows, which are added and removed; without a key")
     ] = False
     format: Annotated[
-        Literal["", "csv", "tsv", "jsonl", "ndjson", "parquet"],
+        Literal[
+            "",
+            "csv",
+            "tsv",
+            "psv",
+            "jsonl",
+            "ndjson",
+            "json",
+            "parquet",
+            "arrow",
+            "orc",
+            "avro",
+        ],
         Meta(description="the format of the table, if the extension of the path does not tell"),
     ] = ""
     after: str = ""
