@@ -29,8 +29,8 @@ test.each([
 });
 
 test("tables and binary formats are known by their names, in any case", () => {
-  expect(["a.csv", "a/b.PARQUET", "a.jsonl"].every(looksLikeTable)).toBe(true);
-  expect(["csv", "a.csv.gz", "a.csv/b", "a.txt"].some(looksLikeTable)).toBe(false);
+  expect(["a.csv", "a/b.PARQUET", "a.jsonl", "a.csv.gz", "a.orc"].every(looksLikeTable)).toBe(true);
+  expect(["csv", "a.parquet.gz", "a.csv/b", "a.txt"].some(looksLikeTable)).toBe(false);
   expect(mayBeText("a.txt", 1, undefined, MAX_TEXT_BYTES)).toBe(true);
   expect(mayBeText("a.txt", 1, MAX_TEXT_BYTES + 1)).toBe(false);
   expect(mayBeText("a.PNG", 1)).toBe(false);
