@@ -25,10 +25,13 @@ class UnreadableTable(Invalid):
 
 
 class Note(msgspec.Struct, frozen=True):
-    """A sentence about how a file was read. `is_usual` if the format lets expect it, as UTF-8."""
+    """A sentence about how a file was read. `is_usual` if the format lets expect it, as UTF-8;
+    `is_repair` if rows do not fit the table, and were read nevertheless.
+    """
 
     text: str
     is_usual: bool = False
+    is_repair: bool = False
 
 
 class Table(Protocol):

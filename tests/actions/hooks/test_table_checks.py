@@ -2,6 +2,7 @@
 
 import datetime as dt
 import decimal
+import gzip
 import io
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from pyarrow import feather, orc
 from support.hook_runs import hook_context
 
 from anabranch.actions.hooks.checks.check import check
@@ -275,19 +277,66 @@ def test_only_changed_tables_and_named_columns_are_read(lake):
         ("1.parquet", b"PAR1" + b"\xff" * 100 + b"PAR1", "it cannot be read as Parquet"),
         ("1.parquet", b"a\n1\n", "it cannot be read as Parquet"),
         ("1.csv", b"", "it is empty"),
-        ("1.csv", b"\xff\xff\n", "it is not UTF-8: byte 0"),
+        ("1.csv", b"\xff\xff\n", "has no column a: add it"),
         ("1.csv", b"a,a\n1,2\n", "it has the column 'a' twice"),
-        ("1.csv", b"a,b\n1,2\n3\n", "it cannot be read as CSV"),
-        ("1.csv", b"a\n1\n\xff\n", "it is not UTF-8: byte 4"),
-        ("1.csv", b"a\n" + b"1\n" * 600_000 + b"\xff\n", "it cannot be read as CSV"),
-        ("1.csv", b"a\n" + b"x" * (3 << 20) + b"\n", "it cannot be read as CSV"),
-        ("1.txt", b"a\n1\n", "its name ends with none of .parquet, .csv, .tsv"),
+        ("1.csv", b"a,b\n1,2\n3\n", "1 row has fewer cells than the first one"),
+        ("1.csv", b"a,b\n1,2\n3,4,5\n", "1 row has more cells than the first one"),
+        ("1.csv", "a\né\n".encode() + b"\xff\n", "1 line that is not UTF-8"),
+        ("1.csv", b"a\n" + b"x" * (17 << 20) + b"\n", "it has a line of more than 16 MiB"),
+        ("1.jsonl", b'{"a": 1', "it cannot be read as JSON lines"),
+        ("1.txt", b"a\n1\n", "its name ends with none of .parquet, .pq, .parq, .csv, .tsv"),
         ("1.csv", b"b\n1\n", "has no column a: add it"),
     ],
 )
 def test_files_that_are_no_tables_are_a_problem(lake, name, content, reason):
     lake.save("dev", {f"t/{name}": content})
     assert reason in fails(lake, {"path": "t/*", "not_null": ["a"], "unique": ["a"]})
+
+
+ORC, ARROW = io.BytesIO(), io.BytesIO()
+orc.write_table(pa.table({"a": [1, 2, 1]}), ORC)
+feather.write_feather(pa.table({"a": [1, 2, 1]}), ARROW)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.orc", ORC.getvalue()),
+        ("t.feather", ARROW.getvalue()),
+        ("t.parq", parquet({"a": [1, 2, 1]})),
+        ("t.jsonl", b'{"a": 1}\n{"a": 2}\n{"a": 1}\n'),
+        ("t.json", b'[{"a": 1}, {"a": 2}, {"a": 1}]'),
+        ("t.psv", b"a|b\n1|1\n2|2\n1|3\n"),
+        ("t.csv.gz", gzip.compress(b"a,b\n1,1\n2,2\n1,3\n")),
+        ("t.csv", "a,b\né,1\nü,2\né,3\n".encode("latin-1")),
+        ("t.csv", "a\tb\n1\t1\n2\t2\n1\t3\n".encode("utf-16")),
+    ],
+)
+def test_tables_of_every_format_are_checked(lake, name, content):
+    lake.save("dev", {name: content})
+    run(lake, {"path": name, "not_null": ["a"], "rows": {"min": 3, "max": 3}})
+    assert "row 3: the key a=" in fails(lake, {"path": name, "unique": ["a"]})
+
+
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [
+        (pa.array([1000, 1001], pa.timestamp("ns", "UTC")), "1970-01-01 00:00:00.000001001+00:00"),
+        (pa.array([1000, 1001], pa.time64("ns")), "00:00:00.000001001"),
+        (pa.array([1000, 1001], pa.duration("ns")), "PT0.000001001S"),
+        (
+            pa.array([decimal.Decimal(10**50), decimal.Decimal(10**50 + 1)], pa.decimal256(60, 0)),
+            str(10**50 + 1),
+        ),
+    ],
+)
+def test_keys_that_differ_in_their_last_digit_are_two(lake, values, shown):
+    lake.save("dev", {"t.parquet": parquet({"a": values})})
+    run(lake, {"path": "t.parquet", "unique": ["a"]})
+    lake.save("dev", {"t.parquet": parquet({"a": pa.concat_arrays([values, values[1:]])})})
+    assert fails(lake, {"path": "t.parquet", "unique": ["a"]}).startswith(
+        f"t.parquet, row 3: the key a={shown!r} is also in row 2"
+    )
 
 
 def test_a_format_can_be_given_for_names_that_do_not_tell(lake):

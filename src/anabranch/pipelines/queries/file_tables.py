@@ -17,12 +17,12 @@ import pyarrow as pa
 from anabranch.pipelines.queries.functions.conditions import Condition
 from anabranch.pipelines.queries.functions.relations import Relation
 from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem
-from anabranch.tables.common_types import common_type
 from anabranch.tables.json_values import text_column
 from anabranch.tables.open_table import open_typed_table
 from anabranch.tables.sql_columns import sql_array, sql_column, unique_names
 from anabranch.tables.table import Table, UnreadableTable
 from anabranch.tables.type_names import type_name
+from anabranch.tables.widening import convert, widest
 
 __all__ = ["FileTables", "folder_columns"]
 
@@ -72,8 +72,9 @@ class FileTables:
             if column.note:
                 self._notes[f"Column {name} is {column.note}."] = None
             known = self._columns.get(name)
-            kind = column.type if known is None else common_type(known, column.type)
-            if kind is None:
+            kind = column.type if known is None else widest(known, column.type)
+            # a wider decimal may have more digits than DuckDB
+            if kind is None or sql_column(kind).type != kind:
                 kind = pa.string()
                 self._as_text.add(name)
                 self._notes[
@@ -144,7 +145,7 @@ class FileTables:
                 return held
             if field.name in self._as_text:
                 return pa.array(text_column(array), pa.string())
-            return held.cast(field.type)
+            return convert(held, field.type)
         except (pa.ArrowException, UnreadableTable) as error:
             reason = str(error).splitlines()[0]
             raise UnreadableTable(f"column {field.name} cannot be read in SQL: {reason}") from error

@@ -52,9 +52,11 @@ class Utf8Text:
         notes = [Note(f"Encoding: {title}.", is_usual=True)]
         if lines:
             what = "line that is" if lines == 1 else "lines that are"
-            notes.append(Note(f"{lines:,} {what} not UTF-8 is read as Windows-1252."))
+            text = f"{lines:,} {what} not UTF-8, and read as Windows-1252."
+            notes.append(Note(text, is_repair=True))
         if self._replaced:
-            notes.append(Note(f"{self._replaced:,} characters are no {title}: each is shown as �."))
+            text = f"{self._replaced:,} characters are no {title}: each is shown as �."
+            notes.append(Note(text, is_repair=True))
         return notes
 
     def blocks(self) -> Iterator[bytes]:

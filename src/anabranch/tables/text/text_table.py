@@ -97,7 +97,8 @@ class TextTable:
         blocks = _Blocks(text.blocks(), dialect.quote.encode())
         last = None
         names = [str(number) for number in range(len(self._found.names))]
-        included = [str(place) for place in places] or ["0"]
+        # only the last column has a cell that begins with a quote that is not closed
+        included = [str(place) for place in dict.fromkeys((*places, len(names) - 1))]
         fields = [self.schema.field(place) for place in places]
         try:
             reader = pa_csv.open_csv(
@@ -131,8 +132,9 @@ class TextTable:
                 if not places:
                     yield batch.select([])
                 elif batch.num_rows:
-                    last = batch
-                    yield pa.RecordBatch.from_arrays(batch.columns, schema=pa.schema(fields))
+                    chosen = [batch.column(str(place)) for place in places]
+                    yield pa.RecordBatch.from_arrays(chosen, schema=pa.schema(fields))
+                last = batch if batch.num_rows else last
         except (pa.ArrowException, ValueError):
             yield None  # a cell that is larger than a block, a quote that is not closed, no row
             return
@@ -140,7 +142,7 @@ class TextTable:
             yield None
             return
         self._encoding = text.notes
-        self._repairs = _Repairs(int(blocks.has_odd_quotes and _ends_with_lines(last)))
+        self._repairs = _Repairs(int(blocks.has_odd_quotes and _ends_with_lines(last, names[-1])))
 
     def _lenient(self, places: list[int], skipped: int) -> Iterator[Any]:
         """Yields batches of the rows after the first ones."""
@@ -168,11 +170,11 @@ class TextTable:
         return Utf8Text(decompressed(self._stream, self._compression))
 
 
-def _ends_with_lines(batch: Any) -> bool:
-    """Returns whether a cell of the last row has several lines."""
+def _ends_with_lines(batch: Any, name: str) -> bool:
+    """Returns whether the last cell has several lines."""
     if batch is None:
         return False
-    return any("\n" in (column[-1].as_py() or "") for column in batch.columns)
+    return "\n" in (batch.column(name)[-1].as_py() or "")
 
 
 class _Repairs:
@@ -200,13 +202,19 @@ class _Repairs:
     def notes(self) -> Iterator[Note]:
         """Yields what was repaired."""
         if self._short:
-            yield Note(f"{_rows(self._short)} fewer cells than the first one: the others are null.")
+            yield _repair(
+                f"{_rows(self._short)} fewer cells than the first one: the others are null."
+            )
         if self._long:
-            yield Note(f"{_rows(self._long)} more cells than the first one.")
+            yield _repair(f"{_rows(self._long)} more cells than the first one.")
         if self._lost:
-            yield Note(f"{_rows(self._lost)} cells without a column, which are left out.")
+            yield _repair(f"{_rows(self._lost)} cells without a column, which are left out.")
         if self._unclosed:
-            yield Note(f"{_rows(self._unclosed)} a quotation mark that is not closed.")
+            yield _repair(f"{_rows(self._unclosed)} a quotation mark that is not closed.")
+
+
+def _repair(text: str) -> Note:
+    return Note(text, is_repair=True)
 
 
 def _rows(count: int) -> str:

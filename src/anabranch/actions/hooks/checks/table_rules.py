@@ -19,10 +19,11 @@ from typing import Any
 import msgspec
 
 from anabranch.actions.hooks.properties import Properties
+from anabranch.tables.formats import FORMATS
 
 __all__ = ["TABLE_FORMATS", "Bounds", "TableRule", "table_rule"]
 
-TABLE_FORMATS = ("parquet", "csv", "tsv")
+TABLE_FORMATS = tuple(FORMATS)
 _MAX_ROWS = 1 << 62
 
 Bound = int | float | str | None

@@ -12,10 +12,11 @@ from anabranch.actions.hooks.checks.problems import Problems, TooManyProblems
 from anabranch.actions.hooks.checks.table_rules import TableRule
 from anabranch.actions.hooks.checks.tables.cells import Misfit, RangeRule, first_null
 from anabranch.actions.hooks.checks.tables.schemas import schema_differences
-from anabranch.actions.hooks.checks.tables.table_file import TableFile, Unreadable, open_table
+from anabranch.actions.hooks.checks.tables.table_file import TableFile, open_table_file
 from anabranch.actions.hooks.contract import HookContext
 from anabranch.converter import Converter
 from anabranch.errors import NotFound
+from anabranch.tables.table import UnreadableTable
 
 __all__ = ["TableChecks", "table_checks"]
 
@@ -82,7 +83,7 @@ class _Rule:
                 for name in missing:
                     self._problems.add(f"{path} has no column {name}: add it")
                 self._check_cells(path, table, set(missing))
-        except Unreadable as error:
+        except UnreadableTable as error:
             self._problems.add(f"{path}: {error}")
             return False
         return not set(missing) & set(rule.unique)
@@ -103,7 +104,9 @@ class _Rule:
                 with self._open(rule.schema_file) as table:
                     return rule.schema_file, table.schema
             except NotFound as error:
-                raise Unreadable(f"the file of its schema is missing: {error.message}") from error
+                raise UnreadableTable(
+                    f"the file of its schema is missing: {error.message}"
+                ) from error
         if not rule.schema_unchanged or context.base is None:
             return None
         earlier = self._earlier(path, context.base)
@@ -155,6 +158,8 @@ class _Rule:
                         f"{_in_words(rule, name)}"
                     )
             row += batch.num_rows
+        for repair in table.repairs():
+            self._problems.add(f"{path}: {repair}")
 
     def _check_group(self, paths: Sequence[str]) -> None:
         """Checks the number of rows and the keys of one or several files."""
@@ -165,7 +170,7 @@ class _Rule:
                 self._check_rows(name, paths)
             if rule.unique and paths:
                 self._check_unique(paths)
-        except Unreadable as error:
+        except UnreadableTable as error:
             self._problems.add(f"{name}: {error}")
 
     def _check_rows(self, name: str, paths: Sequence[str]) -> None:
@@ -206,7 +211,7 @@ class _Rule:
                 types = [table.schema.field(name).type for name in names]
                 expected = expected or types
                 if types != expected or len(names) < len(self._rule.unique):
-                    raise Unreadable(f"the columns of the key in {path} and {paths[0]} differ")
+                    raise UnreadableTable(f"the columns of the key in {path} and {paths[0]} differ")
                 for batch in table.batches(names):
                     yield number, batch
 
@@ -214,7 +219,7 @@ class _Rule:
     def _open(self, path: str, reference: str = "") -> Iterator[TableFile]:
         lake = self._context.lake
         with closing(lake.read(reference or self._context.reference, path)) as stream:
-            yield open_table(stream, path, self._rule.format)
+            yield open_table_file(stream, path, self._rule.format)
 
 
 def _short(reference: str) -> str:

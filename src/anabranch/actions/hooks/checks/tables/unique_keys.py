@@ -9,8 +9,10 @@ from typing import Any, NamedTuple, Self
 import duckdb
 import pyarrow as pa
 
-from anabranch.actions.hooks.checks.tables.table_file import Unreadable
 from anabranch.dependency_errors import reason_of
+from anabranch.tables.carriage import carriage_of, carry
+from anabranch.tables.json_values import json_column
+from anabranch.tables.table import UnreadableTable
 from anabranch.work_folders import WorkFolder
 
 __all__ = ["Repeated", "first_repeated"]
@@ -22,8 +24,15 @@ _FILE_ROWS = 1 << 40
 """The place of a row is this number times the number of its file, and the row's number in it."""
 
 
+class _Places(NamedTuple):
+    first: tuple[int, int]
+    last: tuple[int, int]
+
+
 class Repeated(NamedTuple):
-    """A key in two rows; a row is the number of a file and of the row in it, from 0."""
+    """A key in two rows, its values in their JSON form; a row is the number of a file and of the
+    row in it, from 0.
+    """
 
     key: tuple[Any, ...]
     first: tuple[int, int]
@@ -35,7 +44,7 @@ def first_repeated(
 ) -> Repeated | None:
     """Returns the repeated key that occurs first, None if all are different. `batches` reads the
     table from its beginning: batches, each with the number of its file, that have exactly these
-    columns and one schema. Keys with a null are not compared. Raises Unreadable, as they may.
+    columns and one schema. Keys with a null are not compared. Raises UnreadableTable, as they may.
 
     Keys that do not fit in memory are compared in parts, by their hash; each part reads the table.
     """
@@ -46,26 +55,29 @@ def first_repeated(
             failure = error
         else:
             repeated = [each for each in found if each is not None]
-            return min(repeated, key=lambda each: each.first, default=None)
+            places = min(repeated, key=lambda each: each.first, default=None)
+            return None if places is None else Repeated(_key_at(batches(), places.first), *places)
     raise _failed(failure) from failure
 
 
 def _first_of_part(
     columns: Sequence[str], batches: Iterator[tuple[int, Any]], part: int, parts: int
-) -> Repeated | None:
-    """Returns the first repeated key of a part. Raises Unreadable and OutOfMemoryException."""
+) -> _Places | None:
+    """Returns where the first repeated key of a part is. Raises UnreadableTable and
+    OutOfMemoryException.
+    """
     rows = _PlacedRows(columns, batches)
     first = next(rows, None)
     if first is None:
         return None
     reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], rows))
-    names = ", ".join(map(_quoted, columns))
-    conditions = [f"{_quoted(name)} IS NOT NULL" for name in columns]
+    names = ", ".join(map(_quoted, rows.names))
+    conditions = [f"{_quoted(name)} IS NOT NULL" for name in rows.names]
     conditions.append(f"hash({names}) % {parts} = {part}")
     # of states of a fixed size, such as these, DuckDB writes to disk what does not fit in memory
     places = f"min({_quoted(_PLACE)}) AS first, max({_quoted(_PLACE)}) AS last"
     query = (
-        f"SELECT {names}, {places} FROM keys WHERE {' AND '.join(conditions)} "  # noqa: S608
+        f"SELECT {places} FROM keys WHERE {' AND '.join(conditions)} "  # noqa: S608
         f"GROUP BY {names} HAVING count(*) > 1 ORDER BY first LIMIT 1"
     )
     with WorkFolder("check") as folder:
@@ -84,20 +96,34 @@ def _first_of_part(
         raise rows.failure
     if found is None:
         return None
-    *key, one, last = found
-    return Repeated(tuple(key), divmod(one, _FILE_ROWS), divmod(last, _FILE_ROWS))
+    one, last = found
+    return _Places(divmod(one, _FILE_ROWS), divmod(last, _FILE_ROWS))
+
+
+def _key_at(batches: Iterator[tuple[int, Any]], place: tuple[int, int]) -> tuple[Any, ...]:
+    """Returns the values of a row."""
+    wanted, row = place
+    for file, batch in batches:
+        if file != wanted:
+            continue
+        if row < batch.num_rows:
+            return tuple(json_column(column.slice(row, 1))[0] for column in batch.columns)
+        row -= batch.num_rows
+    raise UnreadableTable("it was changed while it was read")
 
 
 class _PlacedRows:
-    """The batches with the place of each row. DuckDB does not pass on what they raise, so `failure`
+    """The batches with the place of each row, and with each key in the type in which DuckDB holds
+    its values exactly. DuckDB does not pass on what they raise, so `failure`
     keeps it.
     """
 
     def __init__(self, columns: Sequence[str], batches: Iterator[tuple[int, Any]]) -> None:
         self._columns = columns
         self._batches = batches
+        self.names = [f"key{number}" for number in range(len(columns))]
         self._next = 0
-        self.failure: Unreadable | None = None
+        self.failure: UnreadableTable | None = None
 
     def __iter__(self) -> Self:
         return self
@@ -105,18 +131,24 @@ class _PlacedRows:
     def __next__(self) -> Any:
         try:
             file, batch = next(self._batches)
-        except Unreadable as error:
+        except UnreadableTable as error:
             self.failure = error
             raise
         start = max(self._next, file * _FILE_ROWS)
         self._next = start + batch.num_rows
-        arrays = [batch.column(name) for name in self._columns]
+        arrays = [self._carried(name, batch.column(name)) for name in self._columns]
         arrays.append(pa.array(range(start, self._next), pa.int64()))
-        return pa.RecordBatch.from_arrays(arrays, [*self._columns, _PLACE])
+        return pa.RecordBatch.from_arrays(arrays, [*self.names, _PLACE])
+
+    def _carried(self, name: str, column: Any) -> Any:
+        if carriage_of(column.type).how == "refused":
+            self.failure = UnreadableTable(f"column {name} of {column.type} cannot be a key")
+            raise self.failure
+        return carry(column)
 
 
-def _failed(error: Exception) -> Unreadable:
-    return Unreadable(f"its keys cannot be compared: {reason_of(error).splitlines()[0]}")
+def _failed(error: Exception) -> UnreadableTable:
+    return UnreadableTable(f"its keys cannot be compared: {reason_of(error).splitlines()[0]}")
 
 
 def _quoted(name: str) -> str:
