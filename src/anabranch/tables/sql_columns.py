@@ -6,7 +6,7 @@
 | decimals of up to 38 digits | DECIMAL |
 | decimals of more digits | VARCHAR |
 | timestamps in nanoseconds with a zone | TIMESTAMP_NS in UTC |
-| durations in nanoseconds, intervals with nanoseconds | VARCHAR |
+| durations, intervals | VARCHAR |
 | dictionaries, run-end encoding, extensions but UUID | as their values |
 | dense unions, structs without fields or with names that differ in case only | VARCHAR: JSON |
 | lists, maps, structs | likewise, with their elements |
@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from anabranch.tables.json_values import decoded, text_column
+from anabranch.tables.table import UnreadableTable
 
 __all__ = ["SqlColumn", "sql_array", "sql_column", "unique_names"]
 
@@ -62,8 +63,8 @@ def _temporal(kind: Any) -> SqlColumn:
 
     if kinds.is_timestamp(kind) and kind.tz is not None and kind.unit == "ns":
         return SqlColumn(pa.timestamp("ns"), "in UTC without a zone, as it has nanoseconds")
-    if kinds.is_interval(kind) or (kinds.is_duration(kind) and kind.unit == "ns"):
-        return SqlColumn(pa.string(), "text, as DuckDB's intervals have microseconds")
+    if kinds.is_interval(kind) or kinds.is_duration(kind):
+        return SqlColumn(pa.string(), "text, as DuckDB's intervals do not hold each of its values")
     return SqlColumn(kind)
 
 
@@ -99,7 +100,7 @@ def sql_array(array: Any) -> Any:
 
     kind = array.type
     target = sql_column(kind).type
-    if kind == target:
+    if kind == target and not _has_maps(kind):
         return array
     if isinstance(kind, pa.BaseExtensionType):
         return sql_array(array.storage)
@@ -124,6 +125,7 @@ def _nested_array(array: Any, target: Any) -> Any:
     if kinds.is_map(target):
         lengths = pc.list_value_length(array.cast(_entries_type(array.type)))
         entries = pc.list_flatten(array.cast(_entries_type(array.type)))
+        _check_keys(array, entries)
         keys, items = (sql_array(child) for child in entries.flatten())
         offsets = _offsets(lengths, missing)
         made = pa.MapArray.from_arrays(offsets, keys, items, type=target)
@@ -133,6 +135,30 @@ def _nested_array(array: Any, target: Any) -> Any:
         values = sql_array(pc.list_flatten(array))
         made = pa.LargeListArray.from_arrays(offsets.cast(pa.int64()), values, type=target)
     return made
+
+
+def _has_maps(kind: Any) -> bool:
+    import pyarrow.types as kinds  # noqa: PLC0415
+
+    if kinds.is_map(kind):
+        return True
+    if kinds.is_struct(kind):
+        return any(_has_maps(field.type) for field in kind)
+    return bool(kinds.is_nested(kind) and not kinds.is_union(kind) and _has_maps(kind.value_type))
+
+
+def _check_keys(array: Any, entries: Any) -> None:
+    """Raises UnreadableTable if a map has a key twice."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    keys = sql_array(entries.field(0))
+    if pa.types.is_nested(keys.type):
+        return
+    parents = pc.list_parent_indices(array.cast(_entries_type(array.type)))
+    pairs = pa.table({"parent": parents, "key": keys})
+    if pairs.group_by(["parent", "key"]).aggregate([]).num_rows < pairs.num_rows:
+        raise UnreadableTable("a map has a key twice, which DuckDB's maps cannot have")
 
 
 def _entries_type(kind: Any) -> Any:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
+
 import duckdb
+import pyarrow as pa
 import pytest
 from pipelines.queries.conftest import ROWS, files
+from pyarrow import parquet as pq
 
 from anabranch.access.actor import Actor
 from anabranch.access.statements import Effect, Statement
@@ -203,3 +207,25 @@ def test_results_equal_those_of_duckdb_over_files(query, tmp_path):
         expected = connection.execute(sql.format(f"'{tmp_path}/gauges.parquet'")).fetchall()
     result = query(sql.format("'lakefs://sea/main/gauges.parquet'"))
     assert result["rows"] == [list(row) for row in expected]
+
+
+@pytest.mark.parametrize(
+    ("log", "title"),
+    [
+        ("_delta_log/00000000000000000000.json", "Delta Lake"),
+        ("metadata/v1.metadata.json", "Iceberg"),
+    ],
+)
+def test_files_of_a_table_of_many_files_have_a_notice(lake, query, log, title):
+    stream = io.BytesIO()
+    pq.write_table(pa.table({"a": [1]}), stream)
+    folder = f"folders/{title.split()[0]}"
+    lake.objects.upload("sea", "main", f"{folder}/day=1/1.parquet", [stream.getvalue()])
+    tables = {"t": f"{folder}/**/*.parquet"}
+    assert query("SELECT a, day FROM t", tables=tables)["notes"] == []
+    lake.objects.upload("sea", "main", f"{folder}/{log}", [b"{}"])
+    result = query("SELECT a, day FROM t", tables=tables)
+    assert result["rows"] == [[1, 1]]
+    (note,) = result["notes"]
+    assert note.startswith(f"{folder}/ is a {title} table")
+    assert f"lakefs://sea/main/{folder}" in note

@@ -15,6 +15,7 @@ from anabranch.pipelines.admission import Admission
 from anabranch.pipelines.queries.limits import MAX_ROWS, QueryLimits
 from anabranch.pipelines.queries.query_run import run_request
 from anabranch.pipelines.queries.readable_objects import ReadableObjects
+from anabranch.pipelines.queries.table_folders import table_folder_notices
 from anabranch.ranged_stream import open_ranges
 from anabranch.tables.formats import EXTENSIONS, FORMATS, detect_format, format_of
 
@@ -68,7 +69,9 @@ class Queries:
                 "tables": found,
                 "max_rows": min(max_rows, MAX_ROWS),
             }
-            return run_request(request, objects, self._limits)
+            result = run_request(request, objects, self._limits)
+        notices = [notice for table in found for notice in table_folder_notices(objects, table)]
+        return {**result, "notes": [*notices, *result["notes"]]}
 
     def preview(self, actor: Actor, uri: LakeUri, *, max_rows: int) -> dict[str, Any]:
         """Returns the first rows of a table's file, as `query` does."""

@@ -52,11 +52,12 @@ def column_statistics(connection: Any, table: Any, seconds: float) -> list[dict[
     for start in range(0, len(names), _GROUP):
         group = {name: table.column(start + at) for at, name in enumerate(names[start:][:_GROUP])}
         held = {name: sql_array(column.combine_chunks()) for name, column in group.items()}
-        connection.register(_RELATION, pa.table(held))
-        kinds = {
-            row[0]: row[1]
-            for row in connection.execute(f"DESCRIBE {_quoted(_RELATION)}").fetchall()
-        }
+        connection.register("statistics of arrays", pa.table(held))
+        create = f"CREATE OR REPLACE TEMP TABLE {_quoted(_RELATION)} AS"
+        connection.execute(f'{create} FROM "statistics of arrays"')
+        connection.unregister("statistics of arrays")
+        described = connection.execute(f"DESCRIBE {_quoted(_RELATION)}").fetchall()
+        kinds = {row[0]: row[1] for row in described}
         try:
             for name, column in group.items():
                 if result and time.monotonic() > deadline:
@@ -67,7 +68,7 @@ def column_statistics(connection: Any, table: Any, seconds: float) -> list[dict[
                     shown = _statistics(connection, _quoted(_RELATION), name, kinds[name])
                     result.append(shown | {"type": type_name(column.type)})
         finally:
-            connection.unregister(_RELATION)
+            connection.execute(f"DROP TABLE {_quoted(_RELATION)}")
     return result
 
 

@@ -28,8 +28,8 @@ _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
 _TIME = r"^[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$"
 _PATTERNS = {
-    "boolean": _BOOLEAN,
     "integer": _INTEGER,
+    "boolean": _BOOLEAN,
     "long integer": _LONG_INTEGER,
     "double": _NUMBER,
     "decimal": _DECIMAL,
@@ -52,6 +52,10 @@ _SURE_DIGITS = 15
 _MICROSECOND_DIGITS = 6
 _SECOND_CHARS = len("2020-01-01 00:00:00")
 _MAX_DIGITS = 38
+_MAX_EXACT = 2**53
+_FEW = 64
+"""Cells for which a loop is faster than Arrow's functions: wide tables have few rows."""
+
 _NUMERIC = frozenset({"integer", "long integer", "double", "decimal"})
 
 
@@ -82,6 +86,9 @@ class ColumnType:
         self._has_cells = True
         values = pc.ascii_trim_whitespace(values)
         first = values[0].as_py()
+        if self._possible[0] == "integer" and self._fits("integer", values):
+            self._add_integers(values.cast(pa.int64()))
+            return
         self._possible = [
             kind for kind in self._possible if (_matches(kind, first)) and self._fits(kind, values)
         ]
@@ -104,11 +111,19 @@ class ColumnType:
             return pa.timestamp(unit, "UTC" if kind == "zoned" else None)
         return pa.string()
 
+    def _add_integers(self, values: Any) -> None:
+        """Considers integers, which decimals hold as well, and doubles if they are not large."""
+        extremes = pc.min_max(values)
+        most = max(abs(extremes[end].as_py()) for end in ("min", "max"))
+        self._has_numbers = True
+        self._whole_digits = max(self._whole_digits, len(str(most)))
+        left_out = {"double"} if most > _MAX_EXACT else set()
+        self._possible = [
+            kind for kind in self._possible if kind in _NUMERIC and kind not in left_out
+        ]
+
     def _fits(self, kind: str, values: Any) -> bool:
-        matches = pc.match_substring_regex(values, _PATTERNS[kind])
-        if kind == "double":
-            matches = pc.or_(matches, pc.match_substring_regex(values, _NO_NUMBER))
-        if not pc.all(matches).as_py():
+        if not _all_match(kind, values):
             return False
         if kind == "double":
             return self._is_exact_as_double(values)
@@ -129,12 +144,22 @@ class ColumnType:
         return True
 
     def _count_digits(self, values: Any) -> None:
-        whole = pc.replace_substring_regex(values, r"^-|\..*$", "")
-        fraction = pc.replace_substring_regex(values, r"^[^.]*\.?", "")
-        self._whole_digits = max(self._whole_digits, _longest(whole))
-        self._scale = max(self._scale, _longest(fraction))
+        if len(values) <= _FEW:
+            for text in values.to_pylist():
+                whole, _, fraction = text.removeprefix("-").partition(".")
+                self._whole_digits = max(self._whole_digits, len(whole))
+                self._scale = max(self._scale, len(fraction))
+            return
+        wholes = pc.replace_substring_regex(values, r"^-|\..*$", "")
+        fractions = pc.replace_substring_regex(values, r"^[^.]*\.?", "")
+        self._whole_digits = max(self._whole_digits, _longest(wholes))
+        self._scale = max(self._scale, _longest(fractions))
 
     def _is_exact_as_double(self, values: Any) -> bool:
+        if len(values) <= _FEW:
+            numbers = [text for text in values.to_pylist() if not re.match(_NO_NUMBER, text)]
+            self._has_numbers = self._has_numbers or bool(numbers)
+            return all(map(_is_exact, numbers))
         numbers = values.filter(pc.match_substring_regex(values, _NUMBER))
         self._has_numbers = self._has_numbers or len(numbers) > 0
         mantissa = pc.replace_substring_regex(numbers, r"[eE].*$", "")
@@ -189,6 +214,15 @@ def _matches(kind: str, cell: str) -> bool:
     return bool(
         re.match(_PATTERNS[kind], cell) or (kind == "double" and re.match(_NO_NUMBER, cell))
     )
+
+
+def _all_match(kind: str, values: Any) -> bool:
+    if len(values) <= _FEW:
+        return all(_matches(kind, text) for text in values.to_pylist())
+    matches = pc.match_substring_regex(values, _PATTERNS[kind])
+    if kind == "double":
+        matches = pc.or_(matches, pc.match_substring_regex(values, _NO_NUMBER))
+    return bool(pc.all(matches).as_py())
 
 
 def _longest(texts: Any) -> int:
