@@ -16,8 +16,9 @@ __all__ = ["EXTENSIONS", "FORMATS", "TableFormat", "detect_format", "format_name
 
 _EDGE_BYTES = 16
 _STREAM_MARK = b"\xff\xff\xff\xff"
-_COMPRESSIONS = {"gz": "gzip", "zst": "zstd"}
+_COMPRESSIONS = {"gz": "gzip", "bz2": "bz2", "zst": "zstd"}
 _COMPRESSION_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_BZ2_START, _BZ2_BLOCK = b"BZh", b"1AY&SY"
 
 
 class TableFormat(msgspec.Struct, frozen=True):
@@ -74,7 +75,7 @@ def format_of(path: str) -> TableFormat | None:
 
 def detect_format(stream: BinaryIO, path: str, given: str = "") -> tuple[TableFormat | None, str]:
     """Returns the format of a seekable stream, None if nothing names one, and the name of its
-    compression: gzip, zstd or "". `given` is the name of a format, or "". The stream is at its
+    compression: gzip, bz2, zstd or "". `given` is the name of a format, or "". The stream is at its
     beginning afterwards.
     """
     size = stream.seek(0, io.SEEK_END)
@@ -89,10 +90,15 @@ def detect_format(stream: BinaryIO, path: str, given: str = "") -> tuple[TableFo
         return FORMATS[binary], ""
     if named is not None and not named.is_text:
         return named, ""
-    found = [name for magic, name in _COMPRESSION_MAGIC.items() if start.startswith(magic)]
-    if found:
-        return named, found[0]
-    return named, ""
+    return named, _compression(start)
+
+
+def _compression(start: bytes) -> str:
+    """Returns the name of the compression with these first bytes, "" without one."""
+    if start.startswith(_BZ2_START) and start[4:].startswith(_BZ2_BLOCK):
+        return "bz2"
+    found = (name for magic, name in _COMPRESSION_MAGIC.items() if start.startswith(magic))
+    return next(found, "")
 
 
 def _binary_format(start: bytes, end: bytes) -> str:

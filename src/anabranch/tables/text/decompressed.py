@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import zlib
 from typing import Any, BinaryIO
@@ -21,6 +22,8 @@ def decompressed(stream: BinaryIO, compression: str) -> Any:
     kept: Any = KeptStream(stream)
     if compression == "gzip":
         return gzip.GzipFile(fileobj=kept, mode="rb")
+    if compression == "bz2":
+        return bz2.BZ2File(kept)
     if compression == "zstd":
         import pyarrow as pa  # noqa: PLC0415  an optional library
 

@@ -13,7 +13,7 @@ from anabranch.tables.text.cells import Dialect, Row, read_rows
 
 __all__ = ["FoundDialect", "find_dialect"]
 
-_DELIMITERS = (",", "\t", ";", "|")
+_DELIMITERS = (",", "\t", ";", "|", "\x01")
 _MAX_ROWS = 500
 _MAX_CELLS = 50_000
 _MAX_MORE_COLUMNS = 64
@@ -75,7 +75,7 @@ def _with_columns(dialect: Dialect, rows: list[Row]) -> FoundDialect:
         return FoundDialect(dialect, has_header=False, names=(), width=0)
     first, others = rows[0], rows[1:]
     widest = max(map(len, rows))
-    has_header = all(is_text(cell) for cell in first)
+    has_header = _has_header(first, others)
     least = len(first)
     width = min(widest, least + _MAX_MORE_COLUMNS)
     if has_header and others and all(len(row) == least + 1 and row[-1] is None for row in others):
@@ -83,6 +83,19 @@ def _with_columns(dialect: Dialect, rows: list[Row]) -> FoundDialect:
     names = [cell or "" for cell in first] if has_header else []
     names += [f"column{number}" for number in range(len(names), width)]
     return FoundDialect(dialect, has_header, tuple(names), len(first))
+
+
+def _has_header(first: Row, others: list[Row]) -> bool:
+    """Returns whether the first row names the columns: it has texts only, such as `id`, or one over
+    a column without texts, as in `id,2019,2020`.
+    """
+    if all(is_text(cell) for cell in first):
+        return True
+    for at, cell in enumerate(first):
+        below = [row[at] for row in others if at < len(row) and row[at] is not None]
+        if cell is not None and is_text(cell) and below and not any(map(is_text, below)):
+            return True
+    return False
 
 
 def _quote(text: str, delimiters: list[str]) -> str:

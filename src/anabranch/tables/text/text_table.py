@@ -24,7 +24,13 @@ from anabranch.tables.text.encoding import Utf8Text
 __all__ = ["TextTable"]
 
 _BLOCK_BYTES = 1 << 20
-_DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon", "|": "vertical bar"}
+_DELIMITERS = {
+    ",": "comma",
+    "\t": "tab",
+    ";": "semicolon",
+    "|": "vertical bar",
+    "\x01": "control-A character",
+}
 _MAX_COLUMNS = 65_536
 
 
