@@ -59,9 +59,11 @@ def test_every_value_is_the_same_in_sql(connection, name, shape):
     array = nested(shape, array_of(*SCALARS[name]))
     expected = json_column(array)
     found = through_sql(connection, array)
-    if "ns" in str(array.type) and "tz=" in str(array.type):
+    is_zoned = "ns" in str(array.type) and "tz=" in str(array.type)
+    if is_zoned:
         expected = without_zones(expected)
-    assert [parsed(*pair) for pair in zip(found, expected, strict=True)] == expected
+    shown = [parsed(*pair) for pair in zip(found, json_column(array), strict=True)]
+    assert (without_zones(shown) if is_zoned else shown) == expected
 
 
 def test_nulls_are_nulls(connection):

@@ -32,17 +32,17 @@ def open_table(stream: BinaryIO, path: str = "", format_name: str = "") -> Table
 
 
 def open_typed_table(
-    stream: BinaryIO, path: str = "", format_name: str = "", *, is_whole: bool = True
+    stream: BinaryIO, path: str = "", format_name: str = "", *, rows: int | None = None
 ) -> Table:
     """Returns the table in a stream as `open_table` does, of text with types: those that hold all
-    cells, or, if not `is_whole`, those near the beginning, for callers that read no others. Raises
+    cells, or, with `rows`, those of so many first rows, for callers that read no others. Raises
     UnreadableTable.
     """
     table = open_table(stream, path, format_name)
     from anabranch.tables.text.text_table import TextTable  # noqa: PLC0415
     from anabranch.tables.text.typed_text import TypedText  # noqa: PLC0415
 
-    return TypedText(table, is_whole=is_whole) if isinstance(table, TextTable) else table
+    return TypedText(table, rows=rows) if isinstance(table, TextTable) else table
 
 
 def _open(stream: BinaryIO, found: TableFormat, compression: str) -> Table:

@@ -21,7 +21,7 @@ _MAX_REASON_CHARS = 300
 class UnreadableTable(Invalid):
     """A file cannot be read as a table; the message is one sentence for users."""
 
-    kind = "unreadable_table"
+    kind = "unreadable_file"
 
 
 class Note(msgspec.Struct, frozen=True):

@@ -33,7 +33,7 @@ def preview_object(objects: ObjectFilesystem, request: dict[str, Any]) -> dict[s
     max_rows = request["max_rows"]
     stream: Any = objects.open(request["address"])
     try:
-        table = open_typed_table(stream, request["address"], request["format"], is_whole=False)
+        table = open_typed_table(stream, request["address"], request["format"], rows=max_rows + 1)
     except UnreadableTable as error:
         if error.kind in _SHOWN_AS_TEXT and request["format"] in ("json", "jsonl"):
             return _beginning(stream, request, error)
@@ -47,30 +47,26 @@ def preview_object(objects: ObjectFilesystem, request: dict[str, Any]) -> dict[s
     return {"columns": columns, **shown, "notes": _texts(table.notes)}
 
 
-def statistics_of_object(
-    connection: Any, objects: ObjectFilesystem, request: dict[str, Any]
-) -> dict[str, Any]:
+def statistics_of_object(objects: ObjectFilesystem, request: dict[str, Any]) -> dict[str, Any]:
     """Returns the statistics of an object's columns, of as many as time and memory allow, and how
-    many are missing. Raises UnreadableTable, and what DuckDB raises.
+    many are missing. Raises UnreadableTable and MemoryError.
     """
-    import duckdb  # noqa: PLC0415  optional
-
     from anabranch.tables.statistics.column_statistics import (  # noqa: PLC0415  slow to import
         column_statistics,
     )
-    from anabranch.tables.statistics.sample import read_sample  # noqa: PLC0415
+    from anabranch.tables.statistics.sample import MAX_ROWS, read_sample  # noqa: PLC0415
 
     stream: Any = objects.open(request["address"])
-    table = open_typed_table(stream, request["address"], request["format"], is_whole=False)
+    table = open_typed_table(stream, request["address"], request["format"], rows=MAX_ROWS + 1)
     sample = read_sample(table, request["memory_bytes"] // _SAMPLE_SHARE)
     seconds = min(_SECONDS, request["seconds"] / 3)
     try:
-        columns = column_statistics(connection, sample.table, seconds)
-    except duckdb.OutOfMemoryException:
+        columns = column_statistics(sample.table, seconds)
+    except MemoryError:
         if not sample.is_large:
             raise
         sample = sample.first_rows()
-        columns = column_statistics(connection, sample.table, seconds)
+        columns = column_statistics(sample.table, seconds)
     return {
         "columns": columns,
         "missing_columns": len(table.schema) - len(columns),

@@ -106,7 +106,7 @@ class _Requests:
 
     def statistics(self, request: dict[str, Any]) -> dict[str, Any]:
         """Returns the statistics of an object's columns."""
-        return statistics_of_object(self._connection, self._objects, request)
+        return statistics_of_object(self._objects, request)
 
 
 def _connect(objects: ObjectFilesystem, request: dict[str, Any]) -> Any:

@@ -9,11 +9,13 @@ import pyarrow as pa
 
 from anabranch.tables.table import Table
 
-__all__ = ["Sample", "read_sample"]
+__all__ = ["MAX_ROWS", "Sample", "read_sample"]
 
-_MAX_ROWS = 100_000
+MAX_ROWS = 100_000
+"""The most rows of a sample."""
+
 _FEW_ROWS = 5_000
-"""Rows of a sample; fewer where so many take too much memory."""
+"""The most rows of a sample where more take too much memory."""
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -44,7 +46,7 @@ def read_sample(table: Table, max_bytes: int) -> Sample:
         rows += batch.num_rows
         size += batch.nbytes
         batches.append(batch)
-        if rows > _MAX_ROWS:
+        if rows > MAX_ROWS:
             break
         if size > max_bytes:
             # some rows of all columns, or of as many as fit
@@ -54,4 +56,4 @@ def read_sample(table: Table, max_bytes: int) -> Sample:
             kept = read.select(range(columns)).slice(0, _FEW_ROWS)
             return Sample(kept, is_complete=False)
     read = pa.Table.from_batches(batches, schema=table.schema)
-    return Sample(read.slice(0, _MAX_ROWS), rows <= _MAX_ROWS)
+    return Sample(read.slice(0, MAX_ROWS), rows <= MAX_ROWS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -19,10 +20,10 @@ _GROUP_BYTES = 16 << 20
 
 class TypedText:
     """A table of text whose columns have types that hold each of their cells: of all rows, or, if
-    not `is_whole`, of about the first 16 MiB. A later cell of another type is an error then.
+    `rows` is given, of so many first ones. A later cell of another type is an error then.
     """
 
-    def __init__(self, table: TextTable, *, is_whole: bool) -> None:
+    def __init__(self, table: TextTable, *, rows: int | None = None) -> None:
         self._table = table
         self._read: list[Any] | None = None
         self._types = [ColumnType() for _ in table.schema]
@@ -33,10 +34,13 @@ class TypedText:
             self._add(first)
         if second is None:  # the rows need not be read again
             self._read = [] if first is None else first.to_batches()
-        elif is_whole:
-            self._add(second)
-            for group in groups:
+        elif first is not None:
+            count = first.num_rows
+            for group in itertools.chain([second], groups):
+                if rows is not None and count >= rows:
+                    break
                 self._add(group)
+                count += group.num_rows
         self.schema = pa.schema(
             [(field.name, each.type) for field, each in zip(table.schema, self._types, strict=True)]
         )
