@@ -75,6 +75,11 @@ def test_statistics_have_a_histogram_for_each_column(api, ref):
 
 
 def test_only_tables_have_previews(api, ref):
+    base = ref.removesuffix("/refs/main")
+    stored = api.post(
+        f"{base}/branches/main/objects", params={"path": "may/a.txt"}, content=b"a note"
+    )
+    assert stored.status_code == 201
     response = api.get(f"{ref}/objects/preview", params={"path": "may/a.txt"})
     assert (response.status_code, response.headers["x-anabranch-kind"]) == (400, "no_table")
     response = api.get(f"{ref}/objects/preview", params={"path": "may/b.csv"})

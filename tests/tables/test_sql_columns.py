@@ -54,7 +54,7 @@ def parsed(found, expected):
 
 
 @pytest.mark.parametrize("shape", NESTED)
-@pytest.mark.parametrize("name", sorted(set(SCALARS) - {"duration_s"}))
+@pytest.mark.parametrize("name", SCALARS)
 def test_every_value_is_the_same_in_sql(connection, name, shape):
     array = nested(shape, array_of(*SCALARS[name]))
     expected = json_column(array)
@@ -68,21 +68,10 @@ def test_every_value_is_the_same_in_sql(connection, name, shape):
 
 def test_nulls_are_nulls(connection):
     for name in SCALARS:
-        if name not in ("run_end_encoded", "duration_s"):
+        if name != "run_end_encoded":
             assert through_sql(connection, with_null(name))[-1] is None
 
 
 def test_fields_that_differ_in_case_are_json(connection):
     array = pa.array([{"x": 2**60, "X": None}, None])
     assert through_sql(connection, array) == ['{"x": "1152921504606846976", "X": null}', None]
-
-
-@pytest.mark.parametrize("unit", ["s", "ms", "us"])
-def test_a_duration_that_sql_would_change_is_refused(connection, unit):
-    per_second = {"s": 1, "ms": 10**3, "us": 10**6}[unit]
-    longest = 292 * 365 * 86_400 * per_second
-    kind = pa.duration(unit)
-    shown = json_column(pa.array([longest], kind))
-    assert through_sql(connection, pa.array([longest], kind)) == shown
-    with pytest.raises(pa.ArrowInvalid):
-        sql_array(pa.array([longest * 2], kind))

@@ -11,6 +11,7 @@ import io
 import itertools
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,6 +19,7 @@ from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import Invalid
 from anabranch.tables.open_table import open_table, open_typed_table
+from anabranch.tables.text.cell_types import ColumnType
 
 NAMES = ["id", "name", "note"]
 ROWS = [
@@ -235,6 +237,24 @@ def test_types_of_columns_keep_the_digits_of_each_value(values):
                 assert_same_number(shown, value)
         else:
             assert_same_number(shown, value)
+
+
+TIMES = st.sampled_from(
+    [
+        *("2024-05-06", "2024-02-30", "0000-01-01", "2024-05-06T07:08:09", "2024-05-06 07:08"),
+        *("2024-05-06 07:08:09.123456789Z", "2024-05-06 07:08:09+00:00", "24:00:00", "07:08:09.5"),
+        *("true", "FALSE", "", " ", " 5 ", "inf", "-Infinity", "x", "2024-05-06 25:00:00"),
+    ]
+)
+
+
+@settings(max_examples=examples(300), deadline=None)
+@given(st.lists(st.one_of(NUMBERS, TIMES), min_size=1, max_size=4))
+def test_few_and_many_cells_have_the_same_types(cells):
+    few, many = ColumnType(), ColumnType()
+    few.add(pa.array(cells))
+    many.add(pa.array(cells * 200 if len(cells) > 2 else cells * 600))
+    assert few.type == many.type
 
 
 def assert_same_number(shown, value):

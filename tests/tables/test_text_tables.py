@@ -216,7 +216,7 @@ def test_types_are_those_of_all_rows_of_a_large_file():
     whole = open_typed_table(stream, "t.csv")
     assert whole.schema.types == [pa.string(), pa.string()]
     assert whole.count_rows() == 2_000_001
-    beginning = open_typed_table(stream, "t.csv", is_whole=False)
+    beginning = open_typed_table(stream, "t.csv", rows=1_000)
     assert beginning.schema.field(0).type == pa.int64()
     with pytest.raises(UnreadableTable, match="column v has a cell that is no int64"):
         list(beginning.batches())
