@@ -193,3 +193,22 @@ def test_other_files_are_no_tables(queries, put):
 def test_formats_are_named_by_extensions(path, expected):
     found = format_of(path)
     assert (found and found.name) == expected
+
+
+def test_all_columns_of_a_wide_table_have_statistics(queries, put):
+    columns = 3_000
+    head = ",".join(f"c{number}" for number in range(columns))
+    rows = "\n".join(",".join([str(row / 2)] * columns) for row in range(3))
+    address = put("wide.csv", f"{head}\n{rows}\n".encode())
+    statistics = queries.statistics(ADMIN, address)
+    assert (len(statistics["columns"]), statistics["missing_columns"]) == (columns, 0)
+    assert {each["max"] for each in statistics["columns"]} == {1.0}
+    assert len(queries.preview(ADMIN, address, max_rows=5)["columns"]) == columns
+
+
+def test_statistics_hold_a_cell_of_another_type_far_from_the_beginning(queries, put):
+    rows = b"".join(b"%d,%s\n" % (number, b"x" * 250) for number in range(80_000))
+    address = put("late.csv", b"id,note\n" + rows + b"n/a,last\n")
+    statistics = queries.statistics(ADMIN, address)
+    assert statistics["rows"] == 80_001
+    assert statistics["columns"][0]["type"] == "VARCHAR"

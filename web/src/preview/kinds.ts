@@ -96,7 +96,7 @@ function extensions(path: string): string[] {
   const name = path.slice(path.lastIndexOf("/") + 1).toLowerCase();
   const parts = name.split(".");
   // `flights.csv.gz`: what is compressed, before how
-  return /\.(?:csv|tsv|tab|psv|jsonl?|ndjson)\.(?:gz|zst)$/.test(name) ? ["csv"] : [parts.at(-1) ?? ""];
+  return /\.(?:csv|tsv|tab|psv|jsonl?|ndjson)\.(?:gz|bz2|zst)$/.test(name) ? ["csv"] : [parts.at(-1) ?? ""];
 }
 
 /** Returns how an object is shown. */
