@@ -95,13 +95,15 @@ def check_delta(spark, folder, name, properties, partition):
         compare()
     spark.sql(f"alter table {table} add columns (more string, nested.z bigint after x)")
     if "columnMapping" in properties:
-        spark.sql(f"alter table {table} rename column text to words")
+        spark.sql(f"alter table {table} rename column price to cost")
         spark.sql(f"alter table {table} rename column nested.x to xx")
         spark.sql(f"alter table {table} drop column ratio")
     if "TypeWidening" in properties:
         spark.sql(f"alter table {table} alter column small type bigint")
-    spark.sql(f"insert into {table} (id, more, {partition}) select 100, 'm', {partition} "
-              f"from {table} limit 1")
+    spark.sql(
+        f"insert into {table} (id, more, {partition}) select 100, 'm', {partition} "
+        f"from {table} limit 1"
+    )
     compare()
     spark.sql(f"optimize {table}")
     compare()

@@ -16,36 +16,40 @@ from typing import Any
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import MAX_METADATA_BYTES
 
-__all__ = ["require_bounded"]
+__all__ = ["plain_file"]
 
 _MAGIC = b"Obj\x01"
 _SYNC_BYTES = 16
 _MAX_VARINT_BYTES = 10
-_SNAPPY_RATIO = 64
-"""Snappy copies at most 64 bytes for each operation of two bytes."""
+_CHECKSUM_BYTES = 4
+"""The length of what follows a block that is compressed with snappy."""
 
 
-def require_bounded(content: bytes) -> None:
-    """Raises Invalid for a file whose blocks have more than MAX_METADATA_BYTES, or more values than
-    bytes; and for a damaged one.
+def plain_file(content: bytes) -> bytes:
+    """Returns a file with the same records without compression. Raises Invalid for one whose blocks
+    have more than MAX_METADATA_BYTES, or more values than bytes; and for a damaged one.
     """
     stream = io.BytesIO(content)
     if stream.read(len(_MAGIC)) != _MAGIC:
         raise unreadable("it is no Avro file")
     header = _header(stream)
-    codec = header.get("avro.codec", b"null").decode("ascii", "replace")
+    codec = header.pop("avro.codec", b"null").decode("ascii", "replace")
     _require_sized(json.loads(header.get("avro.schema", b"null")))
-    _read(stream, _SYNC_BYTES)
+    sync = _read(stream, _SYNC_BYTES)
+    parts = [_MAGIC, _encode_header(header), sync]
     left = MAX_METADATA_BYTES
     while stream.tell() < len(content):
         count, size = _long(stream), _long(stream)
-        length = _length(codec, _read(stream, size), left)
-        left -= length
+        block = _plain(codec, _read(stream, size), left)
+        left -= len(block)
         if left < 0:
             raise unreadable(f"it has more than {MAX_METADATA_BYTES >> 20} MiB")
-        if not 0 <= count <= length:
+        if not 0 <= count <= len(block):
             raise unreadable("it has more records than bytes")
-        _read(stream, _SYNC_BYTES)
+        if _read(stream, _SYNC_BYTES) != sync:
+            raise unreadable("a block does not end with the marker of the file")
+        parts += [_encode(count), _encode(len(block)), block, sync]
+    return b"".join(parts)
 
 
 def _header(stream: io.BytesIO) -> dict[str, bytes]:
@@ -59,19 +63,23 @@ def _header(stream: io.BytesIO) -> dict[str, bytes]:
     return found
 
 
-def _length(codec: str, block: bytes, limit: int) -> int:
-    """Returns the length of a block without compression, or one above the limit."""
-    if codec == "null":
-        return len(block)
-    if codec == "deflate":
-        return len(zlib.decompressobj(-zlib.MAX_WBITS).decompress(block, limit + 1))
-    if codec == "snappy":
-        return len(block) * _SNAPPY_RATIO
-    if codec == "zstandard":
-        import pyarrow as pa  # noqa: PLC0415  an optional library
+def _plain(codec: str, block: bytes, limit: int) -> bytes:
+    """Returns a block without compression; at most one byte more than the limit."""
+    import pyarrow as pa  # noqa: PLC0415  an optional library
 
+    if codec == "null":
+        return block
+    if codec == "deflate":
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(block, limit + 1)
+    if codec == "snappy":
+        size = _varint(io.BytesIO(block))
+        if size > limit:
+            raise unreadable(f"it has more than {MAX_METADATA_BYTES >> 20} MiB")
+        packed = block[:-_CHECKSUM_BYTES]
+        return bytes(pa.Codec("snappy").decompress(packed, decompressed_size=size))
+    if codec == "zstandard":
         with pa.CompressedInputStream(pa.BufferReader(block), "zstd") as plain:
-            return len(plain.read(limit + 1))
+            return bytes(plain.read(limit + 1))
     raise unreadable(f"its compression {codec} is not read")
 
 
@@ -110,10 +118,33 @@ def _read(stream: io.BytesIO, size: int) -> bytes:
 
 
 def _long(stream: io.BytesIO) -> int:
+    value = _varint(stream)
+    return (value >> 1) ^ -(value & 1)
+
+
+def _varint(stream: io.BytesIO) -> int:
     value = 0
     for number in range(_MAX_VARINT_BYTES):
         (byte,) = _read(stream, 1)
         value |= (byte & 0x7F) << (7 * number)
         if byte < 0x80:  # noqa: PLR2004  the last byte of a number
-            return (value >> 1) ^ -(value & 1)
+            return value
     raise unreadable("it has a number that is too long")
+
+
+def _encode(number: int) -> bytes:
+    """Returns a number that is not negative as Avro writes it."""
+    value = number << 1
+    found = bytearray()
+    while value > 0x7F:  # noqa: PLR2004
+        found.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes((*found, value))
+
+
+def _encode_header(header: dict[str, bytes]) -> bytes:
+    parts = [_encode(len(header))] if header else []
+    for key, value in header.items():
+        name = key.encode()
+        parts += [_encode(len(name)), name, _encode(len(value)), value]
+    return b"".join((*parts, _encode(0)))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from anabranch.dependency_errors import reason_of
 from anabranch.errors import Invalid
-from anabranch.tables.iceberg.avro_blocks import require_bounded
+from anabranch.tables.iceberg.avro_blocks import plain_file
 from anabranch.tables.live_rows.refusals import unreadable
 
 __all__ = ["AvroFile", "read_avro", "write_avro"]
@@ -43,8 +43,7 @@ def read_avro(name: str, content: bytes) -> AvroFile:
     import fastavro  # noqa: PLC0415  optional
 
     try:
-        require_bounded(content)
-        reader = fastavro.reader(io.BytesIO(content))
+        reader = fastavro.reader(io.BytesIO(plain_file(content)))
         metadata = dict(reader.metadata)
         schema = json.loads(metadata["avro.schema"])
         given = {key: value for key, value in metadata.items() if not key.startswith("avro.")}
