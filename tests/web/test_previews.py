@@ -11,6 +11,7 @@ import zlib
 
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
 from playwright.sync_api import expect
 from pyarrow import orc
 from pyarrow import parquet as pq
@@ -342,3 +343,29 @@ def test_no_preview_keeps_anybody_from_using_it(page, repository, axe):
         assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
         page.set_viewport_size({"width": 1280, "height": 800})
     assert violations == []
+
+
+def test_a_folder_with_a_delta_table_shows_its_rows_versions_and_partitions(
+    page, repository, tmp_path
+):
+    write_deltalake(
+        tmp_path, pa.table({"n": [1, 2, 3], "day": ["a", "a", "b"]}), partition_by=["day"]
+    )
+    DeltaTable(tmp_path).delete("n = 2")
+    for path in sorted(tmp_path.rglob("*")):
+        if path.is_file():
+            repository.put(f"delays/{path.relative_to(tmp_path).as_posix()}", path.read_bytes())
+    page.goto(f"/repositories/{repository.name}/objects?ref=main&path=delays/")
+    table = page.get_by_role("region", name="Table in this folder")
+    rows = table.get_by_role("region", name="First rows of the table").locator("tbody tr")
+    expect(rows).to_have_count(2)
+    expect(table.get_by_text("delta_table('lakefs://")).to_be_visible()
+    table.get_by_text("Partitions", exact=True).click()
+    expect(table.get_by_role("cell", name="b", exact=True).first).to_be_visible()
+    table.get_by_label("Version").select_option("0")
+    expect(rows).to_have_count(3)
+    expect(page).to_have_url(re.compile("version=0"))
+    repository.put("plain/metadata/notes.txt", b"no table")
+    page.goto(f"/repositories/{repository.name}/objects?ref=main&path=plain/")
+    expect(page.get_by_role("link", name="metadata/")).to_be_visible()
+    expect(table).to_have_count(0)
