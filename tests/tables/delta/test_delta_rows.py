@@ -16,6 +16,7 @@ from support.formats.table_rows import comparable_rows
 
 from anabranch.errors import Invalid
 from anabranch.tables.delta.snapshot import read_delta_table, read_delta_versions
+from anabranch.tables.live_rows import relation
 from anabranch.tables.live_rows.addresses import TablePlace
 
 PLACE = TablePlace("sea", "tables/t/")
@@ -370,3 +371,17 @@ def test_a_folder_without_a_log_is_no_table(folder, read):
     with pytest.raises(Invalid, match="no version 5: the last one is 0"):
         read(5)
     shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("columns", [["text", "day"], ["flag", "raw", "level"]], ids="-".join)
+def test_many_partitions_are_read_by_one_select(folder, read, monkeypatch, columns):
+    monkeypatch.setattr(relation, "MAX_SELECTS", 1)
+    write_deltalake(folder, rows(*range(8)), partition_by=columns)
+    write_deltalake(folder, rows(0, 1, 2), mode="append")
+    assert_same(read, folder)
+    added = next(each["add"] for each in actions(folder, 0) if "add" in each)
+    removed = {"path": added["path"], "dataChange": True}
+    vector = {"deletionVector": vector_action([0], folder, "i")}
+    before = len(read())
+    write_commit(folder, 2, {"remove": removed}, {"add": {**added, **vector}})
+    assert len(read()) == before - 1

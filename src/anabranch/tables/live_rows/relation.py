@@ -7,7 +7,7 @@ Deleted rows are tables beside it: positions by file, and values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from anabranch.tables.live_rows.columns import literal, quoted, require_distinct, sql_type
@@ -17,6 +17,7 @@ from anabranch.tables.live_rows.deleted_positions import (
 )
 from anabranch.tables.live_rows.deleted_values import DeletedValues
 from anabranch.tables.live_rows.file_fields import FileField, FileForm, read_form
+from anabranch.tables.live_rows.file_values import FileValues
 from anabranch.tables.live_rows.live_table import LiveFile, LiveTable
 from anabranch.tables.live_rows.projection import SOURCE, Projection
 from anabranch.tables.live_rows.refusals import unreadable
@@ -30,6 +31,10 @@ class LiveRows(NamedTuple):
 
     table: LiveTable
     objects: TableObjects
+
+
+MAX_SELECTS = 1000
+"""Above this number of SELECTs, files with different values are read by one."""
 
 
 class _Group(NamedTuple):
@@ -82,21 +87,42 @@ class _Relation:
 
     def create(self, files: Sequence[LiveFile]) -> None:
         """Creates the view."""
-        groups: dict[_Group, list[tuple[LiveFile, int]]] = {}
-        for file in files:
-            with open_table_file(self._objects, file.path) as stream:
-                form = read_form(file.path, stream, self._table.name_mapping)
-            groups.setdefault(self._group(file, form), []).append((file, form.rows))
+        forms = [self._form(file) for file in files]
+        groups = self._groups(files, forms, None)
+        values = None
+        if len(groups) > MAX_SELECTS and self._table.values_first:
+            names = self._table.partition_columns
+            columns = [each for each in self._table.columns if each.name in names]
+            values = FileValues(self._connection, self._name, columns)
+            groups = self._groups(files, forms, values)
         positions = DeletedPositions(self._connection, self._name, self._objects)
         number = 0
         selects = []
         for group, members in groups.items():
-            selects.append(self._select(group, [file for file, _ in members], number))
+            selects.append(self._select(group, [file for file, _ in members], number, values))
             if group.has_deletes:
                 positions.insert(members, number)
             number += len(members)
+        if values is not None:
+            values.create(file for members in groups.values() for file, _ in members)
         view = " UNION ALL ".join(selects) or self._empty()
         self._connection.execute(f"CREATE OR REPLACE VIEW {quoted(self._name)} AS {view}")
+
+    def _form(self, file: LiveFile) -> FileForm:
+        with open_table_file(self._objects, file.path) as stream:
+            form = read_form(file.path, stream, self._table.name_mapping)
+        if self._table.by_id and form.fields and not form.has_ids:
+            raise unreadable(f"the columns of {file.path} have no ids, by which they are known")
+        return form
+
+    def _groups(
+        self, files: Sequence[LiveFile], forms: Sequence[FileForm], values: FileValues | None
+    ) -> dict[_Group, list[tuple[LiveFile, int]]]:
+        """Returns files by how they are read, with their numbers of rows."""
+        groups: dict[_Group, list[tuple[LiveFile, int]]] = {}
+        for file, form in zip(files, forms, strict=True):
+            groups.setdefault(self._group(file, form, values), []).append((file, form.rows))
+        return groups
 
     def _empty(self) -> str:
         columns = ", ".join(
@@ -105,28 +131,29 @@ class _Relation:
         )
         return f"SELECT {columns or 'NULL'} LIMIT 0"
 
-    def _group(self, file: LiveFile, form: FileForm) -> _Group:
-        if self._table.by_id and form.fields and not form.has_ids:
-            raise unreadable(f"the columns of {file.path} have no ids, by which they are known")
-        constants, fallbacks = file.values, file.values
-        if self._table.values_first:
-            fallbacks = {}
-        else:
-            constants = {}
+    def _group(self, file: LiveFile, form: FileForm, values: FileValues | None) -> _Group:
+        constants = file.values if values is None else values.references()
+        fallbacks: Mapping[str, str] = {}
+        if not self._table.values_first:
+            constants, fallbacks = {}, file.values
         select = self._projection.select(form.fields, constants, fallbacks)
         has_deletes = file.has_deletes()
-        if has_deletes:
+        if has_deletes or values is not None:
             for field in form.fields:
                 if field.name.lower() in VIRTUAL_COLUMNS:
                     raise unreadable(
-                        f"{file.path} has deleted rows and a column called {field.name!r}, "
-                        "which is not told from the number of a row"
+                        f"{file.path} has a column called {field.name!r}, which is not told from "
+                        "the number of a row or file"
                     )
         return _Group(form.fields, select, self._values.conditions(file, form), has_deletes)
 
-    def _select(self, group: _Group, files: Sequence[LiveFile], number: int) -> str:
+    def _select(
+        self, group: _Group, files: Sequence[LiveFile], number: int, values: FileValues | None
+    ) -> str:
         locations = ", ".join(literal(self._objects.location(file.path)) for file in files)
         source = f"read_parquet([{locations}], hive_partitioning = false) {SOURCE}"
+        if values is not None:
+            source += values.join(number)
         conditions = list(group.conditions)
         if group.has_deletes:
             conditions.append(DeletedPositions.condition(self._name, number))
