@@ -229,6 +229,30 @@ class Tree:
         content_type) or raw (key, identity, data).
         """
 
+    def search(
+        self,
+        columns: Sequence[str],
+        *,
+        prefix: bytes = b"",
+        start: bytes = b"",
+        end: bytes | None = None,
+        namespace: str = "",
+        local_root: str = "",
+        sizes: tuple[int, int] | None = None,
+        times: tuple[int, int] | None = None,
+        content_types: Sequence[str] = (),
+        metadata: Sequence[tuple[str, str]] = (),
+        batch: int = 65536,
+    ) -> ArrowStream:
+        """Returns the entries that meet all conditions, with some columns, as a stream of Arrow
+        record batches: of key (bytes), path, physical_address, last_modified, size, checksum,
+        metadata, content_type. Keys begin with `prefix`, are at least `start` and less than `end`;
+        sizes, and times in microseconds since 1970, are between two values, both included.
+
+        Entries are shown as in listings: addresses in full, with `namespace` and `local_root`, a
+        default content type, U+FFFD for bytes that are not UTF-8. A time out of bounds is null.
+        """
+
 @final
 class Listing:
     """A page being filled from a tree with staged changes applied. The caller feeds the changes in

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
+
+import pyarrow as pa
 import pytest
+from pyarrow import parquet as pq
 
 
 @pytest.fixture
@@ -84,3 +88,68 @@ def test_only_tables_have_previews(api, ref):
     assert (response.status_code, response.headers["x-anabranch-kind"]) == (400, "no_table")
     response = api.get(f"{ref}/objects/preview", params={"path": "may/b.csv"})
     assert (response.status_code, response.headers["x-anabranch-kind"]) == (404, "object_not_found")
+
+
+FILES = {
+    "csv": ("text/csv; charset=utf-8", lambda body: len(body.decode().splitlines()) - 1),
+    "jsonl": ("application/x-ndjson", lambda body: len(body.decode().splitlines())),
+    "arrow": (
+        "application/vnd.apache.arrow.stream",
+        lambda body: pa.ipc.open_stream(body).read_all().num_rows,
+    ),
+    "parquet": (
+        "application/vnd.apache.parquet",
+        lambda body: pq.read_table(io.BytesIO(body)).num_rows,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_result_is_a_file_with_all_rows(api, ref, name):
+    media_type, count_rows = FILES[name]
+    sql = "SELECT range AS n, 'ü' AS text FROM range(25000)"
+    given = api.post(f"{ref}/query", json={"sql": sql, "format": name, "max_rows": 3})
+    accept = {"Accept": media_type.partition(";")[0]}
+    accepted = api.post(f"{ref}/query", json={"sql": sql}, headers=accept)
+    for response in (given, accepted):
+        assert response.status_code == 200
+        assert response.headers["content-type"] == media_type
+        assert response.headers["content-disposition"].startswith("attachment; filename=")
+        assert int(response.headers["content-length"]) == len(response.content)
+        assert count_rows(response.content) == 25_000
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("*/*", "application/json"),
+        ("application/json", "application/json"),
+        ("text/html", "application/json"),
+        ("text/csv;q=0.5, application/json", "application/json"),
+        ("text/csv, application/json;q=0.5", "text/csv; charset=utf-8"),
+        ("TEXT/CSV ; q=x, */*;q=0.1", "application/json"),
+        ("application/jsonl", "application/x-ndjson"),
+    ],
+)
+def test_the_most_wanted_format_is_sent(api, ref, accept, kind):
+    response = api.post(f"{ref}/query", json={"sql": "SELECT 1"}, headers={"Accept": accept})
+    assert response.headers["content-type"] == kind
+    body = {"sql": "SELECT 1", "format": "json"}
+    response = api.post(f"{ref}/query", json=body, headers={"Accept": accept})
+    assert response.headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"sql": "SELEC", "format": "csv"}, "query_failed"),
+        ({"sql": "SELECT error('late') FROM range(9999)", "format": "parquet"}, "query_failed"),
+        ({"sql": "CREATE TABLE t (x INT)", "format": "csv"}, "query_failed"),
+        ({"sql": "SELECT 1", "format": "xlsx"}, "invalid_request"),
+    ],
+)
+def test_failed_queries_are_errors_in_every_format(api, ref, body, kind):
+    response = api.post(f"{ref}/query", json=body)
+    assert response.status_code == 400
+    assert kind in {"invalid_request", response.headers["x-anabranch-kind"]}
+    assert "message" in response.json()

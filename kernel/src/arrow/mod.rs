@@ -8,6 +8,8 @@ pub mod columns;
 pub mod load;
 pub mod order;
 pub mod scan;
+pub mod search;
+mod search_columns;
 
 use std::sync::{Arc, LazyLock};
 

@@ -59,12 +59,24 @@ impl<'a> EntryView<'a> {
     /// Reads the protobuf form. Of fields that come twice the last counts, unknown ones are
     /// skipped. Fails with [`crate::Error::Invalid`].
     pub fn decode(data: &'a [u8]) -> Result<EntryView<'a>> {
+        let mut entry = EntryView::decode_fields(data, |_| true)?;
+        entry.sort_metadata();
+        Ok(entry)
+    }
+
+    /// Reads the protobuf form without the metadata, which are empty then.
+    pub fn decode_without_metadata(data: &'a [u8]) -> Result<EntryView<'a>> {
+        EntryView::decode_fields(data, |field| field != METADATA)
+    }
+
+    fn decode_fields(data: &'a [u8], wanted: impl Fn(u64) -> bool) -> Result<EntryView<'a>> {
         let mut entry = EntryView::default();
         let mut fields = Fields::of(data);
         while let Some((field, value)) = fields.next()? {
-            entry.take(field, value)?;
+            if wanted(field) {
+                entry.take(field, value)?;
+            }
         }
-        entry.sort_metadata();
         Ok(entry)
     }
 

@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use arrow_array::RecordBatchReader;
 use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -13,7 +14,6 @@ use pyo3::types::{PyBytes, PyCapsule};
 use super::tables::{RangeInfo, Written};
 use crate::arrow::load::load;
 use crate::arrow::order;
-use crate::arrow::scan::Scan;
 use crate::error::Result;
 use crate::tree::load::Loader;
 
@@ -23,13 +23,13 @@ const STREAM: &CStr = c"arrow_array_stream";
 /// A stream of record batches, which can be taken once.
 #[pyclass(module = "anabranch._kernel", frozen)]
 pub struct ArrowStream {
-    scan: Mutex<Option<Scan>>,
+    batches: Mutex<Option<Box<dyn RecordBatchReader + Send>>>,
 }
 
 impl ArrowStream {
-    pub fn new(scan: Scan) -> ArrowStream {
+    pub fn new(batches: impl RecordBatchReader + Send + 'static) -> ArrowStream {
         ArrowStream {
-            scan: Mutex::new(Some(scan)),
+            batches: Mutex::new(Some(Box::new(batches))),
         }
     }
 }
@@ -44,13 +44,14 @@ impl ArrowStream {
         requested_schema: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let _ = requested_schema;
-        let scan = self
-            .scan
+        let batches = self
+            .batches
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        let scan = scan.ok_or_else(|| PyValueError::new_err("the stream was taken already"))?;
-        let stream = FFI_ArrowArrayStream::new(Box::new(scan));
+        let batches =
+            batches.ok_or_else(|| PyValueError::new_err("the stream was taken already"))?;
+        let stream = FFI_ArrowArrayStream::new(batches);
         PyCapsule::new_with_value(py, stream, STREAM)
     }
 }

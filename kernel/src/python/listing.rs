@@ -9,6 +9,7 @@ use super::values::{PyChange, PyStaged, parts, py_value, staged_parts};
 use crate::error::Result;
 use crate::tree;
 use crate::tree::s3_xml::{Elements, elements};
+use crate::tree::shown_entry::Roots;
 use crate::tree::stats_json::{Shown, object_stats};
 
 thread_local! {
@@ -78,9 +79,12 @@ impl Listing {
         user_metadata: bool,
         local_root: &str,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let shown = Shown {
+        let roots = Roots {
             storage_namespace,
             local_root,
+        };
+        let shown = Shown {
+            roots,
             user_metadata,
         };
         PAGE.with_borrow_mut(|json| {

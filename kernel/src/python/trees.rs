@@ -15,6 +15,7 @@ use super::tables::{RangeInfo, Written};
 use super::values::{PyChange, PyStaged, parts, py_framed, staged_parts};
 use super::writes::{Merged, strategy_named};
 use crate::arrow::scan::Scan;
+use crate::arrow::search::{Conditions, Filling, KeyBounds, Search};
 use crate::error::{Error, Result};
 use crate::history::changed_paths::{ChangedPaths, MAX_PATHS};
 use crate::tree::merge::{Rules, Sides};
@@ -217,6 +218,41 @@ impl Tree {
         let range = range(prefix, after, b"");
         let scan = Scan::new(&self.tree, range, decoded, batch)?;
         Ok(ArrowStream::new(scan))
+    }
+
+    #[pyo3(signature = (
+        columns, *, prefix = b"".as_slice(), start = b"".as_slice(), end = None, namespace = "", local_root = "",
+        sizes = None, times = None, content_types = vec![], metadata = vec![], batch = 65536
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
+    fn search(
+        &self,
+        columns: Vec<String>,
+        prefix: &[u8],
+        start: &[u8],
+        end: Option<&[u8]>,
+        namespace: &str,
+        local_root: &str,
+        sizes: Option<(i64, i64)>,
+        times: Option<(i64, i64)>,
+        content_types: Vec<String>,
+        metadata: Vec<(String, String)>,
+        batch: usize,
+    ) -> PyResult<ArrowStream> {
+        let keys = KeyBounds {
+            prefix: prefix.to_vec(),
+            start: start.to_vec(),
+            end: end.map(<[u8]>::to_vec),
+        };
+        let conditions = Conditions {
+            sizes: sizes.map(|(least, most)| least..=most),
+            times: times.map(|(least, most)| least..=most),
+            content_types,
+            metadata,
+        };
+        let filled = Filling::new(&columns, namespace, local_root)?;
+        let search = Search::new(&self.tree, keys, conditions, filled, batch)?;
+        Ok(ArrowStream::new(search))
     }
 
     #[pyo3(signature = (*, after, last, amount))]

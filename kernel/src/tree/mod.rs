@@ -37,6 +37,7 @@ pub mod layers;
 pub mod load;
 pub mod merge;
 pub mod s3_xml;
+pub mod shown_entry;
 pub mod stats_json;
 
 #[cfg(test)]

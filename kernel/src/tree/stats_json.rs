@@ -5,28 +5,15 @@
 //! valid: bytes that are not UTF-8 become replacement characters.
 
 use super::listing::{Item, Listing};
+use super::shown_entry::{Roots, content_type};
 use crate::codec::{EntryView, is_system_key};
 use crate::error::Result;
 use crate::text::put_signed;
 
-const DEFAULT_CONTENT_TYPE: &[u8] = b"application/octet-stream";
-
-/// The address types of an entry: its address stands behind the storage namespace, or is whole.
-/// In old entries, of neither type, the address itself must tell.
-const RELATIVE: i32 = 1;
-const FULL: i32 = 2;
-
-/// The scheme of addresses in a local folder.
-const LOCAL: &[u8] = b"local://";
-
 /// How a page is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown<'a> {
-    /// Relative addresses are put behind it and a slash.
-    pub storage_namespace: &'a str,
-    /// Where the blocks of a local folder are, as `local:///srv/blocks/`: stands in place of the
-    /// scheme of full addresses that do not name it. Empty for other stores.
-    pub local_root: &'a str,
+    pub roots: Roots<'a>,
     /// Whether objects have the key `metadata`.
     pub user_metadata: bool,
 }
@@ -56,14 +43,10 @@ fn put_item(out: &mut Vec<u8>, item: Item<'_>, shown: Shown<'_>) -> Result<()> {
         return Ok(());
     };
     let entry = EntryView::decode(data)?;
-    let content_type = match entry.content_type {
-        b"" => DEFAULT_CONTENT_TYPE,
-        given => given,
-    };
     out.extend_from_slice(b"{\"checksum\":");
     put_string(out, &[entry.checksum]);
     out.extend_from_slice(b",\"content_type\":");
-    put_string(out, &[content_type]);
+    put_string(out, &[content_type(&entry)]);
     if shown.user_metadata {
         put_metadata(out, &entry.metadata);
     }
@@ -72,49 +55,11 @@ fn put_item(out: &mut Vec<u8>, item: Item<'_>, shown: Shown<'_>) -> Result<()> {
     out.extend_from_slice(b",\"path\":");
     put_string(out, &[item.key]);
     out.extend_from_slice(b",\"path_type\":\"object\",\"physical_address\":");
-    if is_relative(&entry) {
-        put_string(
-            out,
-            &[shown.storage_namespace.as_bytes(), b"/", entry.address],
-        );
-    } else {
-        put_string(
-            out,
-            &full_address(entry.address, shown.local_root.as_bytes()),
-        );
-    }
+    put_string(out, &shown.roots.address(&entry));
     out.extend_from_slice(b",\"size_bytes\":");
     put_signed(out, entry.size);
     out.push(b'}');
     Ok(())
-}
-
-/// Returns a full address in two pieces, with the root of local blocks in it.
-fn full_address<'a>(address: &'a [u8], local_root: &'a [u8]) -> [&'a [u8]; 2] {
-    match address.strip_prefix(LOCAL) {
-        Some(key) if !local_root.is_empty() && !key.starts_with(b"/") => [local_root, key],
-        _ => [b"", address],
-    }
-}
-
-fn is_relative(entry: &EntryView<'_>) -> bool {
-    match entry.address_type {
-        RELATIVE => true,
-        FULL => false,
-        _ => !has_scheme(entry.address),
-    }
-}
-
-/// Returns whether an address begins as a URI does: a letter, letters, digits and `+-.`, `://`.
-fn has_scheme(address: &[u8]) -> bool {
-    let Some(end) = address.windows(3).position(|part| part == b"://") else {
-        return false;
-    };
-    let scheme = &address[..end];
-    scheme.first().is_some_and(u8::is_ascii_alphabetic)
-        && scheme
-            .iter()
-            .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b))
 }
 
 /// Appends the user's metadata; nothing where there is only the server's own, or none.
@@ -189,15 +134,5 @@ mod tests {
         );
         assert_eq!(string("ä€😀".as_bytes()), "\"ä€😀\"");
         assert_eq!(string(b"a\xffb\xc3"), "\"a\u{fffd}b\u{fffd}\"");
-    }
-
-    #[test]
-    fn schemes() {
-        for whole in ["s3://b/k", "local:///x", "a+b-c.1://"] {
-            assert!(has_scheme(whole.as_bytes()), "{whole}");
-        }
-        for relative in ["", "data/x", "://x", "1s://x", "a/b://x", "s3:/x"] {
-            assert!(!has_scheme(relative.as_bytes()), "{relative}");
-        }
     }
 }

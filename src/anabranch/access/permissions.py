@@ -11,6 +11,9 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
+from anabranch.errors import Invalid
+from anabranch.model.expression import parse_expression
+
 __all__ = [
     "ANY",
     "BRANCH_ACTIONS",
@@ -24,6 +27,7 @@ __all__ = [
     "namespace_arn",
     "object_arn",
     "policy_arn",
+    "reference_arn",
     "repository_arn",
     "tag_arn",
     "user_arn",
@@ -190,6 +194,17 @@ def object_arn(repository: str, path: str) -> str:
 def branch_arn(repository: str, branch: str) -> str:
     """Returns the resource name of a branch."""
     return f"{_FS}repository/{repository}/branch/{branch}"
+
+
+def reference_arn(repository: str, reference: str) -> str:
+    """Returns the resource name of the branch from which a reference leads elsewhere, as `main~2`.
+    A malformed reference leads nowhere.
+    """
+    try:
+        base = parse_expression(reference).base
+    except Invalid:
+        base = reference
+    return branch_arn(repository, base)
 
 
 def tag_arn(repository: str, tag: str) -> str:

@@ -41,6 +41,7 @@ from anabranch.catalog.refs import Refs
 from anabranch.catalog.refs_dump import RefsDumps
 from anabranch.catalog.repositories import Repositories
 from anabranch.catalog.reviews import Reviews
+from anabranch.catalog.snapshots import Snapshots
 from anabranch.catalog.symlinks import Symlinks
 from anabranch.catalog.tables import Tables
 from anabranch.catalog.tags import Tags
@@ -128,6 +129,7 @@ class Catalog:
         self.tags = Tags(core, self.changes)
         self.commits = Commits(core, self.protection, self.changes)
         self.refs = Refs(core, blocks, rules, self.changes)
+        self.snapshots = Snapshots(core, blocks)
         self.rebase = Rebase(core, self.protection, rules)
         self.blame = Blame(core)
         self.reviews = Reviews(core)

@@ -22,6 +22,8 @@ _SECURITY: list[dict[str, list[str]]] = [{"basic_auth": []}, {"jwt_token": []}, 
 
 Json = dict[str, Any]
 
+_BINARY: Json = {"type": "string", "format": "binary"}
+
 
 def openapi(operations: Iterable[Operation[Any, Any]]) -> Json:
     """Returns the document (OpenAPI 3.1), with the operations under the API's base path."""
@@ -153,6 +155,8 @@ def _responses(operation: Operation[Any, Any], schemas: dict[int, Json]) -> Json
             operation.media_type,
             schemas,
         )
+    for media_type in operation.files:
+        responses[str(operation.status)]["content"][media_type] = {"schema": _BINARY}
     for other in operation.others:
         responses[str(other.status)] = _response(
             other.description, other.type, other.media_type, schemas
@@ -167,5 +171,5 @@ def _responses(operation: Operation[Any, Any], schemas: dict[int, Json]) -> Json
 def _response(description: str, type_: Any, media_type: str, schemas: dict[int, Json]) -> Json:
     if type_ is None:
         return {"description": description}
-    schema = {"type": "string", "format": "binary"} if type_ is bytes else schemas[id(type_)]
+    schema = _BINARY if type_ is bytes else schemas[id(type_)]
     return {"description": description, "content": {media_type: {"schema": schema}}}

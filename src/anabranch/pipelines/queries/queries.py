@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from anabranch.access.actor import Actor
@@ -12,9 +12,12 @@ from anabranch.catalog.catalog import Catalog
 from anabranch.errors import Invalid, NotFound, NotSupported
 from anabranch.model.uri import LakeUri, parse_uri
 from anabranch.pipelines.admission import Admission
+from anabranch.pipelines.queries.call_answers import CallAnswers
+from anabranch.pipelines.queries.download import Download
 from anabranch.pipelines.queries.limits import MAX_ROWS, QueryLimits
 from anabranch.pipelines.queries.query_run import run_request
 from anabranch.pipelines.queries.readable_objects import ReadableObjects
+from anabranch.pipelines.queries.results.result_formats import FileFormat
 from anabranch.pipelines.queries.table_folders import table_folder_notices
 from anabranch.ranged_stream import open_ranges
 from anabranch.tables.formats import EXTENSIONS, FORMATS, detect_format, format_of
@@ -55,23 +58,30 @@ class Queries:
         Raises Invalid for a query that fails or exceeds a limit, Denied for objects that the user
         may not read, NotFound, Busy, NotSupported without the libraries.
         """
-        if len(tables) > _MAX_TABLES:
-            raise Invalid(f"a query has at most {_MAX_TABLES} tables", kind="query_failed")
-        with self._slot():
-            objects = ReadableObjects(self._catalog, actor)
-            found = [
-                _table(objects, name, LakeUri(repository, reference, path))
-                for name, path in tables.items()
-            ]
-            request = {
-                "kind": "query",
-                "sql": sql,
-                "tables": found,
-                "max_rows": min(max_rows, MAX_ROWS),
-            }
-            result = run_request(request, objects, self._limits)
-        notices = [notice for table in found for notice in table_folder_notices(objects, table)]
-        return {**result, "notes": [*notices, *result["notes"]]}
+        return self._run(
+            actor, sql, repository, reference, tables, max_rows=min(max_rows, MAX_ROWS)
+        )
+
+    def download(
+        self,
+        actor: Actor,
+        sql: str,
+        *,
+        repository: str,
+        reference: str,
+        tables: Mapping[str, str],
+        file_format: FileFormat,
+    ) -> Download:
+        """Returns the whole result of an SQL query as a file, with all values as they are. Raises
+        what `query` raises, and Invalid for a result that is too large.
+        """
+        download = Download(self._limits.download_bytes)
+        try:
+            self._run(actor, sql, repository, reference, tables, download, format=file_format)
+        except BaseException:
+            download.close()
+            raise
+        return download
 
     def preview(self, actor: Actor, uri: LakeUri, *, max_rows: int) -> dict[str, Any]:
         """Returns the first rows of a table's file, as `query` does."""
@@ -84,8 +94,8 @@ class Queries:
         (see `describe_table`), and its first rows, as `query` does.
         """
         request = {"kind": "table", "address": str(uri), "version": version, "max_rows": max_rows}
-        with self._slot():
-            return run_request(request, ReadableObjects(self._catalog, actor), self._limits)
+        with self._slot(), closing(CallAnswers(self._catalog, actor)) as answers:
+            return run_request(request, answers, self._limits)
 
     def statistics(self, actor: Actor, uri: LakeUri) -> dict[str, Any]:
         """Returns statistics of a file's columns, see `column_statistics`, over its first `rows`
@@ -93,13 +103,37 @@ class Queries:
         """
         return self._of_object(actor, uri, {"kind": "statistics"})
 
+    def _run(
+        self,
+        actor: Actor,
+        sql: str,
+        repository: str,
+        reference: str,
+        tables: Mapping[str, str],
+        download: Download | None = None,
+        **options: object,
+    ) -> dict[str, Any]:
+        if len(tables) > _MAX_TABLES:
+            raise Invalid(f"a query has at most {_MAX_TABLES} tables", kind="query_failed")
+        with self._slot(), closing(CallAnswers(self._catalog, actor, download)) as answers:
+            found = [
+                _table(answers.objects, name, LakeUri(repository, reference, path))
+                for name, path in tables.items()
+            ]
+            kind = "query" if download is None else "download"
+            request = {"kind": kind, "sql": sql, "tables": found, **options}
+            result = run_request(request, answers, self._limits)
+            notices = [
+                notice for table in found for notice in table_folder_notices(answers.objects, table)
+            ]
+        return {**result, "notes": [*notices, *result.get("notes", ())]}
+
     def _of_object(self, actor: Actor, uri: LakeUri, request: Mapping[str, Any]) -> dict[str, Any]:
-        with self._slot():
-            objects = ReadableObjects(self._catalog, actor)
-            objects.open(str(uri))
-            table_format = _format(objects, str(uri))
+        with self._slot(), closing(CallAnswers(self._catalog, actor)) as answers:
+            answers.objects.open(str(uri))
+            table_format = _format(answers.objects, str(uri))
             given = {"address": str(uri), "format": table_format}
-            result = run_request({**request, **given}, objects, self._limits)
+            result = run_request({**request, **given}, answers, self._limits)
         return {"format": FORMATS[table_format].family, **result}
 
     @contextmanager

@@ -13,6 +13,7 @@ import resource
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import IO, Any
 
 from anabranch.dependency_errors import reason_of
@@ -22,6 +23,8 @@ from anabranch.pipelines.queries.functions.table_functions import TableFunctions
 from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem
 from anabranch.pipelines.queries.object_previews import preview_object, statistics_of_object
 from anabranch.pipelines.queries.result_rows import result_rows
+from anabranch.pipelines.queries.results.result_sink import ResultSink
+from anabranch.pipelines.queries.results.result_writers import WRITERS
 from anabranch.pipelines.queries.server_calls import ServerCalls
 from anabranch.pipelines.queries.table_files import TableReader, quoted
 from anabranch.pipelines.queries.table_preview import describe_table, shown_columns
@@ -49,8 +52,8 @@ class _Server:
         except EOFError:
             os._exit(1)  # nobody waits for the result
 
-    def call(self, value: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-        messages.send(self._output, value)
+    def call(self, value: dict[str, Any], content: bytes) -> tuple[dict[str, Any], bytes]:
+        messages.send(self._output, value, content)
         return self.receive()
 
     def finish(self, value: dict[str, Any]) -> None:
@@ -70,6 +73,36 @@ class _Requests:
         """Returns the result of the last of some statements, of which all but it may create views
         and tables in memory.
         """
+        functions, statement = self._prepare(request)
+        with self._failures():
+            cursor = functions.execute(statement)
+            result = result_rows(cursor, request["max_rows"], request["result_bytes"])
+        return {**result, "notes": self._reader.notes()}
+
+    def download(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Sends the result of the last of some statements as a file, and returns nothing more."""
+        functions, statement = self._prepare(request)
+        sink = ResultSink(self._calls)
+        with self._failures():
+            relation = functions.relation(statement)
+            if relation is None:
+                raise ValueError("the last statement has no rows")
+            WRITERS[request["format"]](relation, sink)
+        sink.send()
+        return {}
+
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Raises what a file of a table raised in place of DuckDB's error about it."""
+        import duckdb  # noqa: PLC0415
+
+        try:
+            yield
+        except duckdb.Error as error:
+            raise self._reader.failure or error from error
+
+    def _prepare(self, request: dict[str, Any]) -> tuple[TableFunctions, Any]:
+        """Creates the tables of a query, executes all statements but the last, and returns that."""
         import duckdb  # noqa: PLC0415  after the limits are set
 
         functions = TableFunctions(self._connection, table_functions(self._calls, self._objects))
@@ -83,12 +116,7 @@ class _Requests:
             if statement.type not in allowed | {duckdb.StatementType.CREATE}:
                 raise ValueError("a query can only read: it consists of SELECT statements")
             functions.execute(statement)
-        try:
-            cursor = functions.execute(statements[-1])
-            result = result_rows(cursor, request["max_rows"], request["result_bytes"])
-        except duckdb.Error as error:
-            raise self._reader.failure or error from error
-        return {**result, "notes": self._reader.notes()}
+        return functions, statements[-1]
 
     def preview(self, request: dict[str, Any]) -> dict[str, Any]:
         """Returns the first rows of an object."""
@@ -127,6 +155,7 @@ def _connect(objects: ObjectFilesystem, request: dict[str, Any]) -> Any:
     connection.register_filesystem(objects)
     connection.execute("SET allowed_directories = ['lakefs://']")
     connection.execute("SET enable_external_access = false")
+    connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET lock_configuration = true")
     return connection
 

@@ -1,7 +1,7 @@
 """One request in a process of its own, which is killed when its time is up or its client has gone.
 
-The process asks for objects by calls; `ReadableObjects` answers them. An error of the lake in
-such a call, such as a missing permission, is the error of the request.
+The process asks for objects and metadata by calls; `CallAnswers` answers them. An error of the lake
+in such a call, such as a missing permission, is the error of the request.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import IO, Any
 from anabranch.errors import AnabranchError, Invalid
 from anabranch.http.abandonment import IsAbandoned, abandonment
 from anabranch.pipelines.queries import messages
+from anabranch.pipelines.queries.call_answers import CallAnswers
 from anabranch.pipelines.queries.limits import QueryLimits
-from anabranch.pipelines.queries.readable_objects import ReadableObjects
 from anabranch.tables.live_rows.refusals import UNREADABLE
 
 __all__ = ["run_request"]
@@ -41,7 +41,7 @@ _OUT_OF_MEMORY = frozenset({"OutOfMemoryException", "ArrowMemoryError"})
 
 
 def run_request(
-    request: Mapping[str, Any], objects: ReadableObjects, limits: QueryLimits
+    request: Mapping[str, Any], answers: CallAnswers, limits: QueryLimits
 ) -> dict[str, Any]:
     """Returns the result of a request to `query_process`, with `bytes_read`. Raises Invalid for one
     that fails or takes too much time or memory, and what reading the objects raises.
@@ -62,7 +62,7 @@ def run_request(
             )
         finally:
             os.close(lifeline)
-        run = _Run(process, objects, limits)
+        run = _Run(process, answers, limits)
         watching = threading.Thread(target=run.watch, args=(abandonment(),), daemon=True)
         watching.start()
         try:
@@ -74,19 +74,17 @@ def run_request(
 
 class _Run:
     def __init__(
-        self, process: subprocess.Popen[bytes], objects: ReadableObjects, limits: QueryLimits
+        self, process: subprocess.Popen[bytes], answers: CallAnswers, limits: QueryLimits
     ) -> None:
         assert process.stdin is not None  # noqa: S101  both are pipes
         assert process.stdout is not None  # noqa: S101
         self._process = process
         self._input: IO[bytes] = process.stdin
         self._output: IO[bytes] = process.stdout
-        self._objects = objects
+        self._answers = answers
         self._limits = limits
-        self._bytes_read = 0
         self._ended = threading.Event()
         self._stopped: AnabranchError | None = None
-        self._refusal: AnabranchError | None = None
 
     def watch(self, is_abandoned: IsAbandoned) -> None:
         """Waits for the end, and kills the process when its time is up or its client has gone."""
@@ -124,35 +122,17 @@ class _Run:
         }
         try:
             messages.send(self._input, {**request, **given})
-            message, _ = messages.receive(self._output)
+            message, content = messages.receive(self._output)
             while "call" in message:
-                messages.send(self._input, *self._answer(message))
-                message, _ = messages.receive(self._output)
+                messages.send(self._input, *self._answers.answer(message, content))
+                message, content = messages.receive(self._output)
         except (EOFError, OSError):
             raise self._died() from None
         if "failed" in message:
-            raise self._refusal or _failed(message["failed"], message["type"], message["hint"])
-        return {**message["result"], "bytes_read": self._bytes_read}
-
-    def _answer(self, call: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
-        """Returns the result of a call of the process."""
-        try:
-            if call["call"] == "glob":
-                return {"addresses": self._objects.find(call["address"])}, b""
-            if call["call"] == "list":
-                return {"addresses": self._objects.list(call["address"])}, b""
-            opened = self._objects.open(call["address"])
-            if call["call"] == "open":
-                return {"size": opened.entry.size, "mtime": opened.entry.mtime}, b""
-            length = min(call["length"], messages.MAX_READ_BYTES)
-            content = b"".join(opened.read(call["start"], length))
-        except AnabranchError as error:
-            is_missing = error.kind == "object_not_found"
-            if not is_missing:  # patterns and statements may do without it
-                self._refusal = error
-            return {"error": error.message, "missing": is_missing}, b""
-        self._bytes_read += len(content)
-        return {}, content
+            raise self._answers.refusal or _failed(
+                message["failed"], message["type"], message["hint"]
+            )
+        return {**message["result"], "bytes_read": self._answers.bytes_read}
 
     def _died(self) -> AnabranchError:
         return self._stopped or _failed("its process ended: it may have needed too much memory")

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from anabranch.access.actor import Actor
-from anabranch.access.authorize import authorize
-from anabranch.access.permissions import Action, Permission, object_arn, repository_arn
 from anabranch.catalog.catalog import Catalog
 from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.errors import Denied, Invalid, NotFound
 from anabranch.model.stat import CommonPrefix
 from anabranch.model.uri import LakeUri, parse_uri
 from anabranch.pipelines.queries.object_patterns import ObjectPattern
+from anabranch.pipelines.queries.query_rights import QueryRights
 from anabranch.pipelines.queries.reference_views import ReferenceViews
 
 __all__ = ["ReadableObjects"]
@@ -28,11 +26,11 @@ class ReadableObjects:
     is opened; those that the user may not read are not found by patterns.
     """
 
-    def __init__(self, catalog: Catalog, actor: Actor) -> None:
+    def __init__(self, catalog: Catalog, rights: QueryRights, views: ReferenceViews) -> None:
         self._catalog = catalog
-        self._actor = actor
+        self._rights = rights
         self._opened: dict[str, OpenObject] = {}
-        self._views = ReferenceViews(catalog)
+        self._views = views
 
     def open(self, address: str) -> OpenObject:
         """Returns the object at an address, the same one each time. Raises Denied, NotFound and
@@ -41,7 +39,7 @@ class ReadableObjects:
         opened = self._opened.get(address)
         if opened is None:
             uri = _parse(address)
-            self._authorize(Action.READ_OBJECT, object_arn(uri.repository, uri.key), uri)
+            self._rights.require_object(uri.repository, uri.ref, uri.key)
             at = self._views.resolve(uri.repository, uri.ref)
             opened = self._catalog.objects.open(uri.repository, uri.ref, uri.key, at=at)
             self._opened[address] = opened
@@ -62,7 +60,7 @@ class ReadableObjects:
             return [address]
         if pattern.is_literal:
             return []
-        self._authorize(Action.LIST_OBJECTS, repository_arn(uri.repository), uri)
+        self._rights.require_listing(uri.repository, uri.ref)
         found = []
         for path in self._list(uri, pattern.prefix):
             if pattern.matches(path):
@@ -80,11 +78,11 @@ class ReadableObjects:
         their paths: of those that the user may read. Raises Denied, NotFound and Invalid.
         """
         uri = _parse(address)
-        self._authorize(Action.LIST_OBJECTS, repository_arn(uri.repository), uri)
+        self._rights.require_listing(uri.repository, uri.ref)
         return [str(LakeUri(uri.repository, uri.ref, path)) for path in self._list(uri, uri.key)]
 
     def _list(self, uri: LakeUri, prefix: str) -> Iterator[str]:
-        readable = self._catalog.images.readable_paths(self._actor, uri.repository, uri.ref, prefix)
+        readable = self._rights.readable_paths(uri.repository, uri.ref, prefix)
         after = ""
         for _ in range(_MAX_LISTED // _PAGE):
             page = self._catalog.objects.listing(
@@ -107,12 +105,6 @@ class ReadableObjects:
             kind="query_too_large",
             hint="Write a longer prefix before the first wildcard.",
         )
-
-    def _authorize(self, action: Action, resource: str, uri: LakeUri) -> None:
-        permission = self._catalog.images.permission_for_reading(
-            Permission(action, resource), uri.repository, uri.ref
-        )
-        authorize(self._actor, (permission,))
 
 
 def _parse(address: str) -> LakeUri:

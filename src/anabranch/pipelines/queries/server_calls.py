@@ -11,8 +11,8 @@ from typing import Any
 
 __all__ = ["ServerCall", "ServerCalls"]
 
-ServerCall = Callable[[dict[str, Any]], tuple[dict[str, Any], bytes]]
-"""Sends a call to the server and returns its result."""
+ServerCall = Callable[[dict[str, Any], bytes], tuple[dict[str, Any], bytes]]
+"""Sends a call and its bytes to the server, and returns its result."""
 
 
 class ServerCalls:
@@ -22,13 +22,13 @@ class ServerCalls:
         self._call = call
         self._lock = threading.Lock()
 
-    def request(self, call: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-        """Returns the result of a call, and its bytes. Raises FileNotFoundError for an object that
-        does not exist, OSError for other errors of the server.
+    def request(self, call: dict[str, Any], content: bytes = b"") -> tuple[dict[str, Any], bytes]:
+        """Returns the result of a call that sends bytes, and its bytes. Raises FileNotFoundError
+        for an object that does not exist, OSError for other errors of the server.
         """
         with self._lock:
-            result, content = self._call(call)
+            result, received = self._call(call, content)
         if "error" in result:
             error = FileNotFoundError if result["missing"] else OSError
             raise error(result["error"])
-        return result, content
+        return result, received

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta, field
+from msgspec import UNSET, Meta, UnsetType, field
 
 from anabranch.access.permissions import Action
 from anabranch.converter import Converter
+from anabranch.http.response import Response
 from anabranch.model.uri import LakeUri
 from anabranch.pipelines.queries.limits import MAX_ROWS
 from anabranch.pipelines.queries.queries import Queries
+from anabranch.pipelines.queries.results.result_formats import (
+    FORMATS,
+    FileFormat,
+    ResultFormat,
+    format_accepted,
+)
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
@@ -32,7 +39,16 @@ class Query(Body, frozen=True, kw_only=True):
     tables: Annotated[
         dict[str, str], Meta(description="paths, or patterns of paths, at the ref, by table name")
     ] = field(default_factory=dict)
-    max_rows: _Rows = 1000
+    max_rows: Annotated[
+        int, Meta(ge=1, le=MAX_ROWS, description="the most rows to return as JSON")
+    ] = 1000
+    format: Annotated[
+        Literal["json", FileFormat] | UnsetType,
+        Meta(
+            description="the format of the result; without it, the header Accept decides. Files "
+            "have all rows"
+        ),
+    ] = UNSET
 
 
 class ResultColumn(msgspec.Struct, frozen=True):
@@ -129,9 +145,17 @@ class PreviewObject(OfObject, frozen=True, kw_only=True):
     rows: _Rows = 100
 
 
-def query(call: Call[AtRef, Query]) -> QueryResult:
-    """Returns the result of a query. Each object that it reads is authorized on its own."""
+def query(call: Call[AtRef, Query]) -> QueryResult | Response:
+    """Returns the result of a query, as JSON or as a file. Each object that it reads is authorized
+    on its own.
+    """
     params, body = call.params, call.body
+    if body.format is UNSET:
+        file_format = format_accepted(call.request.header("accept"))
+    else:
+        file_format = FORMATS.get(body.format)
+    if file_format is not None:
+        return _file(call, file_format)
     result = _queries(call).query(
         call.authenticated,
         body.sql,
@@ -141,6 +165,24 @@ def query(call: Call[AtRef, Query]) -> QueryResult:
         max_rows=body.max_rows,
     )
     return _TO_QUERY_RESULT.convert(result)
+
+
+def _file(call: Call[AtRef, Query], file_format: ResultFormat) -> Response:
+    download = _queries(call).download(
+        call.authenticated,
+        call.body.sql,
+        repository=call.params.repository,
+        reference=call.params.ref,
+        tables=call.body.tables,
+        file_format=file_format.name,
+    )
+    return Response(
+        200,
+        content_type=file_format.media_type,
+        headers=[("Content-Disposition", f'attachment; filename="query.{file_format.extension}"')],
+        pieces=download.pieces(),
+        length=download.size,
+    )
 
 
 def preview_object(call: Call[PreviewObject, None]) -> ObjectPreview:
@@ -177,6 +219,7 @@ OPERATIONS = (
         params=AtRef,
         body=Query,
         response=QueryResult,
+        files=tuple(each.media_type.partition(";")[0] for each in FORMATS.values()),
         handler=query,
     ),
     Operation(

@@ -70,7 +70,8 @@ class Operation(msgspec.Struct, Generic[ParamsT, BodyT], frozen=True, kw_only=Tr
     `params` is the struct of its path, query and header parameters: a field whose wire name is in
     the path is a path parameter, one marked as HEADER is a header, all others are in the query.
     `body` is the type of its JSON body. `stream` marks a body that is read as a stream; `content`
-    describes it by media type, if it is not an upload. `execution` declares where it runs. A
+    describes it by media type, if it is not an upload. `files` are the media types of files that
+    the response may be instead. `execution` declares where it runs. A
     `keyed` operation records its response in the same write as its change (`Call.recording`), so
     that a request with an idempotency key is executed once.
     """
@@ -89,6 +90,7 @@ class Operation(msgspec.Struct, Generic[ParamsT, BodyT], frozen=True, kw_only=Tr
     status: int = 200
     response: Any = None
     media_type: str = "application/json"
+    files: tuple[str, ...] = ()
     others: tuple[OtherResponse, ...] = ()
     execution: Execution = Execution.POOLED
     keyed: bool = False

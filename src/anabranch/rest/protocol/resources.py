@@ -14,12 +14,12 @@ from anabranch.access.permissions import (
     namespace_arn,
     object_arn,
     policy_arn,
+    reference_arn,
     repository_arn,
     tag_arn,
     user_arn,
 )
 from anabranch.errors import Invalid, NotFound
-from anabranch.model.expression import parse_expression
 from anabranch.rest.protocol.call import Call
 from anabranch.versioning.merging.path_patterns import path_pattern
 from anabranch.versioning.strategies.registry import PATH_STRATEGIES
@@ -107,7 +107,7 @@ def on_branch(call: _Call) -> str:
 
 def on_ref(call: _Call) -> str:
     """The reference of the path, as a branch: that with which an expression begins."""
-    return _branch_of_expression(call.params.repository, call.params.ref)
+    return reference_arn(call.params.repository, call.params.ref)
 
 
 def on_new_branch(call: _Call) -> str:
@@ -130,7 +130,7 @@ def on_pull_destination(call: _Call) -> str:
 def on_triggered_branch(call: _Call) -> str:
     """The branch on which hooks run by hand, or the reference that stands for it."""
     reference = call.body.branch or call.body.ref
-    return _branch_of_expression(call.params.repository, reference)
+    return reference_arn(call.params.repository, reference)
 
 
 def triggered_branch(call: _Call) -> str:
@@ -140,17 +140,6 @@ def triggered_branch(call: _Call) -> str:
         return str(call.services.catalog.branches.get(call.params.repository, name).id)
     except (Invalid, NotFound):
         return ""
-
-
-def _branch_of_expression(repository: str, reference: str) -> str:
-    """Returns the resource of the branch from which a reference leads elsewhere, as `main~2`.
-    A malformed reference leads nowhere.
-    """
-    try:
-        base = parse_expression(reference).base
-    except Invalid:
-        base = reference
-    return branch_arn(repository, base)
 
 
 def on_logged_paths(call: _Call) -> list[str]:

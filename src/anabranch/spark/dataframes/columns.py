@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from anabranch.errors import Invalid
+from anabranch.pipelines.metadata_columns import CHANGES, COMMITS, ENTRY, OBJECTS
 
 __all__ = [
     "CHANGES",
@@ -21,37 +22,9 @@ __all__ = [
 ]
 
 _TIMESTAMP = pa.timestamp("us", "UTC")
-_TEXTS = pa.map_(pa.string(), pa.string())
-
-ENTRY = pa.struct(
-    [
-        ("physical_address", pa.string()),
-        ("last_modified", _TIMESTAMP),
-        ("size", pa.int64()),
-        ("checksum", pa.string()),
-        ("metadata", _TEXTS),
-        ("content_type", pa.string()),
-    ]
-)
-OBJECTS = pa.schema([("path", pa.string()), *ENTRY])
-CHANGES = pa.schema(
-    [("change", pa.string()), ("path", pa.string()), ("left", ENTRY), ("right", ENTRY)]
-)
 STEPS = pa.schema([("commit", pa.string()), *CHANGES])
 """Steps are the changes of single commits."""
 
-COMMITS = pa.schema(
-    [
-        ("id", pa.string()),
-        ("message", pa.string()),
-        ("committer", pa.string()),
-        ("creation_date", _TIMESTAMP),
-        ("parents", pa.list_(pa.string())),
-        ("metadata", _TEXTS),
-        ("metarange_id", pa.string()),
-        ("generation", pa.int64()),
-    ]
-)
 POINTERS = pa.schema([("id", pa.string()), ("commit_id", pa.string())])
 """Branches or tags."""
 

@@ -83,7 +83,7 @@ def test_conditions_reach_the_source(query, scans, where, conditions):
         connection.register("things", pa.Table.from_pylist(ROWS, SCHEMA))
         expected = connection.execute(f"SELECT path FROM things WHERE {where} ORDER BY 1")
         assert paths == [path for (path,) in expected.fetchall()]
-    assert [condition for _, each in scans for condition in each] == conditions
+    assert [condition[:3] for _, each in scans for condition in each] == conditions
 
 
 def test_each_scan_of_a_plan_has_its_own_conditions(query, scans):

@@ -8,6 +8,7 @@ filter that its optimizer has pushed down, and expects that rows outside of the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -23,11 +24,14 @@ left out."""
 
 
 class Relation(pyarrow.dataset.Dataset):  # type: ignore[misc]  # pyarrow has no types
-    """A relation with a schema, whose rows `read` yields anew for each scan."""
+    """A relation with a schema, whose rows `read` yields anew for each scan. `conditions` are those
+    that all rows meet which the next statement uses, beside what its scans ask for.
+    """
 
     def __init__(self, schema: pa.Schema, read: ReadRows) -> None:
         self._schema = schema
         self._read = read
+        self.conditions: Sequence[Condition] = ()
 
     @property
     def schema(self) -> pa.Schema:
@@ -38,11 +42,15 @@ class Relation(pyarrow.dataset.Dataset):  # type: ignore[misc]  # pyarrow has no
         """Returns a scan of some columns, among which are those of the filter."""
         names = self._schema.names if columns is None else list(columns)
         schema = pa.schema([self._schema.field(name) for name in names])
-        return _Scan(schema, self._read, filter)
+        pushed_down = [] if filter is None else conditions_in(filter)
+        read = partial(self._read, names, [*pushed_down, *self.conditions])
+        return _Scan(schema, read, filter)
 
 
 class _Scan:
-    def __init__(self, schema: pa.Schema, read: ReadRows, expression: Any) -> None:
+    def __init__(
+        self, schema: pa.Schema, read: Callable[[], Iterable[pa.RecordBatch]], expression: Any
+    ) -> None:
         self._schema = schema
         self._read = read
         self._expression = expression
@@ -53,8 +61,7 @@ class _Scan:
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
         expression = self._expression
-        conditions = [] if expression is None else conditions_in(expression)
-        for batch in self._read(self._schema.names, conditions):
+        for batch in self._read():
             kept = batch if expression is None else batch.filter(expression)
             if kept.num_rows:
                 yield kept

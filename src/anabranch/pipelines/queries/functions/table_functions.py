@@ -8,12 +8,15 @@ misses is opened, and the statement is bound again: nothing of it has been execu
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
+from anabranch.pipelines.queries.functions.plan_conditions import conditions_in_plan
+from anabranch.tables.live_rows.columns import quoted
 from anabranch.tables.live_rows.relation import LiveRows, create_relation
 
 __all__ = ["CallError", "TableFunction", "TableFunctions"]
@@ -59,7 +62,7 @@ class TableFunctions:
     def __init__(self, connection: Any, functions: Sequence[TableFunction]) -> None:
         self._connection = connection
         self._functions = {function.name: function for function in functions}
-        self._relations: set[str] = set()
+        self._relations: dict[str, Any] = {}
         for function in functions:
             connection.execute(_macro(function))
 
@@ -67,11 +70,21 @@ class TableFunctions:
         """Executes a statement, and returns its cursor. Raises CallError for a wrong call of a
         function, and what DuckDB and `open` raise.
         """
+        return self._bound(self._connection.execute, statement)
+
+    def relation(self, statement: Any) -> Any:
+        """Returns the relation of a statement, whose rows are not computed yet, None for a
+        statement without rows. Raises what `execute` raises.
+        """
+        return self._bound(self._connection.sql, statement)
+
+    def _bound(self, run: Callable[[Any], Any], statement: Any) -> Any:
         import duckdb  # noqa: PLC0415  optional
 
         while True:
             try:
-                return self._connection.execute(statement)
+                self._push_down(statement)
+                return run(statement)
             except duckdb.CatalogException as error:
                 missing = _MISSING.search(str(error))
                 if missing is None or missing[1] not in self._functions:
@@ -80,6 +93,21 @@ class TableFunctions:
                 self._explain(str(error))
                 raise
             self._register(missing[1], missing[2])
+
+    def _push_down(self, statement: Any) -> None:
+        """Passes the conditions on maps to the relation that a statement scans, if it is one."""
+        import duckdb  # noqa: PLC0415
+
+        if not self._relations:
+            return
+        conditions = []
+        if statement.type == duckdb.StatementType.SELECT:
+            explain = f"EXPLAIN (FORMAT json) {statement.query}"
+            with contextlib.suppress(duckdb.Error):  # which executing the statement raises again
+                conditions = conditions_in_plan(self._connection.execute(explain).fetchone()[1])
+        for relation in self._relations.values():
+            if hasattr(relation, "conditions"):
+                relation.conditions = conditions
 
     def _register(self, name: str, suffix: str) -> None:
         if len(self._relations) == _MAX_RELATIONS:
@@ -97,7 +125,7 @@ class TableFunctions:
             create_relation(self._connection, relation, opened.table, opened.objects)
         else:
             self._connection.register(relation, opened)
-        self._relations.add(relation)
+        self._relations[relation] = opened
 
     def _explain(self, message: str) -> None:
         """Raises CallError if an error of DuckDB is about the call of a function."""
@@ -120,8 +148,9 @@ class TableFunctions:
 
 def _macro(function: TableFunction) -> str:
     names = [*function.required, *function.optional]
-    parameters = [*function.required, *(f"{name} := ''" for name in function.optional)]
-    arguments = "".join(f" || ':' || hex(CAST({name} AS VARCHAR))" for name in names)
+    parameters = [quoted(name) for name in function.required]
+    parameters += [f"{quoted(name)} := ''" for name in function.optional]
+    arguments = "".join(f" || ':' || hex(CAST({quoted(name)} AS VARCHAR))" for name in names)
     return (
         f"CREATE MACRO {function.name}({', '.join(parameters)}) AS TABLE "
         f"FROM query_table('function:{function.name}'{arguments})"

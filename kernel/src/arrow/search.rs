@@ -1,0 +1,244 @@
+//! The objects of a tree that meet conditions, with some of their columns, as a stream of record
+//! batches: what people search is shown like a listing, and only as much of it as they need.
+
+use std::ops::RangeInclusive;
+
+use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+
+pub use super::search_columns::Filling;
+use crate::codec::{EntryView, decode_value};
+use crate::error::{Error, Result};
+use crate::tree::shown_entry::content_type;
+use crate::tree::{Tree, TreeCursor};
+
+/// A batch ends after this many bytes of records, so that no column's offsets overflow.
+const MAX_BATCH_BYTES: usize = 32 << 20;
+
+/// A batch ends after this many records that were looked at, so that a search for few objects
+/// returns now and then.
+const MAX_EXAMINED: usize = 1 << 20;
+
+/// The keys that begin with `prefix`, are not less than `start`, and less than `end`.
+#[derive(Clone, Debug, Default)]
+pub struct KeyBounds {
+    pub prefix: Vec<u8>,
+    pub start: Vec<u8>,
+    pub end: Option<Vec<u8>>,
+}
+
+impl KeyBounds {
+    fn first(&self) -> &[u8] {
+        self.start.as_slice().max(&self.prefix)
+    }
+
+    fn hold(&self, key: &[u8]) -> bool {
+        key.starts_with(&self.prefix) && self.end.as_ref().is_none_or(|end| key < end.as_slice())
+    }
+}
+
+/// Conditions that an object must meet, all of them; times are in microseconds since 1970.
+#[derive(Clone, Debug, Default)]
+pub struct Conditions {
+    pub sizes: Option<RangeInclusive<i64>>,
+    pub times: Option<RangeInclusive<i64>>,
+    /// One of these, if there are any.
+    pub content_types: Vec<String>,
+    /// Pairs that the user metadata must have.
+    pub metadata: Vec<(String, String)>,
+}
+
+impl Conditions {
+    fn hold(&self, entry: &EntryView<'_>, time: Option<i64>) -> bool {
+        let types = &self.content_types;
+        self.sizes
+            .as_ref()
+            .is_none_or(|sizes| sizes.contains(&entry.size))
+            && self
+                .times
+                .as_ref()
+                .is_none_or(|times| time.is_some_and(|time| times.contains(&time)))
+            && (types.is_empty()
+                || types
+                    .iter()
+                    .any(|each| each.as_bytes() == content_type(entry)))
+            && self.metadata.iter().all(|(key, value)| {
+                let wanted = (key.as_bytes(), value.as_bytes());
+                entry.metadata.contains(&wanted)
+            })
+    }
+}
+
+/// An iterator over the objects that meet conditions, in batches; a batch may be empty.
+pub struct Search {
+    cursor: TreeCursor,
+    keys: KeyBounds,
+    conditions: Conditions,
+    columns: Filling,
+    batch: usize,
+    needs_metadata: bool,
+    ended: bool,
+}
+
+impl Search {
+    /// Starts a search in batches of at most `batch` objects.
+    pub fn new(
+        tree: &Tree,
+        keys: KeyBounds,
+        conditions: Conditions,
+        columns: Filling,
+        batch: usize,
+    ) -> Result<Search> {
+        let mut cursor = tree.cursor();
+        cursor.seek(keys.first())?;
+        Ok(Search {
+            cursor,
+            keys,
+            needs_metadata: columns.shows_metadata() || !conditions.metadata.is_empty(),
+            conditions,
+            columns,
+            batch: batch.max(1),
+            ended: false,
+        })
+    }
+
+    /// Returns the next batch, None at the end.
+    pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if self.ended {
+            return Ok(None);
+        }
+        let (mut rows, mut bytes) = (0, 0);
+        for _ in 0..MAX_EXAMINED {
+            if rows == self.batch || bytes >= MAX_BATCH_BYTES {
+                break;
+            }
+            let record = self.cursor.record()?;
+            let Some((key, value)) = record.filter(|(key, _)| self.keys.hold(key)) else {
+                self.ended = true;
+                break;
+            };
+            let entry = match decode(value, self.needs_metadata) {
+                Ok(entry) => entry,
+                Err(reason) => return Err(self.cursor.corrupt(&reason)),
+            };
+            let time = microseconds(&entry);
+            if self.conditions.hold(&entry, time) {
+                self.columns.add(key, &entry, time)?;
+                rows += 1;
+                bytes += key.len() + value.len();
+            }
+            self.cursor.next()?;
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let arrays = self.columns.finish();
+        let batch = RecordBatch::try_new_with_options(self.schema(), arrays, &options);
+        batch
+            .map(Some)
+            .map_err(|error| Error::Invalid(error.to_string()))
+    }
+}
+
+impl Iterator for Search {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let batch = self.next_batch();
+        if batch.is_err() {
+            self.ended = true;
+        }
+        batch
+            .map_err(|error| ArrowError::ExternalError(Box::new(error)))
+            .transpose()
+    }
+}
+
+impl RecordBatchReader for Search {
+    fn schema(&self) -> SchemaRef {
+        self.columns.schema()
+    }
+}
+
+fn decode(value: &[u8], metadata: bool) -> std::result::Result<EntryView<'_>, String> {
+    let (_, data) = decode_value(value).ok_or("a value is malformed")?;
+    let entry = if metadata {
+        EntryView::decode(data)
+    } else {
+        EntryView::decode_without_metadata(data)
+    };
+    entry.map_err(|error| error.to_string())
+}
+
+/// Returns when an object was modified, None for a time out of bounds.
+fn microseconds(entry: &EntryView<'_>) -> Option<i64> {
+    let seconds = entry.mtime.checked_mul(1_000_000)?;
+    seconds.checked_add(i64::from(entry.mtime_nanos / 1000))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn conditions() -> Conditions {
+        Conditions {
+            sizes: Some(1..=9),
+            times: Some(1_000_000..=2_000_000),
+            content_types: vec!["text/csv".into(), "application/octet-stream".into()],
+            metadata: vec![("k".into(), "v".into())],
+        }
+    }
+
+    fn entry() -> EntryView<'static> {
+        EntryView {
+            size: 9,
+            mtime: 1,
+            metadata: vec![(b"a", b""), (b"k", b"v")],
+            ..EntryView::default()
+        }
+    }
+
+    #[test]
+    fn all_conditions_must_hold() {
+        let hold = |entry: &EntryView<'_>| conditions().hold(entry, microseconds(entry));
+        assert!(hold(&entry()));
+        assert!(!hold(&EntryView {
+            size: 10,
+            ..entry()
+        }));
+        assert!(!hold(&EntryView {
+            mtime: 3,
+            ..entry()
+        }));
+        assert!(!hold(&EntryView {
+            mtime: i64::MAX,
+            ..entry()
+        }));
+        assert!(!hold(&EntryView {
+            content_type: b"text/html",
+            ..entry()
+        }));
+        assert!(!hold(&EntryView {
+            metadata: vec![(b"k", b"w")],
+            ..entry()
+        }));
+        assert!(Conditions::default().hold(&EntryView::default(), None));
+    }
+
+    #[test]
+    fn keys_are_within_their_bounds() {
+        let bounds = KeyBounds {
+            prefix: b"a/".to_vec(),
+            start: b"a/c".to_vec(),
+            end: Some(b"a/e".to_vec()),
+        };
+        assert_eq!(bounds.first(), b"a/c");
+        assert!(bounds.hold(b"a/d") && !bounds.hold(b"a/e") && !bounds.hold(b"b"));
+        assert_eq!(
+            KeyBounds {
+                start: b"a".to_vec(),
+                ..bounds
+            }
+            .first(),
+            b"a/"
+        );
+    }
+}

@@ -1,0 +1,141 @@
+"""A search among the objects at a reference: those that meet conditions, with some of their
+properties, as Arrow record batches in the order of their paths. It shows what a listing shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from anabranch import _kernel as kernel
+from anabranch.access.readable_paths import ReadablePaths
+from anabranch.errors import Corrupt
+from anabranch.model.names import decode_key, encode_path
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["ObjectConditions", "ObjectSearch"]
+
+_BATCH_ROWS = 32_768
+_FEW_ROWS = 16
+"""So few paths are compared with the policies one by one."""
+_KEY = "key"
+
+
+class ObjectConditions(msgspec.Struct, frozen=True, kw_only=True):
+    """Conditions that all must be met: the key is at least `start` and less than `end`; the size in
+    bytes and the time, in microseconds since 1970, are between two values, both included; the
+    content type is one of several, any if there are none; the user metadata have certain pairs.
+    """
+
+    start: bytes = b""
+    end: bytes | None = None
+    sizes: tuple[int, int] | None = None
+    times: tuple[int, int] | None = None
+    content_types: tuple[str, ...] = ()
+    metadata: tuple[tuple[str, str], ...] = ()
+
+
+class ObjectSearch:
+    """Searches a tree below a prefix, among the readable objects, all if `readable` is None. Full
+    addresses begin with the `namespace`; `local_root` replaces the scheme of local ones.
+    """
+
+    def __init__(
+        self,
+        tree: kernel.Tree,
+        prefix: str,
+        readable: ReadablePaths | None,
+        *,
+        namespace: str,
+        local_root: str,
+    ) -> None:
+        self._tree = tree
+        self._prefix = prefix
+        self._readable = readable
+        self._namespace = namespace
+        self._local_root = local_root
+
+    def batches(
+        self, columns: Sequence[str], conditions: ObjectConditions
+    ) -> Iterator[pa.RecordBatch]:
+        """Yields objects with these columns: path, physical_address, last_modified, size, checksum,
+        metadata, content_type. A batch may be empty. Bytes that are not UTF-8 are replacement
+        characters, a time that microseconds cannot hold is null. Raises Corrupt and Gone.
+        """
+        readable = self._readable
+        if readable is None:
+            yield from self._search(self._prefix, columns, conditions)
+            return
+        for root in readable.roots(self._prefix):
+            if readable.contain_all_below(root):
+                yield from self._search(root, columns, conditions)
+                continue
+            for batch in self._search(root, [*columns, _KEY], conditions):
+                yield _readable_rows(batch, readable).select(list(columns))
+
+    def _search(
+        self, prefix: str, columns: Sequence[str], conditions: ObjectConditions
+    ) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa  # noqa: PLC0415  an optional library
+
+        search = self._tree.search(
+            columns,
+            prefix=encode_path(prefix),
+            namespace=self._namespace,
+            local_root=self._local_root,
+            start=conditions.start,
+            end=conditions.end,
+            sizes=conditions.sizes,
+            times=conditions.times,
+            content_types=conditions.content_types,
+            metadata=conditions.metadata,
+            batch=_BATCH_ROWS,
+        )
+        try:
+            yield from pa.RecordBatchReader.from_stream(search)
+        except pa.ArrowInvalid as error:
+            # Arrow wraps the kernel's errors
+            raise Corrupt(str(error).removeprefix("External error: ")) from error
+
+
+def _readable_rows(batch: Any, readable: ReadablePaths) -> Any:
+    import pyarrow as pa  # noqa: PLC0415
+
+    paths = [decode_key(key) for key in batch.column(_KEY).to_pylist()]
+    mask = [False] * len(paths)
+    for start, end in _readable_runs(paths, readable, 0, len(paths)):
+        mask[start:end] = [True] * (end - start)
+    return batch if all(mask) else batch.filter(pa.array(mask, pa.bool_()))
+
+
+def _readable_runs(
+    paths: Sequence[str], readable: ReadablePaths, start: int, end: int
+) -> Iterator[tuple[int, int]]:
+    """Yields the runs of readable paths among sorted ones. Policies mostly allow or deny all paths
+    with a prefix, so halves with a common prefix are decided at once.
+    """
+    if end - start <= _FEW_ROWS:
+        for index in range(start, end):
+            if paths[index] in readable:
+                yield index, index + 1
+        return
+    common = _common_beginning(paths[start], paths[end - 1])
+    hidden = readable.hidden_prefix(paths[start])
+    if hidden is not None and common.startswith(hidden):
+        return
+    if common and readable.contain_all_below(common):
+        yield start, end
+        return
+    middle = (start + end) // 2
+    yield from _readable_runs(paths, readable, start, middle)
+    yield from _readable_runs(paths, readable, middle, end)
+
+
+def _common_beginning(first: str, last: str) -> str:
+    pairs = zip(first, last, strict=False)
+    return first[: sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))]

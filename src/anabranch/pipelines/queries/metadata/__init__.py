@@ -1,0 +1,1 @@
+"""Metadata as tables of queries: objects, their metadata, changes and commits, as one user."""

@@ -1,0 +1,76 @@
+"""Conditions of SQL as those of a search among objects.
+
+A search may return more rows than meet the conditions, so those that it cannot check are left out.
+It compares bytes, and SQL the shown text, in which U+FFFD replaces bytes that are not UTF-8. Both
+have the same order only where they are compared with ASCII, so paths are bounded by it alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from anabranch.catalog.objects.object_search import ObjectConditions
+from anabranch.model.page import upper_bound
+
+__all__ = ["SqlCondition", "search_conditions"]
+
+SqlCondition = Sequence[str | int]
+"""Column, operator (one of = < <= > >=), value, and for user metadata the key."""
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+_LAST_ASCII = 0x7F
+_REPLACEMENT = "\ufffd"
+
+
+def search_conditions(conditions: Iterable[SqlCondition]) -> ObjectConditions:
+    """Returns the conditions of a search."""
+    start, ends = b"", list[bytes]()
+    bounds = {"size": (_LEAST, _MOST), "last_modified": (_LEAST, _MOST)}
+    content_types: tuple[str, ...] = ()
+    pairs = []
+    for column, operator, value, key in conditions:
+        if column in bounds and isinstance(value, int):
+            bounds[str(column)] = _narrowed(*bounds[str(column)], str(operator), value)
+        elif column == "path" and isinstance(value, str):
+            if operator in {"=", ">", ">="}:
+                start = max(start, _ascii(value))
+            if operator in {"=", "<", "<="}:
+                limit = _limit(value, included=operator != "<")
+                ends += [] if limit is None else [limit]
+        elif column == "content_type" and operator == "=" and _REPLACEMENT not in str(value):
+            content_types = (str(value),)
+        elif column == "metadata" and _REPLACEMENT not in f"{key}{value}":
+            pairs.append((str(key), str(value)))
+    everything = (_LEAST, _MOST)
+    return ObjectConditions(
+        start=start,
+        end=min(ends, default=None),
+        sizes=None if bounds["size"] == everything else bounds["size"],
+        times=None if bounds["last_modified"] == everything else bounds["last_modified"],
+        content_types=content_types,
+        metadata=tuple(pairs),
+    )
+
+
+def _narrowed(least: int, most: int, operator: str, value: int) -> tuple[int, int]:
+    if operator in {"=", ">=", ">"}:
+        least = max(least, min(value + (operator == ">"), _MOST))
+    if operator in {"=", "<=", "<"}:
+        most = min(most, max(value - (operator == "<"), _LEAST))
+    return least, most
+
+
+def _ascii(text: str) -> bytes:
+    """Returns the longest beginning of a text that is ASCII."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    return encoded[: next((at for at, byte in enumerate(encoded) if byte > _LAST_ASCII), None)]
+
+
+def _limit(text: str, *, included: bool) -> bytes | None:
+    """Returns a key above all that are less than a text, or equal if that is `included`; None if
+    there is none.
+    """
+    beginning = _ascii(text)
+    if len(beginning) < len(text):
+        return upper_bound(beginning)
+    return beginning + b"\0" if included else beginning

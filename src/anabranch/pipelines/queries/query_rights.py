@@ -1,0 +1,52 @@
+"""What the user of a query may read, in any repository: each one is asked for, with the permissions
+of the REST operations that show the same.
+"""
+
+from __future__ import annotations
+
+from anabranch.access.actor import Actor
+from anabranch.access.authorize import authorize
+from anabranch.access.permissions import (
+    Action,
+    Permission,
+    object_arn,
+    reference_arn,
+    repository_arn,
+)
+from anabranch.access.readable_paths import ReadablePaths
+from anabranch.catalog.catalog import Catalog
+
+__all__ = ["QueryRights"]
+
+
+class QueryRights:
+    """The rights of one user. All methods that require something raise Denied."""
+
+    def __init__(self, catalog: Catalog, actor: Actor) -> None:
+        self._catalog = catalog
+        self._actor = actor
+
+    def require_object(self, repository: str, reference: str, path: str) -> None:
+        """Requires that the user may read an object, as getObject does."""
+        self._require(Action.READ_OBJECT, object_arn(repository, path), repository, reference)
+
+    def require_listing(self, repository: str, reference: str) -> None:
+        """Requires that the user may list objects, as listObjects and diffRefs do."""
+        self._require(Action.LIST_OBJECTS, repository_arn(repository), repository, reference)
+
+    def require_log(self, repository: str, reference: str) -> None:
+        """Requires that the user may see the history of a reference, as logCommits does."""
+        resource = reference_arn(repository, reference)
+        self._require(Action.READ_BRANCH, resource, repository, reference)
+
+    def readable_paths(self, repository: str, reference: str, prefix: str) -> ReadablePaths | None:
+        """Returns the paths that the user may read at a reference, None if these are all that have
+        the prefix.
+        """
+        return self._catalog.images.readable_paths(self._actor, repository, reference, prefix)
+
+    def _require(self, action: Action, resource: str, repository: str, reference: str) -> None:
+        permission = self._catalog.images.permission_for_reading(
+            Permission(action, resource), repository, reference
+        )
+        authorize(self._actor, (permission,))

@@ -1,0 +1,1 @@
+"""Results of queries as files: CSV, JSON lines, Arrow and Parquet."""
