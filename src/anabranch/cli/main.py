@@ -76,6 +76,7 @@ SECTIONS = (
         "Objects",
         (
             CommandEntry("fs", "fs.group", "List, read, upload, download and remove objects"),
+            CommandEntry("query", "query", "Query objects and metadata with SQL"),
             CommandEntry("local", "local.group", "Keep a folder in step with a path of a branch"),
             CommandEntry(
                 "image",

@@ -166,6 +166,15 @@ class RestClient:
             begins = start if response.status == _PARTIAL_CONTENT else 0
             yield Content(response.size, self._chunks(request, response), begins)
 
+    @contextmanager
+    def download_result(self, *segments: str, body: Any) -> Iterator[Content]:
+        """Gives the body of the response to a POST of JSON that changes nothing."""
+        content = json.dumps(body).encode()
+        headers = {"Content-Type": "application/json"}
+        request = Request("POST", segments, {}, headers, content, repeatable=True)
+        with self.exchange(request) as response:
+            yield Content(response.size, self._chunks(request, response))
+
     def request_json(self, request: Request) -> Any:
         """Returns the JSON of the response to a request, None without a body."""
         return self._parse(request, self.exchange(request))
