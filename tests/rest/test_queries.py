@@ -42,7 +42,7 @@ def test_a_query_names_any_object_by_its_address(api, ref, repository):
 @pytest.mark.parametrize(
     ("body", "status", "kind"),
     [
-        ({"sql": "SELEC"}, 400, "query_failed"),
+        ({"sql": "SELECTED"}, 400, "query_failed"),
         ({"sql": "FROM read_text('/etc/passwd')"}, 400, "query_failed"),
         ({"sql": "DROP TABLE x"}, 400, "query_failed"),
         ({"sql": ""}, 400, "query_failed"),
@@ -142,7 +142,7 @@ def test_the_most_wanted_format_is_sent(api, ref, accept, kind):
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
-        ({"sql": "SELEC", "format": "csv"}, "query_failed"),
+        ({"sql": "SELECTED", "format": "csv"}, "query_failed"),
         ({"sql": "SELECT error('late') FROM range(9999)", "format": "parquet"}, "query_failed"),
         ({"sql": "CREATE TABLE t (x INT)", "format": "csv"}, "query_failed"),
         ({"sql": "SELECT 1", "format": "xlsx"}, "invalid_request"),

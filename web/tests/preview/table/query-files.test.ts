@@ -26,7 +26,7 @@ describe("results as files", () => {
 
   it("are errors if the query fails", async () => {
     respond(() => json({ message: "the query failed" }, 400));
-    const failed = queryFile("sea", "main", { sql: "SELEC" }, CSV, new AbortController().signal);
+    const failed = queryFile("sea", "main", { sql: "SELECTED" }, CSV, new AbortController().signal);
     await expect(failed).rejects.toThrow(ApiError);
   });
 });
