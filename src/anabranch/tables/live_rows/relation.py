@@ -34,7 +34,7 @@ class LiveRows(NamedTuple):
 
 
 MAX_SELECTS = 1000
-"""Above this number of SELECTs, files with different values are read by one."""
+"""Above this number of statements, files with different values are read by one."""
 
 
 class _Group(NamedTuple):
