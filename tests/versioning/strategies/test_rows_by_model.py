@@ -184,7 +184,7 @@ def specification(name, source, destination):
 
 
 @pytest.mark.parametrize("name", WRITERS)
-@settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(24), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
 def test_a_merge_is_that_of_the_model(name, draw):
     base = Table({each: column(draw, name) for each in "abc"}, {})

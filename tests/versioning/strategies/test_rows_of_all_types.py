@@ -63,6 +63,7 @@ def seen_by_duckdb(content, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "shape"), CASES)
+@pytest.mark.sample(61)
 def test_untouched_values_are_those_of_the_file(name, shape, tmp_path):
     untouched = column(name, shape, [0, 1, 2, 3])
     base, source, destination = (
@@ -78,6 +79,7 @@ def test_untouched_values_are_those_of_the_file(name, shape, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "shape"), CASES)
+@pytest.mark.sample(61)
 def test_changed_and_added_values_are_those_of_the_source(name, shape, tmp_path):
     before, changed, after = (
         column(name, shape, order) for order in ([0, 1], [1, 1], [1, 1, 2, 3])

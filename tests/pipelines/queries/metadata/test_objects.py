@@ -94,6 +94,7 @@ def nothing(_):
         ),
     ],
 )
+@pytest.mark.sample(11)
 def test_conditions_select_what_a_filter_of_the_listing_selects(query, sea, where, holds):
     sql = f"SELECT path FROM objects('sea', 'main') WHERE {where}"
     assert [row["path"] for row in query(sql)] == rows_where(listed(sea, "main"), holds)
