@@ -55,7 +55,7 @@ def change_delta(folder, operation, given):
         write_deltalake(folder, more, mode="append", schema_mode="merge")
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(ROWS, OPERATIONS, st.sampled_from([[], ["text"], ["id"]]))
 def test_delta_tables(tmp_path_factory, rows, operations, columns):
     folder = tmp_path_factory.mktemp("delta")
@@ -92,7 +92,7 @@ def change_iceberg(catalog, operation, given):
             update.add_column(f"n{len(table.schema().column_names)}", LongType())
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(ROWS, OPERATIONS)
 def test_iceberg_tables(tmp_path_factory, rows, operations):
     folder = tmp_path_factory.mktemp("iceberg")

@@ -125,7 +125,7 @@ def _nested_array(array: Any, target: Any) -> Any:
     if kinds.is_map(target):
         lengths = pc.list_value_length(array.cast(_entries_type(array.type)))
         entries = pc.list_flatten(array.cast(_entries_type(array.type)))
-        _check_keys(array, entries)
+        _check_keys(lengths, entries)
         keys, items = (sql_array(child) for child in entries.flatten())
         offsets = _offsets(lengths, missing)
         made = pa.MapArray.from_arrays(offsets, keys, items, type=target)
@@ -147,15 +147,18 @@ def _has_maps(kind: Any) -> bool:
     return bool(kinds.is_nested(kind) and not kinds.is_union(kind) and _has_maps(kind.value_type))
 
 
-def _check_keys(array: Any, entries: Any) -> None:
-    """Raises UnreadableTable if a map has a key twice."""
+def _check_keys(lengths: Any, entries: Any) -> None:
+    """Raises UnreadableTable if a map has a key twice, given the lengths of maps and all their
+    entries.
+    """
+    import numpy as np  # noqa: PLC0415  pyarrow needs it for this as well
     import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
 
     keys = sql_array(entries.field(0))
     if pa.types.is_nested(keys.type):
         return
-    parents = pc.list_parent_indices(array.cast(_entries_type(array.type)))
+    counts = lengths.fill_null(0).to_numpy(zero_copy_only=False)
+    parents = np.repeat(np.arange(len(counts)), counts)
     pairs = pa.table({"parent": parents, "key": keys})
     if pairs.group_by(["parent", "key"]).aggregate([]).num_rows < pairs.num_rows:
         raise UnreadableTable("a map has a key twice, which DuckDB's maps cannot have")

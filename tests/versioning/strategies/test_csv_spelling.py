@@ -114,7 +114,7 @@ def parsed(content):
     return [tuple(row) for row in csv.reader(io.StringIO(content.decode(), newline="")) if row]
 
 
-@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tables(), tables(), st.booleans())
 def test_a_side_that_changed_alone_is_taken(base, changed, has_last_end):
     before, after = spelled(base), spelled(changed)
@@ -125,7 +125,7 @@ def test_a_side_that_changed_alone_is_taken(base, changed, has_last_end):
     assert sorted(parsed(merge(before, after, before, key="id"))) == sorted(parsed(after))
 
 
-@settings(max_examples=examples(200), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tables(), st.data())
 def test_untouched_rows_of_both_sides_keep_their_bytes(rows, data):
     source, destination = dict(rows), dict(rows)
@@ -142,6 +142,7 @@ def test_untouched_rows_of_both_sides_keep_their_bytes(rows, data):
     assert merged == spelled(expected)
 
 
+@pytest.mark.slow
 def test_a_thousand_columns_and_more_are_compared_and_merged():
     def text(first, last):
         head = "id," + ",".join(f"g{number}" for number in range(3000))

@@ -243,6 +243,7 @@ def test_duckdb_reads_what_is_merged(tmp_path):
     assert found == [(10, {"a": 1, "b": [1]}), (20, None)]
 
 
+@pytest.mark.slow
 def test_three_thousand_columns_are_merged_and_compared():
     names = [f"c{number}" for number in range(3000)]
     sides = []
@@ -252,3 +253,14 @@ def test_three_thousand_columns_are_merged_and_compared():
         sides.append(written({"id": [1, 2], **cells}))
     found = opened(merge(*sides)).read()
     assert (found["c17"][0].as_py(), found["c2999"][0].as_py(), found["c5"][0].as_py()) == (1, 2, 0)
+
+
+def test_a_wider_type_has_annotations_of_its_own():
+    narrow, wide = pa.int16(), pa.int32()
+    base = written({"id": [1], "v": pa.array([1], narrow)})
+    source = written({"id": [1], "v": pa.array([100_000], wide)})
+    destination = written({"id": [1, 2], "v": pa.array([1, 2], narrow)})
+    merged = merge(base, source, destination)
+    table = pq.read_table(io.BytesIO(merged))
+    assert table.schema.field("v").type == wide
+    assert table["v"].to_pylist() == [100_000, 2]

@@ -90,14 +90,25 @@ class ParquetFormat:
 def _originals(
     schema: Any, destination: ParquetTable, source: ParquetTable
 ) -> Mapping[str, Element]:
-    """Returns the columns of the sides from which those of the merge have their types."""
+    """Returns the columns of the sides from which those of the merge have their types. A wider type
+    has annotations of its own.
+    """
     found: dict[str, Element] = {}
     for side in (source, destination):
         elements = side.elements
-        for name in schema.names:
-            if name in elements and name in side.schema.names:
+        for field in schema:
+            name = field.name
+            if name not in elements or name not in side.schema.names:
+                continue
+            if _value_type(side.schema.field(name).type) == _value_type(field.type):
                 found[name] = elements[name]
     return found
+
+
+def _value_type(kind: Any) -> Any:
+    import pyarrow as pa  # noqa: PLC0415
+
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _with_timestamps(
