@@ -22,9 +22,9 @@ from anabranch.errors import Invalid
 from anabranch.model.repository import Repository
 from anabranch.tables.folder_tables import find_format, read_table
 from anabranch.tables.live_rows.addresses import TablePlace
-from anabranch.tables.live_rows.columns import literal
 from anabranch.tables.live_rows.live_table import LiveFile, LiveTable
 from anabranch.tables.live_rows.relation import LiveRows, create_relation
+from anabranch.tables.sql_names import literal
 from anabranch.versioning.core import Core
 from anabranch.versioning.references import Resolved
 from anabranch.versioning.strategies.rows.database import open_database, require_libraries

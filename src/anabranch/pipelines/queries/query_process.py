@@ -26,8 +26,9 @@ from anabranch.pipelines.queries.result_rows import result_rows
 from anabranch.pipelines.queries.results.result_sink import ResultSink
 from anabranch.pipelines.queries.results.result_writers import WRITERS
 from anabranch.pipelines.queries.server_calls import ServerCalls
-from anabranch.pipelines.queries.table_files import TableReader, quoted
+from anabranch.pipelines.queries.table_files import TableReader
 from anabranch.pipelines.queries.table_preview import describe_table, shown_columns
+from anabranch.tables.sql_names import quoted
 
 __all__ = ["main"]
 

@@ -12,8 +12,9 @@ from typing import Any
 from anabranch.pipelines.queries.file_tables import FileTables, folder_columns
 from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem
 from anabranch.tables.sql_columns import unique_names
+from anabranch.tables.sql_names import literal, quoted
 
-__all__ = ["TableReader", "literal", "quoted"]
+__all__ = ["TableReader"]
 
 _MAX_CHECKED = 100
 """Files of one table whose types are looked at before DuckDB reads them."""
@@ -91,13 +92,3 @@ def _is_exact_type(kind: Any) -> bool:
     is_number = kinds.is_boolean(kind) or kinds.is_integer(kind) or kind == pa.float32()
     is_time = bool(kind in (pa.date32(), pa.time32("ms"), pa.time64("us")))
     return bool(is_text or is_binary or is_number or is_time or kind == pa.float64())
-
-
-def literal(text: str) -> str:
-    """Returns a text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def quoted(name: str) -> str:
-    """Returns a name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'

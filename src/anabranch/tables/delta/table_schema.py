@@ -19,10 +19,10 @@ from anabranch.tables.live_rows.columns import (
     MapType,
     Scalar,
     StructType,
-    literal,
     refused_column,
 )
 from anabranch.tables.live_rows.refusals import unreadable
+from anabranch.tables.sql_names import literal
 
 __all__ = ["MAPPING_MODE", "partition_value", "read_columns"]
 

@@ -21,11 +21,10 @@ from anabranch.tables.live_rows.columns import (
     MapType,
     Scalar,
     StructType,
-    literal,
-    quoted,
     refused_column,
     sql_type,
 )
+from anabranch.tables.sql_names import literal, quoted
 
 __all__ = ["all_columns", "identity_fields", "read_columns", "value_literal"]
 

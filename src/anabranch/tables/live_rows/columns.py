@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from anabranch.tables.live_rows.refusals import unreadable
+from anabranch.tables.sql_names import quoted
 
 __all__ = [
     "Column",
@@ -19,8 +20,6 @@ __all__ = [
     "MapType",
     "Scalar",
     "StructType",
-    "literal",
-    "quoted",
     "refused_column",
     "require_distinct",
     "sql_type",
@@ -112,16 +111,6 @@ def _inner(column_type: ColumnType) -> Iterator[Sequence[Column]]:
     elif isinstance(column_type, MapType):
         yield (column_type.key,)
         yield (column_type.value,)
-
-
-def quoted(name: str) -> str:
-    """Returns a name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(text: str) -> str:
-    """Returns a text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def refused_column(name: str, stored_name: str, type_name: str, field_id: int | None) -> Column:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from anabranch.tables.live_rows.columns import literal, quoted
 from anabranch.tables.live_rows.deletion_vectors import framed_vector, positions
 from anabranch.tables.live_rows.file_fields import read_form
 from anabranch.tables.live_rows.live_table import LiveFile, PositionDeletes, VectorPlace
 from anabranch.tables.live_rows.projection import SOURCE
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import TableObjects, open_table_file
+from anabranch.tables.sql_names import literal, quoted
 
 __all__ = ["MAX_DELETED_ROWS", "VIRTUAL_COLUMNS", "DeletedPositions"]
 

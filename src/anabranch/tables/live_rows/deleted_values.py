@@ -8,13 +8,14 @@ from __future__ import annotations
 import bisect
 from typing import Any
 
-from anabranch.tables.live_rows.columns import Column, literal, quoted
+from anabranch.tables.live_rows.columns import Column
 from anabranch.tables.live_rows.deleted_positions import MAX_DELETED_ROWS
 from anabranch.tables.live_rows.file_fields import FileForm, read_form
 from anabranch.tables.live_rows.live_table import EqualityDeletes, LiveFile, LiveTable
 from anabranch.tables.live_rows.projection import SOURCE, Projection
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import TableObjects, open_table_file
+from anabranch.tables.sql_names import literal, quoted
 
 __all__ = ["DeletedValues"]
 

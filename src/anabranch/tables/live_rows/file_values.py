@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from anabranch.tables.live_rows.columns import Column, quoted, sql_type
+from anabranch.tables.live_rows.columns import Column, sql_type
 from anabranch.tables.live_rows.live_table import LiveFile
 from anabranch.tables.live_rows.projection import SOURCE
+from anabranch.tables.sql_names import quoted
 
 __all__ = ["FileValues"]
 

@@ -16,12 +16,11 @@ from anabranch.tables.live_rows.columns import (
     MapType,
     Scalar,
     StructType,
-    literal,
-    quoted,
     sql_type,
 )
 from anabranch.tables.live_rows.file_fields import FileField
 from anabranch.tables.live_rows.refusals import unreadable
+from anabranch.tables.sql_names import literal, quoted
 
 __all__ = ["SOURCE", "Projection"]
 

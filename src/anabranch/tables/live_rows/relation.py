@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from anabranch.tables.live_rows.columns import literal, quoted, require_distinct, sql_type
+from anabranch.tables.live_rows.columns import require_distinct, sql_type
 from anabranch.tables.live_rows.deleted_positions import (
     VIRTUAL_COLUMNS,
     DeletedPositions,
@@ -22,6 +22,7 @@ from anabranch.tables.live_rows.live_table import LiveFile, LiveTable
 from anabranch.tables.live_rows.projection import SOURCE, Projection
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import TableObjects, open_table_file
+from anabranch.tables.sql_names import literal, quoted
 
 __all__ = ["LiveRows", "create_relation"]
 

@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 
 from anabranch.pipelines.queries.functions.plan_conditions import conditions_in_plan
-from anabranch.tables.live_rows.columns import quoted
 from anabranch.tables.live_rows.relation import LiveRows, create_relation
+from anabranch.tables.sql_names import quoted
 
 __all__ = ["CallError", "TableFunction", "TableFunctions"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from anabranch.tables.live_rows.columns import quoted
+from anabranch.tables.sql_names import quoted
 
 __all__ = ["ARROW", "JSON", "PARQUET", "column_casts"]
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from anabranch.versioning.strategies.rows.columns import ROW, quoted
+from anabranch.tables.sql_names import quoted
+from anabranch.versioning.strategies.rows.columns import ROW
 from anabranch.versioning.strategies.rows.merging.cell_conflicts import rows_as_json
 from anabranch.versioning.strategies.rows.merging.cell_decisions import GROUP_COLUMNS, mask
 from anabranch.versioning.strategies.rows.row_pair import RowPair

@@ -10,7 +10,6 @@ __all__ = [
     "LINE",
     "ROW",
     "merged_names",
-    "quoted",
     "require_usable",
 ]
 
@@ -19,11 +18,6 @@ ROW = "anabranch row number"
 
 LINE = "anabranch line"
 """The name of the column with the text of each line of JSON lines."""
-
-
-def quoted(name: str) -> str:
-    """Returns a name as SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def require_usable(side: str, names: Iterable[str]) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from anabranch.versioning.strategies.rows.columns import ROW, quoted
+from anabranch.tables.sql_names import literal, quoted
+from anabranch.versioning.strategies.rows.columns import ROW
 from anabranch.versioning.strategies.rows.loaded_sides import LoadedSides, Sides
 from anabranch.versioning.strategies.rows.row_key import unique_column
-from anabranch.versioning.strategies.rows.table_format import literal
 
 __all__ = ["find_key"]
 

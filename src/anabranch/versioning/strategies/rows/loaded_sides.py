@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from anabranch.versioning.strategies.rows.columns import ROW, quoted
+from anabranch.tables.sql_names import quoted
+from anabranch.versioning.strategies.rows.columns import ROW
 
 __all__ = ["LoadedSides", "Sides"]
 

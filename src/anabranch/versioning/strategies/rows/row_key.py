@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anabranch.versioning.strategies.rows.columns import ROW, quoted
+from anabranch.tables.sql_names import quoted
+from anabranch.versioning.strategies.rows.columns import ROW
 from anabranch.versioning.strategies.rows.loaded_sides import Sides
 from anabranch.versioning.strategies.rows.table_format import failed
 

@@ -13,10 +13,11 @@ from anabranch.errors import Conflict
 from anabranch.tables.carriage import carriage_of, carry
 from anabranch.tables.column_table import ColumnTable, read_all
 from anabranch.tables.parquet.parquet_table import UnreadableColumn
+from anabranch.tables.sql_names import quoted
 from anabranch.tables.table import UnreadableTable
 from anabranch.tables.widening import convert
 from anabranch.versioning.strategies.rows.aligned_rows import aligned_batches
-from anabranch.versioning.strategies.rows.columns import ROW, quoted
+from anabranch.versioning.strategies.rows.columns import ROW
 from anabranch.versioning.strategies.rows.json_values import comparable_text, json_value
 from anabranch.versioning.strategies.rows.loaded_sides import LoadedSides
 from anabranch.versioning.strategies.rows.table_format import failed, unreadable

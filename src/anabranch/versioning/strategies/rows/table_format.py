@@ -6,18 +6,14 @@ import re
 
 from anabranch.dependency_errors import reason_of
 from anabranch.errors import Conflict
+from anabranch.tables.sql_names import literal
 from anabranch.versioning.strategies.contract import ObjectVersion
 
-__all__ = ["PIECE_BYTES", "failed", "file_literal", "literal", "unreadable"]
+__all__ = ["PIECE_BYTES", "failed", "file_literal", "unreadable"]
 
 PIECE_BYTES = 1 << 20
 
 _WILDCARD = re.compile(r"[*?\[]")
-
-
-def literal(text: str) -> str:
-    """Returns a text as SQL."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def file_literal(version: ObjectVersion) -> str:

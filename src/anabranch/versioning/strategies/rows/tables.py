@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 from anabranch.tables.column_table import ByteForm
+from anabranch.tables.sql_names import quoted
 from anabranch.versioning.strategies.contract import ObjectVersion
-from anabranch.versioning.strategies.rows.columns import quoted
 from anabranch.versioning.strategies.rows.json_lines.table import JsonLinesTable
 from anabranch.versioning.strategies.rows.loaded_sides import LoadedSides
 

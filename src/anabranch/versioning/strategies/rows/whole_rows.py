@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from anabranch.tables.sql_names import quoted
 from anabranch.versioning.strategies.json_text import (
     canonical_json,
     parse_json,
     plain_json,
     refuse,
 )
-from anabranch.versioning.strategies.rows.columns import LINE, ROW, quoted
+from anabranch.versioning.strategies.rows.columns import LINE, ROW
 from anabranch.versioning.strategies.rows.merging.cell_conflicts import rows_as_json
 from anabranch.versioning.strategies.rows.merging.cell_decisions import GROUP_COLUMNS
 from anabranch.versioning.strategies.rows.row_pair import RowPair

@@ -12,6 +12,7 @@ import pyarrow as pa
 from anabranch.dependency_errors import reason_of
 from anabranch.tables.carriage import carriage_of, carry
 from anabranch.tables.json_values import json_column
+from anabranch.tables.sql_names import quoted
 from anabranch.tables.table import UnreadableTable
 from anabranch.work_folders import WorkFolder
 
@@ -71,11 +72,11 @@ def _first_of_part(
     if first is None:
         return None
     reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], rows))
-    names = ", ".join(map(_quoted, rows.names))
-    conditions = [f"{_quoted(name)} IS NOT NULL" for name in rows.names]
+    names = ", ".join(map(quoted, rows.names))
+    conditions = [f"{quoted(name)} IS NOT NULL" for name in rows.names]
     conditions.append(f"hash({names}) % {parts} = {part}")
     # of states of a fixed size, such as these, DuckDB writes to disk what does not fit in memory
-    places = f"min({_quoted(_PLACE)}) AS first, max({_quoted(_PLACE)}) AS last"
+    places = f"min({quoted(_PLACE)}) AS first, max({quoted(_PLACE)}) AS last"
     query = (
         f"SELECT {places} FROM keys WHERE {' AND '.join(conditions)} "  # noqa: S608
         f"GROUP BY {names} HAVING count(*) > 1 ORDER BY first LIMIT 1"
@@ -149,7 +150,3 @@ class _PlacedRows:
 
 def _failed(error: Exception) -> UnreadableTable:
     return UnreadableTable(f"its keys cannot be compared: {reason_of(error).splitlines()[0]}")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from anabranch.tables.sql_names import quoted
 from anabranch.versioning.strategies.json_text import MISSING, parse_json, plain_json, same_json
-from anabranch.versioning.strategies.rows.columns import LINE, quoted
+from anabranch.versioning.strategies.rows.columns import LINE
 from anabranch.versioning.strategies.rows.row_pair import RowPair
 
 __all__ = ["JsonLinesComparison"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from anabranch.tables.sql_names import quoted
 from anabranch.versioning.strategies.contract import ContentConflict
 from anabranch.versioning.strategies.json_text import (
     MISSING,
@@ -17,7 +18,7 @@ from anabranch.versioning.strategies.json_text import (
     plain_json,
     write_json,
 )
-from anabranch.versioning.strategies.rows.columns import LINE, ROW, quoted
+from anabranch.versioning.strategies.rows.columns import LINE, ROW
 from anabranch.versioning.strategies.rows.merging.cell_conflicts import MAX_CONFLICTS
 
 __all__ = ["JsonLinesMerge"]

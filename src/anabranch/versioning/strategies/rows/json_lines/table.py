@@ -7,15 +7,11 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from anabranch.tables.sql_names import literal, quoted
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.json_text import parse_json, refuse
-from anabranch.versioning.strategies.rows.columns import LINE, ROW, quoted, require_usable
-from anabranch.versioning.strategies.rows.table_format import (
-    PIECE_BYTES,
-    file_literal,
-    literal,
-    unreadable,
-)
+from anabranch.versioning.strategies.rows.columns import LINE, ROW, require_usable
+from anabranch.versioning.strategies.rows.table_format import PIECE_BYTES, file_literal, unreadable
 
 __all__ = ["JsonLinesTable"]
 

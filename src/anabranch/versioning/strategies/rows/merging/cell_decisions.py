@@ -17,8 +17,9 @@ from typing import Any
 
 import msgspec
 
+from anabranch.tables.sql_names import quoted
 from anabranch.versioning.strategies.rows.aligned_rows import are_aligned
-from anabranch.versioning.strategies.rows.columns import ROW, quoted
+from anabranch.versioning.strategies.rows.columns import ROW
 from anabranch.versioning.strategies.rows.merging.pairs import Pairs, find_pairs
 from anabranch.versioning.strategies.rows.scanned_sides import ScannedSides
 

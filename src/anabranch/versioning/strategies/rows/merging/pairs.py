@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anabranch.tables.carriage import carriage_of
-from anabranch.versioning.strategies.rows.columns import ROW, quoted
+from anabranch.tables.sql_names import quoted
+from anabranch.versioning.strategies.rows.columns import ROW
 from anabranch.versioning.strategies.rows.scanned_sides import ScannedSides
 
 __all__ = ["Pairs", "find_pairs"]

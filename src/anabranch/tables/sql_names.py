@@ -1,0 +1,15 @@
+"""Names and texts in the SQL of DuckDB."""
+
+from __future__ import annotations
+
+__all__ = ["literal", "quoted"]
+
+
+def quoted(name: str) -> str:
+    """Returns a name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """Returns a text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
