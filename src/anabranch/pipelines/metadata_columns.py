@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-__all__ = ["CHANGES", "COMMITS", "ENTRY", "OBJECTS", "OBJECT_METADATA"]
+from anabranch.model.commit import Commit
+
+__all__ = ["CHANGES", "COMMITS", "ENTRY", "OBJECTS", "OBJECT_METADATA", "commit_row"]
 
 _TIMESTAMP = pa.timestamp("us", "UTC")
 _TEXTS = pa.map_(pa.string(), pa.string())
@@ -36,3 +38,17 @@ COMMITS = pa.schema(
         ("generation", pa.int64()),
     ]
 )
+
+
+def commit_row(commit: Commit) -> dict[str, object]:
+    """Returns the values of a commit by the columns of COMMITS."""
+    return {
+        "id": commit.id,
+        "message": commit.message,
+        "committer": commit.committer,
+        "creation_date": commit.creation_date * 1_000_000,
+        "parents": list(commit.parents),
+        "metadata": list(commit.metadata.items()),
+        "metarange_id": commit.metarange_id,
+        "generation": commit.generation,
+    }

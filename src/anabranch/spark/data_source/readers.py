@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 
 from anabranch.errors import NotSupported
-from anabranch.model.commit import Commit
 from anabranch.model.names import decode_key
+from anabranch.pipelines.metadata_columns import commit_row
 from anabranch.spark.data_source.read_options import ReadOptions, open_source
 from anabranch.spark.dataframes.changes import plan_changes
 from anabranch.spark.dataframes.columns import COMMITS, POINTERS, RANGES
@@ -83,20 +83,7 @@ def _commits(options: ReadOptions) -> Plan:
 def _commit_rows(options: ReadOptions) -> Iterator[pa.RecordBatch]:
     with open_source(options.location) as source:
         commits = open_references(source, options.repository).log(options.reference)
-        yield from _batches(map(_commit_row, commits), COMMITS, options.schema)
-
-
-def _commit_row(commit: Commit) -> dict[str, Any]:
-    return {
-        "id": commit.id,
-        "message": commit.message,
-        "committer": commit.committer,
-        "creation_date": commit.creation_date * 1_000_000,
-        "parents": list(commit.parents),
-        "metadata": list(commit.metadata.items()),
-        "metarange_id": commit.metarange_id,
-        "generation": commit.generation,
-    }
+        yield from _batches(map(commit_row, commits), COMMITS, options.schema)
 
 
 def _pointers(

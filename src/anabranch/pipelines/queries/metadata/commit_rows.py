@@ -8,7 +8,7 @@ from itertools import islice
 import pyarrow as pa
 
 from anabranch.model.commit import Commit
-from anabranch.pipelines.metadata_columns import COMMITS
+from anabranch.pipelines.metadata_columns import COMMITS, commit_row
 
 __all__ = ["commit_batches"]
 
@@ -19,18 +19,5 @@ def commit_batches(commits: Iterator[Commit], columns: Sequence[str]) -> Iterato
     """Yields commits with the named columns."""
     schema = pa.schema([COMMITS.field(name) for name in columns])
     while batch := list(islice(commits, _BATCH_ROWS)):
-        rows = [_row(commit) for commit in batch]
+        rows = [commit_row(commit) for commit in batch]
         yield pa.RecordBatch.from_pylist(rows, schema=schema)
-
-
-def _row(commit: Commit) -> dict[str, object]:
-    return {
-        "id": commit.id,
-        "message": commit.message,
-        "committer": commit.committer,
-        "creation_date": commit.creation_date * 1_000_000,
-        "parents": list(commit.parents),
-        "metadata": list(commit.metadata.items()),
-        "metarange_id": commit.metarange_id,
-        "generation": commit.generation,
-    }
