@@ -54,15 +54,23 @@ def test_compressed_metadata_are_read(files):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (gzip.compress(b"[" + b" " * (300 << 20), 1), "more than 256 MiB"),
         (gzip.compress(CONTENT)[:-10], "cut off"),
         (b"[" * 100_000, "cannot be read"),
         (b"{}", "format-version"),
         (b'{"format-version": "two"}', "cannot be read"),
     ],
-    ids=["bomb", "cut", "nested", "empty", "wrong"],
+    ids=["cut", "nested", "empty", "wrong"],
 )
 def test_damaged_metadata_are_refused(files, content, reason):
+    require_refused(files, content, reason)
+
+
+def test_a_bomb_of_metadata_is_refused(files):
+    bomb = gzip.compress(b"[" + b" " * (300 << 20), 1)
+    require_refused(files, bomb, "more than 256 MiB")
+
+
+def require_refused(files, content, reason):
     found = files(**{"v1.metadata.json": content})
     with pytest.raises(
         Invalid, match=f"v1.metadata.json of the table cannot be read.*{reason}|{reason}"
