@@ -14,7 +14,7 @@ def processes(pid: int) -> list[int]:
     pids = [pid]
     for parent in pids:
         for task in Path(f"/proc/{parent}/task").iterdir():
-            with suppress(FileNotFoundError):  # the thread has ended
+            with suppress(OSError):  # the thread has ended
                 pids += map(int, (task / "children").read_text().split())
     return pids
 

@@ -9,7 +9,7 @@ import signal
 import socket
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,7 +58,8 @@ class Replica:
     def kill(self):
         # the first process alone would leave its workers a second to see it
         for pid in [self.server.pid, *self.server.workers()]:
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # a worker may have seen it already
+                os.kill(pid, signal.SIGKILL)
         self.close()
 
     def stop(self):

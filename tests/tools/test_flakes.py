@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -11,6 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from anabranch.child_process.descendants import descendants
 
 FLAKES = Path(__file__).parents[2] / "tools" / "flakes"
 SUITE = Path(__file__).parent / "data" / "flaky_suite.py"
@@ -95,7 +98,7 @@ def test_all_processes_end_with_the_tool(suite, number, eventually):
     )
     with start(suite) as tool:
         eventually(started.exists)
-        processes = descendants(tool.pid)
+        processes = list(descendants(tool.pid))
         assert int(started.read_text()) in processes
         assert len([pid for pid in processes if b"FLAKES_PARENT" in command(pid)]) == 2
         tool.send_signal(number)
@@ -110,12 +113,13 @@ def test_busy_processes_end_with_a_tool_that_is_killed(suite, eventually):
 
     with start(suite) as tool:
         eventually(lambda: len(busy_processes()) == 2)
-        processes, busy = descendants(tool.pid), busy_processes()
+        processes, busy = list(descendants(tool.pid)), busy_processes()
         tool.kill()
         tool.wait()
         eventually(lambda: not any(map(is_running, busy)))
         for pid in filter(is_running, processes):  # pytest
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 def start(folder: Path) -> subprocess.Popen[str]:
@@ -129,17 +133,12 @@ def start(folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def descendants(pid: int) -> list[int]:
-    children = [
-        int(child)
-        for task in Path(f"/proc/{pid}/task").iterdir()
-        for child in (task / "children").read_text().split()
-    ]
-    return children + [each for child in children for each in descendants(child)]
-
-
 def command(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
+    """Returns the command line of a process, empty for one that has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def is_running(pid: int) -> bool:

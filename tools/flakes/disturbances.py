@@ -14,6 +14,8 @@ import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from anabranch.child_process.descendants import descendants
+
 __all__ = ["adopt_orphans", "busy_processes", "kill_descendants", "slow_calls"]
 
 _SOURCE = Path(__file__).parent / "slow_calls.c"
@@ -80,7 +82,7 @@ def kill_descendants(*, spare: Collection[int] = ()) -> list[str]:
     """
     commands: dict[int, str] = {}
     for _ in range(_MAX_KILLS):  # one that is killed may have started another one before
-        living = [pid for pid in _descendants(os.getpid()) if pid not in spare]
+        living = [pid for pid in descendants(os.getpid()) if pid not in spare]
         if not living:
             break
         for pid in living:
@@ -91,14 +93,6 @@ def kill_descendants(*, spare: Collection[int] = ()) -> list[str]:
             with contextlib.suppress(ChildProcessError):  # its own parent waits for it
                 os.waitpid(pid, 0)
     return [command for command in commands.values() if command]
-
-
-def _descendants(pid: int) -> Iterator[int]:
-    with contextlib.suppress(OSError):  # it has ended
-        for thread in Path(f"/proc/{pid}/task").iterdir():
-            for child in map(int, (thread / "children").read_text().split()):
-                yield child
-                yield from _descendants(child)
 
 
 def _command(pid: int) -> str:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["kill_descendants"]
+__all__ = ["children", "descendants", "kill_descendants"]
 
 _MAX_ROUNDS = 100
 
@@ -22,25 +22,32 @@ def kill_descendants(pid: int) -> None:
         return
     _signal(pid, signal.SIGSTOP)
     for _ in range(_MAX_ROUNDS):  # one that is killed may have started another one before
-        living = [child for child in _descendants(pid) if not _is_zombie(child)]
+        living = [child for child in descendants(pid) if not _is_zombie(child)]
         if not living:
             return
         for child in living:
             _signal(child, signal.SIGKILL)
 
 
-def _descendants(pid: int) -> Iterator[int]:
-    for child in _children(pid):
+def descendants(pid: int) -> Iterator[int]:
+    """Returns the ids of the processes that a process has started, and that these have started, as
+    Linux lists them. Each of them may end at any time.
+    """
+    for child in children(pid):
         yield child
-        yield from _descendants(child)
+        yield from descendants(child)
 
 
-def _children(pid: int) -> list[int]:
-    children: list[int] = []
-    with contextlib.suppress(OSError):  # it has ended
+def children(pid: int) -> list[int]:
+    """Returns the ids of the processes that a process has started, as Linux lists them, and none
+    if it has ended.
+    """
+    found: list[int] = []
+    with contextlib.suppress(OSError):  # the process ends
         for thread in Path(f"/proc/{pid}/task").iterdir():
-            children.extend(map(int, (thread / "children").read_text().split()))
-    return children
+            with contextlib.suppress(OSError):  # one thread ends; others have children, too
+                found += map(int, (thread / "children").read_text().split())
+    return found
 
 
 def _is_zombie(pid: int) -> bool:

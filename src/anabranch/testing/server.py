@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import anabranch
+from anabranch.child_process.descendants import children
 
 __all__ = [
     "ACCESS_KEY_ID",
@@ -62,12 +63,7 @@ class Server(NamedTuple):
 
     def workers(self) -> list[int]:
         """Returns the ids of its worker processes."""
-        children = [
-            int(child)
-            for task in Path(f"/proc/{self.pid}/task").iterdir()
-            for child in (task / "children").read_text().split()
-        ]
-        return [child for child in children if b"spawn_main" in _command(child)]
+        return [child for child in children(self.pid) if b"spawn_main" in _command(child)]
 
     def stop(self) -> int:
         """Stops the server and returns its exit status."""

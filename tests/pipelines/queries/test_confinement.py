@@ -195,7 +195,7 @@ Queries(lake, QueryLimits(seconds=100)).query(
 def is_running(pid):
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
-    except FileNotFoundError:
+    except OSError:  # it ended before, or while it was read
         return False
     return stat.rsplit(")", 1)[1].split()[0] != "Z"
 
