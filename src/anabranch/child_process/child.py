@@ -17,6 +17,7 @@ from typing import Any, Self
 import msgspec
 
 from anabranch.child_process.descendants import kill_descendants
+from anabranch.child_process.environment import interpreter_environment
 
 __all__ = ["Child", "ChildEnded", "ChildHangs"]
 
@@ -28,9 +29,6 @@ _ERROR_CHARS = 1000
 
 class ChildHangs(Exception):
     """The process did not finish in time."""
-
-
-_ENVIRONMENT = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ", "TMPDIR")
 
 
 class ChildEnded(Exception):
@@ -48,7 +46,7 @@ class Child:
         self, module: str, deadline: float, *, environment: Mapping[str, str] | None = None
     ) -> None:
         if environment is None:
-            environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
+            environment = interpreter_environment()
         self._deadline = deadline
         self._received = bytearray()
         self._errors = tempfile.TemporaryFile("w+b")  # noqa: SIM115  closed with the process

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from pipelines.queries.conftest import ADMIN
 
+from anabranch.child_process.descendants import descendants
 from anabranch.errors import Invalid, NotFound
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries
@@ -163,33 +164,25 @@ def test_a_query_that_needs_too_much_memory_fails(lake, sql):
     assert "memory" in caught.value.message.lower()
 
 
-def test_the_process_ends_when_the_server_dies(tmp_path):
+def test_the_process_ends_when_the_server_dies(tmp_path, eventually):
     """A killed server leaves no process behind that goes on computing."""
     script = f"""
-import threading
 from anabranch.access.actor import Actor
-from anabranch.pipelines.queries import query_run
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries
 from anabranch.testing.lake import Clock, lake_in
-popen = query_run.subprocess.Popen
-def told(*args, **kwargs):
-    process = popen(*args, **kwargs)
-    print(process.pid, flush=True)
-    return process
-query_run.subprocess.Popen = told
 lake = lake_in({str(tmp_path)!r}, Clock())
 Queries(lake, QueryLimits(seconds=100)).query(
     Actor.administrator("a"), {SLOW!r},
     repository="sea", reference="main", tables={{}}, max_rows=1)
 """
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as server:
-        child = int(server.stdout.readline())
+    with subprocess.Popen([sys.executable, "-c", script]) as server:
+        eventually(
+            lambda: len(list(descendants(server.pid))) == 2
+        )  # the fork server, and the query
+        started = list(descendants(server.pid))
         server.kill()
-    deadline = time.monotonic() + 60
-    while is_running(child):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    eventually(lambda: not any(map(is_running, started)))
 
 
 def is_running(pid):

@@ -10,12 +10,11 @@ from __future__ import annotations
 import contextlib
 import os
 import resource
-import sys
-import threading
 import time
 from collections.abc import Iterator
 from typing import IO, Any
 
+from anabranch.child_process.forking import end_with
 from anabranch.dependency_errors import reason_of
 from anabranch.pipelines.queries import messages
 from anabranch.pipelines.queries.functions.registry import table_functions
@@ -30,7 +29,7 @@ from anabranch.pipelines.queries.table_files import TableReader
 from anabranch.pipelines.queries.table_preview import describe_table, shown_columns
 from anabranch.tables.sql_names import quoted
 
-__all__ = ["main"]
+__all__ = ["main", "prepare"]
 
 _BESIDE_DUCKDB_BYTES = 1 << 30
 """Memory for the interpreter, the libraries, and rows on their way."""
@@ -176,20 +175,17 @@ def _limit(request: dict[str, Any]) -> None:
         resource.setrlimit(kind, (least, least))
 
 
-def _end_with(descriptor: int) -> None:
-    """Ends this process when the server has ended, whose end of the pipe is closed then."""
+def prepare() -> None:
+    """Imports the libraries of requests, for `main` in processes that are forked from this one."""
+    import duckdb  # noqa: PLC0415  the library of queries is optional
 
-    def wait() -> None:
-        with contextlib.suppress(OSError):
-            os.read(descriptor, 1)
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
+    # the connection that DuckDB makes at its import has a thread, which would not be forked
+    duckdb.execute("SET threads = 1")
 
 
-def main(arguments: list[str]) -> None:
+def main(lifeline: int) -> None:
     """Performs one request, and ends."""
-    _end_with(int(arguments[0]))
+    end_with(lifeline)
     server = _Server()
     request, _ = server.receive()
     _limit(request)
@@ -206,7 +202,3 @@ def main(arguments: list[str]) -> None:
         reason = reason_of(error, given=request.get("sql", ""))
         failed = {"failed": reason, "type": getattr(error, "kind", type(error).__name__)}
         server.finish({**failed, "hint": getattr(error, "hint", "")})
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -6,15 +6,12 @@ in such a call, such as a missing permission, is the error of the request.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Mapping
-from typing import IO, Any
+from typing import Any
 
+from anabranch.child_process.fork_server import ForkServer, StartedProcess
 from anabranch.errors import AnabranchError, Invalid
 from anabranch.http.abandonment import IsAbandoned, abandonment
 from anabranch.pipelines.queries import messages
@@ -24,12 +21,7 @@ from anabranch.tables.live_rows.refusals import UNREADABLE
 
 __all__ = ["run_request"]
 
-_MODULE = "anabranch.pipelines.queries.query_process"
-_ENVIRONMENT = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH")
-"""What the process knows of this one's environment, which has secrets."""
-
-_ARROW = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
-"""Arrow's own allocator reserves 1 GiB at once, which the process's limit of memory counts."""
+_PROCESSES = ForkServer("anabranch.pipelines.queries.query_process")
 
 _WATCH_SECONDS = 0.25
 """How often it is looked whether the client of a query has gone."""
@@ -46,50 +38,29 @@ def run_request(
     """Returns the result of a request to `query_process`, with `bytes_read`. Raises Invalid for one
     that fails or takes too much time or memory, and what reading the objects raises.
     """
-    lifeline, ours = os.pipe()  # the process ends when `ours` is closed, also by our death
-    with contextlib.ExitStack() as stack:
-        stack.callback(os.close, ours)
-        try:
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-s", "-m", _MODULE, str(lifeline)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                cwd=os.sep,
-                env={name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-                | _ARROW,
-                pass_fds=[lifeline],
-            )
-        finally:
-            os.close(lifeline)
+    with _PROCESSES.start() as process:
         run = _Run(process, answers, limits)
         watching = threading.Thread(target=run.watch, args=(abandonment(),), daemon=True)
         watching.start()
         try:
             return run.perform(request)
         finally:
-            run.end()
+            run.ended.set()
             watching.join()
 
 
 class _Run:
-    def __init__(
-        self, process: subprocess.Popen[bytes], answers: CallAnswers, limits: QueryLimits
-    ) -> None:
-        assert process.stdin is not None  # noqa: S101  both are pipes
-        assert process.stdout is not None  # noqa: S101
+    def __init__(self, process: StartedProcess, answers: CallAnswers, limits: QueryLimits) -> None:
         self._process = process
-        self._input: IO[bytes] = process.stdin
-        self._output: IO[bytes] = process.stdout
         self._answers = answers
         self._limits = limits
-        self._ended = threading.Event()
+        self.ended = threading.Event()
         self._stopped: AnabranchError | None = None
 
     def watch(self, is_abandoned: IsAbandoned) -> None:
         """Waits for the end, and kills the process when its time is up or its client has gone."""
         deadline = time.monotonic() + self._limits.seconds
-        while not self._ended.wait(min(_WATCH_SECONDS, max(0.0, deadline - time.monotonic()))):
+        while not self.ended.wait(min(_WATCH_SECONDS, max(0.0, deadline - time.monotonic()))):
             if is_abandoned():
                 self._stopped = Invalid("the query was cancelled", kind="query_cancelled")
             elif time.monotonic() >= deadline:
@@ -102,15 +73,6 @@ class _Run:
                 self._process.kill()
                 return
 
-    def end(self) -> None:
-        """Kills the process, if it still runs, and closes the pipes."""
-        self._ended.set()
-        self._process.kill()
-        self._process.wait()
-        for pipe in (self._input, self._output):
-            with contextlib.suppress(BrokenPipeError):
-                pipe.close()
-
     def perform(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Sends the request and answers calls until there is a result."""
         limits = self._limits
@@ -121,11 +83,11 @@ class _Run:
             "result_bytes": limits.result_bytes,
         }
         try:
-            messages.send(self._input, {**request, **given})
-            message, content = messages.receive(self._output)
+            messages.send(self._process.stdin, {**request, **given})
+            message, content = messages.receive(self._process.stdout)
             while "call" in message:
-                messages.send(self._input, *self._answers.answer(message, content))
-                message, content = messages.receive(self._output)
+                messages.send(self._process.stdin, *self._answers.answer(message, content))
+                message, content = messages.receive(self._process.stdout)
         except (EOFError, OSError):
             raise self._died() from None
         if "failed" in message:
