@@ -5,7 +5,9 @@ within a second.
 from __future__ import annotations
 
 import os
+import random
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -41,6 +43,18 @@ def _programs_find_the_package() -> Iterator[None]:
 def _eventually() -> Callable[..., None]:
     """Returns the function that waits until a condition holds, for at most a minute."""
     return eventually
+
+
+@pytest.fixture
+def seed(request, record_testsuite_property) -> int:
+    """The seed of a random sweep, which the report has: in CI always the same for a test, because
+    what CI reports of a commit must not depend on the day; elsewhere a new one each time.
+    """
+    name = request.node.nodeid.encode()
+    chosen = zlib.crc32(name) if os.environ.get("CI") else random.randrange(1 << 32)
+    record_testsuite_property("seed", chosen)
+    print("seed", chosen)
+    return chosen
 
 
 def pytest_addoption(parser):

@@ -54,18 +54,22 @@ def test_address_comes_first_and_is_opened_once_there_is_data_unless_it_exits(tm
     assert done.stdout.startswith("Open http://127.0.0.1:")
     assert not opened.exists()
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        with subprocess.Popen(
-            [sys.executable, "-m", "anabranch", "quickstart", *options, "--no-open"],
-            stdout=subprocess.PIPE,
-            text=True,
-        ) as process:
-            url = process.stdout.readline().split()[1]
-            assert httpx2.get(f"{url}/_health").status_code == 200
-            process.send_signal(number)
-            process.stdout.read()
-            assert process.wait(60) in (0, 130)
-        assert_stopped(url)
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.sample(1)
+def test_its_server_ends_with_it(tmp_path, number):
+    options = ["--data", str(tmp_path / "data"), "--listen", "127.0.0.1:0", "--no-open"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "anabranch", "quickstart", *options],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        url = process.stdout.readline().split()[1]
+        assert httpx2.get(f"{url}/_health").status_code == 200
+        process.send_signal(number)
+        process.stdout.read()
+        assert process.wait(60) in (0, 130)
+    assert_stopped(url)
 
 
 def check_commands(printed, folder):

@@ -104,9 +104,9 @@ def explore(server, repository, examples: int) -> Counter[int]:
 
 
 def test_no_request_causes_an_internal_error(server, repository):
-    statuses = explore(server, repository, 2)
+    statuses = explore(server, repository, 1)
     assert {200, 204, 400, 404} <= set(statuses)
-    assert statuses.total() > 300
+    assert statuses.total() > 150
     assert "Traceback" not in server.log.read_text()
 
 

@@ -63,12 +63,8 @@ class Submitter(threading.Thread):
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 @pytest.mark.sample(1)
-def test_a_killed_merge_is_complete_or_interrupted_without_a_change(
-    request, tmp_path, kind, record_testsuite_property
-):
+def test_a_killed_merge_is_complete_or_interrupted_without_a_change(request, tmp_path, kind, seed):
     settings = settings_of(kind, request, tmp_path)
-    seed = random.randrange(1 << 32)
-    record_testsuite_property("seed", seed)
     moments = random.Random(seed)
     completed = interrupted = 0
     for number in range(MAX_ROUNDS):

@@ -113,12 +113,7 @@ class Writer(threading.Thread):
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("lives", [4, pytest.param(20, marks=pytest.mark.slow)])
-def test_a_server_that_is_killed_keeps_what_it_acknowledged(
-    tmp_path, lives, record_testsuite_property
-):
-    seed = random.randrange(1 << 32)
-    record_testsuite_property("seed", seed)
-    print("seed", seed)
+def test_a_server_that_is_killed_keeps_what_it_acknowledged(tmp_path, lives, seed):
     moments = random.Random(seed)
     writers = [Writer(number, seed) for number in range(WRITERS)]
     for life in range(lives):

@@ -197,11 +197,8 @@ class Merger(Client):
 @pytest.mark.parametrize("seconds", [5, pytest.param(240, marks=pytest.mark.slow)])
 @pytest.mark.slow
 def test_servers_and_their_database_are_killed_at_random(
-    tmp_path, seconds, record_testsuite_property
+    tmp_path, seconds, seed, record_testsuite_property
 ):
-    seed = random.randrange(1 << 32)
-    record_testsuite_property("seed", seed)
-    print("seed", seed)
     with running_cluster() as cluster, ExitStack() as stack:
         url = cluster.url(cluster.make_database())
         PostgresDatabase(url).migrate()

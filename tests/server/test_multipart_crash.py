@@ -97,9 +97,7 @@ class Writer(threading.Thread):
 
 @pytest.mark.timeout(200)
 @pytest.mark.parametrize("lives", [3, pytest.param(10, marks=pytest.mark.slow)])
-def test_a_server_that_is_killed_keeps_parts_and_objects(tmp_path, lives):
-    seed = random.randrange(1 << 32)
-    print("seed", seed)
+def test_a_server_that_is_killed_keeps_parts_and_objects(tmp_path, lives, seed):
     moments = random.Random(seed)
     writers = [Writer(number) for number in range(WRITERS)]
     for life in range(lives):

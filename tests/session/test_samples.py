@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 CONFTEST = """
 import pytest
 from support.session.tiers import mark_tiers
@@ -22,44 +20,56 @@ def pytest_collection_modifyitems(items):
 TESTS = """
 import pytest
 
-
 @pytest.mark.parametrize("number", range(10))
-@pytest.mark.sample({size})
-def test_a_case(number):
+@pytest.mark.sample(1)
+def test_one_of_ten(number):
     pass
 
+@pytest.mark.parametrize("number", range(10))
+@pytest.mark.sample(3)
+def test_three_of_ten(number):
+    pass
+
+@pytest.mark.parametrize("number", range(10))
+@pytest.mark.sample(10)
+def test_ten_of_ten(number):
+    pass
+
+@pytest.mark.parametrize("number", range(10))
+@pytest.mark.sample(12)
+def test_twelve_of_ten(number):
+    pass
 
 @pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.slow), 2, 3])
 @pytest.mark.sample(1)
 def test_a_case_or_a_sweep(number):
     pass
 
-
 def test_one():
     pass
 """
+KEPT = {
+    "test_one_of_ten": [0],
+    "test_three_of_ten": [0, 3, 6],
+    "test_ten_of_ten": range(10),
+    "test_twelve_of_ten": range(10),
+    "test_a_case_or_a_sweep": [0],
+}
 
 
-@pytest.mark.parametrize(
-    ("size", "cases"), [(1, [0]), (3, [0, 3, 6]), (10, range(10)), (12, range(10))]
-)
-def test_cases_of_a_sample_are_spread_over_all(tmp_path, size, cases):
-    expected = [f"test_a_case[{case}]" for case in cases]
-    assert collected(tmp_path, size, "not slow") == [
-        *expected,
-        "test_a_case_or_a_sweep[0]",
-        "test_one",
+def test_cases_of_a_sample_are_spread_over_all_and_the_others_are_slow(tmp_path):
+    quick = [f"{name}[{case}]" for name, cases in KEPT.items() for case in cases]
+    assert collected(tmp_path, "not slow") == [*quick, "test_one"]
+    everything = collected(tmp_path, "slow or not slow")
+    assert len(everything) == 4 * 10 + 4 + 1
+    assert collected(tmp_path, "slow") == [
+        case for case in everything if case not in {*quick, "test_one"}
     ]
 
 
-def test_what_is_not_in_a_sample_is_slow(tmp_path):
-    assert len(collected(tmp_path, 3, "slow")) == 7 + 3
-    assert len(collected(tmp_path, 3, "slow or not slow")) == 10 + 4 + 1
-
-
-def collected(folder: Path, size: int, marks: str) -> list[str]:
+def collected(folder: Path, marks: str) -> list[str]:
     (folder / "conftest.py").write_text(CONFTEST)
-    (folder / "test_it.py").write_text(TESTS.format(size=size))
+    (folder / "test_it.py").write_text(TESTS)
     options = ["-q", "--collect-only", "-p", "no:cacheprovider", "-m", marks]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     run = subprocess.run(

@@ -96,12 +96,7 @@ def test_restore_at_any_step_of_a_sweep_is_refused_or_keeps_its_objects(act, str
 
 @pytest.mark.parametrize("act", [RestoreCase.restore, RestoreCase.create_record])
 @pytest.mark.parametrize("rounds", [8, pytest.param(60, marks=pytest.mark.slow)])
-def test_interleaved_restores_and_sweeps_lose_no_object(
-    act, rounds, tmp_path, record_testsuite_property
-):
-    seed = random.randrange(1 << 32)
-    record_testsuite_property("seed", seed)
-    print("seed", seed)
+def test_interleaved_restores_and_sweeps_lose_no_object(act, rounds, tmp_path, seed):
     chance = random.Random(seed)
     outcomes = set()
     for number in range(rounds):

@@ -154,6 +154,7 @@ def assert_same(read, catalog, snapshot=None):
     ],
     ids="-".join,
 )
+@pytest.mark.sample(5)
 def test_rows_of_partitions_by_every_type_are_those_of_pyiceberg(folder, read, columns):
     catalog = FolderCatalog(folder)
     create(catalog, *columns)

@@ -114,7 +114,7 @@ def parsed(content):
     return [tuple(row) for row in csv.reader(io.StringIO(content.decode(), newline="")) if row]
 
 
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tables(), tables(), st.booleans())
 def test_a_side_that_changed_alone_is_taken(base, changed, has_last_end):
     before, after = spelled(base), spelled(changed)
