@@ -241,13 +241,15 @@ class Tree:
         sizes: tuple[int, int] | None = None,
         times: tuple[int, int] | None = None,
         content_types: Sequence[str] = (),
-        metadata: Sequence[tuple[str, str]] = (),
+        metadata: Sequence[tuple[str, str, Sequence[str]]] = (),
         batch: int = 65536,
     ) -> ArrowStream:
         """Returns the entries that meet all conditions, with some columns, as a stream of Arrow
         record batches: of key (bytes), path, physical_address, last_modified, size, checksum,
         metadata, content_type. Keys begin with `prefix`, are at least `start` and less than `end`;
-        sizes, and times in microseconds since 1970, are between two values, both included.
+        sizes, and times in microseconds since 1970, are between two values, both included. User
+        metadata have a key whose value is one of several (`in`), begins or ends with one (`prefix`,
+        `suffix`), has one inside (`contains`), or is any (`exists`).
 
         Entries are shown as in listings: addresses in full, with `namespace` and `local_root`, a
         default content type, U+FFFD for bytes that are not UTF-8. A time out of bounds is null.

@@ -44,8 +44,42 @@ pub struct Conditions {
     pub times: Option<RangeInclusive<i64>>,
     /// One of these, if there are any.
     pub content_types: Vec<String>,
-    /// Pairs that the user metadata must have.
-    pub metadata: Vec<(String, String)>,
+    /// What the user metadata must have.
+    pub metadata: Vec<MetadataCondition>,
+}
+
+/// A condition on the value that user metadata have for a key; they must have one.
+#[derive(Clone, Debug)]
+pub struct MetadataCondition {
+    pub key: String,
+    pub value: ValueCondition,
+}
+
+/// A condition on a value, of which bytes are compared.
+#[derive(Clone, Debug)]
+pub enum ValueCondition {
+    Any,
+    OneOf(Vec<String>),
+    Prefix(String),
+    Suffix(String),
+    Contains(String),
+}
+
+impl MetadataCondition {
+    fn holds(&self, (key, value): (&[u8], &[u8])) -> bool {
+        key == self.key.as_bytes()
+            && match &self.value {
+                ValueCondition::Any => true,
+                ValueCondition::OneOf(values) => values.iter().any(|each| each.as_bytes() == value),
+                ValueCondition::Prefix(text) => value.starts_with(text.as_bytes()),
+                ValueCondition::Suffix(text) => value.ends_with(text.as_bytes()),
+                ValueCondition::Contains(text) => contains(value, text.as_bytes()),
+            }
+    }
+}
+
+fn contains(value: &[u8], text: &[u8]) -> bool {
+    text.is_empty() || value.windows(text.len()).any(|window| window == text)
 }
 
 impl Conditions {
@@ -62,10 +96,10 @@ impl Conditions {
                 || types
                     .iter()
                     .any(|each| each.as_bytes() == content_type(entry)))
-            && self.metadata.iter().all(|(key, value)| {
-                let wanted = (key.as_bytes(), value.as_bytes());
-                entry.metadata.contains(&wanted)
-            })
+            && self
+                .metadata
+                .iter()
+                .all(|condition| entry.metadata.iter().any(|&pair| condition.holds(pair)))
     }
 }
 
@@ -183,8 +217,13 @@ mod tests {
             sizes: Some(1..=9),
             times: Some(1_000_000..=2_000_000),
             content_types: vec!["text/csv".into(), "application/octet-stream".into()],
-            metadata: vec![("k".into(), "v".into())],
+            metadata: vec![of_k(ValueCondition::OneOf(vec!["u".into(), "v".into()]))],
         }
+    }
+
+    fn of_k(value: ValueCondition) -> MetadataCondition {
+        let key = "k".into();
+        MetadataCondition { key, value }
     }
 
     fn entry() -> EntryView<'static> {
@@ -221,6 +260,29 @@ mod tests {
             ..entry()
         }));
         assert!(Conditions::default().hold(&EntryView::default(), None));
+    }
+
+    #[test]
+    fn values_of_metadata_are_compared_by_parts() {
+        let hold = |value: ValueCondition| of_k(value).holds((b"k", b"run-07"));
+        assert!(hold(ValueCondition::Any));
+        assert!(hold(ValueCondition::OneOf(vec!["run-07".into()])));
+        assert!(!hold(ValueCondition::OneOf(vec!["run-0".into()])));
+        for text in ["", "r", "run-07"] {
+            assert!(hold(ValueCondition::Prefix(text.into())));
+        }
+        for text in ["", "7", "run-07"] {
+            assert!(hold(ValueCondition::Suffix(text.into())));
+        }
+        for text in ["", "r", "n-0", "7", "run-07"] {
+            assert!(hold(ValueCondition::Contains(text.into())));
+        }
+        for text in ["7r", "run-077"] {
+            assert!(!hold(ValueCondition::Prefix(text.into())));
+            assert!(!hold(ValueCondition::Suffix(text.into())));
+            assert!(!hold(ValueCondition::Contains(text.into())));
+        }
+        assert!(!of_k(ValueCondition::Any).holds((b"l", b"run-07")));
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod identities;
 mod latin_1;
 mod layers;
 mod listing;
+mod search;
 mod signing;
 mod tables;
 mod trees;

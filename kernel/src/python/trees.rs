@@ -11,6 +11,7 @@ use super::arrow::ArrowStream;
 use super::diffs::{DiffPage, py_conflicts};
 use super::identities::PyValue;
 use super::listing::Listing;
+use super::search::metadata_condition;
 use super::tables::{RangeInfo, Written};
 use super::values::{PyChange, PyStaged, parts, py_framed, staged_parts};
 use super::writes::{Merged, strategy_named};
@@ -236,7 +237,7 @@ impl Tree {
         sizes: Option<(i64, i64)>,
         times: Option<(i64, i64)>,
         content_types: Vec<String>,
-        metadata: Vec<(String, String)>,
+        metadata: Vec<(String, String, Vec<String>)>,
         batch: usize,
     ) -> PyResult<ArrowStream> {
         let keys = KeyBounds {
@@ -248,7 +249,10 @@ impl Tree {
             sizes: sizes.map(|(least, most)| least..=most),
             times: times.map(|(least, most)| least..=most),
             content_types,
-            metadata,
+            metadata: metadata
+                .into_iter()
+                .map(metadata_condition)
+                .collect::<Result<_>>()?,
         };
         let filled = Filling::new(&columns, namespace, local_root)?;
         let search = Search::new(&self.tree, keys, conditions, filled, batch)?;

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -18,7 +18,7 @@ from anabranch.model.names import decode_key, encode_path
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ObjectConditions", "ObjectSearch"]
+__all__ = ["MetadataCondition", "ObjectConditions", "ObjectSearch"]
 
 _BATCH_ROWS = 32_768
 _FEW_ROWS = 16
@@ -26,10 +26,21 @@ _FEW_ROWS = 16
 _KEY = "key"
 
 
+class MetadataCondition(NamedTuple):
+    """A condition on the value of a key of user metadata, which must be there: it is one of several
+    (`in`), begins or ends with one (`prefix`, `suffix`), has one inside (`contains`), or is any
+    (`exists`).
+    """
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+
 class ObjectConditions(msgspec.Struct, frozen=True, kw_only=True):
     """Conditions that all must be met: the key is at least `start` and less than `end`; the size in
     bytes and the time, in microseconds since 1970, are between two values, both included; the
-    content type is one of several, any if there are none; the user metadata have certain pairs.
+    content type is one of several, any if there are none; the user metadata meet `metadata`.
     """
 
     start: bytes = b""
@@ -37,7 +48,7 @@ class ObjectConditions(msgspec.Struct, frozen=True, kw_only=True):
     sizes: tuple[int, int] | None = None
     times: tuple[int, int] | None = None
     content_types: tuple[str, ...] = ()
-    metadata: tuple[tuple[str, str], ...] = ()
+    metadata: tuple[MetadataCondition, ...] = ()
 
 
 class ObjectSearch:

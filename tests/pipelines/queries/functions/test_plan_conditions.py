@@ -44,8 +44,8 @@ def run(scans):
         yield execute
 
 
-def held(key, value):
-    return ("metadata", "=", value, key)
+def held(key, *values, by="in"):
+    return ("metadata", by, values, key)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,22 @@ def held(key, value):
             [held("k", "it's"), held("x y", "a AND (b")],
         ),
         ("metadata['k'] = 'v' AND size < 9", "a", [("size", "<", 9, ""), held("k", "v")]),
-        ("metadata['k'] = 'v' OR metadata['k'] = 'it''s'", "ab", []),
+        ("metadata['k'] = 'v' OR metadata['k'] = 'it''s'", "ab", [held("k", "v", "it's")]),
+        ("metadata['k'] IN ('v', 'it''s', 'w')", "ab", [held("k", "v", "it's", "w")]),
+        ("metadata['k'] = 'v' OR metadata['x y'] = 'a AND (b'", "ab", []),
+        ("metadata['k'] = 'v' OR size = 2", "ab", []),
+        (
+            "metadata['k'] IN ('v', 'it''s') AND metadata['x y'] IS NOT NULL",
+            "b",
+            [held("x y", by="exists"), held("k", "v", "it's")],
+        ),
+        ("metadata['k'] LIKE 'it''%'", "b", [held("k", "it'", by="prefix")]),
+        ("metadata['k'] LIKE '%''s'", "b", [held("k", "'s", by="suffix")]),
+        ("metadata['x y'] LIKE '% AND (%'", "b", [held("x y", " AND (", by="contains")]),
+        ("metadata['x y'] LIKE '% OR (%' OR metadata['k'] LIKE 'v%'", "a", []),
+        ("metadata['k'] NOT LIKE 'v%'", "b", []),
+        ("metadata['k'] LIKE 'i%s'", "b", []),
+        ("metadata['k'] ILIKE 'V'", "a", []),
         ("NOT metadata['k'] = 'v'", "b", []),
         ("metadata['k'] IS NULL", "c", []),
         ("coalesce(metadata['k'] = 'v', true)", "ac", []),
@@ -110,4 +125,4 @@ def test_a_filter_on_the_only_scan_has_conditions():
     expression = "(map_extract_value(m, 'k') = 'v')"
     info = f'"extra_info": {{"Expression": "{expression}"}}'
     plan = f'[{{"name": "FILTER", {info}, "children": [{SCAN}]}}]'
-    assert conditions_in_plan(plan) == [Condition("m", "=", "v", "k")]
+    assert conditions_in_plan(plan) == [Condition("m", "in", ("v",), "k")]

@@ -82,6 +82,14 @@ def nothing(_):
         ),
         ("metadata['owner'] IS NULL", lambda row: "owner" not in row["metadata"]),
         ("metadata['OWNER'] = 'team-1'", nothing),
+        ("metadata['owner'] LIKE '%-1'", lambda row: row["metadata"].get("owner") == "team-1"),
+        ("metadata['owner'] LIKE 'team-%'", lambda row: "owner" in row["metadata"]),
+        ("metadata['owner'] LIKE '%m-2%'", lambda row: row["metadata"].get("owner") == "team-2"),
+        ("metadata['owner'] IS NOT NULL", lambda row: "owner" in row["metadata"]),
+        (
+            "metadata['owner'] IN ('team-1', 'team-2', 'x')",
+            lambda row: row["metadata"].get("owner") in {"team-1", "team-2"},
+        ),
         (
             "NOT metadata['owner'] = 'team-1'",
             lambda row: row["metadata"].get("owner", "team-1") != "team-1",

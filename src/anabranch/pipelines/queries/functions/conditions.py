@@ -29,13 +29,14 @@ _AND = frozenset({"and", "and_kleene"})
 
 
 class Condition(NamedTuple):
-    """A comparison of a column, or of the value that a map has for a `key`, with a value, which is
-    an integer or a text; times are in microseconds since 1970.
+    """A comparison of a column with a value, which is an integer or a text; times are in
+    microseconds since 1970. Or one of the value that a map has for a `key`: it is one of several
+    (`in`), begins, ends with or contains one (`prefix`, `suffix`, `contains`), or `exists`.
     """
 
     column: str
     operator: str
-    value: int | str
+    value: int | str | tuple[str, ...]
     key: str = ""
 
 

@@ -1,8 +1,9 @@
 """Conditions on maps in the plan of a statement, which DuckDB does not push down into a scan.
 
 The plan is the text of `EXPLAIN (FORMAT json)`. A filter directly above the only scan of a plan
-holds for all rows that the plan uses of it; its conditions of the form `metadata['key'] = 'value'`
-are read, in the form in which DuckDB shows them.
+holds for all rows that the plan uses of it; its conditions on `metadata['key']` are read, in the
+form in which DuckDB shows them: `=`, `IN` and `OR` of some values, `LIKE` of a beginning, an end or
+a part, and `IS NOT NULL`.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from anabranch.pipelines.queries.functions.conditions import Condition
 
 __all__ = ["conditions_in_plan"]
 
-_EQUAL = re.compile(r"\(map_extract_value\((\w+), '((?:[^']|'')*)'\) = '((?:[^']|'')*)'\)")
-_AND = " AND "
+_TEXT = "'((?:[^']|'')*)'"
+_VALUE = rf"map_extract_value\((\w+), {_TEXT}\)"
+_EQUAL = re.compile(rf"\({_VALUE} = {_TEXT}\)")
+_PART = re.compile(rf"(prefix|suffix|contains)\({_VALUE}, {_TEXT}\)")
+_EXISTS = re.compile(rf"\({_VALUE} IS NOT NULL\)")
 _QUOTES = frozenset("'\"")
 
 
@@ -44,15 +48,30 @@ def _nodes(nodes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _conditions(expression: str) -> Iterator[Condition]:
-    for part in _conjuncts(expression):
-        equal = _EQUAL.fullmatch(part)
-        if equal is not None:
-            column, key, value = equal[1], *(text.replace("''", "'") for text in equal.group(2, 3))
-            yield Condition(column, "=", value, key)
+    for conjunct in _parts(expression, " AND "):
+        if part := _PART.fullmatch(conjunct):
+            yield Condition(part[2], part[1], (_unquoted(part[4]),), _unquoted(part[3]))
+        elif value := _EXISTS.fullmatch(conjunct):
+            yield Condition(value[1], "exists", (), _unquoted(value[2]))
+        else:
+            yield from _one_of(list(map(_EQUAL.fullmatch, _parts(conjunct, " OR "))))
 
 
-def _conjuncts(expression: str) -> Iterator[str]:
-    """Yields the parts of `(part AND part)`, or the expression itself."""
+def _one_of(equal: list[re.Match[str] | None]) -> Iterator[Condition]:
+    """Yields the condition of which these are the alternatives, if they are about one value."""
+    found = [each for each in equal if each is not None]
+    if len(found) == len(equal) and len({each.group(1, 2) for each in found}) == 1:
+        column, key = found[0].group(1, 2)
+        values = tuple(_unquoted(each[3]) for each in found)
+        yield Condition(column, "in", values, _unquoted(key))
+
+
+def _unquoted(text: str) -> str:
+    return text.replace("''", "'")
+
+
+def _parts(expression: str, operator: str) -> Iterator[str]:
+    """Yields the parts of `(part OPERATOR part)`, or the expression itself."""
     depth, quote, start, ends = 0, "", 1, []
     for at, char in enumerate(expression):
         if quote:
@@ -61,11 +80,11 @@ def _conjuncts(expression: str) -> Iterator[str]:
             quote = char
         elif char in "()":
             depth += 1 if char == "(" else -1
-        elif depth == 1 and expression.startswith(_AND, at):
+        elif depth == 1 and expression.startswith(operator, at):
             ends.append(at)
     if not ends:
         yield expression
         return
     for end in [*ends, len(expression) - 1]:
         yield expression[start:end]
-        start = end + len(_AND)
+        start = end + len(operator)

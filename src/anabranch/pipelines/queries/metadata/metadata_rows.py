@@ -21,7 +21,7 @@ def metadata_batches(
     wanted = {str(each[0]): each[2] for each in conditions if each[1] == "="}
     on_paths = [each for each in conditions if each[0] == "path"]
     if {"key", "value"} <= wanted.keys():
-        on_paths.append(("metadata", "=", wanted["value"], wanted["key"]))
+        on_paths.append(("metadata", "in", [str(wanted["value"])], wanted["key"]))
     for objects in search.batches(["path", "metadata"], search_conditions(on_paths)):
         pairs = objects.column("metadata")
         texts = {"key": pairs.keys, "value": pairs.items}

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from anabranch.catalog.objects.object_search import ObjectConditions
+from anabranch.catalog.objects.object_search import MetadataCondition, ObjectConditions
 from anabranch.model.page import upper_bound
 
 __all__ = ["SqlCondition", "search_conditions"]
 
-SqlCondition = Sequence[str | int]
-"""Column, operator (one of = < <= > >=), value, and for user metadata the key."""
+SqlCondition = Sequence[str | int | Sequence[str]]
+"""Column, operator (one of = < <= > >=), value, and an empty text; of user metadata the operator is
+one of `MetadataCondition`, with its values and its key.
+"""
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 _LAST_ASCII = 0x7F
@@ -27,7 +29,7 @@ def search_conditions(conditions: Iterable[SqlCondition]) -> ObjectConditions:
     start, ends = b"", list[bytes]()
     bounds = {"size": (_LEAST, _MOST), "last_modified": (_LEAST, _MOST)}
     content_types: tuple[str, ...] = ()
-    pairs = []
+    metadata = []
     for column, operator, value, key in conditions:
         if column in bounds and isinstance(value, int):
             bounds[str(column)] = _narrowed(*bounds[str(column)], str(operator), value)
@@ -40,7 +42,8 @@ def search_conditions(conditions: Iterable[SqlCondition]) -> ObjectConditions:
         elif column == "content_type" and operator == "=" and _REPLACEMENT not in str(value):
             content_types = (str(value),)
         elif column == "metadata" and _REPLACEMENT not in f"{key}{value}":
-            pairs.append((str(key), str(value)))
+            values = (value,) if isinstance(value, int | str) else value
+            metadata.append(MetadataCondition(str(key), str(operator), tuple(map(str, values))))
     everything = (_LEAST, _MOST)
     return ObjectConditions(
         start=start,
@@ -48,7 +51,7 @@ def search_conditions(conditions: Iterable[SqlCondition]) -> ObjectConditions:
         sizes=None if bounds["size"] == everything else bounds["size"],
         times=None if bounds["last_modified"] == everything else bounds["last_modified"],
         content_types=content_types,
-        metadata=tuple(pairs),
+        metadata=tuple(metadata),
     )
 
 
