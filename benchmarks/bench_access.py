@@ -21,10 +21,10 @@ import httpx2
 from bench_authenticate import cost
 from proc_stats import cpu_seconds
 
-from anabranch.access.conditions import RequestContext
-from anabranch.access.decision import CompiledStatements
-from anabranch.access.permissions import AllBelow, Permission, object_arn
-from anabranch.access.statements import Effect, Statement
+from anabranch.access.policies.conditions import RequestContext
+from anabranch.access.policies.decision import CompiledStatements
+from anabranch.access.policies.permissions import AllBelow, Permission, object_arn
+from anabranch.access.policies.statements import Effect, Statement
 from anabranch.testing.server import Server, running_server
 
 POLICIES = 50

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from functools import partial
 
 from anabranch.access.access import Access
-from anabranch.access.authenticate import AuthCacheSettings
-from anabranch.access.authorize import authorize
-from anabranch.access.credentials import KeyPair
-from anabranch.access.permissions import Action, Permission, object_arn
+from anabranch.access.actors.authorize import authorize
+from anabranch.access.credentials.credentials import KeyPair
+from anabranch.access.policies.permissions import Action, Permission, object_arn
+from anabranch.access.sessions.authenticate import AuthCacheSettings
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.model.secret import Secret
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch import _kernel as kernel
-from anabranch.access.actor import Actor
+from anabranch.access.actors.actor import Actor
 from anabranch.child_process.descendants import children
 from anabranch.library import Lake
 from anabranch.pipelines.metadata_columns import OBJECTS

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from anabranch import _kernel as kernel
-from anabranch.access.key_file import load_or_create_key
+from anabranch.access.credentials.key_file import load_or_create_key
 from anabranch.actions.runs.settings import DEFAULT_ACTION_SETTINGS, ActionSettings
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.contract import BlockStore

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from anabranch.access.access import Access
-from anabranch.access.authenticate import AuthCacheSettings
+from anabranch.access.sessions.authenticate import AuthCacheSettings
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.model.secret import Secret

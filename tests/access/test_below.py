@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.access.permissions import AllBelow, Permission, object_arn
-from anabranch.access.statements import Effect, Statement, allows
+from anabranch.access.policies.permissions import AllBelow, Permission, object_arn
+from anabranch.access.policies.statements import Effect, Statement, allows
 
 PATTERNS = st.lists(st.sampled_from(["a", "b", "*", "?"]), max_size=5).map("".join)
 ENDINGS = ["".join(each) for size in range(6) for each in itertools.product("abc", repeat=size)]

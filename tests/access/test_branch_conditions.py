@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.access.actor import Actor
-from anabranch.access.administrators import has_all_permissions
-from anabranch.access.decision import CompiledStatements
-from anabranch.access.explain import explain
-from anabranch.access.limited_actor import LimitedActor
-from anabranch.access.object_rights import ObjectRights
-from anabranch.access.permissions import (
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.limited_actor import LimitedActor
+from anabranch.access.actors.object_rights import ObjectRights
+from anabranch.access.identities.administrators import has_all_permissions
+from anabranch.access.policies.decision import CompiledStatements
+from anabranch.access.policies.explain import explain
+from anabranch.access.policies.permissions import (
     BRANCH_ACTIONS,
     Action,
     AllBelow,
@@ -23,9 +23,9 @@ from anabranch.access.permissions import (
     object_arn,
     repository_arn,
 )
-from anabranch.access.policies import Policy, decode_policy, encode_policy
-from anabranch.access.policy_documents import parse_statement
-from anabranch.access.statements import ALLOW_ALL, Effect, Statement, allows
+from anabranch.access.policies.policies import Policy, decode_policy, encode_policy
+from anabranch.access.policies.policy_documents import parse_statement
+from anabranch.access.policies.statements import ALLOW_ALL, Effect, Statement, allows
 from anabranch.errors import Invalid
 
 ON_MAIN = {"StringEquals": {"lakefs:branch": ("main", "release")}}

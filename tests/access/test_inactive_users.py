@@ -6,9 +6,9 @@ import base64
 
 import pytest
 
-from anabranch.access.credentials import KeyPair
-from anabranch.access.defaults import ADMINS
-from anabranch.access.users import User
+from anabranch.access.credentials.credentials import KeyPair
+from anabranch.access.identities.defaults import ADMINS
+from anabranch.access.identities.users import User
 from anabranch.errors import Conflict, Unauthenticated
 from anabranch.model.secret import Secret
 

@@ -6,9 +6,9 @@ import base64
 
 import pytest
 
-from anabranch.access.defaults import ADMINS
-from anabranch.access.permissions import Action, Permission, repository_arn
-from anabranch.access.users import User
+from anabranch.access.identities.defaults import ADMINS
+from anabranch.access.identities.users import User
+from anabranch.access.policies.permissions import Action, Permission, repository_arn
 from anabranch.errors import Unauthenticated
 
 READ = Permission(Action.READ_REPOSITORY, repository_arn("lake"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.access.groups import Group
-from anabranch.access.permissions import Action, Permission, repository_arn
-from anabranch.access.users import User
+from anabranch.access.identities.groups import Group
+from anabranch.access.identities.users import User
+from anabranch.access.policies.permissions import Action, Permission, repository_arn
 
 USERS = 10_000
 READ = Permission(Action.READ_REPOSITORY, repository_arn("lake"))

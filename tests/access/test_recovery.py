@@ -7,7 +7,7 @@ from threading import Barrier
 
 import pytest
 
-from anabranch.access.credentials import KeyPair
+from anabranch.access.credentials.credentials import KeyPair
 from anabranch.errors import Conflict, Invalid, NotFound
 from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.memory import MemoryStore

@@ -10,7 +10,7 @@ from threading import Barrier
 
 import pytest
 
-from anabranch.access.credentials import KeyPair
+from anabranch.access.credentials.credentials import KeyPair
 from anabranch.errors import AlreadyExists, Invalid
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.keyvalue.sqlite.store import SQLiteStore

@@ -6,10 +6,10 @@ import threading
 
 from support.eventually import eventually
 
-from anabranch.access.actor import Actor
-from anabranch.access.permissions import Permission, object_arn
-from anabranch.access.policies import Policy
-from anabranch.access.statements import Effect, Statement
+from anabranch.access.actors.actor import Actor
+from anabranch.access.policies.permissions import Permission, object_arn
+from anabranch.access.policies.policies import Policy
+from anabranch.access.policies.statements import Effect, Statement
 from anabranch.audit.log import AuditLog, RequestAudit
 
 

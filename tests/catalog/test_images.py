@@ -6,10 +6,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from anabranch.access.actor import Actor
-from anabranch.access.authorize import authorize
-from anabranch.access.permissions import Action, Permission, image_arn, object_arn, repository_arn
-from anabranch.access.statements import ALLOW_ALL, Effect, Statement
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.authorize import authorize
+from anabranch.access.policies.permissions import (
+    Action,
+    Permission,
+    image_arn,
+    object_arn,
+    repository_arn,
+)
+from anabranch.access.policies.statements import ALLOW_ALL, Effect, Statement
 from anabranch.errors import Conflict, Denied, NotFound
 from anabranch.model.lakefile.parser import parse_lakefile
 from anabranch.pipelines.images.assemble import ImageRequest

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from support.literal_policies import literally_allows
 from support.session.hypothesis_profiles import examples
 
-from anabranch.access.actor import Actor
-from anabranch.access.permissions import object_arn
-from anabranch.access.readable_paths import ReadablePaths
-from anabranch.access.statements import Effect, Statement
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.readable_paths import ReadablePaths
+from anabranch.access.policies.permissions import object_arn
+from anabranch.access.policies.statements import Effect, Statement
 from anabranch.catalog.readable_pages import ReadablePager
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.stat import CommonPrefix

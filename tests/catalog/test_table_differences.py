@@ -9,9 +9,9 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from support.formats.iceberg_tables import FolderCatalog, rows_table
 
-from anabranch.access.actor import Actor
-from anabranch.access.readable_paths import ReadablePaths
-from anabranch.access.statements import Effect, Statement
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.readable_paths import ReadablePaths
+from anabranch.access.policies.statements import Effect, Statement
 from anabranch.errors import Denied, Invalid, NotFound
 from anabranch.testing.lake import Clock, lake_in
 

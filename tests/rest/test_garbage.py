@@ -13,8 +13,8 @@ import pytest
 from lakefs_sdk.api import InternalApi, RepositoriesApi
 from lakefs_sdk.exceptions import NotFoundException
 
-from anabranch.access.actor import Actor
-from anabranch.access.statements import Effect, Statement
+from anabranch.access.actors.actor import Actor
+from anabranch.access.policies.statements import Effect, Statement
 from anabranch.errors import Denied
 from anabranch.records import lakefs_pb2 as records
 from anabranch.rest.operations.garbage.preparation import (

@@ -15,7 +15,7 @@ import pytest
 from msgspec import inspect
 
 import anabranch
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.rest.protocol.resources import (
     on_all_objects,
     on_import_sources,

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import httpx2
 import pytest
 
-from anabranch.access.actor import Actor
-from anabranch.access.authorize import authorize
-from anabranch.access.statements import Effect, Statement
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.authorize import authorize
+from anabranch.access.policies.statements import Effect, Statement
 from anabranch.errors import Denied
 from anabranch.rest.protocol.call import Call, Request
 from anabranch.rest.protocol.operation_handler import required_permissions

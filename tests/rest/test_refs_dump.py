@@ -6,9 +6,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from anabranch.access.actor import Actor
-from anabranch.access.authorize import authorize
-from anabranch.access.statements import Effect, Statement
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.authorize import authorize
+from anabranch.access.policies.statements import Effect, Statement
 from anabranch.errors import Denied
 from anabranch.rest.operations import commits, refs_dump
 from anabranch.rest.protocol.operation_handler import required_permissions

@@ -8,7 +8,7 @@ from collections import Counter
 import lakefs_sdk.api
 import pytest
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.rest.protocol.operation import Access, Operation
 from anabranch.rest.protocol.parameters import InRepository, Location, declared_parameters

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from anabranch.access.permissions import Permission, object_arn
-from anabranch.access.statements import ALLOW_ALL, Effect, Statement, allows
+from anabranch.access.policies.permissions import Permission, object_arn
+from anabranch.access.policies.statements import ALLOW_ALL, Effect, Statement, allows
 from anabranch.rest.operations.transfers import OPERATIONS, ObjectsTransfer
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation_handler import required_permissions

@@ -10,9 +10,9 @@ import boto3
 import pytest
 import requests
 
-from anabranch.access.actor import Actor
-from anabranch.access.credentials import Credential
-from anabranch.access.statements import Effect, Statement
+from anabranch.access.actors.actor import Actor
+from anabranch.access.credentials.credentials import Credential
+from anabranch.access.policies.statements import Effect, Statement
 from anabranch.errors import NotFound
 from anabranch.http.request_head import RequestHead
 from anabranch.model.secret import Secret

@@ -13,7 +13,7 @@ from botocore.auth import S3SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.rest.protocol.operation import Access
 from anabranch.rest.table import OPERATIONS
 from anabranch.s3.table import OPERATIONS as S3_OPERATIONS

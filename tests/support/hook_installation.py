@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from anabranch.access.policies import Policy
-from anabranch.access.statements import Effect, Statement
-from anabranch.access.users import User
+from anabranch.access.identities.users import User
+from anabranch.access.policies.policies import Policy
+from anabranch.access.policies.statements import Effect, Statement
 from anabranch.model.caller import Caller, acting_as, current_caller
 from anabranch.server.composition import Composition
 from anabranch.server.config.loader import load_settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from anabranch.access.statements import Effect, Statement
+from anabranch.access.policies.statements import Effect, Statement
 
 __all__ = ["literally_allows"]
 

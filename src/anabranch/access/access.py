@@ -12,29 +12,29 @@ import time
 import uuid
 from collections.abc import Callable
 
-from anabranch.access.actors import Actors
-from anabranch.access.administrators import AdministratorGuard, Logins
-from anabranch.access.attachments import group_attachments, user_attachments
-from anabranch.access.authenticate import AuthCacheSettings, Authenticator
-from anabranch.access.changes import AccessChanges
-from anabranch.access.command_line_logins import CommandLineLogins
-from anabranch.access.credentials import Credentials
-from anabranch.access.derived_keys import DerivedKeys
-from anabranch.access.effective_policies import EffectivePolicies
-from anabranch.access.external_principals import ExternalPrincipals
-from anabranch.access.group_acls import GroupACLs
-from anabranch.access.groups import Groups
-from anabranch.access.key_rotation import KeyRotation
-from anabranch.access.login_throttle import LoginThrottle
-from anabranch.access.memberships import memberships
-from anabranch.access.policies import Policies
+from anabranch.access.actors.actors import Actors
+from anabranch.access.credentials.credentials import Credentials
+from anabranch.access.credentials.derived_keys import DerivedKeys
+from anabranch.access.credentials.key_rotation import KeyRotation
+from anabranch.access.credentials.secret_encryption import SecretCipher
+from anabranch.access.identities.administrators import AdministratorGuard, Logins
+from anabranch.access.identities.attachments import group_attachments, user_attachments
+from anabranch.access.identities.effective_policies import EffectivePolicies
+from anabranch.access.identities.external_principals import ExternalPrincipals
+from anabranch.access.identities.group_acls import GroupACLs
+from anabranch.access.identities.groups import Groups
+from anabranch.access.identities.memberships import memberships
+from anabranch.access.identities.users import Users
+from anabranch.access.policies.policies import Policies
+from anabranch.access.records.changes import AccessChanges
 from anabranch.access.recovery import Recovery
-from anabranch.access.revoked_tokens import RevokedTokens
-from anabranch.access.secret_encryption import SecretCipher
-from anabranch.access.sessions import Sessions
+from anabranch.access.sessions.authenticate import AuthCacheSettings, Authenticator
+from anabranch.access.sessions.command_line_logins import CommandLineLogins
+from anabranch.access.sessions.login_throttle import LoginThrottle
+from anabranch.access.sessions.revoked_tokens import RevokedTokens
+from anabranch.access.sessions.sessions import Sessions
+from anabranch.access.sessions.tokens import WEEK, Tokens
 from anabranch.access.setup import Setup
-from anabranch.access.tokens import WEEK, Tokens
-from anabranch.access.users import Users
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.model.secret import Secret
 

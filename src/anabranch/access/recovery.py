@@ -11,12 +11,19 @@ from collections.abc import Callable
 
 import msgspec
 
-from anabranch.access.administrators import has_all_permissions
-from anabranch.access.changes import bump_version
-from anabranch.access.credentials import Credential, Credentials
-from anabranch.access.defaults import ADMINS, administrator_writes, are_stored
-from anabranch.access.effective_policies import EffectivePolicies
-from anabranch.access.layout import (
+from anabranch.access.credentials.credentials import Credential, Credentials
+from anabranch.access.identities.administrators import has_all_permissions
+from anabranch.access.identities.defaults import ADMINS, administrator_writes, are_stored
+from anabranch.access.identities.effective_policies import EffectivePolicies
+from anabranch.access.identities.users import (
+    User,
+    check_username,
+    read_setup_user,
+    with_new_ids,
+    write_setup_user,
+)
+from anabranch.access.records.changes import bump_version
+from anabranch.access.records.layout import (
     OWN_PARTITION,
     PARTITION,
     SETUP_CREDENTIALS,
@@ -29,15 +36,8 @@ from anabranch.access.layout import (
     user_key,
     user_policies_prefix,
 )
-from anabranch.access.pending_store import PendingStore
+from anabranch.access.records.pending_store import PendingStore
 from anabranch.access.setup import Setup
-from anabranch.access.users import (
-    User,
-    check_username,
-    read_setup_user,
-    with_new_ids,
-    write_setup_user,
-)
 from anabranch.errors import Conflict, Corrupt, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.page import upper_bound

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from anabranch.access.changes import AccessChanges, bump_version
-from anabranch.access.credentials import Credential, Credentials, KeyPair
-from anabranch.access.defaults import are_stored, default_writes
-from anabranch.access.layout import OWN_PARTITION, PARTITION, VERSION_KEY
-from anabranch.access.users import (
+from anabranch.access.credentials.credentials import Credential, Credentials, KeyPair
+from anabranch.access.identities.defaults import are_stored, default_writes
+from anabranch.access.identities.users import (
     User,
     check_username,
     expect_no_setup_user,
@@ -21,6 +19,8 @@ from anabranch.access.users import (
     with_new_ids,
     write_setup_user,
 )
+from anabranch.access.records.changes import AccessChanges, bump_version
+from anabranch.access.records.layout import OWN_PARTITION, PARTITION, VERSION_KEY
 from anabranch.errors import AlreadyExists
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
-from anabranch.access.actor import Actor
-from anabranch.access.permissions import Permission
+from anabranch.access.actors.actor import Actor
+from anabranch.access.policies.permissions import Permission
 
 __all__ = ["MAX_ADDRESSES", "MAX_WAITING", "AuditLog", "RequestAudit", "Sink"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from anabranch.access.readable_paths import ReadablePaths
+from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.catalog.objects.readable_listing import list_objects
 from anabranch.model.commit import Commit
 from anabranch.model.names import decode_key

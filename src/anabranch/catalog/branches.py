@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from anabranch.access.readable_paths import ReadablePaths
+from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.actions.change import Change as ChangeWithHooks
 from anabranch.actions.change import Kind, Subject
 from anabranch.actions.changes import Changes

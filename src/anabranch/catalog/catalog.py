@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from anabranch.access.actor import Actor
+from anabranch.access.actors.actor import Actor
 from anabranch.actions.changes import Changes
 from anabranch.actions.engine import Engine
 from anabranch.actions.runs.settings import DEFAULT_ACTION_SETTINGS, ActionSettings

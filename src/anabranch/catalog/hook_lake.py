@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import BinaryIO, NamedTuple, Protocol, cast
 
-from anabranch.access.readable_paths import ReadablePaths
+from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.actions.files.action import Action
 from anabranch.actions.hooks.contract import HookSettings
 from anabranch.actions.runs.event import Event

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from anabranch.access.actor import Actor
-from anabranch.access.authorize import authorize
-from anabranch.access.permissions import Action, AllBelow, Permission, namespace_arn
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.authorize import authorize
+from anabranch.access.policies.permissions import Action, AllBelow, Permission, namespace_arn
 from anabranch.blocks.admitted_addresses import is_source, spellings
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Invalid

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
-from anabranch.access.ttl_cache import TTLCache
+from anabranch.access.sessions.ttl_cache import TTLCache
 from anabranch.errors import Invalid, ProtectedBranch, ReadOnlyRepository
 from anabranch.model.protection import MAX_REQUIRED_APPROVALS, Blocked, ProtectionRules
 from anabranch.model.repository import Repository

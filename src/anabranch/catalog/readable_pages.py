@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Generic, TypeVar
 
-from anabranch.access.readable_paths import ReadablePaths
+from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.model.names import encode_path
 
 __all__ = ["ReadablePager"]

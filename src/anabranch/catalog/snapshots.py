@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
-from anabranch.access.readable_paths import ReadablePaths
+from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local.paths import SCHEME
 from anabranch.catalog.objects.object_page import object_stat

@@ -15,7 +15,7 @@ from typing import BinaryIO
 import msgspec
 
 from anabranch import errors
-from anabranch.access.readable_paths import ReadablePaths
+from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.table_objects import ResolvedObjects
 from anabranch.errors import Invalid

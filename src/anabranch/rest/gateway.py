@@ -9,7 +9,7 @@ from typing import Literal, cast
 
 from falcon.routing import CompiledRouter
 
-from anabranch.access.actor import Actor
+from anabranch.access.actors.actor import Actor
 from anabranch.errors import AnabranchError
 from anabranch.http.execution import BodyKind
 from anabranch.http.fixed_request import FixedRequest

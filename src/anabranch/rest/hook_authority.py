@@ -10,8 +10,8 @@ from functools import partial
 from urllib.parse import unquote, urlencode
 
 from anabranch.access.access import Access
-from anabranch.access.actor import Actor
-from anabranch.access.limited_actor import LimitedActor
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.limited_actor import LimitedActor
 from anabranch.catalog.hook_lake import HookRights, Reader
 from anabranch.catalog.images.images import Images
 from anabranch.errors import Denied, Invalid

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from anabranch.access.actor import Actor
+from anabranch.access.actors.actor import Actor
 from anabranch.s3.payloads.payload import Payload
 from anabranch.s3.protocol.addressing import Address
 from anabranch.s3.protocol.errors import S3Error

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Literal
 
-from anabranch.access.actor import Actor
-from anabranch.access.authorize import authorize
-from anabranch.access.same_origin import session_authenticates
-from anabranch.access.tokens import parse_session_cookie
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.authorize import authorize
+from anabranch.access.sessions.tokens import parse_session_cookie
 from anabranch.audit.log import RequestAudit
 from anabranch.errors import AnabranchError
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Headers, Response
+from anabranch.http.same_origin import session_authenticates
 from anabranch.model.caller import Caller, acting_as
 from anabranch.model.secret import Secret
 from anabranch.s3.call import Call

@@ -5,7 +5,7 @@ They name a bucket `api`. If it does not exist, the error explains the mistake, 
 
 from __future__ import annotations
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.http.response import Response
 from anabranch.s3.call import Call
 from anabranch.s3.operation import Level, Need, Operation

@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.http.execution import BodyKind, Execution, check_declaration
 from anabranch.http.response import Response
 from anabranch.s3.call import Call

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from anabranch.access.permissions import Action, Permission
+from anabranch.access.policies.permissions import Action, Permission
 from anabranch.model.uri import IMAGES
 from anabranch.s3.call import Call
 from anabranch.s3.headers.copy_source import COPY_SOURCE, copy_source

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from anabranch.access.layout import OWN_PARTITION
+from anabranch.access.records.layout import OWN_PARTITION
 from anabranch.errors import Corrupt, Invalid
 from anabranch.keyvalue.contract import KeyValueStore, Write
 

@@ -8,11 +8,11 @@ from urllib.parse import quote
 from scim2_models import InvalidValueException, UniquenessException
 
 from anabranch.access.access import Access
-from anabranch.access.defaults import write_membership
-from anabranch.access.groups import Group as AccessGroup
-from anabranch.access.groups import write_group
-from anabranch.access.layout import PARTITION, check_name, members_prefix
-from anabranch.access.record_pages import scan_names
+from anabranch.access.identities.defaults import write_membership
+from anabranch.access.identities.groups import Group as AccessGroup
+from anabranch.access.identities.groups import write_group
+from anabranch.access.records.layout import PARTITION, check_name, members_prefix
+from anabranch.access.records.record_pages import scan_names
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.scim.documents import Document, Documents
 from anabranch.scim.resources import POLICY, Group, Member, folded, meta

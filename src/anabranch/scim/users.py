@@ -13,10 +13,10 @@ import msgspec
 from scim2_models import Email, GroupMembership, UniquenessException
 
 from anabranch.access.access import Access
-from anabranch.access.layout import GROUPS, members_prefix
-from anabranch.access.provisioned_ids import ProvisionedIds
-from anabranch.access.record_pages import list_names, scan_names
-from anabranch.access.users import User as AccessUser
+from anabranch.access.identities.provisioned_ids import ProvisionedIds
+from anabranch.access.identities.users import User as AccessUser
+from anabranch.access.records.layout import GROUPS, members_prefix
+from anabranch.access.records.record_pages import list_names, scan_names
 from anabranch.errors import AlreadyExists, Invalid
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.scim.documents import Document, Documents

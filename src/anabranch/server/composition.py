@@ -7,9 +7,9 @@ import time
 from importlib.metadata import PackageNotFoundError, version
 
 from anabranch.access.access import Access
-from anabranch.access.administrators import Logins
-from anabranch.access.authenticate import AuthCacheSettings
-from anabranch.access.credentials import KeyPair
+from anabranch.access.credentials.credentials import KeyPair
+from anabranch.access.identities.administrators import Logins
+from anabranch.access.sessions.authenticate import AuthCacheSettings
 from anabranch.audit.log import AuditLog
 from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import KeyValueStore

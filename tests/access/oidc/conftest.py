@@ -15,7 +15,7 @@ from support.services.scripted_provider import (
 )
 
 from anabranch.access.access import Access
-from anabranch.access.administrators import Logins
+from anabranch.access.identities.administrators import Logins
 from anabranch.access.oidc.configuration import Client, Configuration
 from anabranch.access.oidc.single_sign_on import (
     AuthorizationResponse,

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from anabranch.access.derived_keys import DerivedKeys
+from anabranch.access.credentials.derived_keys import DerivedKeys
 from anabranch.access.oidc.login_attempts import LIFETIME, LoginAttempts
 from anabranch.errors import Invalid
 from anabranch.keyvalue.memory import MemoryStore

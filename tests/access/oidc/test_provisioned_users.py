@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from anabranch.access.identities.provisioned_ids import ProvisionedIds
+from anabranch.access.identities.users import User
 from anabranch.access.oidc.configuration import ClaimNames
-from anabranch.access.provisioned_ids import ProvisionedIds
-from anabranch.access.users import User
 
 CLAIMS = ClaimNames(provisioned_id="oid")
 

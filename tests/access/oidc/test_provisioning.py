@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from anabranch.access.groups import Group
+from anabranch.access.identities.groups import Group
+from anabranch.access.identities.users import User
 from anabranch.access.oidc.configuration import ClaimNames, GroupRules
-from anabranch.access.users import User
 from anabranch.errors import AlreadyExists, Invalid
 
 MAPPING = (("crew", "Developers"), ("crew", "Viewers"), ("captains", "Admins"))

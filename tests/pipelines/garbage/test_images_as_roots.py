@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support.garbage import DAY, addresses
 
-from anabranch.access.actor import Actor
-from anabranch.access.statements import ALLOW_ALL
+from anabranch.access.actors.actor import Actor
+from anabranch.access.policies.statements import ALLOW_ALL
 from anabranch.model.lakefile.parser import parse_lakefile
 from anabranch.model.retention import RetentionRules
 from anabranch.model.uri import IMAGES

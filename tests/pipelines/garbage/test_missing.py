@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from support.garbage import DAY, commit, live_at_random, memory_lake, put, stored
 
-from anabranch.access.actor import Actor
-from anabranch.access.statements import ALLOW_ALL
+from anabranch.access.actors.actor import Actor
+from anabranch.access.policies.statements import ALLOW_ALL
 from anabranch.model.lakefile.parser import parse_lakefile
 from anabranch.model.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector

@@ -9,8 +9,8 @@ import pytest
 from support.garbage import commit, put
 from support.stepped_sea import Sea
 
-from anabranch.access.actor import Actor
-from anabranch.access.statements import ALLOW_ALL
+from anabranch.access.actors.actor import Actor
+from anabranch.access.policies.statements import ALLOW_ALL
 from anabranch.errors import Conflict, Gone
 from anabranch.model.lakefile.parser import parse_lakefile
 from anabranch.model.retention import RetentionRules

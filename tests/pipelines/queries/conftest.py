@@ -11,7 +11,7 @@ import pytest
 from pyarrow import feather, ipc, orc
 from pyarrow import parquet as pq
 
-from anabranch.access.actor import Actor
+from anabranch.access.actors.actor import Actor
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries
 from anabranch.testing.lake import Clock, lake_in

@@ -167,7 +167,7 @@ def test_a_query_that_needs_too_much_memory_fails(lake, sql):
 def test_the_process_ends_when_the_server_dies(tmp_path, eventually):
     """A killed server leaves no process behind that goes on computing."""
     script = f"""
-from anabranch.access.actor import Actor
+from anabranch.access.actors.actor import Actor
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries
 from anabranch.testing.lake import Clock, lake_in

@@ -10,8 +10,8 @@ import pytest
 from pipelines.queries.conftest import ROWS, files
 from pyarrow import parquet as pq
 
-from anabranch.access.actor import Actor
-from anabranch.access.statements import Effect, Statement
+from anabranch.access.actors.actor import Actor
+from anabranch.access.policies.statements import Effect, Statement
 from anabranch.errors import Denied, Invalid, NotFound, NotSupported
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 from botocore.exceptions import ClientError
 
-from anabranch.access.permissions import BRANCH_ACTIONS
+from anabranch.access.policies.permissions import BRANCH_ACTIONS
 from anabranch.rest.table import EXTENSIONS, OPERATIONS
 from anabranch.s3.operation import ByKey
 from anabranch.s3.table import OPERATIONS as S3_OPERATIONS

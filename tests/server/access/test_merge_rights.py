@@ -18,9 +18,9 @@ from support.eventually import eventually
 from support.http_servers import answer, serving
 
 import anabranch
-from anabranch.access.actor import Actor
-from anabranch.access.limited_actor import LimitedActor
-from anabranch.access.statements import ALLOW_ALL, Effect, Statement
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.limited_actor import LimitedActor
+from anabranch.access.policies.statements import ALLOW_ALL, Effect, Statement
 from anabranch.errors import MergeConflict
 from anabranch.model.secret import Secret
 from anabranch.rest.gateway import ALL_OPERATIONS, RestGateway

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx2
 
-from anabranch.access.tokens import SESSION_COOKIE
+from anabranch.access.sessions.tokens import SESSION_COOKIE
 
 __all__ = ["Browser"]
 

@@ -10,8 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from anabranch.access.actor import Actor
-from anabranch.access.statements import ALLOW_ALL
+from anabranch.access.actors.actor import Actor
+from anabranch.access.policies.statements import ALLOW_ALL
 from anabranch.library import Lake, open_lake
 from anabranch.model.image import Image
 from anabranch.model.lakefile.parser import parse_lakefile

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 
+from anabranch.access.identities.users import check_username
 from anabranch.access.oidc.configuration import ClaimNames
-from anabranch.access.users import check_username
 from anabranch.errors import Denied, Invalid
 
 __all__ = ["Identity", "check_required", "missing_claims", "to_identity"]

@@ -17,14 +17,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from anabranch.access.derived_keys import (
+from anabranch.access.credentials.derived_keys import (
     DerivedKey,
     DerivedKeys,
     decode_base64url,
     encode_base64url,
 )
 from anabranch.access.oidc.login_errors import no_login_attempt
-from anabranch.access.single_use import SingleUse
+from anabranch.access.sessions.single_use import SingleUse
 from anabranch.keyvalue.contract import KeyValueStore
 
 __all__ = ["LIFETIME", "LoginAttempt", "LoginAttempts"]

@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from anabranch.access.changes import AccessChanges
-from anabranch.access.defaults import write_membership
-from anabranch.access.groups import Groups
-from anabranch.access.layout import PARTITION, members_prefix
+from anabranch.access.identities.defaults import write_membership
+from anabranch.access.identities.groups import Groups
+from anabranch.access.identities.provisioned_ids import ProvisionedIds
+from anabranch.access.identities.users import User, Users
 from anabranch.access.oidc.configuration import GroupRules
 from anabranch.access.oidc.identity import Identity
-from anabranch.access.provisioned_ids import ProvisionedIds
-from anabranch.access.users import User, Users
+from anabranch.access.records.changes import AccessChanges
+from anabranch.access.records.layout import PARTITION, members_prefix
 from anabranch.errors import AlreadyExists, Conflict
 from anabranch.keyvalue.contract import KeyValueStore, Write
 

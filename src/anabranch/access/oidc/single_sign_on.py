@@ -20,7 +20,8 @@ from typing import NamedTuple
 import msgspec
 
 from anabranch.access.access import Access
-from anabranch.access.derived_keys import DerivedKeys
+from anabranch.access.credentials.derived_keys import DerivedKeys
+from anabranch.access.identities.session_binding import SessionBinding
 from anabranch.access.oidc.configuration import Configuration
 from anabranch.access.oidc.identity import (
     Identity,
@@ -34,8 +35,7 @@ from anabranch.access.oidc.next_path import check_next_path
 from anabranch.access.oidc.provider import Provider, Tokens
 from anabranch.access.oidc.provider_requests import ProviderRequests
 from anabranch.access.oidc.provisioning import Provisioning
-from anabranch.access.session_binding import SessionBinding
-from anabranch.access.tokens import IssuedToken
+from anabranch.access.sessions.tokens import IssuedToken
 from anabranch.errors import Denied, NotSupported
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.model.secret import Secret

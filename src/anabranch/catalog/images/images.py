@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from anabranch.access.actor import Actor
-from anabranch.access.permissions import ANY, Action, AllBelow, Permission, object_arn
-from anabranch.access.readable_paths import ReadablePaths
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.readable_paths import ReadablePaths
+from anabranch.access.policies.permissions import ANY, Action, AllBelow, Permission, object_arn
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.images.records import image_from
 from anabranch.catalog.images.repository import ImageRepository

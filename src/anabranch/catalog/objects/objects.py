@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from anabranch.access.readable_paths import ReadablePaths
+from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore, Stored
 from anabranch.catalog.objects.byte_copies import ByteCopies, Sharing
 from anabranch.catalog.objects.object_page import ObjectPage, object_stat

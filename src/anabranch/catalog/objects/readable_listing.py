@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anabranch import _kernel as kernel
-from anabranch.access.readable_paths import ReadablePaths
+from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.catalog.readable_pages import ReadablePager
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.repository import Repository

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from anabranch.access.readable_paths import ReadablePaths
+from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.multipart.errors import upload_not_found
 from anabranch.catalog.objects.etag_pinned_reads import pinned_etag, verify_etag

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from anabranch.access.actor import Actor
-from anabranch.access.authorize import authorize
-from anabranch.access.permissions import Action, Permission, image_arn, namespace_arn
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.authorize import authorize
+from anabranch.access.policies.permissions import Action, Permission, image_arn, namespace_arn
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.images.images import Images
 from anabranch.errors import AlreadyExists, Conflict, Gone, Invalid, NotFound

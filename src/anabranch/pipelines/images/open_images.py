@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from anabranch.access.actor import Actor
-from anabranch.access.statements import ALLOW_ALL
+from anabranch.access.actors.actor import Actor
+from anabranch.access.policies.statements import ALLOW_ALL
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.images.images import Images
 from anabranch.errors import Gone

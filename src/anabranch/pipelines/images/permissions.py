@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from anabranch.access.permissions import (
+from anabranch.access.policies.permissions import (
     Action,
     AllBelow,
     Permission,

@@ -18,7 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from anabranch.access.layout import (
+from anabranch.access.credentials.secret_encryption import SecretCipher
+from anabranch.access.records.layout import (
     OWN_PARTITION,
     PARTITION,
     SETUP_CREDENTIALS,
@@ -26,7 +27,6 @@ from anabranch.access.layout import (
     SETUP_USER_KEY,
     key_owner_key,
 )
-from anabranch.access.secret_encryption import SecretCipher
 from anabranch.errors import Corrupt, Invalid
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.secret import Secret

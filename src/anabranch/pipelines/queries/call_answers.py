@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from anabranch.access.actor import Actor
+from anabranch.access.actors.actor import Actor
 from anabranch.catalog.catalog import Catalog
 from anabranch.errors import AnabranchError, Invalid
 from anabranch.pipelines.queries.download import Download

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any
 
-from anabranch.access.actor import Actor
+from anabranch.access.actors.actor import Actor
 from anabranch.catalog.catalog import Catalog
 from anabranch.errors import Invalid, NotFound, NotSupported
 from anabranch.model.uri import LakeUri, parse_uri

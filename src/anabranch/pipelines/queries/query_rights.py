@@ -4,16 +4,16 @@ of the REST operations that show the same.
 
 from __future__ import annotations
 
-from anabranch.access.actor import Actor
-from anabranch.access.authorize import authorize
-from anabranch.access.permissions import (
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.authorize import authorize
+from anabranch.access.actors.readable_paths import ReadablePaths
+from anabranch.access.policies.permissions import (
     Action,
     Permission,
     object_arn,
     reference_arn,
     repository_arn,
 )
-from anabranch.access.readable_paths import ReadablePaths
 from anabranch.catalog.catalog import Catalog
 
 __all__ = ["QueryRights"]

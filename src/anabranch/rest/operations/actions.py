@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.actions.runs.run import HookRun as ModelHookRun
 from anabranch.actions.runs.run import Run
 from anabranch.http.response import Response

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.audit.filter import RecordFilter
 from anabranch.audit.reading import read_records
 from anabranch.errors import NotFound

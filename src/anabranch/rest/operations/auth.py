@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from anabranch.access.same_origin import comes_from_other_site
 from anabranch.errors import Denied, Unauthenticated
 from anabranch.http.execution import Execution
 from anabranch.http.response import Response
+from anabranch.http.same_origin import comes_from_other_site
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Operation

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.rest.operations.commits import Commit, to_commit
 from anabranch.rest.protocol.call import Call

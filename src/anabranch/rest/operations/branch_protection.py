@@ -13,7 +13,7 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.errors import NotFound
 from anabranch.http.execution import Execution
 from anabranch.http.response import Response

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType, field
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.errors import Invalid
 from anabranch.model.job import JobStatus
 from anabranch.rest.operations.commits import (

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from anabranch.access.permissions import Action, Permission, branch_arn
-from anabranch.access.visible_items import visible_items
+from anabranch.access.actors.visible_items import visible_items
+from anabranch.access.policies.permissions import Action, Permission, branch_arn
 from anabranch.http.execution import Execution
 from anabranch.http.response import Response
 from anabranch.model.branch import Branch

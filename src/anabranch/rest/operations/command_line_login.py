@@ -9,8 +9,8 @@ from urllib.parse import quote, urlencode
 import msgspec
 from msgspec import Meta
 
-from anabranch.access.actor import Actor
-from anabranch.access.command_line_logins import CommandLineLogin
+from anabranch.access.actors.actor import Actor
+from anabranch.access.sessions.command_line_logins import CommandLineLogin
 from anabranch.errors import Invalid, Unauthenticated
 from anabranch.http.response import Response
 from anabranch.rest.operations.single_sign_on import LOGIN_PATH

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, field
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.errors import NotFound
 from anabranch.http.execution import Execution
 from anabranch.model.commit import Commit as ModelCommit

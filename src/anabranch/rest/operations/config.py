@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.blocks.contract import StorageConfig as ModelStorageConfig
 from anabranch.http.execution import Execution
 from anabranch.rest.protocol.call import Call

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from anabranch.access.credentials import AccessKey
-from anabranch.access.permissions import Action
+from anabranch.access.credentials.credentials import AccessKey
+from anabranch.access.policies.permissions import Action
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.resources import on_user

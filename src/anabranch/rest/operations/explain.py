@@ -8,13 +8,13 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from anabranch.access.actor import Actor
-from anabranch.access.conditions import RequestContext
-from anabranch.access.explain import explain, ineffective_resources, policies_that_allow
-from anabranch.access.permissions import ANY, Action, AllBelow, Permission
-from anabranch.access.policy_documents import check_action, check_effective, check_resource
-from anabranch.access.possible_permissions import may_on_some
-from anabranch.access.statements import Effect
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.possible_permissions import may_on_some
+from anabranch.access.policies.conditions import RequestContext
+from anabranch.access.policies.explain import explain, ineffective_resources, policies_that_allow
+from anabranch.access.policies.permissions import ANY, Action, AllBelow, Permission
+from anabranch.access.policies.policy_documents import check_action, check_effective, check_resource
+from anabranch.access.policies.statements import Effect
 from anabranch.errors import Invalid
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Need, Operation

@@ -8,9 +8,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from anabranch.access.aws_identity import identity_token, principals_of
-from anabranch.access.external_principals import ExternalPrincipal as ModelPrincipal
-from anabranch.access.external_principals import Settings
-from anabranch.access.permissions import Action
+from anabranch.access.identities.external_principals import ExternalPrincipal as ModelPrincipal
+from anabranch.access.identities.external_principals import Settings
+from anabranch.access.policies.permissions import Action
 from anabranch.errors import AnabranchError, NotSupported, Unauthenticated
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call

@@ -6,7 +6,7 @@ import http
 
 import msgspec
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.errors import NotFound
 from anabranch.http.response import Response
 from anabranch.rest.protocol.body import Body

@@ -6,9 +6,9 @@ from functools import partial
 
 import msgspec
 
-from anabranch.access.groups import Group as ModelGroup
-from anabranch.access.permissions import Action, Permission, group_arn
-from anabranch.access.visible_items import visible_items
+from anabranch.access.actors.visible_items import visible_items
+from anabranch.access.identities.groups import Group as ModelGroup
+from anabranch.access.policies.permissions import Action, Permission, group_arn
 from anabranch.model.page import Page
 from anabranch.rest.operations.policies import PolicyList, to_policies
 from anabranch.rest.protocol.body import Body

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.model import commit as model
 from anabranch.rest.operations.commits import Commit, to_commit
 from anabranch.rest.protocol.body import Body

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, field
 
-from anabranch.access.actor import Actor
-from anabranch.access.authorize import authorize
-from anabranch.access.permissions import Action, Permission, image_arn
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.authorize import authorize
+from anabranch.access.policies.permissions import Action, Permission, image_arn
 from anabranch.errors import Denied, Invalid, Unauthenticated
 from anabranch.http.execution import Execution
 from anabranch.http.response import Response

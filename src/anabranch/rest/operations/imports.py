@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.model.imports import ImportSource
 from anabranch.model.job import JobStatus
 from anabranch.pipelines.imports.commit_import import ImportRequest

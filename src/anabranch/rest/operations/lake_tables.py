@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.converter import Converter
 from anabranch.model.uri import LakeUri
 from anabranch.pipelines.queries.limits import MAX_ROWS

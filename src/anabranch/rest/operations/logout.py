@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from anabranch.access.same_origin import comes_from_other_site
-from anabranch.access.tokens import parse_session_cookie
+from anabranch.access.sessions.tokens import parse_session_cookie
 from anabranch.errors import Unauthenticated
 from anabranch.http.response import Response
+from anabranch.http.same_origin import comes_from_other_site
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Operation
 from anabranch.rest.protocol.session import expired_session_cookie

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.model.commit import Commit
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.rest.protocol.body import Body

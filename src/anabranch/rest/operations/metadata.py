@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, field
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.http.response import Response
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation, OtherResponse

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.catalog.objects.etag_pinned_reads import pinned_etag
 from anabranch.catalog.objects.object_page import ObjectPage
 from anabranch.catalog.objects.open_object import OpenObject

@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from anabranch.access.permissions import Action, Permission, policy_arn
-from anabranch.access.policies import Policy as ModelPolicy
-from anabranch.access.policies import encode_policy, encode_resources
-from anabranch.access.policy_documents import check_size, parse_statement
-from anabranch.access.statements import Statement as ModelStatement
-from anabranch.access.visible_items import visible_items
+from anabranch.access.actors.visible_items import visible_items
+from anabranch.access.policies.permissions import Action, Permission, policy_arn
+from anabranch.access.policies.policies import Policy as ModelPolicy
+from anabranch.access.policies.policies import encode_policy, encode_resources
+from anabranch.access.policies.policy_documents import check_size, parse_statement
+from anabranch.access.policies.statements import Statement as ModelStatement
 from anabranch.errors import Invalid
 from anabranch.model.page import Page
 from anabranch.rest.protocol.body import Body

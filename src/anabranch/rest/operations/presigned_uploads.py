@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from anabranch.access.authorize import authorize
-from anabranch.access.permissions import Action, Permission, object_arn
+from anabranch.access.actors.authorize import authorize
+from anabranch.access.policies.permissions import Action, Permission, object_arn
 from anabranch.catalog.catalog import Catalog
 from anabranch.catalog.objects.multipart_completion import WantedPart
 from anabranch.errors import Invalid, NotFound, NotSupported

@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from anabranch.access.permissions import Action, Permission, namespace_arn
+from anabranch.access.policies.permissions import Action, Permission, namespace_arn
 from anabranch.model.purge import PurgeResult
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call

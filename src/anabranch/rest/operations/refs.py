@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.rest.operations.commits import Commit, to_commit
 from anabranch.rest.operations.merges import MERGE_PATH, MergeRefs

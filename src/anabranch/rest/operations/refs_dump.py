@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.model.refs_dump import RefsDump as ModelRefsDump
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation

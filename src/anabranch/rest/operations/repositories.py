@@ -8,8 +8,8 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from anabranch.access.permissions import Action, Permission, repository_arn
-from anabranch.access.visible_items import visible_items
+from anabranch.access.actors.visible_items import visible_items
+from anabranch.access.policies.permissions import Action, Permission, repository_arn
 from anabranch.http.execution import Execution
 from anabranch.model.repository import Repository as ModelRepository
 from anabranch.rest.protocol.body import Body

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.model import pull_request as model
 from anabranch.model.names import MAX_PATH_BYTES
 from anabranch.model.page import DEFAULT_AMOUNT

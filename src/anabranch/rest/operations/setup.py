@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, field
 
-from anabranch.access.credentials import KeyPair
-from anabranch.access.tokens import SESSION_COOKIE
+from anabranch.access.credentials.credentials import KeyPair
+from anabranch.access.sessions.tokens import SESSION_COOKIE
 from anabranch.http.execution import Execution
 from anabranch.model.secret import Secret
 from anabranch.rest.operations.single_sign_on import LOGIN_PATH

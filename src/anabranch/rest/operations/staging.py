@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType, field
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.errors import Invalid
 from anabranch.http.execution import Execution
 from anabranch.rest.protocol.body import Body

@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.http.response import Response
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call

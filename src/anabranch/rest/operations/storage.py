@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.pipelines.storage.report import GarbageFound, StorageReport
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation

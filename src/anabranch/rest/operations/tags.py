@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from anabranch.access.permissions import Action, Permission, tag_arn
-from anabranch.access.visible_items import visible_items
+from anabranch.access.actors.visible_items import visible_items
+from anabranch.access.policies.permissions import Action, Permission, tag_arn
 from anabranch.http.execution import Execution
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from anabranch.access.permissions import Action, AllBelow, object_arn
+from anabranch.access.policies.permissions import Action, AllBelow, object_arn
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation

@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.errors import Denied
 from anabranch.http.execution import Execution
 from anabranch.model.entry import DEFAULT_CONTENT_TYPE

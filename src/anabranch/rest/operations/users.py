@@ -6,9 +6,9 @@ from functools import partial
 
 import msgspec
 
-from anabranch.access.permissions import Action, Permission, user_arn
-from anabranch.access.users import User as ModelUser
-from anabranch.access.visible_items import visible_items
+from anabranch.access.actors.visible_items import visible_items
+from anabranch.access.identities.users import User as ModelUser
+from anabranch.access.policies.permissions import Action, Permission, user_arn
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation

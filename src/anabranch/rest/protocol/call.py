@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
-from anabranch.access.actor import Actor
-from anabranch.access.object_rights import ObjectRights
-from anabranch.access.readable_paths import ReadablePaths
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.object_rights import ObjectRights
+from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.audit.log import RequestAudit
 from anabranch.catalog.importable_addresses import ImportableAddresses
 from anabranch.catalog.objects.address_tokens import without_token

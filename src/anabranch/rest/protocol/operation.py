@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.http.execution import BodyKind, Execution, check_declaration
 from anabranch.rest.protocol.call import Call
 

@@ -11,9 +11,9 @@ import http
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from anabranch.access.actor import Actor
-from anabranch.access.authorize import authorize
-from anabranch.access.permissions import Action, Permission
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.authorize import authorize
+from anabranch.access.policies.permissions import Action, Permission
 from anabranch.audit.log import RequestAudit
 from anabranch.errors import AnabranchError, MergeConflict, NotFound, OutcomeUnknown
 from anabranch.http.response import Response

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anabranch.access.permissions import (
+from anabranch.access.policies.permissions import (
     ANY,
     AllBelow,
     branch_arn,

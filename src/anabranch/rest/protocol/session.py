@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 from typing import Literal
 
-from anabranch.access.actor import Actor
-from anabranch.access.authenticate import Authenticator
-from anabranch.access.same_origin import session_authenticates
-from anabranch.access.tokens import SESSION_COOKIE, parse_session_cookie
+from anabranch.access.actors.actor import Actor
+from anabranch.access.sessions.authenticate import Authenticator
+from anabranch.access.sessions.tokens import SESSION_COOKIE, parse_session_cookie
 from anabranch.errors import Denied
+from anabranch.http.same_origin import session_authenticates
 from anabranch.rest.protocol.call import Request
 
 __all__ = ["authenticate", "expired_session_cookie", "named_access_key", "session_cookie"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from anabranch.access.credentials import Credential
+from anabranch.access.credentials.credentials import Credential
 
 __all__ = ["CredentialsWithSecret", "credentials_with_secret"]
 

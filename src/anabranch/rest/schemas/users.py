@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from anabranch.access.users import User as ModelUser
+from anabranch.access.identities.users import User as ModelUser
 from anabranch.rest.schemas.pagination import Pagination
 
 __all__ = ["User", "UserList", "to_user"]

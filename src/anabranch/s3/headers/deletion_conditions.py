@@ -9,8 +9,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from anabranch.access.authorize import authorize
-from anabranch.access.permissions import Action, Permission, object_arn
+from anabranch.access.actors.authorize import authorize
+from anabranch.access.policies.permissions import Action, Permission, object_arn
 from anabranch.errors import AnabranchError, NotFound
 from anabranch.http.dates import parse_http_date
 from anabranch.model.entry import Entry

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from anabranch.access.permissions import Action, Permission, repository_arn
-from anabranch.access.visible_items import visible_items
+from anabranch.access.actors.visible_items import visible_items
+from anabranch.access.policies.permissions import Action, Permission, repository_arn
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.response import Response
 from anabranch.model.page import MAX_AMOUNT

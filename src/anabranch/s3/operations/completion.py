@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.catalog.objects.multipart_completion import WantedPart
 from anabranch.http.execution import BodyKind
 from anabranch.http.response import Response

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.catalog.objects.byte_copies import Sharing
 from anabranch.http.etags import quote_etag
 from anabranch.http.header_values import header_safe

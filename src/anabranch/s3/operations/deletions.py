@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from anabranch.access.authorize import authorize
-from anabranch.access.permissions import Action, Permission, object_arn
+from anabranch.access.actors.authorize import authorize
+from anabranch.access.policies.permissions import Action, Permission, object_arn
 from anabranch.catalog.objects.objects import MAX_DELETE
 from anabranch.errors import AnabranchError, Invalid, NotFound
 from anabranch.http.execution import BodyKind, Execution

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode, urlsplit
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.http.etags import quote_etag
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.header_values import header_safe

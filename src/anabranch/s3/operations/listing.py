@@ -10,8 +10,8 @@ from functools import partial
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
-from anabranch.access.permissions import Action, Permission, branch_arn
-from anabranch.access.visible_items import visible_items
+from anabranch.access.actors.visible_items import visible_items
+from anabranch.access.policies.permissions import Action, Permission, branch_arn
 from anabranch.errors import Invalid, NotFound
 from anabranch.http.response import Response
 from anabranch.model.names import encode_path

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.http.dates import format_http_date
 from anabranch.http.etags import quote_etag
 from anabranch.http.response import Response

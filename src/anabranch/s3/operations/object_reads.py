@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.errors import NotFound
 from anabranch.http.execution import Execution

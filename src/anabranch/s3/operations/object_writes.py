@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.blocks.contract import Stored
 from anabranch.http.etags import quote_etag
 from anabranch.http.execution import BodyKind, Execution

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.http.response import Response
 from anabranch.model.entry import Entry

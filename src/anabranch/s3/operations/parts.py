@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.catalog.objects.uploads import StoredPart
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.response import Response

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.access.permissions import ANY, namespace_arn, object_arn, repository_arn
+from anabranch.access.policies.permissions import ANY, namespace_arn, object_arn, repository_arn
 from anabranch.s3.call import Call
 from anabranch.s3.headers.copy_source import copy_source
 

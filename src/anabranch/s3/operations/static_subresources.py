@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.http.response import Response
 from anabranch.s3.call import Call
 from anabranch.s3.operation import Level, Need, Operation

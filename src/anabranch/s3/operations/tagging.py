@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.http.execution import BodyKind
 from anabranch.http.response import Response
 from anabranch.s3.call import Call

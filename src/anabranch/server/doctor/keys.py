@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from anabranch.access.key_file import load_or_create_key
+from anabranch.access.credentials.key_file import load_or_create_key
 from anabranch.server.config.settings import Settings
 from anabranch.server.doctor.check_result import CheckResult, State, errors_collected
 from anabranch.server.installation.keys import key_files

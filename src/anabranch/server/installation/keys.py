@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from anabranch.access.key_file import KEY_BYTES, load_or_create_key
+from anabranch.access.credentials.key_file import KEY_BYTES, load_or_create_key
 from anabranch.model.secret import Secret
 from anabranch.server.config.field import build, declared, value_of
 from anabranch.server.config.settings import Settings

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from anabranch.access.access import Access
-from anabranch.access.key_rotation import Rotated
+from anabranch.access.credentials.key_rotation import Rotated
 from anabranch.access.recovery import Recovered
 from anabranch.errors import Invalid, NotFound
 from anabranch.keyvalue.contract import KeyValueStore

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from anabranch import _kernel as kernel
-from anabranch.access.actor import Actor
-from anabranch.access.statements import Effect, Statement
+from anabranch.access.actors.actor import Actor
+from anabranch.access.policies.statements import Effect, Statement
 from anabranch.model.stat import Stat
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries

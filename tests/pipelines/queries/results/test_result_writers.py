@@ -13,7 +13,7 @@ import pytest
 from pipelines.queries.conftest import ADMIN
 from pyarrow import parquet as pq
 
-from anabranch.access.actor import Actor
+from anabranch.access.actors.actor import Actor
 from anabranch.errors import Denied, Invalid
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from anabranch.access.readable_paths import ReadablePaths
+from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.catalog.snapshots import Comparison
 from anabranch.model.entry import Entry
 from anabranch.model.names import decode_key, encode_path

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation

@@ -8,8 +8,8 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
-from anabranch.access.authorize import authorize
-from anabranch.access.permissions import Action, AllBelow, Permission, repository_arn
+from anabranch.access.actors.authorize import authorize
+from anabranch.access.policies.permissions import Action, AllBelow, Permission, repository_arn
 from anabranch.model.preparation import Preparation
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.http.execution import Execution
 from anabranch.model.retention import MAX_DAYS, RetentionRules
 from anabranch.rest.protocol.body import Body

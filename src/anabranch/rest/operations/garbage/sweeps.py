@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import msgspec
 
-from anabranch.access.permissions import Action
+from anabranch.access.policies.permissions import Action
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation

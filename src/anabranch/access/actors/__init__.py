@@ -1,0 +1,1 @@
+"""Who performs a request, and what that actor may do."""

@@ -1,0 +1,141 @@
+"""The authenticated user of a request, with the user's permissions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from anabranch.access.identities.session_binding import SessionBinding
+from anabranch.access.policies.conditions import NO_CONTEXT, RequestContext
+from anabranch.access.policies.decision import CompiledStatements
+from anabranch.access.policies.explain import Explanation, explain
+from anabranch.access.policies.permissions import Permission
+from anabranch.access.policies.policies import Policy
+from anabranch.access.policies.statements import ALLOW_ALL, Statement
+
+__all__ = ["Actor", "OnDecision"]
+
+_NO_BINDING = SessionBinding()
+
+OnDecision: TypeAlias = "Callable[[Actor, Permission, bool], None]"
+
+
+class Actor:
+    """An authenticated user and the policy statements that apply to the user.
+
+    An actor is cached and serves many requests. `in_context` returns the same user for one request:
+    for conditions on its address and time, and with a function that is called with each decision.
+    `binding` is what a session that the actor opens depends on.
+    """
+
+    __slots__ = (
+        "binding",
+        "context",
+        "created_at",
+        "email",
+        "granted",
+        "on_decision",
+        "policies",
+        "username",
+    )
+
+    def __init__(
+        self,
+        *,
+        username: str,
+        email: str = "",
+        created_at: int = 0,
+        statements: Iterable[Statement] = (),
+        policies: tuple[Policy, ...] = (),
+        binding: SessionBinding = _NO_BINDING,
+    ) -> None:
+        self.binding = binding
+        self.username = username
+        self.email = email
+        self.created_at = created_at
+        self.policies = policies
+        own = [statement for policy in policies for statement in policy.statements]
+        self.granted = CompiledStatements([*statements, *own], username)
+        self.context = NO_CONTEXT
+        self.on_decision: OnDecision | None = None
+
+    @classmethod
+    def administrator(
+        cls,
+        username: str,
+        email: str = "",
+        created_at: int = 0,
+        binding: SessionBinding = _NO_BINDING,
+    ) -> Actor:
+        """Returns a user who has all permissions."""
+        return cls(
+            username=username,
+            email=email,
+            created_at=created_at,
+            statements=(ALLOW_ALL,),
+            binding=binding,
+        )
+
+    def may(self, permission: Permission) -> bool:
+        """Returns whether the user has a permission, or one that implies it."""
+        compiled = self.granted
+        if compiled.unlimited or compiled.allow(permission, self.context):
+            return True
+        return any(compiled.allow(each, self.context) for each in permission.implied_by)
+
+    def statements_naming(self, action: str) -> list[Statement]:
+        """Returns the statements that name an action and whose conditions hold."""
+        return self.granted.naming(action, self.context)
+
+    @property
+    def is_unlimited(self) -> bool:
+        """Whether the user has all permissions, in any context."""
+        return self.granted.unlimited
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether permissions depend on the request."""
+        return self.granted.conditional
+
+    @property
+    def depends_on_branch(self) -> bool:
+        """Whether permissions depend on the branch that an action changes."""
+        return self.granted.depend_on_branch
+
+    def explain(self, permission: Permission) -> Explanation:
+        """Returns which policy grants the user a permission, or denies it."""
+        if not self.policies and self.granted.unlimited:
+            return Explanation(True)
+        return explain(self.policies, permission, self.username, self.context)
+
+    def in_context(
+        self, source_ip: str, time: float, on_decision: OnDecision | None = None
+    ) -> Actor:
+        """Returns the user as the actor of a request from an address, at a time in seconds since
+        1970.
+        """
+        if not self.granted.conditional and on_decision is None:
+            return self
+        actor = self._copy()
+        actor.on_decision = on_decision
+        actor.context = RequestContext(
+            source_ip=source_ip or None, username=self.username, time=time
+        )
+        return actor
+
+    def in_session(self, binding: SessionBinding) -> Actor:
+        """Returns the user as the actor of requests of a session."""
+        actor = self._copy()
+        actor.binding = binding
+        return actor
+
+    def _copy(self) -> Actor:
+        actor = Actor.__new__(Actor)
+        for name in Actor.__slots__:
+            setattr(actor, name, getattr(self, name))
+        return actor
+
+    @property
+    def committer(self) -> str:
+        """The committer of the user's commits."""
+        return self.email or self.username

@@ -1,0 +1,37 @@
+"""Authorization: whether an actor has the permissions that an operation needs.
+
+All operations are authorized here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from anabranch.access.actors.actor import Actor
+from anabranch.access.policies.permissions import Permission
+from anabranch.errors import Denied, Unauthenticated
+
+__all__ = ["authorize"]
+
+
+def authorize(actor: Actor | None, permissions: Iterable[Permission]) -> None:
+    """Raises Unauthenticated for an anonymous request, and Denied unless the actor has all
+    permissions.
+
+    Without permissions to check, all authenticated users are authorized.
+    """
+    if actor is None:
+        raise Unauthenticated("error authenticating request")
+    on_decision = actor.on_decision
+    if actor.is_unlimited and on_decision is None:
+        return
+    for permission in permissions:
+        allowed = actor.may(permission)
+        if on_decision is not None:
+            on_decision(actor, permission, allowed)
+        if not allowed:
+            raise Denied(
+                "insufficient permissions",
+                kind="insufficient_permissions",
+                hint=f"{actor.username} needs {permission.action} on {permission.resource}.",
+            )

@@ -1,0 +1,51 @@
+"""Pages of listings that leave out what a user may not see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from anabranch.access.actors.actor import Actor
+from anabranch.access.policies.permissions import Permission
+from anabranch.model.page import Page
+
+__all__ = ["ReadPage", "visible_items"]
+
+Item = TypeVar("Item")
+
+
+class ReadPage(Protocol[Item]):
+    """Reads pages of a listing."""
+
+    def __call__(self, *, after: str, amount: int) -> Page[Item]:
+        """Returns at most `amount` items after a name."""
+
+
+def visible_items(
+    read: ReadPage[Item],
+    actor: Actor | None,
+    name: Callable[[Item], str],
+    needed: Callable[[str], Permission],
+    *,
+    after: str,
+    amount: int,
+) -> Page[Item]:
+    """Returns at most `amount` items after a name, and whether more follow: those for whose names
+    the user has the `needed` permission. An anonymous user sees none.
+    """
+    if actor is None:
+        return Page([])
+    if actor.is_unlimited:
+        return read(after=after, amount=amount)
+    visible: list[Item] = []
+    has_more = True
+    while has_more:
+        page = read(after=after, amount=amount)
+        for item in page.items:
+            if not actor.may(needed(name(item))):
+                continue
+            if len(visible) == amount:
+                return Page(visible, has_more=True, next_offset=name(visible[-1]))
+            visible.append(item)
+        after, has_more = page.next_offset, page.has_more
+    return Page(visible)

@@ -1,0 +1,1 @@
+"""Access keys: their secrets, sealed or derived, and files that hold them."""

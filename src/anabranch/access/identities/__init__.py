@@ -1,0 +1,1 @@
+"""Users, groups and external principals, and the policies that are attached to them."""

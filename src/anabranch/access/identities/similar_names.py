@@ -1,0 +1,82 @@
+"""Index of users by what their names have in common with names that people take for the same.
+
+Each new user adds an entry, and the first one adds entries for all users who were there before.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+from anabranch.access.records.layout import OWN_PARTITION, SIMILAR_NAMES, USERS
+from anabranch.access.records.record_pages import scan_names
+from anabranch.keyvalue.contract import KeyValueStore, Write
+
+__all__ = ["HIDDEN", "SimilarNames", "are_similar"]
+
+HIDDEN = frozenset({"Cf", "Cc"})
+"""Unicode's categories of invisible characters: direction marks, joiners, controls."""
+
+_ENTRIES = SIMILAR_NAMES + b"/"
+
+
+class SimilarNames:
+    """The names of users that differ only in case, blanks, invisible characters, or other forms of
+    a letter.
+    """
+
+    def __init__(self, store: KeyValueStore) -> None:
+        self._store = store
+
+    def candidates(self, username: str) -> Iterator[str]:
+        """Yields the names of users that people take for this one."""
+        skeleton = _skeleton(username)
+        if self._is_complete():
+            name = self._store.get(OWN_PARTITION, _key(skeleton))
+            if name is not None:
+                yield name.decode()
+        else:
+            names = scan_names(self._store, USERS)
+            yield from (name for name in names if _skeleton(name) == skeleton)
+
+    def entries(self, username: str) -> list[Write]:
+        """Returns the writes that add a user to the index, for the change that creates the user."""
+        writes = []
+        if not self._is_complete():
+            writes = [self._entry(name) for name in scan_names(self._store, USERS)]
+            writes.append(Write(OWN_PARTITION, SIMILAR_NAMES, b""))
+        return [*writes, self._entry(username)]
+
+    def removals(self, username: str) -> list[Write]:
+        """Returns the writes that remove a user from the index, for the change that deletes the
+        user.
+        """
+        key = _key(_skeleton(username))
+        indexed = self._store.get(OWN_PARTITION, key)
+        return [Write(OWN_PARTITION, key, None)] if indexed == username.encode() else []
+
+    def _is_complete(self) -> bool:
+        return self._store.get(OWN_PARTITION, SIMILAR_NAMES) is not None
+
+    @staticmethod
+    def _entry(username: str) -> Write:
+        return Write(OWN_PARTITION, _key(_skeleton(username)), username.encode())
+
+
+def are_similar(one: str, other: str) -> bool:
+    """Returns whether people take two names for the same."""
+    return _skeleton(one) == _skeleton(other)
+
+
+def _key(skeleton: str) -> bytes:
+    return _ENTRIES + skeleton.encode()
+
+
+@lru_cache(maxsize=4096)
+def _skeleton(username: str) -> str:
+    """Returns what names have in common that people take for the same."""
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", username).casefold())
+    return "".join(
+        each for each in text if not each.isspace() and unicodedata.category(each) not in HIDDEN
+    )

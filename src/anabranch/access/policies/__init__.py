@@ -1,0 +1,1 @@
+"""Policies: their documents, permissions and resources, and what they decide about a request."""

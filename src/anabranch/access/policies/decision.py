@@ -1,0 +1,147 @@
+"""Compiled statements: a user's statements, prepared so that permissions are decided quickly.
+
+Statements are sorted by the actions that they name when an action is first decided, and by their
+conditions, so that each condition is evaluated once. Results are those of `statements.allows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from anabranch.access.policies.conditions import (
+    NO_CONTEXT,
+    Condition,
+    RequestContext,
+    applies,
+    names_branch,
+)
+from anabranch.access.policies.permissions import ANY, Action, AllBelow, Permission
+from anabranch.access.policies.resource_patterns import RESOURCE_HEADS, ResourcePatterns
+from anabranch.access.policies.statements import Effect, Statement, allows, matches_action
+
+__all__ = ["CompiledStatements"]
+
+_MAX_ACTIONS = 256
+
+
+class _Rules(NamedTuple):
+    """What the statements with one condition, empty for none, allow and deny."""
+
+    condition: Condition
+    allowed: ResourcePatterns
+    denied: ResourcePatterns
+
+
+class CompiledStatements:
+    """The statements of one user. Thread-safe."""
+
+    __slots__ = (
+        "_by_action",
+        "_statements",
+        "_username",
+        "conditional",
+        "depend_on_branch",
+        "unlimited",
+    )
+
+    def __init__(self, statements: Iterable[Statement], username: str) -> None:
+        self._statements = tuple(statements)
+        self.conditional = any(statement.condition for statement in self._statements)
+        """Whether permissions depend on the request."""
+        self.depend_on_branch = any(names_branch(each.condition) for each in self._statements)
+        """Whether permissions depend on the branch that an action changes."""
+        self.unlimited = _allow_everything(self._statements)
+        """Whether every permission is granted, whatever the request is."""
+        self._username = username
+        self._by_action: dict[str, tuple[_Rules, ...]] = {}
+
+    def allow(self, permission: Permission, context: RequestContext = NO_CONTEXT) -> bool:
+        """Returns whether the statements grant the permission, as `statements.allows`."""
+        action, resource = permission.action, permission.resource
+        if self.depend_on_branch:
+            context = context.on_branch(permission.changed_branch)
+        rules = self._by_action.get(action)
+        if rules is None:
+            rules = self._compile(action)
+        if resource == ANY:
+            return _allow_any(rules, context)
+        if not resource.startswith(RESOURCE_HEADS):
+            return allows(self._statements, permission, self._username, context)
+        below = isinstance(resource, AllBelow)
+        allowed = False
+        for condition, allowing, denying in rules:
+            if denying.exist and (not condition or applies(condition, context, denies=True)):
+                denied = denying.match_any_below if below else denying.match
+                if denied(resource):
+                    return False
+            if allowed or not allowing.exist:
+                continue
+            if not condition or applies(condition, context, denies=False):
+                match = allowing.match_all_below if below else allowing.match
+                allowed = match(resource)
+        return allowed
+
+    def naming(self, action: str, context: RequestContext) -> list[Statement]:
+        """Returns the statements that name an action and apply in the context."""
+        return [
+            statement
+            for statement in self._statements
+            if matches_action(statement, action, self._username)
+            and applies(statement.condition, context, denies=statement.effect is Effect.DENY)
+        ]
+
+    def _compile(self, action: str) -> tuple[_Rules, ...]:
+        by_condition: dict[object, list[Statement]] = {}
+        for statement in self._statements:
+            if matches_action(statement, action, self._username):
+                by_condition.setdefault(_frozen(statement.condition), []).append(statement)
+        rules = tuple(
+            _Rules(
+                statements[0].condition,
+                self._patterns(statements, Effect.ALLOW),
+                self._patterns(statements, Effect.DENY),
+            )
+            for statements in by_condition.values()
+        )
+        if len(self._by_action) < _MAX_ACTIONS:
+            self._by_action[action] = rules
+        return rules
+
+    def _patterns(self, statements: list[Statement], effect: Effect) -> ResourcePatterns:
+        patterns = (
+            pattern
+            for statement in statements
+            if statement.effect is effect
+            for pattern in statement.resources
+        )
+        return ResourcePatterns(patterns, self._username)
+
+
+def _allow_any(rules: tuple[_Rules, ...], context: RequestContext) -> bool:
+    """Returns whether any resource is allowed and not all are denied."""
+    allowed = False
+    for condition, allowing, denying in rules:
+        if denying.include_any and applies(condition, context, denies=True):
+            return False
+        allowed = allowed or (allowing.exist and applies(condition, context, denies=False))
+    return allowed
+
+
+def _frozen(condition: Condition) -> object:
+    return tuple(
+        (operator, tuple(sorted(fields.items()))) for operator, fields in sorted(condition.items())
+    )
+
+
+def _allow_everything(statements: tuple[Statement, ...]) -> bool:
+    if any(statement.effect is Effect.DENY for statement in statements):
+        return False
+    actions = {
+        action
+        for statement in statements
+        if ANY in statement.resources and not statement.condition
+        for action in statement.actions
+    }
+    services = {action.partition(":")[0] for action in Action}
+    return "*" in actions or all(f"{service}:*" in actions for service in services)

@@ -1,0 +1,85 @@
+"""Compiled statements, compared with an evaluator written from the meaning of policies."""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
+
+from anabranch.access.policies.decision import CompiledStatements
+from anabranch.access.policies.permissions import ANY, AllBelow, Permission, object_arn
+from anabranch.access.policies.statements import Effect, Statement, allows
+from tests.support.literal_policies import literally_allows
+
+NAMES = st.lists(st.sampled_from(["a", "b", "/", "*", "?", "${user}"]), max_size=5).map("".join)
+TEXTS = st.lists(st.sampled_from(["a", "b", "/", "*", "ada"]), max_size=5).map("".join)
+HEADS = st.sampled_from(
+    ["arn:lakefs:fs:::", "arn:lakefs:fs:eu::", "arn:lakefs:auth:::", "arn:*:fs:::", "arn:lakefs:*:"]
+)
+PATTERNS = st.one_of(st.just("*"), st.builds(lambda head, name: head + name, HEADS, NAMES), NAMES)
+ACTIONS = st.sampled_from(["*", "fs:*", "fs:Read*", "fs:Read?", "fs:ReadA", "auth:*", "fs:read*"])
+STATEMENTS = st.builds(
+    Statement,
+    st.sampled_from(Effect),
+    st.lists(ACTIONS, max_size=3).map(tuple),
+    st.lists(PATTERNS, max_size=3).map(tuple),
+    st.sampled_from([{}, {}, {}, {"Unknown": {"SourceIp": ("x",)}}]),
+)
+RESOURCES = st.builds(
+    lambda head, text: head + text,
+    st.sampled_from(["arn:lakefs:fs:::", "arn:lakefs:auth:::"]),
+    TEXTS,
+)
+ASKED = st.sampled_from(["fs:ReadA", "fs:ReadB", "fs:Write", "auth:X"])
+
+
+@settings(max_examples=examples(500), deadline=None)
+@given(st.lists(STATEMENTS, max_size=6), ASKED, RESOURCES, st.sampled_from(["ada", "a*", "?"]))
+def test_decision_is_that_of_a_literal_evaluator(statements, action, resource, username):
+    compiled = CompiledStatements(statements, username)
+    expected = literally_allows(statements, action, resource, username)
+    assert compiled.allow(Permission(action, resource)) is expected
+    assert allows(statements, Permission(action, resource), username) is expected
+
+
+@settings(deadline=None)
+@given(
+    st.lists(STATEMENTS, max_size=6),
+    ASKED,
+    RESOURCES,
+    st.booleans(),
+    st.sampled_from(["ada", "a*", "?"]),
+)
+def test_decisions_on_many_resources_are_those_of_the_statements(
+    statements, action, resource, below, username
+):
+    permission = Permission(action, AllBelow(resource) if below else ANY)
+    compiled = CompiledStatements(statements, username)
+    assert compiled.allow(permission) is allows(statements, permission, username)
+
+
+@pytest.mark.parametrize("below", [False, True])
+@pytest.mark.parametrize("pattern", ["raw/*", "raw/*/part-*", "raw/*/?/*"])
+@pytest.mark.parametrize("lake", ["lake-48", "lake-7", "none"])
+def test_decision_with_fifty_policies_takes_microseconds(pattern, below, lake):
+    statements = [
+        Statement(Effect.ALLOW, ("fs:Read*", "fs:List*"), (object_arn(f"lake-{number}", pattern),))
+        for number in range(49)
+    ]
+    secret = object_arn("lake-1", "raw/secret/*/?")
+    statements.append(Statement(Effect.DENY, ("fs:*",), (secret,)))
+    compiled = CompiledStatements(statements, "ada")
+    resource = object_arn(lake, "raw/2026/part-1")
+    wanted = Permission("fs:ReadObject", AllBelow(resource) if below else resource)
+    assert compiled.allow(wanted) is allows(statements, wanted, "ada")
+    times = []
+    for _ in range(200):
+        started = time.thread_time_ns()
+        for _ in range(20):
+            compiled.allow(wanted)
+        times.append((time.thread_time_ns() - started) / 20)
+    assert statistics.median(times) < 20_000
