@@ -1,4 +1,4 @@
-"""Benchmarks the history index: merge base, last commit of an object, last commits of a page.
+"""Benchmarks walks over a long history: ancestors, pages of the log, merge base, last commits.
 
     bench_history.py [--commits N]
 
@@ -6,9 +6,9 @@ Makes a history of N commits (100,000 by default) in a temporary folder: the fir
 change one object each and nothing changes these objects again; each later one changes one of 1,000
 other objects. Each measurement is taken in a newly opened core ("cold", the index is loaded first)
 and again in the same core ("warm"): the merge base of the head and a branch with one commit of its
-own from the middle of the history, the last commit of an object that was changed at the beginning,
-and the last commits of those 1,000 objects. "no index" is the walk that opens each commit's tree,
-over the last 2,000 commits only.
+own from the middle of the history, an ancestor by `~`, the last page of the log, the last commit of
+an object that was changed at the beginning, and the last commits of those 1,000 objects. "no index"
+is the walk that opens each commit's tree, over the last 2,000 commits only.
 """
 
 from __future__ import annotations
@@ -122,11 +122,15 @@ class History:
 
 
 def measure(name: str, folder: Path, act: Callable[[Core], object]) -> None:
+    measure_lake(name, folder, lambda lake: act(lake.core))
+
+
+def measure_lake(name: str, folder: Path, act: Callable[[Lake], object]) -> None:
     lake = open_lake(folder)
     times = []
     for _ in range(6):
         begin = time.perf_counter()
-        act(lake.core)
+        act(lake)
         times.append((time.perf_counter() - begin) * 1e3)
     lake.close()
     print(f"{name:<44} {times[0]:>9.1f} {sorted(times[1:])[2]:>9.1f}")
@@ -144,6 +148,17 @@ def base(core: Core) -> None:
     repository = core.repositories.get("bench")
     heads = [core.references.commit(repository, name).id for name in ("main", "side")]
     assert core.history_index.merge_base(repository, *heads)
+
+
+def ancestor(core: Core, count: int) -> None:
+    repository = core.repositories.get("bench")
+    assert core.references.commit(repository, f"main~{count}").generation > 1
+
+
+def last_page(lake: Lake, commits: int) -> None:
+    """Reads 1,000 commits of the log, shortly before its end."""
+    page = lake.commits.log("bench", "main", after=f"main~{commits - 2_000}", amount=1_000)
+    assert len(page.items) == 1_000
 
 
 def first_of_log(core: Core) -> None:
@@ -177,6 +192,11 @@ def main() -> None:
         History(lake, options.commits)
         lake.close()
         print(f"{f'{options.commits:,} commits':<44} {'cold ms':>9} {'warm ms':>9}")
+        far = options.commits * 9 // 10
+        measure(f"main~{far}", folder, lambda core: ancestor(core, far))
+        measure_lake(
+            "log: 1,000 commits near its end", folder, lambda lake: last_page(lake, options.commits)
+        )
         measure("merge base, half the history away", folder, base)
         measure("log: last commit of an object", folder, first_of_log)
         measure("last commit of an object", folder, lambda core: last_of_objects(core, 1))

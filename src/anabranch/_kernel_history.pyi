@@ -27,18 +27,24 @@ class CommitGraph:
         """Returns the first commit along first parents that may have changed a path or prefix or
         has no parent, and the positions of those in both lists.
         """
+    def first_parent_ancestor(self, commit_id: str, count: int) -> tuple[str, int]:
+        """Returns the ancestor that is `count` first parents back, and how many were followed:
+        fewer if the history ends before.
+        """
     def log(
         self,
         commit_id: str,
-        paths: Sequence[bytes],
-        prefixes: Sequence[bytes],
+        paths: Sequence[bytes] | None = None,
+        prefixes: Sequence[bytes] | None = None,
         *,
         first_parent: bool = False,
         since: tuple[int, int] | None = None,
         stop_at: str | None = None,
         after: str | None = None,
     ) -> Iterator[str]:
-        """Yields the ids of those commits of the log with one parent that may have changed one."""
+        """Yields the ids of the commits of the log; with paths or prefixes, of those with one
+        parent that may have changed one.
+        """
 
 def encode_changed_paths(commit_id: str, changed: bytes) -> bytes:
     """Returns the stored form of what a commit changed."""

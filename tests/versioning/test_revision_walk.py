@@ -1,10 +1,15 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.histories.git_mirror import GitMirror
 
+from anabranch import _kernel as kernel
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.expression import parse_expression
 from anabranch.testing.histories import History, linear_history
+from anabranch.testing.history_strategies import histories
 from anabranch.versioning.history.revision_walk import ancestors, walk_revisions
+from anabranch.versioning.records import references
 
 # The example at the end of git's gitrevisions page, as it is printed there.
 PARENTS = {
@@ -101,6 +106,34 @@ def test_huge_number_reads_no_more_than_history():
 def test_long_chain_of_modifiers_does_not_recurse():
     history = linear_history(5000)
     assert follow(history, history.ids[-1], "x" + "^" * 4999).id == history.ids[0]
+
+
+@given(histories(), st.data())
+def test_a_walk_in_a_graph_selects_the_same_commit(history, data):
+    graph = kernel.CommitGraph()
+    graph.add([references.commit_bytes(history[commit_id]) for commit_id in history.ids])
+    start = history[data.draw(st.sampled_from(history.ids))]
+    text = "x" + data.draw(st.from_regex(r"(?:~[0-4]?|\^[0-3]?){1,6}", fullmatch=True))
+    modifiers = parse_expression(text).modifiers
+    assert outcome(history, start, modifiers, graph) == outcome(history, start, modifiers, None)
+
+
+def outcome(history, start, modifiers, graph):
+    try:
+        return walk_revisions(history.read, start, modifiers, graph).id
+    except (Invalid, NotFound) as error:
+        return error.kind, error.message, error.hint
+
+
+def test_a_walk_in_a_graph_reads_few_commits():
+    history = linear_history(500)
+    graph = kernel.CommitGraph()
+    graph.add([references.commit_bytes(history[commit_id]) for commit_id in history.ids])
+    start = history[history.ids[-1]]
+    modifiers = parse_expression("x" + "~" * 50 + "~200^~99").modifiers
+    reads = history.reads
+    assert walk_revisions(history.read, start, modifiers, graph).id == history.ids[499 - 350]
+    assert history.reads - reads == 3
 
 
 def test_missing_parent_commit_raises_not_found():

@@ -73,6 +73,19 @@ impl CommitGraph {
         Ok(parents)
     }
 
+    /// Returns the ancestor that is `count` first parents back, and how many were followed: fewer
+    /// if the history ends before. Fails if a parent was not added.
+    pub fn first_parent_ancestor(&self, number: u32, count: u64) -> Result<(u32, u64)> {
+        let (mut number, mut followed) = (number, 0);
+        while followed < count {
+            let Some(parent) = self.parents(self.get(number))?.first() else {
+                break;
+            };
+            (number, followed) = (*parent, followed + 1);
+        }
+        Ok((number, followed))
+    }
+
     /// Returns the sorted fingerprints of the paths that a commit changed, compared with its first
     /// parent; None if they are unknown or too many to list.
     pub fn changed_paths(&self, commit: &Commit) -> Option<&[u32]> {

@@ -1,9 +1,9 @@
-//! The log of a commit, restricted to commits that may have changed certain paths.
+//! The log of a commit, all of it or restricted to commits that may have changed certain paths.
 //!
 //! The order and the limits are those of `versioning/history/log.py`: the newest commit whose child
 //! has been visited comes next.
 
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::BinaryHeap;
 
 use super::commit_graph::{CommitGraph, CommitId};
 use super::path_walk::Targets;
@@ -21,21 +21,27 @@ pub struct Limits {
     pub after: Option<CommitId>,
 }
 
-/// An iterator over the commits with one parent that may have changed one of the targets.
+/// An iterator over the commits of a log; with targets, those with one parent that may have changed
+/// one of them.
 pub struct LogWalk {
-    targets: Targets,
+    targets: Option<Targets>,
     limits: Limits,
     queue: BinaryHeap<((i64, i32), CommitId, u32)>,
-    seen: HashSet<u32>,
+    seen: Vec<bool>,
 }
 
 impl LogWalk {
-    pub fn new(graph: &CommitGraph, start: u32, targets: Targets, limits: Limits) -> LogWalk {
+    pub fn new(
+        graph: &CommitGraph,
+        start: u32,
+        targets: Option<Targets>,
+        limits: Limits,
+    ) -> LogWalk {
         let mut walk = LogWalk {
             targets,
             limits,
             queue: BinaryHeap::new(),
-            seen: HashSet::from([start]),
+            seen: vec![false; graph.len()],
         };
         walk.push(graph, start);
         walk
@@ -55,9 +61,7 @@ impl LogWalk {
                     usize::MAX
                 };
                 for parent in parents.iter().take(followed) {
-                    if self.seen.insert(*parent) {
-                        self.push(graph, *parent);
-                    }
+                    self.push(graph, *parent);
                 }
             }
             if let Some(after) = self.limits.after {
@@ -66,14 +70,23 @@ impl LogWalk {
                 }
                 continue;
             }
-            if parents.len() == 1 && self.targets.may_match(graph, commit) {
+            let is_wanted = self
+                .targets
+                .as_ref()
+                .is_none_or(|targets| parents.len() == 1 && targets.may_match(graph, commit));
+            if is_wanted {
                 return Ok(Some(number));
             }
         }
         Ok(None)
     }
 
+    /// Adds a commit to those that come next, unless it was added before.
     fn push(&mut self, graph: &CommitGraph, number: u32) {
+        // the graph may grow between two steps of a walk, but ancestors are there from its start
+        if std::mem::replace(&mut self.seen[number as usize], true) {
+            return;
+        }
         let commit = graph.get(number);
         if self.limits.since.is_none_or(|oldest| commit.date >= oldest) {
             self.queue.push((commit.date, commit.id, number));

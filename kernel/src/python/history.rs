@@ -89,13 +89,28 @@ impl CommitGraph {
         Ok(found?)
     }
 
-    #[pyo3(signature = (commit_id, paths, prefixes, *, first_parent = false, since = None, stop_at = None, after = None))]
+    fn first_parent_ancestor(
+        &self,
+        py: Python<'_>,
+        commit_id: &str,
+        count: u64,
+    ) -> PyResult<(String, u64)> {
+        let found = py.detach(|| {
+            let graph = self.lock();
+            let start = number(&graph, commit_id)?;
+            let (ancestor, followed) = graph.first_parent_ancestor(start, count)?;
+            Result::Ok((hex(&graph.get(ancestor).id), followed))
+        });
+        Ok(found?)
+    }
+
+    #[pyo3(signature = (commit_id, paths = None, prefixes = None, *, first_parent = false, since = None, stop_at = None, after = None))]
     #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn log(
         this: Bound<'_, Self>,
         commit_id: &str,
-        paths: Vec<PyBackedBytes>,
-        prefixes: Vec<PyBackedBytes>,
+        paths: Option<Vec<PyBackedBytes>>,
+        prefixes: Option<Vec<PyBackedBytes>>,
         first_parent: bool,
         since: Option<(i64, i32)>,
         stop_at: Option<&str>,
@@ -110,7 +125,10 @@ impl CommitGraph {
         let walk = {
             let graph = this.get().lock();
             let start = number(&graph, commit_id)?;
-            LogWalk::new(&graph, start, targets(&paths, &prefixes), limits)
+            let selected = paths.is_some() || prefixes.is_some();
+            let (paths, prefixes) = (paths.unwrap_or_default(), prefixes.unwrap_or_default());
+            let targets = selected.then(|| targets(&paths, &prefixes));
+            LogWalk::new(&graph, start, targets, limits)
         };
         Ok(CommitLog {
             graph: this.unbind(),
@@ -119,7 +137,7 @@ impl CommitGraph {
     }
 }
 
-/// The log of a commit, restricted to commits that may have changed certain paths.
+/// The log of a commit, all of it or restricted to commits that may have changed certain paths.
 #[pyclass(module = "anabranch._kernel")]
 pub struct CommitLog {
     graph: Py<CommitGraph>,

@@ -13,7 +13,8 @@ from anabranch.model.commit import Commit
 from anabranch.model.page import Page
 from anabranch.model.repository import Repository
 from anabranch.versioning.core import Core
-from anabranch.versioning.history.log import Limits, log, log_page
+from anabranch.versioning.history.commit_log import CommitLog
+from anabranch.versioning.history.log import Limits, log_page
 from anabranch.versioning.records import keys
 from anabranch.versioning.references import at_branch
 from anabranch.versioning.repositories import check_writable
@@ -30,6 +31,7 @@ class Commits:
         self._core = core
         self._changes = changes
         self._protection = protection
+        self._log = CommitLog(core.commits, core.history_index)
 
     def commit(
         self,
@@ -145,7 +147,7 @@ class Commits:
                 stored_repository, start, changed, objects, prefixes, limits
             )
         else:
-            commits = log(self._core.commits.reader(stored_repository), start, **limits)
+            commits = self._log.log(stored_repository, start, limits)
         return log_page(commits, amount, limit=limit)
 
     def _commit_id(self, repository: Repository, reference: str, place: str) -> str | None:

@@ -15,7 +15,7 @@ from anabranch.model.expression import Expression, parse_expression
 from anabranch.model.repository import Repository
 from anabranch.versioning.branches import Branches, StoredBranch
 from anabranch.versioning.commit_store import ID_LENGTH, Commits
-from anabranch.versioning.history.revision_walk import walk_revisions
+from anabranch.versioning.history.index import HistoryIndex
 from anabranch.versioning.tags import Tags
 
 __all__ = ["COMMITTED", "STAGING", "References", "Resolved", "at_branch"]
@@ -46,10 +46,13 @@ def at_branch(stored: StoredBranch) -> Resolved:
 class References:
     """Resolves references."""
 
-    def __init__(self, branches: Branches, tags: Tags, commits: Commits) -> None:
+    def __init__(
+        self, branches: Branches, tags: Tags, commits: Commits, index: HistoryIndex
+    ) -> None:
         self._branches = branches
         self._tags = tags
         self._commits = commits
+        self._index = index
 
     def resolve(self, repository: Repository, text: str) -> Resolved:
         """Resolves a reference; a bare branch includes its staged changes.
@@ -71,9 +74,7 @@ class References:
         if not expression.modifiers:
             return base
         commit = self._commits.get(repository, base.commit_id)
-        return Resolved(
-            walk_revisions(self._commits.reader(repository), commit, expression.modifiers).id
-        )
+        return Resolved(self._index.revision(repository, commit, expression.modifiers).id)
 
     def commit(self, repository: Repository, text: str) -> Commit:
         """Returns the commit that a reference resolves to; a branch resolves to its head.

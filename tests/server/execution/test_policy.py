@@ -9,7 +9,12 @@ import pytest
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.rest.gateway import ALL_OPERATIONS
 from anabranch.s3.table import OPERATIONS as S3_OPERATIONS
-from anabranch.server.execution.policy import MAX_SMALL_BODY, StoreCapabilities, resolve
+from anabranch.server.execution.policy import (
+    MAX_SMALL_BODY,
+    StoreCapabilities,
+    may_name_far_ancestor,
+    resolve,
+)
 
 INLINE, BATCHED, POOLED, STREAMED = Execution
 NONE, WHOLE, STREAM = BodyKind
@@ -45,6 +50,47 @@ DECLARED = {
 )
 def test_the_declared_execution_is_limited_by_stores_and_body(declared, body, length, executed):
     assert [resolve(declared, body, length, stores) for stores in PLACES] == executed
+
+
+@pytest.mark.parametrize(
+    ("declared", "body", "length", "executed"),
+    [
+        (INLINE, NONE, 0, POOLED),
+        (BATCHED, WHOLE, 10, POOLED),
+        (BATCHED, STREAM, 10, POOLED),
+        (BATCHED, STREAM, LARGE, STREAMED),
+        (STREAMED, STREAM, LARGE, STREAMED),
+        (POOLED, NONE, 0, POOLED),
+    ],
+)
+def test_what_may_take_long_is_pooled_everywhere(declared, body, length, executed):
+    assert {resolve(declared, body, length, stores, is_long=True) for stores in PLACES} == {
+        executed
+    }
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "is_far"),
+    [
+        ("/repositories/sea/refs/main", "", False),
+        ("/repositories/sea/refs/main~3", "", False),
+        ("/repositories/sea/refs/main~99^2~", "", False),
+        ("/repositories/sea/refs/main%7E12/objects", "path=a%20b", False),
+        ("/repositories/sea/refs/main~100", "", True),
+        ("/repositories/sea/refs/main%7E90000", "", True),
+        ("/repositories/sea/refs/main%7e90000", "", True),
+        ("/repositories/sea/refs/main~000000000000000001", "", True),
+        ("/repositories/sea/refs/main" + "^" * 40, "", True),
+        ("/repositories/sea/refs/main" + "%5E1" * 40, "", True),
+        ("/repositories/sea/refs/main" + "~1^2" * 20, "", True),
+        ("/repositories/sea/refs/main" + "~99" * 8, "", False),
+        ("/sea/main~12345/a", "", True),
+        ("/repositories/sea/refs/main/commits", "after=main~5000", True),
+        ("/repositories/sea/refs/main/commits", "after=main%7E5000", True),
+    ],
+)
+def test_addresses_that_may_name_a_far_ancestor_are_recognized(path, query, is_far):
+    assert may_name_far_ancestor(path, query) is is_far
 
 
 def test_the_operations_of_both_gateways_declare_each_execution():

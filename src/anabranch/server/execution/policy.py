@@ -6,15 +6,19 @@ inline      local objects, remote database; small body       batched
 batched     local objects; small body                        batched
 any         streaming body that is not small                 streamed
 any         otherwise                                        pooled
+
+Where the address of a request may name an ancestor that is far back, which takes as long as the
+client wishes, neither the event loop nor the batch thread does it.
 """
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from anabranch.http.execution import BodyKind, Execution
 
-__all__ = ["MAX_SMALL_BODY", "StoreCapabilities", "resolve"]
+__all__ = ["MAX_SMALL_BODY", "StoreCapabilities", "may_name_far_ancestor", "resolve"]
 
 MAX_SMALL_BODY = 64 << 10
 """Maximum size, in bytes, of a body that is received completely before the operation starts."""
@@ -32,12 +36,36 @@ class StoreCapabilities(NamedTuple):
         return self.local_keyvalue and self.local_blocks
 
 
+_FAR_BACK = re.compile(
+    r"(?:[~^]|%7e|%5e)[0-9]{3}"  # a number of three digits
+    r"|(?:(?:[~^]|%7e|%5e)[0-9]{0,2}){9}",  # many modifiers
+    re.IGNORECASE,
+)
+
+
+def may_name_far_ancestor(path: str, query: str) -> bool:
+    """Returns whether a reference in an address may be hundreds of commits back, as `main~200` is.
+    A path of an object that looks so is taken for one.
+    """
+    return any(
+        ("~" in text or "^" in text or "%" in text) and _FAR_BACK.search(text) is not None
+        for text in (path, query)
+    )
+
+
 def resolve(
-    declared: Execution, body: BodyKind, length: int | None, stores: StoreCapabilities
+    declared: Execution,
+    body: BodyKind,
+    length: int | None,
+    stores: StoreCapabilities,
+    *,
+    is_long: bool = False,
 ) -> Execution:
     """Returns how a request is executed. `length` is the body's length in bytes, None for a chunked
-    body, whose length is unknown.
+    body, whose length is unknown; `is_long` is whether it may take long, whatever is declared.
     """
+    if is_long and declared is not Execution.STREAMED:
+        declared = Execution.POOLED
     if declared is Execution.INLINE and stores.local_keyvalue and stores.local_blocks:
         return Execution.INLINE
     is_small = length is not None and length <= MAX_SMALL_BODY

@@ -30,7 +30,12 @@ from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Response
 from anabranch.rest.gateway import RestGateway
 from anabranch.s3.gateway import PREFLIGHT, S3Gateway
-from anabranch.server.execution.policy import MAX_SMALL_BODY, StoreCapabilities, resolve
+from anabranch.server.execution.policy import (
+    MAX_SMALL_BODY,
+    StoreCapabilities,
+    may_name_far_ancestor,
+    resolve,
+)
 from anabranch.server.execution.thread_pool import Executor, ThreadPool
 from anabranch.server.http.exchange import Exchange
 from anabranch.server.http.pages import Pages
@@ -114,7 +119,10 @@ class Dispatcher:
         exchange.response = request.respond_early()
         if exchange.response is not None:
             return exchange
-        exchange.execution = resolve(request.execution, request.body, length, self._stores)
+        exchange.execution = resolve(
+            *(request.execution, request.body, length, self._stores),
+            is_long=may_name_far_ancestor(head.path, head.query),
+        )
         if exchange.execution is Execution.INLINE:
             exchange.response = request.respond(())
             return exchange

@@ -14,17 +14,18 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from anabranch import _kernel as kernel
 from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.model.commit import Commit
+from anabranch.model.expression import Modifier
 from anabranch.model.repository import Repository
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.history import merge_base
-from anabranch.versioning.history.revision_walk import ReadCommit
+from anabranch.versioning.history.revision_walk import ReadCommit, walk_revisions
 from anabranch.versioning.records import keys
 from anabranch.versioning.trees import Trees
 
@@ -73,6 +74,21 @@ class HistoryIndex:
                 bases = map(read, graph.merge_bases(left, right))
                 return next((base.id for base in sorted(bases, key=merge_base.preference)), None)
         return merge_base.merge_base(read, left, right)
+
+    def revision(
+        self, repository: Repository, commit: Commit, modifiers: Sequence[Modifier]
+    ) -> Commit:
+        """Returns the commit that modifiers select from a commit, as `walk_revisions` does: a long
+        way is walked in memory. Raises what that raises.
+        """
+        read = self._commits.reader(repository)
+        if sum(modifier.count for modifier in modifiers) <= self._max_single_reads:
+            return walk_revisions(read, commit, modifiers)
+        graph = self.graph(repository, commit.id)
+        if graph is not None:
+            with suppress(kernel.KernelError):
+                return walk_revisions(read, commit, modifiers, graph)
+        return walk_revisions(read, commit, modifiers)
 
     def is_loaded(self, repository: Repository) -> bool:
         """Returns whether the repository's index is in memory."""

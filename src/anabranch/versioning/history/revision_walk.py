@@ -9,29 +9,42 @@ lakeFS.)
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.commit import Commit
-from anabranch.model.expression import Modifier
+from anabranch.model.expression import MAX_COUNT, Modifier
+
+if TYPE_CHECKING:
+    from anabranch._kernel import CommitGraph
 
 __all__ = ["ReadCommit", "ancestors", "walk_revisions"]
 
 ReadCommit = Callable[[str], Commit]
 
 
-def walk_revisions(read: ReadCommit, commit: Commit, modifiers: Iterable[Modifier]) -> Commit:
+def walk_revisions(
+    read: ReadCommit,
+    commit: Commit,
+    modifiers: Iterable[Modifier],
+    graph: CommitGraph | None = None,
+) -> Commit:
     """Returns the commit that `modifiers` select from `commit`, by git's rules.
 
     Raises NotFound (commit_not_found) if ``~n`` goes beyond the initial commit, and Invalid
     (parent_out_of_range) if ``^n`` names a parent that a commit does not have. Reads the commits on
-    the way: a number beyond the initial commit costs no more than the history.
+    the way, or follows first parents in a `graph`, which raises KernelError if it misses one: a
+    number beyond the initial commit costs no more than the history.
     """
-    for modifier in modifiers:
-        if modifier.symbol == "~":
-            commit = _first_parent_ancestor(read, commit, modifier.count)
-        elif modifier.count > 0:
-            commit = _parent(read, commit, modifier.count)
+    for symbol, group in itertools.groupby(modifiers, key=lambda modifier: modifier.symbol):
+        if symbol == "~":
+            count = min(sum(modifier.count for modifier in group), MAX_COUNT)
+            commit = _first_parent_ancestor(read, commit, count, graph)
+            continue
+        for modifier in group:
+            commit = commit if modifier.count == 0 else _parent(read, commit, modifier.count)
     return commit
 
 
@@ -47,8 +60,13 @@ def ancestors(read: ReadCommit, commit_id: str) -> dict[str, Commit]:
     return commits
 
 
-def _first_parent_ancestor(read: ReadCommit, commit: Commit, count: int) -> Commit:
+def _first_parent_ancestor(
+    read: ReadCommit, commit: Commit, count: int, graph: CommitGraph | None
+) -> Commit:
     steps = 0
+    if graph is not None:
+        ancestor, steps = graph.first_parent_ancestor(commit.id, count)
+        commit = read(ancestor)
     while steps < count:
         if not commit.parents:
             raise NotFound(
