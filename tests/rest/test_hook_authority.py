@@ -1,5 +1,7 @@
 """What hooks may do: what both the user who causes the event and the authors of the code may."""
 
+from contextlib import nullcontext
+
 import msgspec
 import pytest
 from support.eventually import eventually
@@ -7,8 +9,8 @@ from support.hook_installation import hook_installation
 
 from anabranch.actions.files.events import EventType
 from anabranch.catalog.hook_lake import HookRights
-from anabranch.errors import PreconditionFailed
-from anabranch.model.caller import Caller, Principal, acting_as
+from anabranch.errors import Denied, PreconditionFailed
+from anabranch.model.caller import Caller, acting_as
 from anabranch.rest.hook_authority import RestAuthority
 
 PRIVATE = "arn:lakefs:fs:::repository/sea/object/private/*"
@@ -195,17 +197,28 @@ def test_a_script_that_the_author_may_not_read_is_not_loaded(installation, eve):
     assert "may not read 'private/a'" in caught.value.message
 
 
-def test_hooks_of_a_deleted_user_may_do_nothing_even_if_the_name_is_used_again(installation, eve):
+@pytest.mark.parametrize("seconds_later", [0, 1])
+def test_hooks_of_a_deleted_user_may_do_nothing_even_if_the_name_is_used_again(
+    installation, eve, seconds_later
+):
     with acting_as(eve):
         installation.act(ATTEMPTS, "pre-commit")
     installation.access.users.delete("eve")
     for again in (False, True):
         if again:
-            installation.add_user("eve", created_at=eve.created_at + 1)
+            installation.add_user("eve", created_at=eve.created_at + seconds_later)
         with acting_as(installation.root):
             installation.put("sea", "main", "b", str(again))
             installation.commit("sea", "main")
         assert seen(installation, "pre-commit") == NOTHING
+
+
+def test_what_an_earlier_version_recorded_is_compared_by_the_time_of_creation(installation, eve):
+    for created_at, status in ((eve.created_at, 200), (eve.created_at - 1, 0)):
+        rights = HookRights(Caller("eve", (), created_at), "sea", "run")
+        with pytest.raises(Denied) if not status else nullcontext():
+            authority = installation.lake.hook_lakes.authority
+            assert authority.request(rights, "GET", "/repositories/sea", {}, b"")[0] == status
 
 
 def test_hooks_of_an_inactive_user_may_do_nothing(installation, eve):
@@ -304,8 +317,8 @@ def test_what_a_hook_writes_is_attributed_to_its_authors_as_well(installation, e
     lake = installation.lake
     authority = lake.hook_lakes.authority
     assert isinstance(authority, RestAuthority)
-    author = Principal("eve", eve.created_at)
-    caller = Caller("root", ("sea/other",), installation.root.created_at, (author,))
+    (author,), (root,) = eve.principals, installation.root.principals
+    caller = Caller("root", ("sea/other",), root.created_at, (author,), root.record_id)
     rights = HookRights(caller, "sea", "run")
     path = {"path": "_lakefs_actions/acts.yaml"}
     status, _ = authority.request(
@@ -317,7 +330,7 @@ def test_what_a_hook_writes_is_attributed_to_its_authors_as_well(installation, e
     place = core.references.resolve(repository, "main")
     value = core.objects.value(repository, place, path["path"])
     staged = core.staging.authors(place.tokens, path["path"].encode(), value)
-    assert staged == (Principal("root", installation.root.created_at), author)
+    assert staged == (root, author)
 
 
 @pytest.mark.parametrize(

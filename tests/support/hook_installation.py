@@ -50,7 +50,8 @@ class HookInstallation:
 
     def caller(self, name: str) -> Caller:
         """Returns a user as a caller."""
-        return Caller(name, (), self.access.users.get(name).created_at)
+        user = self.access.users.get(name)
+        return Caller(name, (), user.created_at, record_id=user.record_id)
 
     def add_user(self, name: str, *denied: str, email: str = "", created_at: int = 0) -> Caller:
         """Adds a user who may do everything but read the `denied` resources."""

@@ -282,6 +282,7 @@ class HookedChange(Change):
             base=base,
             username=self._caller.username,
             created_at=self._caller.created_at,
+            record_id=self._caller.record_id,
             others=self._caller.others,
             chain=self._chain,
             pre_run_id="" if self._run is None else self._run.id,

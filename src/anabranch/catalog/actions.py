@@ -129,6 +129,7 @@ class Actions:
             base=base or None,
             username=caller.username,
             created_at=caller.created_at,
+            record_id=caller.record_id,
             others=caller.others,
             code=self._code(stored_repository, reference, resolved, actions),
             chain=(*caller.chain, subject),

@@ -229,7 +229,7 @@ class _HookLake:
         event, others = self._event, self._event.others
         if self._authority.has_users and not self._trusts_authors:
             others = tuple(dict.fromkeys((*others, *self._code.authors())))
-        caller = Caller(event.username, event.chain, event.created_at, others)
+        caller = Caller(event.username, event.chain, event.created_at, others, event.record_id)
         repository = "" if self._trusts_authors else event.repository
         return HookRights(caller, repository, self._run_id)
 

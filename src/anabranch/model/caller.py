@@ -18,8 +18,9 @@ __all__ = ["UNKNOWN", "Caller", "Principal", "acting_as", "current_caller"]
 
 
 class Principal(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A user by name and time of creation, in seconds since 1970 (0 if unknown): a later user of
-    the name is another one. The name "" is that of programs that open the stores themselves.
+    """A user by name, time of creation in seconds since 1970 (0 if unknown), and the random id of
+    the user's record ("" for records of earlier versions): a later user of the name is another one.
+    The name "" is that of programs that open the stores themselves.
 
     If the server has not `recorded` the user, the name is the text of a commit's committer, and
     `created_at` the time of the commit: the user was created before it. A text from `elsewhere`
@@ -30,6 +31,7 @@ class Principal(msgspec.Struct, frozen=True, omit_defaults=True):
     created_at: int = 0
     recorded: bool = True
     elsewhere: bool = False
+    record_id: str = ""
 
 
 UNKNOWN = Principal("", recorded=False)
@@ -46,11 +48,13 @@ class Caller(msgspec.Struct, frozen=True):
     chain: tuple[str, ...] = ()
     created_at: int = 0
     others: tuple[Principal, ...] = ()
+    record_id: str = ""
 
     @property
     def principals(self) -> tuple[Principal, ...]:
         """All to whom the call is attributed, each once; the user is the first."""
-        return tuple(dict.fromkeys((Principal(self.username, self.created_at), *self.others)))
+        user = Principal(self.username, self.created_at, record_id=self.record_id)
+        return tuple(dict.fromkeys((user, *self.others)))
 
 
 _CURRENT: ContextVar[Caller] = ContextVar("caller", default=Caller())  # noqa: B039  frozen

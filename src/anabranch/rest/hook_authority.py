@@ -107,7 +107,11 @@ class RestAuthority:
 
 
 def _is_same(actor: Actor, principal: Principal) -> bool:
-    """Returns whether an actor is the user of a principal, not a later one of that name."""
+    """Returns whether an actor is the user of a principal, not a later one of that name. What
+    earlier versions recorded names no record; then the times of creation are compared, in seconds.
+    """
+    if principal.record_id:
+        return principal.record_id == actor.record_id
     return principal.created_at in (0, actor.created_at)
 
 

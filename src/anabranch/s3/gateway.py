@@ -348,7 +348,8 @@ class S3Request:
             self._call.content = content
         try:
             actor = self._call.actor
-            with acting_as(Caller(actor.username, (), actor.created_at)):
+            caller = Caller(actor.username, (), actor.created_at, record_id=actor.record_id)
+            with acting_as(caller):
                 return self.choice.operation.handler(self._call)
         except Exception as error:  # noqa: BLE001  as above
             return self.respond_to_error(self._to_error(error))

@@ -25,7 +25,8 @@ class Actor:
 
     An actor is cached and serves many requests. `in_context` returns the same user for one request:
     for conditions on its address and time, and with a function that is called with each decision.
-    `binding` is what a session that the actor opens depends on.
+    `binding` is what a session that the actor opens depends on. `record_id` is the random id of the
+    user's record, "" in records of earlier versions.
     """
 
     __slots__ = (
@@ -36,6 +37,7 @@ class Actor:
         "granted",
         "on_decision",
         "policies",
+        "record_id",
         "username",
     )
 
@@ -45,6 +47,7 @@ class Actor:
         username: str,
         email: str = "",
         created_at: int = 0,
+        record_id: str = "",
         statements: Iterable[Statement] = (),
         policies: tuple[Policy, ...] = (),
         binding: SessionBinding = _NO_BINDING,
@@ -53,6 +56,7 @@ class Actor:
         self.username = username
         self.email = email
         self.created_at = created_at
+        self.record_id = record_id
         self.policies = policies
         own = [statement for policy in policies for statement in policy.statements]
         self.granted = CompiledStatements([*statements, *own], username)
@@ -66,12 +70,14 @@ class Actor:
         email: str = "",
         created_at: int = 0,
         binding: SessionBinding = _NO_BINDING,
+        record_id: str = "",
     ) -> Actor:
         """Returns a user who has all permissions."""
         return cls(
             username=username,
             email=email,
             created_at=created_at,
+            record_id=record_id,
             statements=(ALLOW_ALL,),
             binding=binding,
         )

@@ -33,11 +33,14 @@ class Actors:
             return None
         binding = SessionBinding(epoch=user.session_epoch)
         if self._users.is_setup_user(username) and not are_stored(self._store):
-            return Actor.administrator(user.username, user.email, user.created_at, binding)
+            return Actor.administrator(
+                user.username, user.email, user.created_at, binding, user.record_id
+            )
         return Actor(
             username=user.username,
             email=user.email,
             created_at=user.created_at,
+            record_id=user.record_id,
             policies=self._effective_policies.of(username),
             binding=binding,
         )

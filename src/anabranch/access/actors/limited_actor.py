@@ -22,7 +22,7 @@ class LimitedActor(Actor):
         self.username, self.email, self.created_at = actor.username, actor.email, actor.created_at
         self.granted, self.policies = actor.granted, actor.policies
         self.context, self.on_decision = actor.context, actor.on_decision
-        self.binding = actor.binding
+        self.binding, self.record_id = actor.binding, actor.record_id
         self._others = tuple(others)
         self._repository = repository
         self._resource = repository_arn(repository) if repository else ""

@@ -18,8 +18,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An event; `time` is in seconds since 1970. The fields that webhooks have, too, are described
     in `HookEvent`, `reference` and `base` in `HookContext`.
 
-    `username` is the user who caused it, created at the time `created_at`, and `others` are those
-    to whom it is attributed besides, as in `Caller`. `code` is where its hooks are read. `chain`
+    `username`, `created_at` and `record_id` are the user who caused it, and `others` those to whom
+    it is attributed besides, as in `Caller`. `code` is where its hooks are read. `chain`
     are the branches, as `repository/branch`, of the events whose hooks have caused this one, the
     first of them first. `pre_run_id` is the run of the hooks before the event.
     """
@@ -40,6 +40,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     base: str | None = None
     username: str = ""
     created_at: int = 0
+    record_id: str = ""
     others: tuple[Principal, ...] = ()
     chain: tuple[str, ...] = ()
     pre_run_id: str = ""
