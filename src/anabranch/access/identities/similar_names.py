@@ -6,8 +6,8 @@ Each new user adds an entry, and the first one adds entries for all users who we
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 from anabranch.access.records.layout import OWN_PARTITION, SIMILAR_NAMES, USERS
 from anabranch.access.records.record_pages import scan_names
@@ -21,6 +21,15 @@ HIDDEN = frozenset({"Cf", "Cc"})
 _ENTRIES = SIMILAR_NAMES + b"/"
 
 
+class SimilarUsers(NamedTuple):
+    """The names of users that people take for a name, and the writes that add a user of the name
+    to the index, for the change that creates the user.
+    """
+
+    names: list[str]
+    entries: list[Write]
+
+
 class SimilarNames:
     """The names of users that differ only in case, blanks, invisible characters, or other forms of
     a letter.
@@ -29,24 +38,18 @@ class SimilarNames:
     def __init__(self, store: KeyValueStore) -> None:
         self._store = store
 
-    def candidates(self, username: str) -> Iterator[str]:
-        """Yields the names of users that people take for this one."""
+    def find(self, username: str) -> SimilarUsers:
+        """Returns what the index has on a name."""
         skeleton = _skeleton(username)
-        if self._is_complete():
-            name = self._store.get(OWN_PARTITION, _key(skeleton))
-            if name is not None:
-                yield name.decode()
-        else:
-            names = scan_names(self._store, USERS)
-            yield from (name for name in names if _skeleton(name) == skeleton)
-
-    def entries(self, username: str) -> list[Write]:
-        """Returns the writes that add a user to the index, for the change that creates the user."""
-        writes = []
-        if not self._is_complete():
-            writes = [self._entry(name) for name in scan_names(self._store, USERS)]
-            writes.append(Write(OWN_PARTITION, SIMILAR_NAMES, b""))
-        return [*writes, self._entry(username)]
+        keys = [SIMILAR_NAMES, _key(skeleton)]
+        marker, indexed = self._store.get_many(OWN_PARTITION, keys)
+        if marker is not None:
+            candidates = [] if indexed is None else [indexed.decode()]
+            return SimilarUsers(candidates, [_entry(username)])
+        names = list(scan_names(self._store, USERS))
+        missing = [*map(_entry, names), Write(OWN_PARTITION, SIMILAR_NAMES, b"")]
+        candidates = [name for name in names if _skeleton(name) == skeleton]
+        return SimilarUsers(candidates, [*missing, _entry(username)])
 
     def removals(self, username: str) -> list[Write]:
         """Returns the writes that remove a user from the index, for the change that deletes the
@@ -56,17 +59,14 @@ class SimilarNames:
         indexed = self._store.get(OWN_PARTITION, key)
         return [Write(OWN_PARTITION, key, None)] if indexed == username.encode() else []
 
-    def _is_complete(self) -> bool:
-        return self._store.get(OWN_PARTITION, SIMILAR_NAMES) is not None
-
-    @staticmethod
-    def _entry(username: str) -> Write:
-        return Write(OWN_PARTITION, _key(_skeleton(username)), username.encode())
-
 
 def are_similar(one: str, other: str) -> bool:
     """Returns whether people take two names for the same."""
     return _skeleton(one) == _skeleton(other)
+
+
+def _entry(username: str) -> Write:
+    return Write(OWN_PARTITION, _key(_skeleton(username)), username.encode())
 
 
 def _key(skeleton: str) -> bytes:

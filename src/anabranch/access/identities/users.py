@@ -13,7 +13,7 @@ from functools import lru_cache
 import msgspec
 from google.protobuf.message import DecodeError
 
-from anabranch.access.identities.similar_names import HIDDEN, SimilarNames, are_similar
+from anabranch.access.identities.similar_names import HIDDEN, SimilarNames, SimilarUsers, are_similar
 from anabranch.access.records.changes import AccessChanges
 from anabranch.access.records.layout import (
     GROUPS,
@@ -108,13 +108,15 @@ class Users:
         """Returns a name in use that people take for this one, None if there is none: this name
         itself, or one that differs only in case, blanks or invisible characters.
         """
+        return self._find_similar(username, self._similar.find(username))
+
+    def _find_similar(self, username: str, similar: SimilarUsers) -> str | None:
         if self.find(username) is not None:
             return username
         setup_user = read_setup_user(self._store)
         if setup_user is not None and are_similar(setup_user.username, username):
             return setup_user.username
-        candidates = self._similar.candidates(username)
-        return next((name for name in candidates if self.find(name) is not None), None)
+        return next((name for name in similar.names if self.find(name) is not None), None)
 
     def find_by_external_id(self, external_id: str) -> User | None:
         """Returns the user with an identity of another system, or None."""
@@ -172,7 +174,8 @@ class Users:
         `create` does. A user who is not `active` cannot authenticate.
         """
         check_username(user.username)
-        other = self.find_similar(user.username)
+        similar = self._similar.find(user.username)
+        other = self._find_similar(user.username, similar)
         if other == user.username:
             raise AlreadyExists("Already exists", kind="user_exists")
         if other is not None:
@@ -183,7 +186,7 @@ class Users:
         return [
             Write(PARTITION, user_key(user.username), _encode(user)),
             *self._index_external_id(user),
-            *self._similar.entries(user.username),
+            *similar.entries,
             _activation(user.username, active=active),
         ]
 
