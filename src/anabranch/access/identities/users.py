@@ -13,7 +13,12 @@ from functools import lru_cache
 import msgspec
 from google.protobuf.message import DecodeError
 
-from anabranch.access.identities.similar_names import HIDDEN, SimilarNames, SimilarUsers, are_similar
+from anabranch.access.identities.similar_names import (
+    HIDDEN,
+    SimilarNames,
+    SimilarUsers,
+    are_similar,
+)
 from anabranch.access.records.changes import AccessChanges
 from anabranch.access.records.layout import (
     GROUPS,
