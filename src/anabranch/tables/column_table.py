@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-__all__ = ["ByteForm", "ColumnTable", "batch_rows", "read_all"]
+from anabranch.tables.byte_forms import ByteForm
+
+__all__ = ["ColumnTable", "batch_rows", "read_all"]
 
 _MAX_BATCH_ROWS = 65_536
 _MIN_BATCH_ROWS = 1024
 _BATCH_CELLS = 1 << 21
-
-
-ByteForm = Literal["interval", "text"]
-"""What bytes are: months, days and milliseconds of Parquet's INTERVAL, or a text."""
 
 
 class ColumnTable(Protocol):

@@ -26,7 +26,15 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-__all__ = ["MAX_ITEMS", "MAX_TEXT_CHARS", "decoded", "json_column", "text_column", "to_json"]
+__all__ = [
+    "MAX_ITEMS",
+    "MAX_TEXT_CHARS",
+    "decoded",
+    "interval_text",
+    "json_column",
+    "text_column",
+    "to_json",
+]
 
 MAX_TEXT_CHARS = 4096
 MAX_ITEMS = 1000
@@ -51,7 +59,7 @@ def to_json(value: Any, *, cut: bool = True) -> Any:
     if isinstance(value, Mapping):
         return _object(list(value.items()), cut=cut)
     if isinstance(value, tuple) and type(value).__name__ == "MonthDayNano":
-        return _interval(*value)
+        return interval_text(*value)
     if isinstance(value, list | tuple):
         kept = value[:MAX_ITEMS] if cut else value
         return [to_json(item, cut=cut) for item in kept]
@@ -65,7 +73,7 @@ def _text(value: Any) -> str:
         return f"{value:f}"
     if isinstance(value, dt.timedelta):
         microseconds = value // dt.timedelta(microseconds=1)
-        return _interval(0, 0, microseconds * 1000)
+        return interval_text(0, 0, microseconds * 1000)
     return str(value)
 
 
@@ -100,7 +108,8 @@ def _shortened(text: str, *, cut: bool) -> str:
     return text[:MAX_TEXT_CHARS] + _ELLIPSIS if cut and len(text) > MAX_TEXT_CHARS else text
 
 
-def _interval(months: int, days: int, nanoseconds: int) -> str:
+def interval_text(months: int, days: int, nanoseconds: int) -> str:
+    """Returns the JSON form of an interval."""
     date = "".join(f"{count}{unit}" for count, unit in ((months, "M"), (days, "D")) if count)
     if not nanoseconds and date:
         return f"P{date}"
@@ -205,11 +214,11 @@ def _temporal(array: Any) -> list[Any]:
 
     kind = array.type
     if kinds.is_interval(kind):
-        return [None if each is None else _interval(*each) for each in array.to_pylist()]
+        return [None if each is None else interval_text(*each) for each in array.to_pylist()]
     if kinds.is_duration(kind):
         scale = _NANOSECONDS[kind.unit]
         counts = array.view(pa.int64()).to_pylist()
-        return [None if each is None else _interval(0, 0, each * scale) for each in counts]
+        return [None if each is None else interval_text(0, 0, each * scale) for each in counts]
     if kinds.is_date(kind):
         return _map(array, _day)
     scale = _NANOSECONDS[kind.unit]

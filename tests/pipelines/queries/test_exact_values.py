@@ -7,6 +7,7 @@ from __future__ import annotations
 import datetime as dt
 import io
 import json
+import struct
 
 import pyarrow as pa
 import pytest
@@ -14,6 +15,8 @@ from pipelines.queries.conftest import ADMIN
 from pyarrow import ipc
 from pyarrow import parquet as pq
 from support.formats.arrow_types import IN_PARQUET, NESTED, SCALARS, array_of, nested
+from support.formats.parquet_annotations import annotated
+from support.formats.row_comparison import compare
 
 from anabranch.errors import Invalid
 from anabranch.model.uri import LakeUri
@@ -155,6 +158,11 @@ def test_each_value_is_that_of_the_file(queries, query, exact, extension, shape,
     for at, name in enumerate(names):
         assert [row[at] for row in preview["rows"]] == forms[name], name
 
+    numbered = table.append_column("row number", pa.array(range(table.num_rows)))
+    added = compare(path, None, written(numbered, path), key=["row number"]).items
+    for name in names:
+        assert [row.right[name] for row in added] == forms[name], name
+
     result = query("SELECT * FROM t", tables={"t": path})
     assert [column["name"] for column in result["columns"]] == names
     for at, name in enumerate(names):
@@ -224,3 +232,17 @@ def test_results_of_sql_keep_their_digits(query):
     assert row == [str(2**128 - 1), "101"]
     with pytest.raises(Invalid, match="cast one to VARCHAR"):
         query("SELECT 1::UHUGEINT, INTERVAL '1 day'")
+
+
+def test_enumerations_and_intervals_of_parquet_are_one_text(queries, query, lake):
+    period = struct.pack("<III", 1, 2, 3500)
+    table = pa.table({"level": [b"low"], "i": pa.array([period], pa.binary(12))})
+    content = annotated(written(table, "t.parquet"), "level", field=(6, 5, 4))
+    content = annotated(content, "i", field=(6, 5, 21))
+    path = "exact/annotated.parquet"
+    lake.objects.upload("sea", "main", path, [content])
+    expected = ["low", "P1M2DT3.5S"]
+    assert queries.preview(ADMIN, LakeUri("sea", "main", path), max_rows=1)["rows"] == [expected]
+    assert query("FROM t", tables={"t": path})["rows"] == [expected]
+    (added,) = compare(path, None, content).items
+    assert list(added.right.values()) == expected

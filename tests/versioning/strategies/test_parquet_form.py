@@ -10,9 +10,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.formats.parquet_annotations import annotated
 
 from anabranch.errors import Conflict
-from anabranch.tables.parquet.schema_elements import read_columns, replace_annotations
 from anabranch.testing.strategy_runs import run_strategy
 from anabranch.versioning.strategies.rows.strategy import rows_strategy
 
@@ -144,18 +144,6 @@ def test_field_ids_are_kept_and_must_differ():
     assert found == {"id": b"1", "n": b"2", "x": b"3"}
     with pytest.raises(Conflict, match="'x' and 'y' both have the field id 3"):
         merge(base, source, table({"id": (1, [1]), "n": (2, [1]), "y": (3, [1])}))
-
-
-def annotated(content, name, **fields):
-    """Gives a column the annotation of another file of DuckDB's, or fields of its element."""
-    stream = io.BytesIO(content)
-    columns = read_columns(stream)
-    element = columns[name]
-    number, kind, value = fields["field"]
-    element.fields.append(type(element.fields[0])(number, kind, value))
-    element.fields.sort(key=lambda field: field.number)
-    replace_annotations(stream, {name: element})
-    return stream.getvalue()
 
 
 @pytest.mark.parametrize(("converted", "title"), [(4, "ENUM"), (19, "JSON"), (20, "BSON")])

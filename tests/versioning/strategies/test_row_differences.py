@@ -89,22 +89,47 @@ def test_values_are_json_values():
         "dec": "1.10",
         "nan": "NaN",
         "inf": "-Infinity",
-        "bytes": "qg==",
-        "ts": "2020-01-01T01:02:03.500000",
-        "tz": "2019-12-31T23:02:03.000000Z",
-        "ns": "2020-01-01T01:02:03.123456789",
+        "bytes": "\\xaa",
+        "ts": "2020-01-01 01:02:03.500000",
+        "tz": "2019-12-31 23:02:03+00:00",
+        "ns": "2020-01-01 01:02:03.123456789",
         "far": "20000-01-01",
-        "t": "01:02:03.000000",
+        "t": "01:02:03",
         "iv": "P1M2DT3S",
         "u": "3e33c873-98c5-4ee8-8bd9-71e13e749870",
-        "s": {"d": "1.5", "b": "qg=="},
+        "s": {"d": "1.5", "b": "\\xaa"},
         "l": [1, None],
         "m": {"1": "x"},
         "nothing": None,
         "yes": True,
-        "big": 18446744073709551615,
+        "big": "18446744073709551615",
     }
     assert json.loads(msgspec.json.encode(added))["right"] == added.right
+
+
+def test_numbers_of_json_lines_keep_their_digits():
+    line = b'{"a": 9007199254740993, "b": 1.5, "c": 0.12345678901234567890, "d": -0, "e": 1e999}'
+    (added,) = compare("t.jsonl", None, line).items
+    assert added.right == {
+        "a": "9007199254740993",
+        "b": 1.5,
+        "c": "0.12345678901234567890",
+        "d": 0,
+        "e": "1e999",
+    }
+
+
+def test_nested_values_of_clashing_types_are_compared_with_their_kind():
+    def file(kind, value):
+        return parquet({"id": pa.int64(), "v": kind}, [(1, value)])
+
+    large = 2**53 + 1
+    numbers = file(pa.list_(pa.int64()), [large])
+    assert len(compare("t.parquet", numbers, file(pa.list_(pa.string()), [str(large)])).items) == 1
+    fields = [("x", pa.int64())], [("x", pa.binary())]
+    one, other = (pa.struct(each) for each in fields)
+    assert compare("t.parquet", file(one, {"x": 1}), file(one, {"x": 1})).items == []
+    assert len(compare("t.parquet", file(one, {"x": 1}), file(other, {"x": b"1"})).items) == 1
 
 
 def test_nothing_differs_between_equal_tables_of_all_types():

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from anabranch.tables.byte_forms import ByteForm, form_text
 from anabranch.tables.kept_stream import KeptStream
+from anabranch.tables.parquet.form import leaf_count
 from anabranch.tables.table import Note, batch_rows, unreadable
 
 __all__ = ["ParquetTable"]
@@ -20,15 +22,20 @@ _MAX_THRIFT_BYTES = 256 << 20
 
 
 class ParquetTable:
-    """A Parquet file. INT96 is read as microseconds: nanoseconds do not reach the year 9999."""
+    """A Parquet file. INT96 is read as microseconds: nanoseconds do not reach the year 9999. ENUM
+    and INTERVAL are read as text, in their JSON form: Arrow has them as bytes.
+    """
 
     def __init__(self, stream: BinaryIO) -> None:
         try:
             self._file = self._open(stream)
-            self.schema = self._file.schema_arrow
+            stored, schema = self._file.schema, self._file.schema_arrow
         except _ERRORS as error:
             raise unreadable("Parquet", error) from error
-        stored = self._file.schema
+        self._forms = _byte_forms(stored, schema)
+        for place in self._forms:
+            schema = schema.set(place, schema.field(place).with_type(pa.string()))
+        self.schema = schema
         int96 = [
             stored.column(number).path
             for number in range(len(stored.names))
@@ -68,11 +75,36 @@ class ParquetTable:
                     at = [batch.schema.get_field_index(names[place]) for place in places]
                 else:
                     at = places
-                arrays = [batch.column(place) for place in at]
+                arrays = [
+                    self._shown(batch.column(number), place)
+                    for number, place in zip(at, places, strict=True)
+                ]
                 fields = [self.schema.field(place) for place in places]
                 yield pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
         except _ERRORS as error:
             raise unreadable("Parquet", error) from error
+
+    def _shown(self, array: Any, place: int) -> Any:
+        form = self._forms.get(place)
+        if form is None:
+            return array
+        return pa.array([form_text(value, form) for value in array.to_pylist()], pa.string())
+
+
+def _byte_forms(stored: Any, schema: Any) -> Mapping[int, ByteForm]:
+    """Returns the places of columns whose bytes are of another kind."""
+    found: dict[int, ByteForm] = {}
+    leaf = 0
+    for place, field in enumerate(schema):
+        leaves = leaf_count(field.type)
+        if leaves == 1 and not pa.types.is_nested(field.type):
+            column = stored.column(leaf)
+            if column.converted_type == "INTERVAL":
+                found[place] = "interval"
+            elif "ENUM" in (column.converted_type, column.logical_type.type):
+                found[place] = "text"
+        leaf += leaves
+    return found
 
 
 def _without_columns(count: int, rows: int) -> Iterator[Any]:

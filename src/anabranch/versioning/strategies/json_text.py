@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping
 from decimal import Decimal
@@ -12,6 +13,7 @@ from typing import Any, NoReturn
 import msgspec
 
 from anabranch.errors import Conflict
+from anabranch.tables.json_values import to_json
 
 __all__ = [
     "MAX_DEPTH",
@@ -26,6 +28,9 @@ __all__ = [
 ]
 
 MAX_DEPTH = 200
+_MAX_DIGITS = 38
+"""Digits of numbers that are shown without an exponent."""
+
 _INDENT = re.compile(r"[\[{]\r?\n([ \t]+)")
 
 
@@ -147,14 +152,29 @@ def member_order(source: Mapping[str, Any], destination: Mapping[str, Any]) -> l
 
 
 def plain_json(value: Any) -> Any:
-    """Returns a value for a report; a number as one, None for a missing member."""
+    """Returns a value in the JSON form of values of tables, None for a missing member."""
     if isinstance(value, _Missing):
         return None
     if isinstance(value, _Number):
-        return json.loads(value.text)
+        return _plain_number(value.text)
     if isinstance(value, dict):
         return {name: plain_json(member) for name, member in value.items()}
     return [plain_json(item) for item in value] if isinstance(value, list) else value
+
+
+def _plain_number(text: str) -> Any:
+    """Returns a number that JSON readers keep, text with its digits for others."""
+    digits = text.removeprefix("-")
+    if digits.isdigit():
+        return to_json(int(text)) if len(digits) <= _MAX_DIGITS else text
+    number = float(text)
+    try:
+        exact = Decimal(text)
+    except ArithmeticError:  # an exponent that is out of range
+        return text
+    if math.isfinite(number) and Decimal(repr(number)) == exact:
+        return number
+    return to_json(exact) if abs(exact.adjusted()) <= _MAX_DIGITS else text
 
 
 def same_json(one: Any, other: Any) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
-from anabranch.tables.column_table import ByteForm
+from anabranch.tables.byte_forms import ByteForm
 from anabranch.tables.formats import TableFormat
 from anabranch.tables.open_table import open_table
 from anabranch.tables.table import Table, UnreadableTable

@@ -12,13 +12,14 @@ from typing import Any
 from anabranch.errors import Conflict
 from anabranch.tables.carriage import carriage_of, carry
 from anabranch.tables.column_table import ColumnTable, read_all
+from anabranch.tables.json_values import json_column
 from anabranch.tables.parquet.parquet_table import UnreadableColumn
 from anabranch.tables.sql_names import quoted
 from anabranch.tables.table import UnreadableTable
 from anabranch.tables.widening import convert
 from anabranch.versioning.strategies.rows.aligned_rows import aligned_batches
 from anabranch.versioning.strategies.rows.columns import ROW
-from anabranch.versioning.strategies.rows.json_values import comparable_text, json_value
+from anabranch.versioning.strategies.rows.comparable_text import comparable_text
 from anabranch.versioning.strategies.rows.loaded_sides import LoadedSides
 from anabranch.versioning.strategies.rows.table_format import failed, unreadable
 
@@ -259,4 +260,4 @@ def _row_at(table: ColumnTable, names: Sequence[str], row: int) -> list[Any]:
     from anabranch.tables.row_selection import rows_at  # noqa: PLC0415
 
     batch = next(iter(rows_at(table, names, np.array([row], np.int64))))
-    return [json_value(column[0]) for column in batch.columns]
+    return [json_column(column, cut=False)[0] for column in batch.columns]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from anabranch.tables.column_table import ByteForm
+from anabranch.tables.byte_forms import ByteForm
 from anabranch.tables.sql_names import quoted
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.json_lines.table import JsonLinesTable

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
-from anabranch.tables.column_table import ByteForm
+from anabranch.tables.byte_forms import ByteForm
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.json_text import refuse
 from anabranch.versioning.strategies.rows.columns import require_usable

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from anabranch.tables.byte_forms import ByteForm, form_text
 from anabranch.tables.column_table import ColumnTable
+from anabranch.tables.json_values import json_column
 from anabranch.tables.row_selection import rows_at
 from anabranch.versioning.strategies.contract import ContentConflict
-from anabranch.versioning.strategies.rows.json_values import json_value, shown_bytes
 from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions
 
 __all__ = ["MAX_CONFLICTS", "cell_conflicts", "rows_as_json"]
@@ -81,11 +82,17 @@ def rows_as_json(
     rows, forms = iter(wanted), table.byte_forms
     found: dict[int, dict[str, Any]] = {}
     for batch in rows_at(table, names, np.array(wanted, np.int64)):
+        columns = [
+            _shown(column, forms.get(name))
+            for name, column in zip(names, batch.columns, strict=True)
+        ]
         for place in range(batch.num_rows):
-            found[next(rows)] = {
-                name: shown_bytes(column[place].as_py(), forms[name])
-                if name in forms
-                else json_value(column[place])
-                for name, column in zip(names, batch.columns, strict=True)
-            }
+            cells = [column[place] for column in columns]
+            found[next(rows)] = dict(zip(names, cells, strict=True))
     return found
+
+
+def _shown(column: Any, form: ByteForm | None) -> list[Any]:
+    if form is None:
+        return json_column(column, cut=False)
+    return [form_text(value, form) for value in column.to_pylist()]
