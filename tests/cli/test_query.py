@@ -35,6 +35,12 @@ def test_names_for_paths(ana, sea):
     assert ran.rows == [["1", "5"], ["2", "NULL"], ["3", "7"]]
 
 
+def test_formats_of_tables_by_name(ana, sea):
+    sea.commit("main", "hive", **{"hive/000000_0": "1\x01a\n2\x01b\n"})
+    words = ("--at", sea.at("main"), "--table", "h=hive/*", "--table-format", "h=csv")
+    assert ana.ok("query", "FROM h ORDER BY 1", *words).rows == [["1", "a"], ["2", "b"]]
+
+
 def test_standard_input_has_the_sql(ana, sea):
     ran = ana.ok("query", "-", stdin=sql_of(sea, "WHERE size < 15").encode())
     assert ran.rows == [["b.csv", "14"]]
@@ -90,6 +96,7 @@ def test_a_failed_query_leaves_the_file(ana, sea, tmp_path):
         (["SELECT 1"], "the query names no reference"),
         (["SELECT 1", "--at", "lakefs://sea/main", "--table", "t"], "not NAME=PATH"),
         (["FROM objects('sea', 'main')", "--output", "x.txt"], "--output needs --format"),
+        (["SELECT 1", "--table-format", "t=xls"], "not NAME=FORMAT"),
         (["FROM objects('sea', 'main')", "--format", "xlsx"], "xlsx"),
     ],
 )

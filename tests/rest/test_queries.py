@@ -90,6 +90,30 @@ def test_only_tables_have_previews(api, ref):
     assert (response.status_code, response.headers["x-anabranch-kind"]) == (404, "object_not_found")
 
 
+def test_a_format_by_name_reads_what_no_name_tells(api, ref):
+    base = ref.removesuffix("/refs/main")
+    path = "hive/000000_0"
+    content = b"1\x01a\n2\x01b\n"
+    stored = api.post(f"{base}/branches/main/objects", params={"path": path}, content=content)
+    assert stored.status_code == 201
+    params = {"path": path, "format": "csv"}
+    assert api.get(f"{ref}/objects/preview", params=params).json()["rows"] == [[1, "a"], [2, "b"]]
+    assert api.get(f"{ref}/objects/statistics", params=params).json()["rows"] == 2
+    body = {"sql": "FROM t", "tables": {"t": path}, "formats": {"t": "csv"}}
+    assert api.post(f"{ref}/query", json=body).json()["rows"] == [[1, "a"], [2, "b"]]
+    rows = {**params, "key": "column0", "type": "two_dot"}
+    added = api.get(f"{ref}/diff/main$/rows", params=rows).json()["results"]
+    assert added[0]["right"] == {"column0": "1", "column1": "a"}
+    for response in (
+        api.get(f"{ref}/objects/preview", params={**params, "format": "xls"}),
+        api.post(f"{ref}/query", json={**body, "formats": {"t": "xls"}}),
+    ):
+        assert response.status_code == 400
+        assert "psv" in response.text
+    wrong = api.get(f"{ref}/objects/preview", params={**params, "format": "parquet"})
+    assert (wrong.status_code, wrong.headers["x-anabranch-kind"]) == (400, "unreadable_file")
+
+
 FILES = {
     "csv": ("text/csv; charset=utf-8", lambda body: len(body.decode().splitlines()) - 1),
     "jsonl": ("application/x-ndjson", lambda body: len(body.decode().splitlines())),

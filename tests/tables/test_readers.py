@@ -7,6 +7,7 @@ import itertools
 import struct
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from typing import get_args
 from uuid import UUID
 
 import fastavro
@@ -15,7 +16,7 @@ import pytest
 from pyarrow import ipc, orc
 from pyarrow import parquet as pq
 
-from anabranch.tables.formats import FORMATS, format_of
+from anabranch.tables.formats import FORMATS, FormatName, format_of
 from anabranch.tables.open_table import open_table
 from anabranch.tables.table import UnreadableTable
 
@@ -325,3 +326,7 @@ def test_batches_of_wide_tables_are_small():
     table = open_table(io.BytesIO(content), "t.csv")
     sizes = [batch.num_rows for batch in itertools.islice(table.batches(), 3)]
     assert max(sizes) < 600
+
+
+def test_requests_and_commands_take_the_names_of_all_formats():
+    assert set(get_args(FormatName)) == {*FORMATS, "ndjson"}

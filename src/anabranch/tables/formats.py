@@ -8,11 +8,20 @@ Avro need no extension; a text file such as Hive's `000000_0` needs a format by 
 from __future__ import annotations
 
 import io
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 import msgspec
 
-__all__ = ["EXTENSIONS", "FORMATS", "TableFormat", "detect_format", "format_named", "format_of"]
+__all__ = [
+    "EXTENSIONS",
+    "FORMATS",
+    "FormatName",
+    "TableFormat",
+    "binary_format",
+    "detect_format",
+    "format_named",
+    "format_of",
+]
 
 _EDGE_BYTES = 16
 _STREAM_MARK = b"\xff\xff\xff\xff"
@@ -50,6 +59,11 @@ FORMATS: dict[str, TableFormat] = {
 }
 """All formats by name."""
 
+FormatName = Literal[
+    "csv", "tsv", "psv", "jsonl", "ndjson", "json", "parquet", "arrow", "orc", "avro"
+]
+"""The names of formats that requests and commands take."""
+
 EXTENSIONS: dict[str, TableFormat] = {
     extension: each for each in FORMATS.values() for extension in each.extensions
 }
@@ -78,12 +92,7 @@ def detect_format(stream: BinaryIO, path: str, given: str = "") -> tuple[TableFo
     compression: gzip, bz2, zstd or "". `given` is the name of a format, or "". The stream is at its
     beginning afterwards.
     """
-    size = stream.seek(0, io.SEEK_END)
-    stream.seek(max(0, size - _EDGE_BYTES))
-    end = stream.read(_EDGE_BYTES)
-    stream.seek(0)
-    start = stream.read(_EDGE_BYTES)
-    stream.seek(0)
+    start, end = _edges(stream)
     binary = _binary_format(start, end)
     named = format_named(given) or format_of(path)
     if binary:
@@ -91,6 +100,24 @@ def detect_format(stream: BinaryIO, path: str, given: str = "") -> tuple[TableFo
     if named is not None and not named.is_text:
         return named, ""
     return named, _compression(start)
+
+
+def binary_format(stream: BinaryIO) -> TableFormat | None:
+    """Returns the binary format that a seekable stream's content is of, None for text and others.
+    The stream is at its beginning afterwards.
+    """
+    return FORMATS.get(_binary_format(*_edges(stream)))
+
+
+def _edges(stream: BinaryIO) -> tuple[bytes, bytes]:
+    """Returns the first and last bytes of a stream, which is at its beginning afterwards."""
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(max(0, size - _EDGE_BYTES))
+    end = stream.read(_EDGE_BYTES)
+    stream.seek(0)
+    start = stream.read(_EDGE_BYTES)
+    stream.seek(0)
+    return start, end
 
 
 def _compression(start: bytes) -> str:

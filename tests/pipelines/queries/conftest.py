@@ -105,13 +105,14 @@ def queries(lake):
 
 @pytest.fixture
 def query(queries):
-    def run(sql, *, actor=ADMIN, tables=None, max_rows=1000):
+    def run(sql, *, actor=ADMIN, tables=None, formats=None, max_rows=1000):
         return queries.query(
             actor,
             sql,
             repository="sea",
             reference="main",
             tables=tables or {},
+            formats=formats or {},
             max_rows=max_rows,
         )
 

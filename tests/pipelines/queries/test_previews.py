@@ -212,3 +212,42 @@ def test_statistics_hold_a_cell_of_another_type_far_from_the_beginning(queries, 
     statistics = queries.statistics(ADMIN, address)
     assert statistics["rows"] == 80_001
     assert statistics["columns"][0]["type"] == "VARCHAR"
+
+
+HIVE = b"1\x01a,b\n2\x01\\N\n"
+
+
+def test_a_format_by_name_reads_what_no_name_tells(queries, put):
+    address = put("hive/000000_0", HIVE)
+    with pytest.raises(Invalid, match="its name ends with none of") as caught:
+        queries.preview(ADMIN, address, max_rows=5)
+    assert caught.value.kind == "no_table"
+    preview = queries.preview(ADMIN, address, max_rows=5, table_format="csv")
+    assert (preview["format"], preview["rows"]) == ("csv", [[1, "a,b"], [2, "\\N"]])
+    statistics = queries.statistics(ADMIN, address, table_format="csv")
+    assert [each["nulls"] for each in statistics["columns"]] == [0, 0]
+    log = put("data.log", b"a,b\n1,2\n")
+    assert queries.preview(ADMIN, log, max_rows=5, table_format="csv")["rows"] == [[1, 2]]
+
+
+def test_a_format_by_name_reads_tables_of_queries(query, put):
+    put("hive/more/000000_0", HIVE)
+    put("hive/more/000001_0", b"3\x01c\n")
+    tables = {"t": "hive/more/*"}
+    found = query("FROM t ORDER BY 1", tables=tables, formats={"t": "csv"})["rows"]
+    assert found == [[1, "a,b"], [2, "\\N"], [3, "c"]]
+    with pytest.raises(Invalid, match="'u' is none of the tables"):
+        query("FROM t", tables=tables, formats={"u": "csv"})
+
+
+def test_formats_that_are_unknown_or_do_not_fit_are_refused(queries, query, put):
+    with pytest.raises(Invalid, match=r"must be one of parquet, csv, .*, not 'xls'") as caught:
+        queries.preview(ADMIN, uri("gauges.csv"), max_rows=1, table_format="xls")
+    assert caught.value.kind == "unknown_table_format"
+    with pytest.raises(Invalid, match="must be one of"):
+        query("FROM t", tables={"t": "gauges.csv"}, formats={"t": "xls"})
+    with pytest.raises(Invalid, match=r"gauges\.parquet is Parquet, not CSV") as caught:
+        queries.statistics(ADMIN, uri("gauges.parquet"), table_format="csv")
+    assert caught.value.kind == "wrong_table_format"
+    with pytest.raises(Invalid, match="cannot be read as Parquet"):
+        queries.preview(ADMIN, put("odd/text", HIVE), max_rows=1, table_format="parquet")

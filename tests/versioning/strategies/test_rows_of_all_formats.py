@@ -137,3 +137,37 @@ def test_compressed_text_that_is_damaged_is_refused():
     whole = to_gzip(TABLE)
     with pytest.raises(Conflict, match="the right cannot be read as gzip"):
         compare("t.csv.gz", whole, whole[:-12])
+
+
+def hive(rows):
+    return "".join("\x01".join(row) + "\n" for row in rows).encode()
+
+
+def test_text_without_a_header_has_numbered_columns():
+    before, now = hive([["1", "2.5"], ["2", "3"]]), hive([["1", "2.5"], ["2", "4"], ["3", "5"]])
+    page = compare("000000_0", before, now, file_format="csv", key=["column0"])
+    changed, added = page.items
+    assert (changed.left, changed.right) == (
+        {"column0": "2", "column1": "3"},
+        {"column0": "2", "column1": "4"},
+    )
+    assert added.right == {"column0": "3", "column1": "5"}
+    with pytest.raises(Conflict, match="its name ends with none of"):
+        compare("000000_0", before, now)
+
+
+def test_a_header_of_numbers_is_one_if_the_key_names_it():
+    page = compare("t.csv", b"1,2\na,b\n", b"1,2\na,c\n", key=["1"])
+    assert [each.columns for each in page.items] == [["2"]]
+
+
+def test_irregular_text_without_a_header_is_refused():
+    with pytest.raises(Conflict, match="the right is not regular: 1 row has fewer cells"):
+        compare("t.csv", hive([["1", "2"]]), hive([["1", "2"], ["3"]]))
+
+
+@pytest.mark.parametrize("name", ["csv", "orc"])
+def test_a_format_that_the_content_contradicts_is_refused(name):
+    content = to_parquet(TABLE)
+    with pytest.raises(Conflict, match=f"data.log is Parquet, not {name.upper()}"):
+        compare("data.log", content, to_parquet(SOURCE), file_format=name)

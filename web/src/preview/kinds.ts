@@ -99,6 +99,27 @@ function extensions(path: string): string[] {
   return /\.(?:csv|tsv|tab|psv|jsonl?|ndjson)\.(?:gz|bz2|zst)$/.test(name) ? ["csv"] : [parts.at(-1) ?? ""];
 }
 
+/** Formats of tables that are chosen by hand, with their labels. */
+export const TABLE_FORMATS = [
+  ["csv", "CSV"],
+  ["tsv", "TSV"],
+  ["psv", "PSV"],
+  ["jsonl", "JSON lines"],
+  ["json", "JSON"],
+  ["parquet", "Parquet"],
+  ["orc", "ORC"],
+  ["arrow", "Arrow"],
+  ["avro", "Avro"],
+] as const;
+
+/** The name of such a format, empty where the name of the file says it. */
+export type TableFormat = (typeof TABLE_FORMATS)[number][0] | "";
+
+/** Returns the format with a name, empty for others. */
+export function tableFormat(name: string | null): TableFormat {
+  return TABLE_FORMATS.find(([known]) => known === name)?.[0] ?? "";
+}
+
 /** Returns how an object is shown. */
 export function kindOf(path: string, contentType: string): Kind {
   const [extension = ""] = extensions(path);

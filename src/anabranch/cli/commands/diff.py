@@ -5,7 +5,7 @@ or of the rows of a table.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import Any, get_args
 
 from anabranch.cli.commands.change_counts import counted, summary
 from anabranch.cli.commands.row_diff import show_row_changes
@@ -14,6 +14,7 @@ from anabranch.cli.framework.address import ref_address, ref_or_name, same_repos
 from anabranch.cli.framework.command import Argument, Command, Option
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
+from anabranch.tables.formats import FormatName
 
 __all__ = ["COMMAND", "show_changes"]
 
@@ -95,7 +96,7 @@ COMMAND = Command(
             "--format",
             "The format of the table, if its extension does not tell",
             "FORMAT",
-            choices=("csv", "tsv", "psv", "jsonl", "json", "parquet", "arrow", "orc", "avro"),
+            choices=get_args(FormatName),
         ),
     ),
     details="""With one branch: its uncommitted changes.

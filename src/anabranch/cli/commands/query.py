@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from anabranch.cli.errors import Failure, Usage
 from anabranch.cli.framework.address import ref_address
@@ -15,6 +15,7 @@ from anabranch.cli.framework.command import Argument, Command, Option, positive
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
 from anabranch.model.uri import LakeUri
+from anabranch.tables.formats import FormatName
 
 __all__ = ["COMMAND"]
 
@@ -38,7 +39,9 @@ def _query(context: CommandContext) -> None:
     options = context.arguments
     sql = sys.stdin.read() if options.sql == "-" else options.sql
     place = options.at or _named(sql)
-    body = {"sql": sql, "tables": dict(options.table)}
+    body: dict[str, Any] = {"sql": sql, "tables": dict(options.table)}
+    if options.table_format:
+        body["formats"] = dict(options.table_format)
     parts = ("repositories", place.repository, "refs", place.ref, "query")
     file_format = options.format or _format_of(options.output)
     if file_format == "table":
@@ -129,6 +132,17 @@ def _table(text: str) -> tuple[str, str]:
     return name, pattern
 
 
+def _table_format(text: str) -> tuple[str, str]:
+    name, equals, table_format = text.partition("=")
+    formats = get_args(FormatName)
+    if not (name and equals and table_format in formats):
+        raise Usage(
+            f"--table-format {text}: not NAME=FORMAT",
+            hint=f"For example log=csv. Formats: {', '.join(formats)}",
+        )
+    return name, table_format
+
+
 COMMAND = Command(
     "query",
     "Query objects and metadata with SQL",
@@ -143,6 +157,13 @@ COMMAND = Command(
             "A name for a path, or a pattern of paths; may be repeated",
             "NAME=PATH",
             parse=_table,
+            repeat=True,
+        ),
+        Option(
+            "--table-format",
+            "The format of a table's files, if their names do not tell it; may be repeated",
+            "NAME=FORMAT",
+            parse=_table_format,
             repeat=True,
         ),
         Option(
@@ -169,6 +190,7 @@ COMMAND = Command(
         "query \"SELECT path, size FROM objects('flights', 'main') WHERE size > 1000000\"",
         "query \"FROM changes('flights', 'main~1', 'main')\" --format csv",
         'query "SELECT count(*) FROM f" --at lakefs://flights/main --table f=may/*.parquet',
+        'query "FROM h" --at lakefs://flights/main --table h=hive/000000_0 --table-format h=csv',
         "query \"FROM commits('flights', 'main')\" --output commits.parquet",
     ),
 )

@@ -5,22 +5,23 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from types import MappingProxyType
 from typing import Any
 
 from anabranch.access.actors.actor import Actor
 from anabranch.catalog.catalog import Catalog
 from anabranch.errors import Invalid, NotFound, NotSupported
-from anabranch.model.uri import LakeUri, parse_uri
+from anabranch.model.uri import LakeUri
 from anabranch.pipelines.admission import Admission
 from anabranch.pipelines.queries.call_answers import CallAnswers
 from anabranch.pipelines.queries.download import Download
 from anabranch.pipelines.queries.limits import MAX_ROWS, QueryLimits
+from anabranch.pipelines.queries.object_formats import object_format, require_format
 from anabranch.pipelines.queries.query_run import run_request
 from anabranch.pipelines.queries.readable_objects import ReadableObjects
 from anabranch.pipelines.queries.results.result_formats import FileFormat
 from anabranch.pipelines.queries.table_folders import table_folder_notices
-from anabranch.ranged_stream import open_ranges
-from anabranch.tables.formats import EXTENSIONS, FORMATS, detect_format, format_of
+from anabranch.tables.formats import FORMATS
 
 __all__ = ["Queries"]
 
@@ -28,7 +29,7 @@ _LIBRARIES = ("duckdb", "fsspec")
 _WAIT_SECONDS = 10.0
 _MAX_WAITING = 8
 _MAX_TABLES = 100
-_EDGE_BYTES = 64
+_NO_FORMATS: Mapping[str, str] = MappingProxyType({})
 
 
 class Queries:
@@ -49,18 +50,19 @@ class Queries:
         repository: str,
         reference: str,
         tables: Mapping[str, str],
+        formats: Mapping[str, str] = _NO_FORMATS,
         max_rows: int,
     ) -> dict[str, Any]:
         """Returns the result of an SQL query: `columns`, `rows` (at most `max_rows`), `has_more`,
         `seconds` and `bytes_read`. It names objects of any repository by their addresses; `tables`
-        are names for paths and patterns of this reference.
+        are names for paths and patterns of this reference; `formats` are the formats, by name, of
+        those tables whose files do not tell theirs.
 
         Raises Invalid for a query that fails or exceeds a limit, Denied for objects that the user
         may not read, NotFound, Busy, NotSupported without the libraries.
         """
-        return self._run(
-            actor, sql, repository, reference, tables, max_rows=min(max_rows, MAX_ROWS)
-        )
+        given = repository, reference, tables, formats
+        return self._run(actor, sql, *given, max_rows=min(max_rows, MAX_ROWS))
 
     def download(
         self,
@@ -70,6 +72,7 @@ class Queries:
         repository: str,
         reference: str,
         tables: Mapping[str, str],
+        formats: Mapping[str, str] = _NO_FORMATS,
         file_format: FileFormat,
     ) -> Download:
         """Returns the whole result of an SQL query as a file, with all values as they are. Raises
@@ -77,15 +80,21 @@ class Queries:
         """
         download = Download(self._limits.download_bytes)
         try:
-            self._run(actor, sql, repository, reference, tables, download, format=file_format)
+            given = repository, reference, tables, formats
+            self._run(actor, sql, *given, download, format=file_format)
         except BaseException:
             download.close()
             raise
         return download
 
-    def preview(self, actor: Actor, uri: LakeUri, *, max_rows: int) -> dict[str, Any]:
-        """Returns the first rows of a table's file, as `query` does."""
-        return self._of_object(actor, uri, {"kind": "preview", "max_rows": max_rows})
+    def preview(
+        self, actor: Actor, uri: LakeUri, *, max_rows: int, table_format: str = ""
+    ) -> dict[str, Any]:
+        """Returns the first rows of a table's file, as `query` does. `table_format` is the name of
+        its format, needed if neither its path nor its content tells it.
+        """
+        request = {"kind": "preview", "max_rows": max_rows}
+        return self._of_object(actor, uri, table_format, request)
 
     def preview_table(
         self, actor: Actor, uri: LakeUri, *, version: int | None, max_rows: int
@@ -97,11 +106,11 @@ class Queries:
         with self._slot(), closing(CallAnswers(self._catalog, actor)) as answers:
             return run_request(request, answers, self._limits)
 
-    def statistics(self, actor: Actor, uri: LakeUri) -> dict[str, Any]:
+    def statistics(self, actor: Actor, uri: LakeUri, *, table_format: str = "") -> dict[str, Any]:
         """Returns statistics of a file's columns, see `column_statistics`, over its first `rows`
         rows; `complete` if these are all.
         """
-        return self._of_object(actor, uri, {"kind": "statistics"})
+        return self._of_object(actor, uri, table_format, {"kind": "statistics"})
 
     def _run(
         self,
@@ -110,15 +119,16 @@ class Queries:
         repository: str,
         reference: str,
         tables: Mapping[str, str],
+        formats: Mapping[str, str],
         download: Download | None = None,
         **options: object,
     ) -> dict[str, Any]:
-        if len(tables) > _MAX_TABLES:
-            raise Invalid(f"a query has at most {_MAX_TABLES} tables", kind="query_failed")
+        _require_tables(tables, formats)
         with self._slot(), closing(CallAnswers(self._catalog, actor, download)) as answers:
+            patterns = {n: LakeUri(repository, reference, each) for n, each in tables.items()}
             found = [
-                _table(answers.objects, name, LakeUri(repository, reference, path))
-                for name, path in tables.items()
+                _table(answers.objects, name, pattern, formats.get(name, ""))
+                for name, pattern in patterns.items()
             ]
             kind = "query" if download is None else "download"
             request = {"kind": kind, "sql": sql, "tables": found, **options}
@@ -128,10 +138,14 @@ class Queries:
             ]
         return {**result, "notes": [*notices, *result.get("notes", ())]}
 
-    def _of_object(self, actor: Actor, uri: LakeUri, request: Mapping[str, Any]) -> dict[str, Any]:
+    def _of_object(
+        self, actor: Actor, uri: LakeUri, given_format: str, request: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        if given_format:
+            require_format(given_format)
         with self._slot(), closing(CallAnswers(self._catalog, actor)) as answers:
             answers.objects.open(str(uri))
-            table_format = _format(answers.objects, str(uri))
+            table_format = object_format(answers.objects, str(uri), given_format)
             given = {"address": str(uri), "format": table_format}
             result = run_request({**request, **given}, answers, self._limits)
         return {"format": FORMATS[table_format].family, **result}
@@ -148,11 +162,16 @@ class Queries:
             yield
 
 
-def _table(objects: ReadableObjects, name: str, pattern: LakeUri) -> dict[str, Any]:
+def _table(
+    objects: ReadableObjects, name: str, pattern: LakeUri, format_name: str
+) -> dict[str, Any]:
     addresses = objects.find(str(pattern))
     if not addresses:
         raise NotFound(f"no object matches {pattern}", kind="object_not_found")
-    formats = {_format(objects, address) for address in addresses}
+    if format_name:
+        found = object_format(objects, addresses[0], format_name)
+        return {"name": name, "addresses": addresses, "format": found}
+    formats = {object_format(objects, address) for address in addresses}
     if len(formats) > 1:
         raise Invalid(
             f"{pattern} matches files of several formats: {', '.join(sorted(formats))}",
@@ -162,23 +181,14 @@ def _table(objects: ReadableObjects, name: str, pattern: LakeUri) -> dict[str, A
     return {"name": name, "addresses": addresses, "format": formats.pop()}
 
 
-def _format(objects: ReadableObjects, address: str) -> str:
-    """Returns the name of an object's format: by its path, else by its content."""
-    named = format_of(address)
-    if named is not None:
-        return named.name
-    opened = objects.open(address)
-    size = opened.entry.size
-
-    def read(start: int, length: int) -> bytes:
-        return b"".join(opened.read(start, length))
-
-    stream: Any = open_ranges(read, size, buffer_bytes=_EDGE_BYTES)
-    found, _ = detect_format(stream, "")
-    if found is None:
-        path = parse_uri(address).key
-        raise Invalid(
-            f"{path} is no table: its name ends with none of .{', .'.join(EXTENSIONS)}",
-            kind="no_table",
-        )
-    return found.name
+def _require_tables(tables: Mapping[str, str], formats: Mapping[str, str]) -> None:
+    if len(tables) > _MAX_TABLES:
+        raise Invalid(f"a query has at most {_MAX_TABLES} tables", kind="query_failed")
+    for name, table_format in formats.items():
+        require_format(table_format)
+        if name not in tables:
+            raise Invalid(
+                f"formats: {name!r} is none of the tables",
+                kind="query_failed",
+                hint="Name the table and its path in `tables`, too.",
+            )

@@ -24,6 +24,7 @@ from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import AtRef, ObjectPath
 from anabranch.rest.protocol.resources import on_object, on_repository
+from anabranch.tables.formats import FormatName
 
 __all__ = ["OPERATIONS"]
 
@@ -38,6 +39,10 @@ class Query(Body, frozen=True, kw_only=True):
     sql: Annotated[str, Meta(max_length=100_000)]
     tables: Annotated[
         dict[str, str], Meta(description="paths, or patterns of paths, at the ref, by table name")
+    ] = field(default_factory=dict)
+    formats: Annotated[
+        dict[str, FormatName],
+        Meta(description="formats of tables whose paths and contents do not tell them, by name"),
     ] = field(default_factory=dict)
     max_rows: Annotated[
         int, Meta(ge=1, le=MAX_ROWS, description="the most rows to return as JSON")
@@ -137,6 +142,10 @@ class OfObject(AtRef, frozen=True, kw_only=True):
     """Parameters of operations on a table's file."""
 
     path: ObjectPath
+    format: Annotated[
+        FormatName | Literal[""],
+        Meta(description="the format of the file, if neither its path nor its content tells it"),
+    ] = ""
 
 
 class PreviewObject(OfObject, frozen=True, kw_only=True):
@@ -162,6 +171,7 @@ def query(call: Call[AtRef, Query]) -> QueryResult | Response:
         repository=params.repository,
         reference=params.ref,
         tables=body.tables,
+        formats=body.formats,
         max_rows=body.max_rows,
     )
     return _TO_QUERY_RESULT.convert(result)
@@ -174,6 +184,7 @@ def _file(call: Call[AtRef, Query], file_format: ResultFormat) -> Response:
         repository=call.params.repository,
         reference=call.params.ref,
         tables=call.body.tables,
+        formats=call.body.formats,
         file_format=file_format.name,
     )
     return Response(
@@ -187,14 +198,17 @@ def _file(call: Call[AtRef, Query], file_format: ResultFormat) -> Response:
 
 def preview_object(call: Call[PreviewObject, None]) -> ObjectPreview:
     """Returns the first rows of a table's file."""
-    rows = call.params.rows
-    result = _queries(call).preview(call.authenticated, _uri(call.params), max_rows=rows)
+    params = call.params
+    result = _queries(call).preview(
+        call.authenticated, _uri(params), max_rows=params.rows, table_format=params.format
+    )
     return _TO_PREVIEW.convert(result)
 
 
 def get_object_statistics(call: Call[OfObject, None]) -> ObjectStatistics:
     """Returns statistics of the columns of a table's file."""
-    result = _queries(call).statistics(call.authenticated, _uri(call.params))
+    params = call.params
+    result = _queries(call).statistics(call.authenticated, _uri(params), table_format=params.format)
     return _TO_STATISTICS.convert(result)
 
 

@@ -23,6 +23,7 @@ from anabranch.rest.protocol.resources import (
 )
 from anabranch.rest.schemas.diffs import DiffList, diff_list
 from anabranch.rest.schemas.pagination import Pagination, page_amount, to_pagination
+from anabranch.tables.formats import FormatName
 from anabranch.versioning.strategies.rows.differences import MatchedBy, RowDifference
 
 __all__ = ["EXTENSIONS", "OPERATIONS"]
@@ -104,19 +105,7 @@ class DiffRows(InRepository, frozen=True, kw_only=True):
         bool, Meta(description="compare whole rows, which are added and removed; without a key")
     ] = False
     format: Annotated[
-        Literal[
-            "",
-            "csv",
-            "tsv",
-            "psv",
-            "jsonl",
-            "ndjson",
-            "json",
-            "parquet",
-            "arrow",
-            "orc",
-            "avro",
-        ],
+        FormatName | Literal[""],
         Meta(description="the format of the table, if the extension of the path does not tell"),
     ] = ""
     after: str = ""

@@ -56,6 +56,11 @@ class TextTable:
         self.schema = pa.schema([(name, pa.string()) for name in self._found.names])
 
     @property
+    def has_header(self) -> bool:
+        """Whether the first row names the columns."""
+        return self._found.has_header
+
+    @property
     def notes(self) -> Sequence[Note]:
         """The encoding, the dialect, and how many rows were repaired."""
         dialect = self._found.dialect

@@ -17,7 +17,11 @@ from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.column_comparison import ColumnComparison
 from anabranch.versioning.strategies.rows.compressed import unpack
 from anabranch.versioning.strategies.rows.database import open_database, require_libraries
-from anabranch.versioning.strategies.rows.formats import find_format, require_format
+from anabranch.versioning.strategies.rows.formats import (
+    compared_format,
+    find_format,
+    require_fit,
+)
 from anabranch.versioning.strategies.rows.found_key import find_key
 from anabranch.versioning.strategies.rows.json_lines.comparison import JsonLinesComparison
 from anabranch.versioning.strategies.rows.json_lines.table import JsonLinesTable
@@ -98,8 +102,8 @@ def row_differences(
     """Returns a page of the rows that differ from `left` to `right`; a version that is None is a
     table without rows. `key` are the columns that identify a row; if it is empty, a column or a set
     of columns is found, else whole rows are compared, as with `whole_rows`. `file_format` is the
-    format if the extension of `path` does not tell it; `after` is the `next_offset` of the
-    page before. `folder` is for temporary files.
+    format if neither the content nor the extension of `path` tells it; `after` is the `next_offset`
+    of the page before. `folder` is for temporary files.
 
     Raises Conflict (kind merge_failed) for what is no table, and for a `key` that is not unique;
     Invalid for a wrong `file_format` or `after`, and for a key with `whole_rows`; NotSupported
@@ -112,18 +116,18 @@ def row_differences(
             kind="invalid_key",
             hint="Send `key` to match rows by columns, or `whole_rows` to compare whole rows.",
         )
-    if file_format:
-        require_format(file_format)
-    require_libraries("a comparison of rows")
-    start = _offset(after, named, whole_rows=whole_rows) if after else None
     versions = {"left": left, "right": right}
     present = {side: version for side, version in versions.items() if version is not None}
+    require_fit(path, file_format, present)
+    require_libraries("a comparison of rows")
+    start = _offset(after, named, whole_rows=whole_rows) if after else None
     if not present:
         return RowDifferencePage([], key=named, matched_by="given" if named else "whole_rows")
     known = start.key if start else named
     table_format, compression = find_format(path, file_format, next(iter(present.values())))
     if compression:
         present = {side: unpack(side, version, folder) for side, version in present.items()}
+    table_format = compared_format(table_format, present, known)
     with open_database(folder) as connection:
         if isinstance(table_format, JsonLinesTable):
             sides: Sides = load_lines(connection, table_format, present, known)

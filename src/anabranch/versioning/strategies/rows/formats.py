@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from anabranch.errors import Conflict, Invalid
-from anabranch.tables.formats import EXTENSIONS, FORMATS, detect_format, format_named
+from anabranch.tables.formats import (
+    EXTENSIONS,
+    FORMATS,
+    binary_format,
+    detect_format,
+    format_named,
+)
+from anabranch.tables.table import UnreadableTable
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.arrow_format import ArrowFormat
 from anabranch.versioning.strategies.rows.delimited.csv_format import CsvFormat
@@ -14,7 +21,14 @@ from anabranch.versioning.strategies.rows.json_lines.table import JsonLinesTable
 from anabranch.versioning.strategies.rows.parquet_format import ParquetFormat
 from anabranch.versioning.strategies.rows.read_format import ReadFormat
 
-__all__ = ["ColumnFormat", "FoundFormat", "find_format", "require_format"]
+__all__ = [
+    "ColumnFormat",
+    "FoundFormat",
+    "compared_format",
+    "find_format",
+    "require_fit",
+    "require_format",
+]
 
 ColumnFormat = ArrowFormat | CsvFormat | ParquetFormat | ReadFormat
 """A format whose rows all have the same columns."""
@@ -50,6 +64,25 @@ def require_format(name: str) -> None:
         )
 
 
+def require_fit(path: str, name: str, versions: Mapping[str, ObjectVersion]) -> None:
+    """Raises Invalid for a name that no format has, Conflict if the content of a version is of
+    another binary format. An empty name fits everything.
+    """
+    if not name:
+        return
+    require_format(name)
+    wanted = FORMATS.get(name) or EXTENSIONS[name]
+    for version in versions.values():
+        with version.open() as stream:
+            found = binary_format(stream)
+        if found not in (None, wanted):
+            raise Conflict(
+                f"{path} is {found.title}, not {wanted.title}",
+                kind="merge_failed",
+                hint="Leave out the format: the content says it.",
+            )
+
+
 def find_format(path: str, name: str, version: ObjectVersion) -> FoundFormat:
     """Returns the format of a version of an object: that of its content, the one with a name, or
     that of the path's extension. Raises Conflict for what is no table, Invalid for an unknown name.
@@ -68,3 +101,25 @@ def find_format(path: str, name: str, version: ObjectVersion) -> FoundFormat:
     if found.name == "arrow" and start != _ARROW_FILE:
         return FoundFormat(_STREAM, "")
     return FoundFormat(_FORMATS[found.name], compression if found.is_text else "")
+
+
+def compared_format(
+    found: ColumnFormat | JsonLinesTable, versions: Mapping[str, ObjectVersion], key: Sequence[str]
+) -> ColumnFormat | JsonLinesTable:
+    """Returns the format by which uncompressed versions are compared: text of which no version has
+    a header, as Hive writes it, has numbered columns as in previews, unless `key` names others.
+    """
+    if not isinstance(found, CsvFormat):
+        return found
+    from anabranch.tables.text.text_table import TextTable  # noqa: PLC0415  needs pyarrow
+
+    text = next(each for each in FORMATS.values() if each.delimiter == found.delimiter)
+    for version in versions.values():
+        with version.open() as stream:
+            try:
+                table = TextTable(stream, text, "")
+            except UnreadableTable:
+                return found
+            if table.has_header or not set(key) <= set(table.schema.names):
+                return found
+    return ReadFormat(text)

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from anabranch.tables.byte_forms import ByteForm
 from anabranch.tables.formats import TableFormat
 from anabranch.tables.open_table import open_table
-from anabranch.tables.table import Table, UnreadableTable
+from anabranch.tables.table import Note, Table, UnreadableTable
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.columns import require_usable
 from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions
@@ -30,6 +30,11 @@ class _ReadTable:
         self._stream = stream
         self.schema = table.schema
         self.pieces = [table.count_rows()]
+
+    @property
+    def notes(self) -> Sequence[Note]:
+        """How the file was read."""
+        return self._table.notes
 
     def read(self, piece: int, names: Sequence[str]) -> Iterator[Any]:  # noqa: ARG002  there is one
         """Yields record batches of some columns."""
@@ -53,6 +58,7 @@ class ReadFormat:
             table = _ReadTable(open_table(stream, "", self._format.name), stream)
         except UnreadableTable as error:
             raise failed(f"the {side} cannot be read as {self.name}: {error.message}") from error
+        _require_whole(side, table.notes)
         require_usable(side, table.schema.names)
         return table
 
@@ -70,3 +76,10 @@ class ReadFormat:
     ) -> None:
         """Raises Conflict."""
         raise failed(f"tables of {self.name} are compared, and not merged")
+
+
+def _require_whole(side: str, notes: Sequence[Note]) -> None:
+    """Raises Conflict for rows that do not fit the table, which previews repair."""
+    for note in notes:
+        if note.is_repair:
+            raise failed(f"the {side} is not regular: {note.text}")

@@ -20,11 +20,11 @@ class CsvFormat:
     merges = True
 
     def __init__(self, delimiter: str) -> None:
-        self._delimiter = delimiter
+        self.delimiter = delimiter
 
     def open(self, side: str, version: ObjectVersion, folder: str) -> CsvTable:
         """Returns the table of a file. Raises Conflict for one that cannot be read."""
-        return open_csv(side, version, self._delimiter, folder)
+        return open_csv(side, version, self.delimiter, folder)
 
     def whole_columns(self, tables: Mapping[str, CsvTable]) -> set[str]:  # noqa: ARG002
         """Returns no columns: texts have no parts."""

@@ -14,7 +14,7 @@ from anabranch.versioning.strategies.rows.table_format import PIECE_BYTES
 __all__ = ["LINE_END", "Dialect", "find_dialect"]
 
 LINE_END = re.compile(rb"[\r\n]")
-_OTHERS = (";", "\t", "|")
+_OTHERS = (";", "\t", "|", "\x01")
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -28,7 +28,7 @@ class Dialect(msgspec.Struct, frozen=True):
 
 def find_dialect(version: ObjectVersion, delimiter: str) -> Dialect:
     """Returns the dialect of a file whose format has this delimiter; files of commas may have
-    semicolons, tabs or vertical bars.
+    semicolons, tabs, vertical bars or, as Hive's, control-A characters.
     """
     with version.open() as stream:
         start = stream.read(PIECE_BYTES)
