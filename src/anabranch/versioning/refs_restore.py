@@ -90,7 +90,7 @@ class RefsRestorer:
         storage namespace does not have or that lacks a table, Denied for addresses that no object
         of the repository may have (kind address_forbidden) or that are outside of its data and not
         `importable` (kind insufficient_permissions), and Conflict (kinds sweep_under_way,
-        swept_meanwhile) during a sweep or (kind commit_swept) for a branch or a tag whose
+        swept_meanwhile) during a sweep or (kind commit_expired) for a branch or a tag whose
         objects were removed by one. Then nothing has changed.
         """
         start = self._begin(repository)

@@ -26,7 +26,7 @@ from anabranch.versioning.garbage.sweeps import (
     MAX_REMOVAL_SECONDS,
 )
 
-REFUSALS = {"being_removed", "commit_expired", "commit_swept", "sweep_under_way"}
+REFUSALS = {"being_removed", "commit_expired", "sweep_under_way"}
 LATE = {"metadata_missing", "no_changes"}
 HOUR = 3600
 

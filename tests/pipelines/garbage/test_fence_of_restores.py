@@ -12,7 +12,7 @@ from support.stepped_sea import Sea
 
 from anabranch.errors import Conflict, Gone
 
-REFUSALS = {"sweep_under_way", "swept_meanwhile", "commit_expired", "commit_swept"}
+REFUSALS = {"sweep_under_way", "swept_meanwhile", "commit_expired"}
 
 
 class RestoreCase:

@@ -140,7 +140,7 @@ def test_a_commit_that_has_lost_objects_is_refused(sea, way):
     before = heads(sea.lake)
     with pytest.raises(Conflict, match="has removed objects of it: the object of old") as caught:
         way(sea)
-    assert caught.value.kind == "commit_swept"
+    assert caught.value.kind == "commit_expired"
     if way is not restore_after_deletion:
         assert heads(sea.lake) == before
 

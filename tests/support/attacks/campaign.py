@@ -23,7 +23,7 @@ from support.attacks.target import Place, Refused, Target, Victim
 
 __all__ = ["REFUSALS", "Attempt", "Campaign", "make_victims"]
 
-REFUSALS = frozenset({"being_removed", "commit_expired", "commit_swept", "sweep_under_way"})
+REFUSALS = frozenset({"being_removed", "commit_expired", "sweep_under_way"})
 """The kinds of errors that reject a reference during a sweep, with status 409 and a hint."""
 
 _TOO_LATE = frozenset(

@@ -97,9 +97,9 @@ class Pins:
         commit is pinned for at least PIN_SECONDS: if the reference moves to another branch or tag,
         a collector may miss it in two passes, but it does not miss the pin.
 
-        Raises Conflict (kind commit_expired) for an expired commit while a sweep runs, and (kind
-        commit_swept) for one that has lost objects to an earlier sweep; NotFound for a commit that
-        is examined before it is made.
+        Raises Conflict (kind commit_expired) for an expired commit while a sweep runs, and for one
+        that has lost objects to an earlier sweep; NotFound for a commit that is examined before it
+        is made.
         """
         for commit_id in commit_ids:
             if not self._is_made(repository, commit_id):

@@ -79,7 +79,7 @@ class SweptTrees:
     def require_stored(
         self, repository: Repository, metarange_id: str, *, prefix: bytes = b"", what: str = ""
     ) -> None:
-        """Raises Conflict (kind commit_swept) if a sweep has removed an object of a tree under a
+        """Raises Conflict (kind commit_expired) if a sweep has removed an object of a tree under a
         prefix. `what` is the name of the tree in messages. Objects of the default branch exist.
         """
         if not self.has(repository, metarange_id):
@@ -91,7 +91,7 @@ class SweptTrees:
             raise Conflict(
                 f"{what or f'tree {metarange_id}'} has expired, and garbage collection has removed "
                 f"objects of it: {missing}",
-                kind="commit_swept",
+                kind="commit_expired",
                 hint="Nothing referred to it for longer than the retention rules say. Restore the "
                 "objects from quarantine, if the sweep used it (anabranch gc restore).",
             )

@@ -188,7 +188,7 @@ class Transfers:
     ) -> tuple[Source, Sequence[Expect]]:
         """Returns the state at a reference of another branch, which may have been read already, and
         the conditions on which none of its objects under a prefix has been collected. Raises
-        Conflict (kind commit_swept) if one has been.
+        Conflict (kind commit_expired) if one has been.
         """
         sweeps, unchanged = self._sweeps.running()
         resolved = snapshot or self._references.resolve(repository, reference)
