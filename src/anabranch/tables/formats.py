@@ -15,6 +15,7 @@ import msgspec
 __all__ = [
     "EXTENSIONS",
     "FORMATS",
+    "FORMAT_NAMES",
     "FormatName",
     "TableFormat",
     "binary_format",
@@ -63,6 +64,8 @@ FormatName = Literal[
     "csv", "tsv", "psv", "jsonl", "ndjson", "json", "parquet", "arrow", "orc", "avro"
 ]
 """The names of formats that requests and commands take."""
+
+FORMAT_NAMES = ", ".join(FORMATS)
 
 EXTENSIONS: dict[str, TableFormat] = {
     extension: each for each in FORMATS.values() for extension in each.extensions

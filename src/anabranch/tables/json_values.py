@@ -8,6 +8,7 @@ r"""The JSON form of the values of tables, which loses nothing.
 | floating-point numbers | numbers; "NaN", "Infinity", "-Infinity" |
 | bytes | text: hexadecimal digits after `\x` |
 | dates, times, timestamps | text: `2024-05-06 07:08:09`; 6 or 9 digits of the second, if not 0 |
+| infinite dates and timestamps | "infinity", "-infinity" |
 | timestamps with a zone | likewise, in UTC: `2024-05-06 07:08:09+00:00` |
 | durations, intervals | text as in ISO 8601: `P1M2DT3.5S` |
 | UUIDs | text |
@@ -30,10 +31,12 @@ __all__ = [
     "MAX_ITEMS",
     "MAX_TEXT_CHARS",
     "decoded",
+    "infinite_count",
     "interval_text",
     "json_column",
     "text_column",
     "to_json",
+    "whole_numbers",
 ]
 
 MAX_TEXT_CHARS = 4096
@@ -138,6 +141,11 @@ def json_column(array: Any, *, cut: bool = True) -> list[Any]:
     return [to_json(value, cut=cut) for value in values]
 
 
+def whole_numbers(array: Any) -> list[Any]:
+    """Returns the JSON form of integers that Arrow has as decimals."""
+    return [None if value is None else to_json(int(value)) for value in array.to_pylist()]
+
+
 def decoded(array: Any) -> Any:
     """Returns the values of an array with a dictionary or run-end encoding."""
     import pyarrow as pa  # noqa: PLC0415
@@ -208,6 +216,18 @@ def _single(scalar: Any) -> Any:
     return pa.repeat(scalar, 1) if scalar.is_valid else pa.nulls(1)
 
 
+def infinite_count(kind: Any) -> int | None:
+    """Returns the number in an Arrow type of dates or timestamps that DuckDB and PostgreSQL have
+    for infinity, and its negative for -infinity; None for other types. In nanoseconds it is a time
+    in 2262, the last one of pandas.
+    """
+    import pyarrow.types as kinds  # noqa: PLC0415
+
+    if kinds.is_date32(kind):
+        return 2**31 - 1
+    return 2**63 - 1 if kinds.is_timestamp(kind) and kind.unit != "ns" else None
+
+
 def _temporal(array: Any) -> list[Any]:
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.types as kinds  # noqa: PLC0415
@@ -226,9 +246,10 @@ def _temporal(array: Any) -> list[Any]:
     zone = "" if is_clock or kind.tz is None else "+00:00"
 
     def moment(count: int) -> str:
+        if is_clock:  # one may be 24:00:00
+            return _clock(count * scale)
         days, nanoseconds = divmod(count * scale, _DAY_SECONDS * 10**9)
-        clock = _clock(nanoseconds)
-        return clock if is_clock else f"{_day(days)} {clock}{zone}"
+        return f"{_day(days)} {_clock(nanoseconds)}{zone}"
 
     return _map(array, moment)
 
@@ -240,7 +261,11 @@ def _map(array: Any, function: Callable[[int], str]) -> list[str | None]:
     counts = array.view(stored).to_pylist()
     if pa.types.is_date64(array.type):
         counts = [None if each is None else each // (_DAY_SECONDS * 1000) for each in counts]
-    return [None if each is None else function(each) for each in counts]
+    infinite = infinite_count(array.type)
+    if infinite is None:
+        return [None if each is None else function(each) for each in counts]
+    named = {None: None, infinite: "infinity", -infinite: "-infinity"}
+    return [named[each] if each in named else function(each) for each in counts]
 
 
 def _day(days: int) -> str:

@@ -9,6 +9,7 @@ import io
 import json
 import struct
 
+import duckdb
 import pyarrow as pa
 import pytest
 from pipelines.queries.conftest import ADMIN
@@ -246,3 +247,45 @@ def test_enumerations_and_intervals_of_parquet_are_one_text(queries, query, lake
     assert query("FROM t", tables={"t": path})["rows"] == [expected]
     (added,) = compare(path, None, content).items
     assert list(added.right.values()) == expected
+
+
+INFINITE = (
+    "DATE 'infinity' AS d, TIMESTAMP '-infinity' AS t, TIMESTAMPTZ 'infinity' AS z, "
+    "[TIMESTAMP 'infinity', NULL] AS l, {'d': DATE '-infinity'} AS s, "
+    "DATE '9999-12-31' AS last, TIMESTAMP '0001-01-01' AS first, 5::HUGEINT AS n, "
+    "TIME '24:00:00' AS midnight"
+)
+SHOWN = [
+    *("infinity", "-infinity", "infinity", ["infinity", None], {"d": "-infinity"}),
+    *("9999-12-31", "0001-01-01 00:00:00", 5, "24:00:00"),
+]
+
+
+def test_infinite_times_are_infinite(queries, query, lake, tmp_path):
+    assert query(f"SELECT {INFINITE}")["rows"] == [SHOWN]
+    shown = "* EXCLUDE (n, midnight)"
+    duckdb.sql(f"COPY (SELECT {shown} FROM (SELECT {INFINITE})) TO '{tmp_path / 't.parquet'}'")
+    content = (tmp_path / "t.parquet").read_bytes()
+    path = "exact/infinite.parquet"
+    lake.objects.upload("sea", "main", path, [content])
+    at = LakeUri("sea", "main", path)
+    assert queries.preview(ADMIN, at, max_rows=1)["rows"] == [SHOWN[:7]]
+    assert query("FROM t", tables={"t": path})["rows"] == [SHOWN[:7]]
+    (added,) = compare(path, None, content).items
+    assert list(added.right.values()) == SHOWN[:7]
+    columns = {each["name"]: each for each in queries.statistics(ADMIN, at)["columns"]}
+    assert (columns["t"]["min"], columns["t"]["histogram"]) == ("-infinity", None)
+
+
+def test_infinite_times_beside_types_that_only_python_has_are_refused(query):
+    assert query("SELECT 1::UHUGEINT, DATE '2024-01-01'")["rows"] == [[1, "2024-01-01"]]
+    for value in ("DATE 'infinity'", "[TIMESTAMPTZ '-infinity']"):
+        with pytest.raises(Invalid, match="infinite dates or times"):
+            query(f"SELECT 1::UHUGEINT, {value}")
+    with pytest.raises(Invalid, match="BIGNUM: cast them to VARCHAR"):
+        query("SELECT 12345678901234567890123::BIGNUM")
+
+
+def test_dates_have_one_form_in_previews_and_queries(query):
+    (row,) = query("SELECT DATE '0044-03-15 (BC)', TIMESTAMP '20240-05-06 07:08:09.5'")["rows"]
+    assert row == ["-0043-03-15", "20240-05-06 07:08:09.500000"]

@@ -10,7 +10,7 @@ from anabranch.pipelines.queries.readable_objects import ReadableObjects
 from anabranch.ranged_stream import open_ranges
 from anabranch.tables.formats import (
     EXTENSIONS,
-    FORMATS,
+    FORMAT_NAMES,
     TableFormat,
     binary_format,
     format_named,
@@ -29,7 +29,7 @@ def require_format(name: str) -> TableFormat:
     found = format_named(name)
     if found is None:
         raise Invalid(
-            f"the format must be one of {', '.join(FORMATS)}, not {name!r}",
+            f"the format must be one of {FORMAT_NAMES}, not {name!r}",
             kind="unknown_table_format",
         )
     return found

@@ -24,7 +24,7 @@ from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import AtRef, ObjectPath
 from anabranch.rest.protocol.resources import on_object, on_repository
-from anabranch.tables.formats import FormatName
+from anabranch.tables.formats import FORMAT_NAMES
 
 __all__ = ["OPERATIONS"]
 
@@ -41,8 +41,11 @@ class Query(Body, frozen=True, kw_only=True):
         dict[str, str], Meta(description="paths, or patterns of paths, at the ref, by table name")
     ] = field(default_factory=dict)
     formats: Annotated[
-        dict[str, FormatName],
-        Meta(description="formats of tables whose paths and contents do not tell them, by name"),
+        dict[str, str],
+        Meta(
+            description="formats of tables whose paths and contents do not tell them, by name of "
+            f"the table: {FORMAT_NAMES}"
+        ),
     ] = field(default_factory=dict)
     max_rows: Annotated[
         int, Meta(ge=1, le=MAX_ROWS, description="the most rows to return as JSON")
@@ -143,8 +146,11 @@ class OfObject(AtRef, frozen=True, kw_only=True):
 
     path: ObjectPath
     format: Annotated[
-        FormatName | Literal[""],
-        Meta(description="the format of the file, if neither its path nor its content tells it"),
+        str,
+        Meta(
+            description="the format of the file, if neither its path nor its content tells it: "
+            f"{FORMAT_NAMES}"
+        ),
     ] = ""
 
 

@@ -23,7 +23,7 @@ from anabranch.rest.protocol.resources import (
 )
 from anabranch.rest.schemas.diffs import DiffList, diff_list
 from anabranch.rest.schemas.pagination import Pagination, page_amount, to_pagination
-from anabranch.tables.formats import FormatName
+from anabranch.tables.formats import FORMAT_NAMES
 from anabranch.versioning.strategies.rows.differences import MatchedBy, RowDifference
 
 __all__ = ["EXTENSIONS", "OPERATIONS"]
@@ -105,8 +105,11 @@ class DiffRows(InRepository, frozen=True, kw_only=True):
         bool, Meta(description="compare whole rows, which are added and removed; without a key")
     ] = False
     format: Annotated[
-        FormatName | Literal[""],
-        Meta(description="the format of the table, if the extension of the path does not tell"),
+        str,
+        Meta(
+            description="the format of the table, if neither its path nor its content tells it: "
+            f"{FORMAT_NAMES}"
+        ),
     ] = ""
     after: str = ""
     amount: Amount = DEFAULT_AMOUNT

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as kinds
 
-from anabranch.tables.json_values import json_column, text_column
+from anabranch.tables.json_values import infinite_count, json_column, text_column
 from anabranch.tables.sql_columns import unique_names
 from anabranch.tables.type_names import type_name
 
@@ -85,11 +85,15 @@ def _of_numbers(values: Any, *, has_mean: bool) -> dict[str, Any]:
 def _doubles(values: Any) -> Any:
     """Returns numbers, or times in their units, as doubles."""
     kind = values.type
+    infinite = infinite_count(kind)
     if kinds.is_temporal(kind):
         stored = pa.int32() if kind.bit_width == 32 else pa.int64()  # noqa: PLR2004
         values = values.view(stored)
-    array = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
-    return np.asarray(array, np.float64)
+    doubles = values.cast(pa.float64(), safe=False)
+    if infinite is not None:
+        is_infinite = pc.or_(pc.equal(values, infinite), pc.equal(values, -infinite))
+        doubles = pc.if_else(is_infinite, math.inf, doubles)
+    return np.asarray(doubles.to_numpy(zero_copy_only=False), np.float64)
 
 
 def _extremes(values: Any) -> tuple[Any, Any]:

@@ -112,8 +112,8 @@ def test_every_file_is_read_with_the_rights_of_the_user(query, paths, lists, act
 @pytest.mark.parametrize(
     ("address", "error", "reason"),
     [
-        ("secret/a.parquet", Denied, ""),
-        ("s3://sea/main/secret/a.parquet", Denied, ""),
+        ("secret/a.parquet", Denied, "insufficient permissions"),
+        ("s3://sea/main/secret/a.parquet", Denied, "insufficient permissions"),
         ("lakefs://land/main/a.parquet", Invalid, "outside of the repository sea"),
         ("../../secret/a.parquet", Invalid, "no path of an object"),
     ],

@@ -246,3 +246,17 @@ def test_a_file_has_nothing_that_the_user_may_not_read(queries):
         file_of(
             queries, "FROM objects('sea', 'main')", "csv", Actor(username="stranger", statements=[])
         )
+
+
+INFINITE = "SELECT DATE 'infinity' AS d, [TIMESTAMPTZ '-infinity'] AS t"
+
+
+def test_infinite_times_are_text_in_text_and_refused_in_other_files(queries):
+    content = file_of(queries, INFINITE, "csv")
+    assert content.decode().splitlines()[1] == "infinity,[-infinity]"
+    (line,) = file_of(queries, INFINITE, "jsonl").splitlines()
+    assert json.loads(line) == {"d": "infinity", "t": ["-infinity"]}
+    for name in ("arrow", "parquet"):
+        for column in ("d", "t"):
+            with pytest.raises(Invalid, match=f"column {column} has infinite dates or times"):
+                file_of(queries, f"SELECT {column} FROM ({INFINITE})", name)

@@ -9,9 +9,10 @@ import json
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from anabranch.pipelines.queries.results.infinite_times import require_finite
 from anabranch.pipelines.queries.results.result_formats import FileFormat
 from anabranch.pipelines.queries.results.result_types import ARROW, JSON, PARQUET, column_casts
-from anabranch.tables.json_values import json_column, to_json
+from anabranch.tables.json_values import json_column, whole_numbers
 
 __all__ = ["WRITERS", "Sink"]
 
@@ -66,7 +67,7 @@ def _write_json_lines(relation: Any, sink: Sink) -> None:
     names = reader.schema.names
     for batch in reader:
         columns = [
-            _whole_numbers(column) if kind.id == "hugeint" else json_column(column, cut=False)
+            whole_numbers(column) if kind.id == "hugeint" else json_column(column, cut=False)
             for column, kind in zip(batch.columns, relation.types, strict=True)
         ]
         lines = [
@@ -77,28 +78,25 @@ def _write_json_lines(relation: Any, sink: Sink) -> None:
             sink.write(("\n".join(lines) + "\n").encode())
 
 
-def _whole_numbers(column: Any) -> list[Any]:
-    """Returns the JSON form of integers that Arrow has as decimals."""
-    return [None if value is None else to_json(int(value)) for value in column.to_pylist()]
-
-
 def _write_arrow(relation: Any, sink: Sink) -> None:
-    """Writes a stream of Arrow record batches."""
+    """Writes a stream of Arrow record batches. Raises ValueError for infinite times."""
     import pyarrow as pa  # noqa: PLC0415  slow to import
 
     reader = relation.project(column_casts(relation, ARROW)).to_arrow_reader(_BATCH_ROWS)
     with pa.ipc.new_stream(sink, reader.schema) as writer:
         for batch in reader:
+            require_finite(batch)
             writer.write_batch(batch)
 
 
 def _write_parquet(relation: Any, sink: Sink) -> None:
-    """Writes a Parquet file, compressed with Zstandard."""
+    """Writes a Parquet file, compressed with Zstandard. Raises ValueError for infinite times."""
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     reader = relation.project(column_casts(relation, PARQUET)).to_arrow_reader(_GROUP_ROWS)
     with pq.ParquetWriter(sink, reader.schema, compression="zstd") as writer:
         for batch in reader:
+            require_finite(batch)
             writer.write_batch(batch)
 
 
