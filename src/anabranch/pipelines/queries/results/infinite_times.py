@@ -18,19 +18,21 @@ def require_finite(batch: Any) -> None:
     values; it names the column.
     """
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        if any(map(_is_infinite, _times(column))):
+        if any(_has(array, count) for array, count in _times(column)):
             raise ValueError(
                 f"column {name} has infinite dates or times, which neither Arrow nor Parquet has: "
                 "cast it to VARCHAR"
             )
 
 
-def _times(array: Any) -> Iterator[Any]:
+def _times(array: Any) -> Iterator[tuple[Any, int]]:
+    """Yields the dates and times in an array, with their number for infinity."""
     import pyarrow.types as kinds  # noqa: PLC0415  slow to import
 
     kind = array.type
-    if infinite_count(kind) is not None:
-        yield array
+    count = infinite_count(kind)
+    if count is not None:
+        yield array, count
     elif kinds.is_struct(kind):
         for field in array.flatten():
             yield from _times(field)
@@ -42,11 +44,10 @@ def _times(array: Any) -> Iterator[Any]:
             yield from _times(array.field(number))
 
 
-def _is_infinite(array: Any) -> bool:
+def _has(array: Any, count: int) -> bool:
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
 
-    count = infinite_count(array.type)
     counts = array.view(pa.int32() if pa.types.is_date32(array.type) else pa.int64())
     found = pc.or_(pc.equal(counts, count), pc.equal(counts, -count))
     return bool(pc.any(found).as_py())
