@@ -330,3 +330,28 @@ def test_batches_of_wide_tables_are_small():
 
 def test_requests_and_commands_take_the_names_of_all_formats():
     assert set(get_args(FormatName)) == {*FORMATS, "ndjson"}
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "note"),
+    [
+        ("t.jsonl", b'{"a": 1, "a": 2}\n{"a": 3}\n', "1 row has an object with a name twice, 'a'"),
+        (
+            "t.jsonl",
+            b'{"a": {"b": "x", "b": 1}}\n' * 2,
+            "2 rows have an object with a name twice, 'b'",
+        ),
+        ("t.json", b'[{"a": [{"c\\"": 1, "c\\u0022": 2}]}]', "It has an object with a name twice"),
+    ],
+)
+def test_objects_with_a_name_twice_are_said(path, content, note):
+    table = open_table(io.BytesIO(content), path)
+    (said,) = [each for each in table.notes if not each.is_usual]
+    assert note in said.text
+    assert said.changes_rows
+
+
+def test_escapes_and_empty_names_are_no_names_twice():
+    lines = [b'{"": "", "a\\\\": "\\"", "b": "\\\\"}', b'{"a": 1, "b": {"a": 1}}', b'{"n": 1e400}']
+    table = open_table(io.BytesIO(b"\n".join(lines)), "t.jsonl")
+    assert not [each for each in table.notes if not each.is_usual]

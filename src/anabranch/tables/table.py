@@ -26,12 +26,14 @@ class UnreadableTable(Invalid):
 
 class Note(msgspec.Struct, frozen=True):
     """A sentence about how a file was read. `is_usual` if the format lets expect it, as UTF-8;
-    `is_repair` if rows do not fit the table, and were read nevertheless.
+    `is_repair` if rows do not fit the table, and were read nevertheless;
+    `changes_rows` if they are not the rows of the file by that: cells were added or left out.
     """
 
     text: str
     is_usual: bool = False
     is_repair: bool = False
+    changes_rows: bool = False
 
 
 class Table(Protocol):

@@ -251,3 +251,12 @@ def test_formats_that_are_unknown_or_do_not_fit_are_refused(queries, query, put)
     assert caught.value.kind == "wrong_table_format"
     with pytest.raises(Invalid, match="cannot be read as Parquet"):
         queries.preview(ADMIN, put("odd/text", HIVE), max_rows=1, table_format="parquet")
+
+
+def test_a_name_twice_is_said_by_previews_and_queries(queries, query, put):
+    address = put("twice.jsonl", b'{"a": 1, "a": 2}\n{"a": 3}\n')
+    text = "1 row has an object with a name twice, 'a': the last value is shown."
+    preview = queries.preview(ADMIN, address, max_rows=5)
+    assert (preview["rows"], preview["notes"]) == ([[2], [3]], ["Encoding: UTF-8.", text])
+    result = query("FROM t", tables={"t": "twice.jsonl"})
+    assert (result["rows"], result["notes"]) == ([[2], [3]], [text])

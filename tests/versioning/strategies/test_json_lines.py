@@ -1,6 +1,7 @@
 """The strategy `rows` for JSON lines: what is kept of their spelling, and what is refused."""
 
 import pytest
+from support.formats.row_comparison import compare
 
 from anabranch.errors import Conflict
 from anabranch.testing.strategy_runs import run_strategy
@@ -104,3 +105,29 @@ def test_a_key_that_is_not_detected_must_be_given():
     with pytest.raises(Conflict, match="no column has a different value in each row"):
         run(lines, added, lines)
     assert run(lines, added, lines, key=["a", "b"]).files == {"t.jsonl": added}
+
+
+DOUBLED = b'{"id": 9, "a": 1, "a": 2}\n'
+
+
+@pytest.mark.parametrize("sides", ["all", "source"])
+def test_lines_with_a_name_twice_keep_their_bytes_if_no_two_sides_changed_them(sides):
+    """Also the line that one side alone added."""
+    base = BASE + (DOUBLED if sides == "all" else b"")
+    source = BASE.replace(b'"a":1e3', b'"a":2e3') + DOUBLED
+    destination = base.replace(b"1.50", b"1.60")
+    merged = source.replace(b"1.50", b"1.60")
+    assert run(base, source, destination, key=["id"]).files == {"t.jsonl": merged}
+
+
+def test_differences_name_a_member_that_is_there_twice():
+    base = BASE + DOUBLED
+    changed = base.replace(b'"a": 2}', b'"a": 3}')
+    assert compare("t.jsonl", base, BASE.replace(b"1.50", b"1.6") + DOUBLED, key=["id"]).items
+    for path, left, right, options in (
+        ("t.jsonl", base, changed, {"key": ["id"]}),
+        ("t.jsonl", base, changed, {"whole_rows": True}),
+        ("t.json", b'[{"a": 1}]', b'[{"a": 1, "a": 2}]', {}),
+    ):
+        with pytest.raises(Conflict, match=r"the member 'a' twice|a name twice, 'a'"):
+            compare(path, left, right, **options)

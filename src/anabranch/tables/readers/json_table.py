@@ -14,6 +14,7 @@ import msgspec
 import pyarrow as pa
 
 from anabranch.tables.formats import TableFormat
+from anabranch.tables.readers.doubled_names import doubled_name
 from anabranch.tables.readers.json_types import JsonType, decode_number
 from anabranch.tables.table import Note, UnreadableTable, batch_rows, unreadable
 from anabranch.tables.text.decompressed import DECOMPRESSION_ERRORS, decompressed
@@ -43,12 +44,14 @@ class JsonTable:
         self._encoding: list[Note] = []
         self._document: list[Any] | None = None
         self._count = 0
+        self._doubled = ""
+        self._doubled_rows = 0
         try:
             if not self._is_lines(table_format):
                 self._document = self._read_document()
             kind = JsonType()
             is_table = True
-            for value in self._values():
+            for value in self._values(looks_for_doubled=True):
                 self._count += 1
                 is_table = is_table and isinstance(value, dict)
                 if is_table:
@@ -64,10 +67,18 @@ class JsonTable:
 
     @property
     def notes(self) -> Sequence[Note]:
-        """The encoding, and whether values are no objects."""
-        if self._is_table:
-            return self._encoding
-        return [*self._encoding, Note("It has values that are no objects: each is shown as JSON.")]
+        """The encoding, whether objects have a name twice, and whether values are no objects."""
+        notes = list(self._encoding)
+        if self._doubled_rows:
+            have = "1 row has" if self._doubled_rows == 1 else f"{self._doubled_rows:,} rows have"
+            where = "It has" if self._document is not None else have
+            text = (
+                f"{where} an object with a name twice, {self._doubled!r}: the last value is shown."
+            )
+            notes.append(Note(text, is_repair=True, changes_rows=True))
+        if not self._is_table:
+            notes.append(Note("It has values that are no objects: each is shown as JSON."))
+        return notes
 
     def count_rows(self) -> int:
         """Returns the number of rows."""
@@ -103,7 +114,7 @@ class JsonTable:
             arrays.append(pa.array(cells, kind))
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
-    def _values(self) -> Iterator[Any]:
+    def _values(self, *, looks_for_doubled: bool = False) -> Iterator[Any]:
         if self._document is not None:
             yield from self._document
             return
@@ -111,7 +122,10 @@ class JsonTable:
         for block in text.blocks():
             for line in block.split(b"\n"):
                 if line and not line.isspace():
-                    yield _DECODE(line)
+                    value = _DECODE(line)
+                    if looks_for_doubled:
+                        self._look(line, value)
+                    yield value
         self._encoding = text.notes
 
     def _is_lines(self, table_format: TableFormat) -> bool:
@@ -151,7 +165,15 @@ class JsonTable:
         if not content.strip():
             return []
         value = _DECODE(content)
+        self._look(content, value)
         return value if isinstance(value, list) else [value]
+
+    def _look(self, content: bytes, value: Any) -> None:
+        """Counts what has an object with a name twice."""
+        name = doubled_name(content, value)
+        if name is not None:
+            self._doubled = self._doubled or name
+            self._doubled_rows += 1
 
     def _text(self) -> Utf8Text:
         return Utf8Text(decompressed(self._stream, self._compression))

@@ -225,7 +225,7 @@ class _Repairs:
 
 
 def _repair(text: str) -> Note:
-    return Note(text, is_repair=True)
+    return Note(text, is_repair=True, changes_rows=True)
 
 
 def _rows(count: int) -> str:

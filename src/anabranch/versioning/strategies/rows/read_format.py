@@ -79,7 +79,7 @@ class ReadFormat:
 
 
 def _require_whole(side: str, notes: Sequence[Note]) -> None:
-    """Raises Conflict for rows that do not fit the table, which previews repair."""
+    """Raises Conflict for rows that previews show otherwise than they are."""
     for note in notes:
-        if note.is_repair:
+        if note.changes_rows:
             raise failed(f"the {side} is not regular: {note.text}")
