@@ -1,10 +1,13 @@
 """Lua's `lakefs` and `formats` against the REST API of a running server."""
 
+import io
 import json
 
 import deltalake
 import httpx2
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from support.hook_runs import hook_context
 from support.library_lake import LibraryLake
@@ -154,6 +157,45 @@ def test_the_log_of_a_delta_table_is_read(run, api, tmp_path):
         'print(require("encoding/json").unmarshal(log[2][#log[2]]).add ~= nil)', ""
     )
     assert run(checked)[1:] == lines[2:]
+
+
+def test_checkpoints_of_several_files_and_with_sidecars_are_read(run, api, tmp_path):
+    folder = tmp_path / "table"
+    for number in range(2):
+        deltalake.write_deltalake(folder, pa.table({"id": [number]}), mode="append")
+    deltalake.DeltaTable(folder).create_checkpoint()
+    rows = pq.read_table(folder / "_delta_log" / f"{1:020}.checkpoint.parquet")
+    half = rows.num_rows // 2
+    for number, part in enumerate((rows.slice(0, half), rows.slice(half)), start=1):
+        name = f"{1:020}.checkpoint.{number:010}.{2:010}.parquet"
+        put(api, f"parts/_delta_log/{name}", parquet(part))
+    is_file = pc.is_valid(pc.struct_field(rows["add"], "path"))
+    others = [
+        json.dumps({kind: value for kind, value in row.items() if value is not None}, default=dict)
+        for row in rows.filter(pc.invert(is_file)).to_pylist(maps_as_pydicts="strict")
+    ]
+    sidecar = json.dumps({"sidecar": {"path": "s.parquet", "sizeInBytes": 1}})
+    name = f"{1:020}.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"
+    put(api, f"sidecars/_delta_log/{name}", "\n".join([*others, sidecar]).encode())
+    put(api, "sidecars/_delta_log/_sidecars/s.parquet", parquet(rows.filter(is_file)))
+    script = """
+        local client = require("formats").delta_client("key", "secret")
+        local log, meta = client.get_table(repo, "main", "PATH")
+        local files = 0
+        for _, text in ipairs(log[1]) do
+            if require("encoding/json").unmarshal(text).add then files = files + 1 end
+        end
+        print(files, #log[1], meta.id)
+    """
+    expected = f"2\t{rows.num_rows}\t{deltalake.DeltaTable(folder).metadata().id}"
+    for path in ("parts", "sidecars"):
+        assert run(script.replace("PATH", path)) == [expected]
+
+
+def parquet(table):
+    sink = io.BytesIO()
+    pq.write_table(table, sink)
+    return sink.getvalue()
 
 
 def test_what_is_no_delta_table_is_an_error(run):

@@ -17,7 +17,7 @@ from anabranch.tables.delta.actions import FileAction, TableAction
 from anabranch.tables.delta.log_files import LogFiles
 from anabranch.tables.live_rows.refusals import unreadable
 
-__all__ = ["file_actions", "table_actions"]
+__all__ = ["file_actions", "table_actions", "whole_actions"]
 
 _BATCH_ROWS = 4096
 _SIDECARS = "_sidecars/"
@@ -59,10 +59,49 @@ def file_actions(log: LogFiles, names: Sequence[str]) -> Iterator[FileAction]:
         yield from _added(log, name)
         sidecars += [row["sidecar"] for row in _rows(log, name, ("sidecar.path",))]
     for sidecar in sidecars:
-        path = str(sidecar.get("path", ""))
-        if not path or "/" in path:
-            raise unreadable(f"a checkpoint refers to {path!r}, which is no sidecar of its log")
-        yield from _added(log, _SIDECARS + path)
+        yield from _added(log, _sidecar_name(sidecar))
+
+
+def whole_actions(log: LogFiles, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yields the actions of a checkpoint, and of its sidecars, with all that they say: one member
+    each, without nulls, and without columns that repeat others parsed.
+    """
+    for name in names:
+        for action in _whole_actions(log, name):
+            if "sidecar" in action:
+                yield from _whole_actions(log, _sidecar_name(action["sidecar"]))
+            elif "checkpointMetadata" not in action:
+                yield action
+
+
+def _whole_actions(log: LogFiles, name: str) -> Iterator[dict[str, Any]]:
+    try:
+        if name.endswith(".json"):
+            lines = (log.read(name) or b"").splitlines()
+            yield from (msgspec.json.decode(line) for line in lines if line.strip())
+            return
+        with log.open(name) as stream:
+            for row in _parquet_rows(stream, ()):
+                yield {kind: _present(action) for kind, action in row.items() if action is not None}
+    except AnabranchError:
+        raise
+    except Exception as error:
+        raise unreadable(f"the checkpoint {name} cannot be read: {reason_of(error)}") from error
+
+
+def _present(action: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in action.items()
+        if value is not None and not name.endswith("_parsed")
+    }
+
+
+def _sidecar_name(sidecar: Mapping[str, Any]) -> str:
+    path = str(sidecar.get("path", ""))
+    if not path or "/" in path:
+        raise unreadable(f"a checkpoint refers to {path!r}, which is no sidecar of its log")
+    return _SIDECARS + path
 
 
 def _added(log: LogFiles, name: str) -> Iterator[FileAction]:
@@ -89,11 +128,16 @@ def _rows(log: LogFiles, name: str, columns: Sequence[str]) -> Iterator[dict[str
 
 
 def _parquet_rows(stream: BinaryIO, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yields the rows that have the action of these columns; without columns, all rows whole."""
     import pyarrow.compute as pc  # noqa: PLC0415  optional, slow to import
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    action = columns[0].partition(".")[0]
     with pq.ParquetFile(stream) as file:
+        if not columns:
+            for batch in file.iter_batches(_BATCH_ROWS):
+                yield from batch.to_pylist(maps_as_pydicts="strict")
+            return
+        action = columns[0].partition(".")[0]
         if action not in file.schema_arrow.names:
             return
         for batch in file.iter_batches(_BATCH_ROWS, columns=list(columns)):

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import BinaryIO
 
 from anabranch.tables.live_rows.refusals import unreadable
-from anabranch.tables.live_rows.table_objects import TableObjects, read_metadata
+from anabranch.tables.live_rows.table_objects import StoredObjects, read_metadata
 
 __all__ = ["LOG_FOLDER", "LogFiles", "commit_version", "file_version"]
 
@@ -40,7 +40,7 @@ class LogFiles:
     is what errors call the table.
     """
 
-    def __init__(self, objects: TableObjects, folder: str, owner: str = "table") -> None:
+    def __init__(self, objects: StoredObjects, folder: str, owner: str = "table") -> None:
         self.owner = owner
         self.folder = folder
         self._objects = objects
@@ -53,6 +53,11 @@ class LogFiles:
     def head(self) -> int:
         """The version of the last commit, -1 without commits."""
         return max(self._versions, default=-1)
+
+    @property
+    def commits(self) -> list[int]:
+        """The versions of all commits, in order."""
+        return sorted(self._versions)
 
     def commit(self, version: int) -> bytes:
         """Returns the bytes of a commit. Raises Invalid if the log no longer has it."""

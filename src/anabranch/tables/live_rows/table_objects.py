@@ -13,6 +13,7 @@ from anabranch.tables.live_rows.refusals import unreadable
 
 __all__ = [
     "MAX_METADATA_BYTES",
+    "StoredObjects",
     "TableObjects",
     "local_location",
     "open_table_file",
@@ -23,14 +24,18 @@ MAX_METADATA_BYTES = 256 << 20
 """The largest file of metadata that is read whole, also after decompression."""
 
 
-class TableObjects(Protocol):
-    """The objects at one reference, by their paths."""
+class StoredObjects(Protocol):
+    """The objects at one reference, by their paths, as far as metadata need them."""
 
     def list(self, prefix: str) -> Iterator[str]:
         """Yields the paths that begin with a prefix."""
 
     def open(self, path: str) -> BinaryIO:
         """Returns a seekable stream of an object's bytes. Raises FileNotFoundError without one."""
+
+
+class TableObjects(StoredObjects, Protocol):
+    """The objects at one reference, by their paths."""
 
     def location(self, path: str) -> str:
         """Returns the name by which DuckDB opens an object, and nothing else: DuckDB takes names
@@ -51,7 +56,7 @@ def open_table_file(objects: TableObjects, path: str) -> BinaryIO:
         raise unreadable(f"the table has the file {path}, which does not exist") from error
 
 
-def read_metadata(objects: TableObjects, path: str) -> bytes:
+def read_metadata(objects: StoredObjects, path: str) -> bytes:
     """Returns the bytes of a file of metadata. Raises FileNotFoundError without one, Invalid for
     one that is too large.
     """

@@ -7,21 +7,22 @@ event, and the keys are not used. The log's format: PROTOCOL.md of delta-io/delt
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
 
 import msgspec
 
 from anabranch.actions.hooks.contract import HookContext, HookLake
 from anabranch.actions.hooks.lua.libraries.documents import json_text
 from anabranch.actions.hooks.lua.libraries.lakefs_client import read_object, reference_path
+from anabranch.errors import Invalid
+from anabranch.tables.delta.checkpoints import whole_actions
+from anabranch.tables.delta.log_files import LOG_FOLDER, LogFiles
 
 __all__ = ["formats"]
 
-_COMMIT = re.compile(r"(\d{20})\.json")
-_CHECKPOINT = re.compile(r"(\d{20})\.checkpoint\.parquet")
 _PAGE = 1000
+_OK, _NOT_FOUND = 200, 404
 
 
 def formats(context: HookContext) -> Mapping[str, Any]:
@@ -29,8 +30,14 @@ def formats(context: HookContext) -> Mapping[str, Any]:
 
     def get_table(repository: str, reference: str, prefix: str) -> tuple[Any, Any]:
         """Returns the actions of each version that the log still has, and the metadata."""
-        log = _Log(context.lake, repository, reference, prefix)
-        return log.versions(), log.metadata()
+        objects = _Objects(context.lake, reference_path(repository, reference))
+        try:
+            log = LogFiles(objects, f"{prefix.strip('/')}/{LOG_FOLDER}")
+            if not log.commits and not log.checkpoints():
+                raise ValueError(f"no Delta Lake table at {prefix}")
+            return _versions(log), _metadata(log)
+        except Invalid as error:  # a script has no other errors than these
+            raise ValueError(error.message) from error
 
     def delta_client(_key: str = "", _secret: str = "", _region: str = "") -> Mapping[str, Any]:
         return {"get_table": get_table}
@@ -38,74 +45,66 @@ def formats(context: HookContext) -> Mapping[str, Any]:
     return {"delta_client": delta_client}
 
 
-class _Log:
-    """The log of the table at a prefix."""
+class _Objects:
+    """The objects at a reference, as the script may see them."""
 
-    def __init__(self, lake: HookLake, repository: str, reference: str, prefix: str) -> None:
+    def __init__(self, lake: HookLake, place: str) -> None:
         self._lake = lake
-        self._place = reference_path(repository, reference)
-        self._folder = f"{prefix.strip('/')}/_delta_log/"
-        names = self._names()
-        self._commits = sorted(name for name in names if _COMMIT.fullmatch(name))
-        self._checkpoints = sorted(name for name in names if _CHECKPOINT.fullmatch(name))
-        if not self._commits and not self._checkpoints:
-            raise ValueError(f"no Delta Lake table at {prefix}")
+        self._place = place
 
-    def versions(self) -> dict[int, list[str]]:
-        """Returns the actions as JSON by version; if the first commits were removed from the log,
-        those of the last checkpoint stand for them.
-        """
-        found: dict[int, list[str]] = {}
-        names = self._commits
-        if self._checkpoints and not (names and int(names[0][:20]) == 0):
-            checkpoint = self._checkpoints[-1]
-            found[int(checkpoint[:20])] = list(map(json_text, self._checkpoint(checkpoint)))
-            names = [name for name in names if name[:20] > checkpoint[:20]]
-        for name in names:
-            lines = self._read(name).decode().splitlines()
-            found[int(name[:20])] = [line for line in lines if line.strip()]
-        return found
-
-    def metadata(self) -> dict[str, Any]:
-        """Returns the last metadata of the table."""
-        for name in reversed(self._commits):
-            for line in self._read(name).splitlines():
-                about = msgspec.json.decode(line).get("metaData") if line.strip() else None
-                if about is not None:
-                    return _described(about)
-        for action in self._checkpoint(self._checkpoints[-1]) if self._checkpoints else ():
-            if "metaData" in action:
-                return _described(action["metaData"])
-        raise ValueError("the log of the table has no metadata")
-
-    def _checkpoint(self, name: str) -> list[dict[str, Any]]:
-        """Returns the actions of a checkpoint."""
-        import pyarrow.parquet as pq  # noqa: PLC0415  an optional library
-
-        rows = pq.read_table(io.BytesIO(self._read(name))).to_pylist(maps_as_pydicts="strict")
-        return [
-            {kind: _without_nulls(action)} for row in rows for kind, action in row.items() if action
-        ]
-
-    def _names(self) -> list[str]:
-        names: list[str] = []
+    def list(self, prefix: str) -> Iterator[str]:
+        """Yields the paths that begin with a prefix."""
         after, has_more = "", True
         while has_more:
-            query = {"prefix": self._folder, "amount": str(_PAGE), "after": after}
+            query = {"prefix": prefix, "amount": str(_PAGE), "after": after}
             found = self._lake.request("GET", f"{self._place}/objects/ls", query, b"")
             page = msgspec.json.decode(_content(*found))
-            names += [each["path"].removeprefix(self._folder) for each in page["results"]]
+            yield from (each["path"] for each in page["results"])
             has_more = page["pagination"]["has_more"]
             after = page["pagination"]["next_offset"]
-        return names
 
-    def _read(self, name: str) -> bytes:
-        return _content(*read_object(self._lake, self._place, self._folder + name))
+    def open(self, path: str) -> BinaryIO:
+        """Returns a stream of an object's bytes. Raises FileNotFoundError without one."""
+        status, body = read_object(self._lake, self._place, path)
+        if status == _NOT_FOUND:
+            raise FileNotFoundError(path)
+        return io.BytesIO(_content(status, body))
+
+
+def _versions(log: LogFiles) -> dict[int, list[str]]:
+    """Returns the actions as JSON by version; if the first commits were removed from the log,
+    those of the last checkpoint stand for them.
+    """
+    found: dict[int, list[str]] = {}
+    commits, checkpoints = log.commits, log.checkpoints()
+    if checkpoints and 0 not in commits:
+        last = max(checkpoints)
+        found[last] = list(map(json_text, whole_actions(log, checkpoints[last])))
+        commits = [version for version in commits if version > last]
+    for version in commits:
+        lines = log.commit(version).decode().splitlines()
+        found[version] = [line for line in lines if line.strip()]
+    return found
+
+
+def _metadata(log: LogFiles) -> dict[str, Any]:
+    """Returns the last metadata of the table."""
+    for version in reversed(log.commits):
+        for line in log.commit(version).splitlines():
+            about = msgspec.json.decode(line).get("metaData") if line.strip() else None
+            if about is not None:
+                return _described(about)
+    checkpoints = log.checkpoints()
+    if checkpoints:
+        for action in whole_actions(log, checkpoints[max(checkpoints)]):
+            if "metaData" in action:
+                return _described(action["metaData"])
+    raise ValueError("the log of the table has no metadata")
 
 
 def _content(status: int, body: bytes) -> bytes:
     """Returns the body of a response. Raises ValueError for a status of failure."""
-    if status != 200:  # noqa: PLR2004
+    if status != _OK:
         reason = body.decode("utf-8", "replace")
         raise ValueError(f"cannot read the log of the table: HTTP {status}: {reason}")
     return body
@@ -120,12 +119,4 @@ def _described(about: Mapping[str, Any]) -> dict[str, Any]:
         "partition_columns": list(about.get("partitionColumns") or []),
         "configuration": dict(about.get("configuration") or {}),
         "created_time": about.get("createdTime"),
-    }
-
-
-def _without_nulls(action: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in action.items()
-        if value is not None and not name.endswith("_parsed")
     }
