@@ -47,6 +47,7 @@ from anabranch.pipelines.purges.purges import Purges
 from anabranch.private_folders import make_private_folder
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ALL_CONTENT, ContentRights
+from anabranch.versioning.strategies.table_processes.limits import TableLimits
 
 __all__ = ["CACHE_BYTES", "DATABASE_FILE", "KEY_FILES", "Lake", "open_lake"]
 
@@ -59,7 +60,7 @@ CACHE_BYTES = 1 << 30
 class Lake(Catalog):
     """A catalog and its long-running jobs over two stores; `close` also closes the stores.
     `merge_webhook_guard` decides where webhooks of merges may lead: without one, to public
-    addresses.
+    addresses; `table_limits` are those of merges and comparisons of tables.
     """
 
     images: OpenImages
@@ -78,12 +79,19 @@ class Lake(Catalog):
         clock: Callable[[], float] = time.time,
         action_settings: ActionSettings = DEFAULT_ACTION_SETTINGS,
         merge_webhook_guard: AddressGuard | None = None,
+        table_limits: TableLimits | None = None,
         default_rights: ContentRights = ALL_CONTENT,
     ) -> None:
         self.keyvalue = keyvalue
         self.blocks = blocks
         tables = TableCache(blocks, cache_folder, cache_bytes, verify=kernel.verify_table)
-        core = Core(keyvalue, tables, clock=clock, webhook_guard=merge_webhook_guard)
+        core = Core(
+            keyvalue,
+            tables,
+            clock=clock,
+            webhook_guard=merge_webhook_guard,
+            table_limits=table_limits,
+        )
         super().__init__(
             core,
             blocks,

@@ -33,6 +33,7 @@ from anabranch.versioning.references import STAGING, Resolved
 from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
 from anabranch.versioning.strategies.rows.differences import RowDifferencePage
+from anabranch.versioning.strategies.table_processes.messages import RowMatching
 
 __all__ = ["Refs"]
 
@@ -114,6 +115,7 @@ class Refs:
         """
         core = self._core
         check_path(path)
+        matching = RowMatching(key=tuple(key), whole_rows=whole_rows, after=after, amount=amount)
         stored_repository = core.repositories.get(repository)
         with reference_errors(f"get commit by ref {right}"):
             resolved = self._right_side(stored_repository, right)
@@ -128,21 +130,15 @@ class Refs:
             found = self._tables.compare(
                 *(stored_repository, path, Resolved(before.id), resolved),
                 readable=readable,
-                key=key,
-                whole_rows=whole_rows,
-                after=after,
-                amount=amount,
+                matching=matching,
             )
             if found is None:
                 raise NotFound("not found", kind="object_not_found", hint=f"No object at {path!r}.")
             return found
         return core.row_differ.compare(
             *(stored_repository, path, old, new),
-            key=key,
-            whole_rows=whole_rows,
             file_format=file_format,
-            after=after,
-            amount=amount,
+            matching=matching,
         )
 
     def _right_side(self, repository: Repository, right: str) -> Resolved:

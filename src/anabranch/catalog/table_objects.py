@@ -73,8 +73,16 @@ class ResolvedObjects:
         """Returns the name by which DuckDB opens an object. Raises as `open` does."""
         return local_location(self._version(path).path())
 
-    def entry(self, path: str) -> Entry | None:
-        """Returns the entry of an object, None without one."""
+    def file(self, path: str) -> str:
+        """Returns the path of a file with an object's bytes. Raises as `open` does."""
+        return self._version(path).path()
+
+    def identity(self, path: str) -> tuple[str, ...]:
+        """Returns what is the same for objects with the same bytes and path."""
+        entry = self._entry(path)
+        return (path,) if entry is None else (path, entry.address, entry.checksum)
+
+    def _entry(self, path: str) -> Entry | None:
         return self._core.objects.entry_at(self._repository, self._resolved, path)
 
     def _version(self, path: str) -> StoredVersion:
@@ -85,7 +93,7 @@ class ResolvedObjects:
                     f"the table has the file {path}, which you may not read",
                     kind="insufficient_permissions",
                 )
-            entry = self.entry(path)
+            entry = self._entry(path)
             if entry is None:
                 raise FileNotFoundError(path)
             namespace = self._repository.storage_namespace

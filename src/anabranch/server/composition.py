@@ -49,6 +49,7 @@ from anabranch.server.stores.block_stores import open_blocks, presigned_seconds
 from anabranch.server.stores.keyvalue_stores import is_on_this_machine, open_keyvalue
 from anabranch.server.stores.merge_webhooks import merge_webhook_guard
 from anabranch.versioning.merging.content_rights import NO_CONTENT
+from anabranch.versioning.strategies.table_processes.limits import TableLimits
 from anabranch.web.application import Application
 
 __all__ = ["API_VERSION", "Composition", "own_version"]
@@ -83,6 +84,10 @@ class Composition:
             images_namespace=settings.images.storage_namespace,
             action_settings=action_settings(settings.actions),
             merge_webhook_guard=merge_webhook_guard(settings.merges.webhook),
+            table_limits=TableLimits(
+                seconds=float(settings.merges.timeout),
+                memory_bytes=settings.merges.memory_bytes,
+            ),
             default_rights=NO_CONTENT,
         )
         self.services = _services(settings, keyvalue, self.lake, self.audit)

@@ -64,6 +64,8 @@ from anabranch.versioning.reviews import Reviews
 from anabranch.versioning.row_differences import RowDiffer
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.cleanup import GRACE_SECONDS, Cleaner
+from anabranch.versioning.strategies.table_processes.limits import TableLimits
+from anabranch.versioning.strategies.table_processes.table_processes import TableProcesses
 from anabranch.versioning.tags import Tags
 from anabranch.versioning.transfers.transfers import Transfers
 from anabranch.versioning.tree_addresses import TreeAddresses
@@ -79,6 +81,7 @@ _NO_PREFETCH = nullcontext()
 class Core:
     """All parts of versioning. `clock` returns seconds since 1970; `pool` keeps tables open;
     `webhook_guard` decides where webhooks of merges may lead: without one, to public addresses.
+    `table_limits` are those of merges and comparisons of tables.
     """
 
     def __init__(
@@ -91,6 +94,7 @@ class Core:
         pool: kernel.Tables | None = None,
         grace_seconds: float = GRACE_SECONDS,
         webhook_guard: AddressGuard | None = None,
+        table_limits: TableLimits | None = None,
     ) -> None:
         self.keyvalue = keyvalue
         self.identifiers = identifiers or Identifiers(clock)
@@ -110,7 +114,7 @@ class Core:
         self.code_authors = CodeAuthors(keyvalue, self.trees, self.last_changes)
         self.objects = Objects(self.references, self.commits, self.staging, self.trees)
         self.differ = Differ(self.commits, self.staging, self.trees)
-        self.row_differ = RowDiffer(tables.store)
+        self.row_differ = RowDiffer(tables.store, TableProcesses(table_limits))
         self.changes = Changes(self.branches, self.staging, self.objects)
         self.uploads = Uploads(keyvalue, self.branches, clock)
         self.preparation_tasks = TaskRecords(keyvalue, clock, PREPARATION_TASKS)
@@ -180,7 +184,12 @@ class Core:
         )
         self.image_builds = JobRecords(keyvalue, IMAGE_BUILDS)
         tree_mergers = TreeMergers(
-            tables.store, self.trees, self.sweeps, self.identifiers, webhook_guard or AddressGuard()
+            tables.store,
+            self.trees,
+            self.sweeps,
+            self.identifiers,
+            webhook_guard or AddressGuard(),
+            self.row_differ.processes,
         )
         self.merger = Merger(
             self.references,

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
-from anabranch import errors
 from anabranch.blocks.contract import BlockStore
-from anabranch.errors import Invalid
 from anabranch.model.entry import Entry, physical_address
 from anabranch.model.repository import Repository
 from anabranch.versioning.merging.stored_version import StoredVersion
-from anabranch.versioning.strategies.rows.differences import RowDifferencePage, row_differences
+from anabranch.versioning.strategies.rows.differences import RowDifferencePage
+from anabranch.versioning.strategies.table_processes.comparisons import compare_files
+from anabranch.versioning.strategies.table_processes.messages import RowMatching
+from anabranch.versioning.strategies.table_processes.table_processes import TableProcesses
 from anabranch.work_folders import WorkFolder
 
 __all__ = ["RowDiffer"]
 
 
 class RowDiffer:
-    """Compares the rows of objects in `blocks`."""
+    """Compares the rows of objects in `blocks`, in `processes`."""
 
-    def __init__(self, blocks: BlockStore) -> None:
+    def __init__(self, blocks: BlockStore, processes: TableProcesses) -> None:
         self._blocks = blocks
+        self.processes = processes
 
     def compare(
         self,
@@ -31,37 +31,24 @@ class RowDiffer:
         left: Entry | None,
         right: Entry | None,
         *,
-        key: Sequence[str] = (),
-        whole_rows: bool = False,
         file_format: str = "",
-        after: str = "",
-        amount: int,
+        matching: RowMatching,
     ) -> RowDifferencePage:
         """Returns a page of the rows that differ between two objects of a path; None is a table
         without rows. Rows are matched as by `row_differences`. Raises Invalid (kind not_comparable)
         for what is no table, and for a `key` that is not unique; NotSupported if a library is not
         installed, Busy, Gone.
         """
-        with WorkFolder("rows") as work, tempfile.TemporaryDirectory(dir=work) as folder:
-            try:
-                return row_differences(
-                    path,
-                    self._version(repository, left, work),
-                    self._version(repository, right, work),
-                    key=key,
-                    whole_rows=whole_rows,
-                    file_format=file_format,
-                    after=after,
-                    amount=amount,
-                    folder=folder,
-                )
-            except errors.Conflict as error:
-                raise Invalid(
-                    error.message,
-                    kind="not_comparable",
-                    hint="Give the columns that identify a row as `key`, and the `format` of the "
-                    "file if its extension does not tell.",
-                ) from error
+        with WorkFolder("rows") as folder:
+            return compare_files(
+                self.processes,
+                path,
+                self._version(repository, left, folder),
+                self._version(repository, right, folder),
+                file_format=file_format,
+                matching=matching,
+                folder=folder,
+            )
 
     def _version(
         self, repository: Repository, entry: Entry | None, folder: str

@@ -3,7 +3,6 @@
 import io
 import json
 import tempfile
-import threading
 from decimal import Decimal
 from pathlib import Path
 
@@ -17,8 +16,8 @@ from hypothesis import strategies as st
 from support.formats.keyed_tables import COLUMNS, FORMATS, QUICK, TABLES, parquet
 from support.formats.row_comparison import compare, offset
 
-from anabranch.errors import Busy, Conflict, Invalid
-from anabranch.versioning.strategies.rows import database, differences
+from anabranch.errors import Conflict, Invalid
+from anabranch.versioning.strategies.rows import differences
 
 
 def summary(page):
@@ -242,14 +241,6 @@ def test_a_file_whose_pages_are_damaged_is_refused_without_its_path():
     with pytest.raises(Conflict) as refused:
         compare("t.parquet", content, damaged, key=["id"])
     assert tempfile.gettempdir() not in str(refused.value)
-
-
-def test_more_comparisons_than_permitted_wait_for_each_other(monkeypatch, tmp_path):
-    monkeypatch.setattr(database, "_free", threading.BoundedSemaphore(1))
-    monkeypatch.setattr(database, "_MAX_WAIT_SECONDS", 0.01)
-    with database.open_database(str(tmp_path)), pytest.raises(Busy):
-        compare("t.csv", b"id\n1\n", b"id\n2\n")
-    assert len(compare("t.csv", b"id\n1\n", b"id\n2\n").items) == 2
 
 
 TYPES = st.sampled_from(["INTEGER", "BIGINT", "DOUBLE", "VARCHAR", "DATE"])

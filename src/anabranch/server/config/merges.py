@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from anabranch.server.config.types import SettingDoc, SettingsGroup
+from anabranch.server.config.types import Seconds, SettingDoc, SettingsGroup
 
 __all__ = ["MergeWebhooks", "Merges"]
 
@@ -29,3 +29,9 @@ class Merges(SettingsGroup, frozen=True, kw_only=True):
     """Merges and their rules."""
 
     webhook: MergeWebhooks = MergeWebhooks()
+    timeout: Annotated[
+        Seconds, SettingDoc("Time limit of the merge or comparison of one table")
+    ] = Seconds(600)
+    memory_bytes: Annotated[
+        int, SettingDoc("Memory that the merge or comparison of a table may use, in bytes")
+    ] = 3 << 30

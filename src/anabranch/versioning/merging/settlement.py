@@ -26,6 +26,7 @@ from anabranch.versioning.merging.strategy_output import Outcome, StrategyOutput
 from anabranch.versioning.records.entries import entry_from, entry_value
 from anabranch.versioning.strategies.contract import TIMED_OUT, ContentConflict, Side
 from anabranch.versioning.strategies.registry import make_strategy
+from anabranch.versioning.strategies.table_processes.table_processes import TableProcesses
 
 __all__ = ["MAX_CONFLICTS", "MAX_DETAILS", "Settled", "Settlement", "Settler"]
 
@@ -66,16 +67,17 @@ class Settlement:
 
 class Settler:
     """Settles conflicts. `folder` is for new content, which stays there; `guard` decides where
-    webhooks may lead.
+    webhooks may lead; `processes` merge tables.
 
     The outcome of a strategy is reused as long as the three versions of the object are the same: a
     merge is repeated if its destination has moved. A strategy that has timed out is not asked
     again, since each of many conflicts would take as long.
     """
 
-    def __init__(self, folder: Path, guard: AddressGuard) -> None:
+    def __init__(self, folder: Path, guard: AddressGuard, processes: TableProcesses) -> None:
         self._folder = folder
         self._guard = guard
+        self._processes = processes
         self._known: dict[Hashable, Outcome] = {}
         self._timed_out: dict[Hashable, str] = {}
 
@@ -157,7 +159,7 @@ class Settler:
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
             view = _ConflictView(trees, path, Path(folder), rights)
             try:
-                details = _merge(view, output, rule, self._guard)
+                details = self._merge(view, output, rule)
             except (errors.Conflict, Invalid, NotSupported) as error:
                 reason = f"{error.message} ({error.hint})" if error.hint else error.message
                 if error.kind == TIMED_OUT:
@@ -173,6 +175,20 @@ class Settler:
             self._known[key] = output.outcomes[path]
         return output.outcomes
 
+    def _merge(
+        self, view: _ConflictView, output: StrategyOutput, rule: Rule
+    ) -> Sequence[ContentConflict]:
+        """Calls the strategy of a rule. Raises Conflict for a result that is none."""
+        strategy = make_strategy(rule.strategy, rule.options, self._guard, self._processes)
+        if strategy is None:
+            return ()
+        details = list(strategy.merge(view, output))
+        if not all(isinstance(detail, ContentConflict) for detail in details):
+            raise errors.Conflict("the strategy returned something else than conflicts")
+        if not details and view.path not in output.outcomes:
+            raise errors.Conflict("the strategy neither settled the path nor returned conflicts")
+        return details
+
 
 def _outcome(conflict: Conflict, rule: Rule) -> Outcome:
     """Returns what becomes of a path by a rule that needs no content."""
@@ -180,21 +196,6 @@ def _outcome(conflict: Conflict, rule: Rule) -> Outcome:
         return entry_value(rule.entry)
     side = _SIDES.get(rule.strategy)
     return None if side is None else conflict.value(side)
-
-
-def _merge(
-    view: _ConflictView, output: StrategyOutput, rule: Rule, guard: AddressGuard
-) -> Sequence[ContentConflict]:
-    """Calls the strategy of a rule. Raises Conflict for a result that is none."""
-    strategy = make_strategy(rule.strategy, rule.options, guard)
-    if strategy is None:
-        return ()
-    details = list(strategy.merge(view, output))
-    if not all(isinstance(detail, ContentConflict) for detail in details):
-        raise errors.Conflict("the strategy returned something else than conflicts")
-    if not details and view.path not in output.outcomes:
-        raise errors.Conflict("the strategy neither settled the path nor returned conflicts")
-    return details
 
 
 class _ConflictView:

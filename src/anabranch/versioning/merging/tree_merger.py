@@ -38,6 +38,7 @@ from anabranch.versioning.merging.settlement import MAX_CONFLICTS, Settled, Sett
 from anabranch.versioning.merging.strategy_output import NewContent, Outcome
 from anabranch.versioning.records.entries import Value, entry_from, entry_value
 from anabranch.versioning.staging.extra_writes import ExtraWrites
+from anabranch.versioning.strategies.table_processes.table_processes import TableProcesses
 from anabranch.versioning.trees import Trees
 from anabranch.work_folders import WorkFolder
 
@@ -61,7 +62,9 @@ class MergePreview(NamedTuple):
 
 
 class TreeMergers:
-    """Makes the tree mergers of operations. `guard` decides where webhooks may lead."""
+    """Makes the tree mergers of operations. `guard` decides where webhooks may lead;
+    `processes` merge tables.
+    """
 
     def __init__(
         self,
@@ -70,12 +73,14 @@ class TreeMergers:
         sweeps: SweepRecords,
         identifiers: Identifiers,
         guard: AddressGuard,
+        processes: TableProcesses,
     ) -> None:
         self._blocks = blocks
         self._trees = trees
         self._sweeps = sweeps
         self._identifiers = identifiers
         self._guard = guard
+        self._processes = processes
 
     @contextmanager
     def open(self, repository: Repository, rules: MergeRules) -> Iterator[TreeMerger]:
@@ -88,6 +93,7 @@ class TreeMergers:
             self._sweeps,
             self._identifiers,
             self._guard,
+            self._processes,
             repository,
             rules,
         )
@@ -115,6 +121,7 @@ class TreeMerger:
         sweeps: SweepRecords,
         identifiers: Identifiers,
         guard: AddressGuard,
+        processes: TableProcesses,
         repository: Repository,
         rules: MergeRules,
     ) -> None:
@@ -124,6 +131,7 @@ class TreeMerger:
         self._sweeps = sweeps
         self._identifiers = identifiers
         self._guard = guard
+        self._processes = processes
         self._repository = repository
         self._work: WorkFolder | None = None
         self._settler: Settler | None = None
@@ -267,7 +275,7 @@ class TreeMerger:
     def _settle(self, trees: MergeTrees, rules: MergeRules) -> Settlement:
         if self._work is None:
             self._work = WorkFolder("merge")
-            self._settler = Settler(self._work.path, self._guard)
+            self._settler = Settler(self._work.path, self._guard, self._processes)
         assert self._settler is not None  # noqa: S101  it is made with the folder
         return self._settler.settle(trees, rules)
 

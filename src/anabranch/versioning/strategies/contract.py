@@ -20,7 +20,10 @@ from typing import Any, BinaryIO, Literal, Protocol
 import msgspec
 
 __all__ = [
+    "OUT_OF_MEMORY",
+    "PROCESS_ENDED",
     "TIMED_OUT",
+    "TOO_LARGE",
     "ContentConflict",
     "MergeOutput",
     "MergeStrategy",
@@ -31,6 +34,12 @@ __all__ = [
 ]
 
 TIMED_OUT = "merge_timed_out"
+OUT_OF_MEMORY = "merge_out_of_memory"
+TOO_LARGE = "merge_too_large"
+PROCESS_ENDED = "merge_process_ended"
+"""Kinds of errors for tables that take too much time, memory or temporary files, or crash the
+process that reads them.
+"""
 
 Side = Literal["base", "source", "destination"]
 

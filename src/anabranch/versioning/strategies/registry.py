@@ -15,6 +15,8 @@ from typing import Any
 from anabranch.errors import Invalid
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.strategies.contract import MergeStrategy, StrategyFactory
+from anabranch.versioning.strategies.table_processes.process_strategy import ProcessStrategy
+from anabranch.versioning.strategies.table_processes.table_processes import TableProcesses
 from anabranch.versioning.strategies.user_defined import UserDefinedStrategy
 from anabranch.versioning.strategies.webhook import WebhookStrategy
 
@@ -28,6 +30,7 @@ open.
 """
 
 _PUBLIC = AddressGuard()
+_PROCESSES = TableProcesses()
 _PACKAGE = "anabranch.versioning.strategies"
 _BUILT_IN = {
     "rows": (f"{_PACKAGE}.rows.strategy", "rows_strategy"),
@@ -36,6 +39,8 @@ _BUILT_IN = {
     "delta": (f"{_PACKAGE}.delta.strategy", "delta_strategy"),
     "iceberg": (f"{_PACKAGE}.iceberg.strategy", "iceberg_strategy"),
 }
+_OF_TABLES = frozenset({"rows", "delta", "iceberg"})
+"""Strategies that run in processes of their own: libraries read what they merge."""
 
 
 def strategy_names() -> list[str]:
@@ -45,10 +50,13 @@ def strategy_names() -> list[str]:
 
 
 def make_strategy(
-    name: str, options: Mapping[str, Any], guard: AddressGuard = _PUBLIC
+    name: str,
+    options: Mapping[str, Any],
+    guard: AddressGuard = _PUBLIC,
+    processes: TableProcesses = _PROCESSES,
 ) -> MergeStrategy | None:
     """Returns the strategy of that name, None if it is one of PATH_STRATEGIES. `guard` decides
-    where webhooks may lead.
+    where webhooks may lead; `processes` merge tables.
 
     Raises Invalid (kind invalid_strategy) for an unknown name, Invalid (kind
     invalid_merge_options), and NotSupported if a library is not installed.
@@ -64,7 +72,8 @@ def make_strategy(
     if name in _BUILT_IN:
         module, factory_name = _BUILT_IN[name]
         factory: StrategyFactory = getattr(import_module(module), factory_name)
-        return factory(options)
+        strategy = factory(options)  # also checks the options
+        return ProcessStrategy(name, options, processes) if name in _OF_TABLES else strategy
     if name in entry_points(group=ENTRY_POINT_GROUP).names:
         return UserDefinedStrategy(name, options)
     raise Invalid(

@@ -7,7 +7,6 @@ crashes takes nothing with it. The answer of the process is the conflicts or an 
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,11 +15,11 @@ from typing import Any
 from anabranch.child_process.child import Child, ChildEnded, ChildHangs
 from anabranch.converter import Converter
 from anabranch.errors import Conflict, Invalid
+from anabranch.versioning.strategies.call_answers import answer_call
 from anabranch.versioning.strategies.contract import (
     TIMED_OUT,
     ContentConflict,
     MergeOutput,
-    ObjectVersion,
     PathConflict,
 )
 
@@ -79,51 +78,7 @@ class UserDefinedStrategy:
                 raise self._failed(str(message["error"]))
             if "conflicts" in message:
                 return _TO_CONFLICTS.convert(message["conflicts"])
-            child.send({"result": _perform(message, conflict, output)})
+            child.send({"result": answer_call(message, conflict, output)})
 
     def _failed(self, reason: str, kind: str = "merge_failed") -> Conflict:
         return Conflict(f"the strategy {self._name} failed: {reason}", kind=kind)
-
-
-def _perform(message: Mapping[str, Any], conflict: PathConflict, output: MergeOutput) -> Any:
-    """Performs a call of the strategy and returns its result."""
-    call = message["call"]
-    if call == "read":
-        version = _version(conflict, message)
-        if version is None:
-            return None
-        about = {"content_type": version.content_type, "metadata": dict(version.metadata)}
-        return {"size": version.size, **about}
-    if call == "file":
-        version = _version(conflict, message)
-        return None if version is None else version.path()
-    if call == "list":
-        return list(conflict.list(message["side"], message["prefix"]))
-    path = message["path"]
-    if call == "create":
-        given = {name: message[name] for name in ("content_type", "metadata")}
-        file = Path(message["file"])
-        if file.resolve().parent != Path(conflict.work_folder).resolve():
-            raise ValueError("new content is not in the work folder")
-        with output.create(path, **given) as stream, file.open("rb") as written:
-            shutil.copyfileobj(written, stream)
-        file.unlink()
-    elif call == "take":
-        output.take(path, message["side"])
-    elif call == "delete":
-        output.delete(path)
-    else:
-        raise ValueError(f"unknown call {call!r}")
-    return None
-
-
-def _version(conflict: PathConflict, message: Mapping[str, Any]) -> ObjectVersion | None:
-    side, path = message["side"], message["path"]
-    if path != conflict.path:
-        return conflict.read(side, path)
-    versions = {
-        "base": conflict.base,
-        "source": conflict.source,
-        "destination": conflict.destination,
-    }
-    return versions[side]

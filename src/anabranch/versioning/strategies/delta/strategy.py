@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from anabranch.errors import Conflict, Invalid, NotSupported
+from anabranch.errors import Conflict, Invalid
 from anabranch.tables.delta.actions import FileAction
 from anabranch.tables.delta.log_files import (
     LOG_FOLDER,
@@ -32,6 +32,7 @@ from anabranch.versioning.strategies.delta.conflict_rules import find_conflicts
 from anabranch.versioning.strategies.delta.fork import find_fork
 from anabranch.versioning.strategies.delta.rebase import rebase
 from anabranch.versioning.strategies.delta.table_state import IsolationLevel, read_state
+from anabranch.versioning.strategies.installed_libraries import require_installed
 from anabranch.versioning.strategies.side_objects import (
     SideObjects,
     refused,
@@ -61,15 +62,7 @@ def delta_strategy(options: Mapping[str, Any]) -> _DeltaStrategy:
             f"option isolation: must be one of {', '.join(_ISOLATION_LEVELS)}, not {isolation!r}",
             kind="invalid_merge_options",
         )
-    try:
-        import pyarrow.parquet  # noqa: PLC0415  optional
-    except ImportError as error:
-        raise NotSupported(
-            "the strategy delta needs pyarrow",
-            kind="library_missing",
-            hint="Install it on the server: pip install 'anabranch[merge]'",
-        ) from error
-    del pyarrow
+    require_installed("the strategy delta", "pyarrow")
     return _DeltaStrategy(isolation)
 
 

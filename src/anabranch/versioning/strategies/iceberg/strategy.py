@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from anabranch.errors import Conflict, Invalid, NotSupported
+from anabranch.errors import Conflict, Invalid
 from anabranch.tables.iceberg.metadata_files import (
     METADATA_FOLDER,
     MetadataFiles,
@@ -36,6 +36,7 @@ from anabranch.versioning.strategies.iceberg.conflict_rules import (
     require_mergeable,
 )
 from anabranch.versioning.strategies.iceberg.merged_snapshot import MergedSnapshot
+from anabranch.versioning.strategies.installed_libraries import require_installed
 from anabranch.versioning.strategies.side_objects import (
     SideObjects,
     refused,
@@ -72,15 +73,7 @@ def iceberg_strategy(options: Mapping[str, Any]) -> _IcebergStrategy:
             f"option isolation: must be one of {', '.join(_ISOLATION_LEVELS)}, not {isolation!r}",
             kind="invalid_merge_options",
         )
-    try:
-        import fastavro  # noqa: PLC0415  optional
-    except ImportError as error:
-        raise NotSupported(
-            "the strategy iceberg needs fastavro",
-            kind="library_missing",
-            hint="Install it on the server: pip install 'anabranch[merge]'",
-        ) from error
-    del fastavro
+    require_installed("the strategy iceberg", "fastavro")
     return _IcebergStrategy(location.rstrip("/"), isolation)
 
 

@@ -2,55 +2,37 @@
 
 from __future__ import annotations
 
-import threading
+import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from anabranch.dependency_errors import reason_of
-from anabranch.errors import Busy, Conflict, NotSupported
+from anabranch.errors import Conflict
+from anabranch.versioning.strategies.installed_libraries import require_installed
 
-__all__ = ["MEMORY", "open_database", "require_libraries"]
+__all__ = ["MAX_MEMORY", "open_database", "require_libraries"]
 
-MEMORY = "1GB"
-"""How much memory a database may use; the rest is in temporary files."""
-
-_MAX_DATABASES = 2
-"""How many databases a process has at once; others wait."""
-
-_MAX_WAIT_SECONDS = 60.0
-
-_free = threading.BoundedSemaphore(_MAX_DATABASES)
+MAX_MEMORY = 10**9
+"""How many bytes of memory a database may use; the rest is in temporary files."""
 
 
 def require_libraries(purpose: str) -> None:
     """Raises NotSupported (kind library_missing) if DuckDB or pyarrow is not installed. `purpose`
     names what needs them.
     """
-    try:
-        import duckdb  # noqa: PLC0415  optional libraries
-        import pyarrow.parquet  # noqa: PLC0415
-    except ImportError as error:
-        raise NotSupported(
-            f"{purpose} needs DuckDB and pyarrow",
-            kind="library_missing",
-            hint="Install them on the server: pip install 'anabranch[merge]'",
-        ) from error
-    del duckdb, pyarrow
+    require_installed(purpose, "duckdb", "pyarrow")
 
 
 @contextmanager
 def open_database(folder: str) -> Iterator[Any]:
     """Yields a connection to an empty database, whose temporary files are in `folder`. Raises
-    Conflict (kind merge_failed) for what the database cannot do, such as reading a damaged file,
-    and Busy if other databases do not end in time.
+    Conflict (kind merge_failed) for what the database cannot do, such as reading a damaged file.
     """
     import duckdb  # noqa: PLC0415  optional libraries
     import pyarrow as pa  # noqa: PLC0415
 
-    if not _free.acquire(timeout=_MAX_WAIT_SECONDS):
-        raise Busy("the server compares other tables", kind="too_many_tables")
-    config = {"memory_limit": MEMORY, "temp_directory": f"{folder}/spilled"}
+    config = {"memory_limit": f"{_memory()}B", "temp_directory": f"{folder}/spilled"}
     try:
         with duckdb.connect(config=config) as connection:
             # a file's content must not make the server load code
@@ -66,5 +48,9 @@ def open_database(folder: str) -> Iterator[Any]:
             kind="merge_failed",
             hint="Choose a side for this path.",
         ) from error
-    finally:
-        _free.release()
+
+
+def _memory() -> int:
+    """Returns how many bytes of memory the database may use: half of what the process may."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    return MAX_MEMORY if limit == resource.RLIM_INFINITY else min(MAX_MEMORY, limit // 2)

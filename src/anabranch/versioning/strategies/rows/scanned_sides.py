@@ -166,9 +166,9 @@ class ScannedSides:
             self._connection.register(name, reader)
         try:
             found: list[Any] = self._connection.execute(query, list(parameters)).fetchall()
-        except duckdb.Error as error:
+        except duckdb.Error:
             if self._failure is not None:
-                raise self._failure from error
+                raise self._failure from self._failure.__cause__
             raise
         finally:
             for name in readers:

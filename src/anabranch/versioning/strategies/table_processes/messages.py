@@ -1,0 +1,204 @@
+"""What a process and the one that has started it send each other: a JSON value in each line.
+
+First comes a `Request`; then the process sends a `Call`, which is answered by a `Result`, any
+number of times, and at last a `Merged`, `Compared` or `Failed`. Contents of objects are files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+import msgspec
+
+from anabranch import errors
+from anabranch.converter import Converter
+from anabranch.errors import AnabranchError
+from anabranch.versioning.strategies.contract import ContentConflict, Side
+from anabranch.versioning.strategies.rows.differences import RowDifferencePage
+from anabranch.versioning.strategies.table_processes.limits import TableLimits
+
+__all__ = [
+    "Call",
+    "Compared",
+    "FileComparison",
+    "FileVersion",
+    "FolderComparison",
+    "MergeTask",
+    "Merged",
+    "Message",
+    "Request",
+    "Result",
+    "RowMatching",
+    "Task",
+    "failure",
+    "receive_message",
+    "receive_request",
+    "receive_result",
+    "send",
+]
+
+
+class MergeTask(msgspec.Struct, frozen=True, tag="merge"):
+    """A conflict that a strategy of Anabranch is to merge."""
+
+    strategy: str
+    options: dict[str, Any]
+    path: str
+    repository: str
+    commits: dict[Side, str]
+    work_folder: str
+
+
+class FileVersion(msgspec.Struct, frozen=True):
+    """A version of an object, whose bytes are a file of this machine."""
+
+    file: str
+    size: int
+    content_type: str
+    metadata: Mapping[str, str]
+
+    def open(self) -> BinaryIO:
+        """Returns a stream of the bytes."""
+        return Path(self.file).open("rb")
+
+    def path(self) -> str:
+        """Returns the path of the file."""
+        return self.file
+
+
+class RowMatching(msgspec.Struct, frozen=True, kw_only=True):
+    """How rows are matched, and which page of the differences is wanted: see `row_differences`."""
+
+    key: tuple[str, ...] = ()
+    whole_rows: bool = False
+    after: str = ""
+    amount: int
+
+
+class FileComparison(msgspec.Struct, frozen=True, tag="files"):
+    """Two versions of an object that are to be compared."""
+
+    path: str
+    left: FileVersion | None
+    right: FileVersion | None
+    file_format: str
+    matching: RowMatching
+    work_folder: str
+
+
+class FolderComparison(msgspec.Struct, frozen=True, tag="folders"):
+    """A table of many files, of which two versions are to be compared. `folder` has no slash at its
+    end.
+    """
+
+    repository: str
+    folder: str
+    matching: RowMatching
+    work_folder: str
+
+
+Task = MergeTask | FileComparison | FolderComparison
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What a process is to do, within its limits."""
+
+    task: Task
+    limits: TableLimits
+
+
+class Call(msgspec.Struct, frozen=True, tag="call"):
+    """A call of the process, which needs objects."""
+
+    name: str
+    parameters: dict[str, Any]
+
+
+class Result(msgspec.Struct, frozen=True):
+    """The result of a call."""
+
+    value: Any
+
+
+class Merged(msgspec.Struct, frozen=True, tag="merged"):
+    """The conflicts of a merge."""
+
+    conflicts: list[ContentConflict]
+
+
+class Compared(msgspec.Struct, frozen=True, tag="compared"):
+    """A page of row differences; None if there is no table."""
+
+    page: RowDifferencePage | None
+
+
+class Failed(msgspec.Struct, frozen=True, tag="failed"):
+    """An error; `error` is the name of its class. `trace` is the traceback of one that no code
+    expects.
+    """
+
+    error: str
+    message: str
+    kind: str
+    hint: str
+    trace: str = ""
+
+    def exception(self) -> AnabranchError:
+        """Returns the error as it was raised in the process."""
+        try:
+            error: AnabranchError = getattr(errors, self.error)(self.message)
+        except (AttributeError, TypeError):  # it has more parameters
+            error = AnabranchError(self.message)
+        error.kind, error.hint = self.kind, self.hint
+        return error
+
+
+Message = Call | Merged | Compared | Failed
+"""What a process sends."""
+
+_TO_REQUEST: Converter[Request] = Converter(Request)
+_TO_RESULT: Converter[Result] = Converter(Result)
+_TO_MESSAGE: Converter[Any] = Converter(cast(Any, Message))
+
+
+def failure(error: AnabranchError) -> Failed:
+    """Returns the message that has an error."""
+    return Failed(type(error).__name__, error.message, error.kind, error.hint)
+
+
+def send(stream: IO[bytes], message: msgspec.Struct) -> None:
+    """Writes a message. Raises OSError if the other side has ended."""
+    # not msgspec's own encoder: a path may have characters that UTF-8 has not
+    stream.write(json.dumps(msgspec.to_builtins(message)).encode() + b"\n")
+    stream.flush()
+
+
+def receive_request(stream: IO[bytes]) -> Request:
+    """Returns the request of the process that has started this one. Raises EOFError if it ended."""
+    return _TO_REQUEST.convert(_receive(stream))
+
+
+def receive_result(stream: IO[bytes]) -> Result:
+    """Returns the result of a call. Raises EOFError if the other side has ended."""
+    return _TO_RESULT.convert(_receive(stream))
+
+
+def receive_message(stream: IO[bytes]) -> Message:
+    """Returns the next message of a process. Raises EOFError if it has ended, and ValueError for
+    what is no message.
+    """
+    message: Message = _TO_MESSAGE.convert(_receive(stream))
+    return message
+
+
+def _receive(stream: IO[bytes]) -> Any:
+    line = stream.readline()
+    if not line.endswith(b"\n"):
+        raise EOFError
+    try:
+        return json.loads(line)
+    except RecursionError as error:
+        raise ValueError("a value is nested too deep") from error

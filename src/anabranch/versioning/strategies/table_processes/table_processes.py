@@ -1,0 +1,135 @@
+"""The processes that merge and compare tables: each performs one task, and ends.
+
+A process has neither secrets nor a connection to the stores. It is killed when its time is up, and
+when the client of the request that it works for has gone.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from anabranch.child_process.fork_server import ForkServer, StartedProcess
+from anabranch.errors import AnabranchError, Busy, Conflict, PreconditionFailed
+from anabranch.http.abandonment import IsAbandoned, abandonment
+from anabranch.versioning.strategies.contract import PROCESS_ENDED, TIMED_OUT
+from anabranch.versioning.strategies.table_processes.limits import SPLIT_HINT, TableLimits
+from anabranch.versioning.strategies.table_processes.messages import (
+    Call,
+    Compared,
+    Failed,
+    Merged,
+    Message,
+    Request,
+    Result,
+    Task,
+    receive_message,
+    send,
+)
+
+__all__ = ["AnswerCall", "TableProcesses"]
+
+_PROCESSES = ForkServer("anabranch.versioning.strategies.table_processes.table_process")
+
+_log = logging.getLogger(__name__)
+
+_WATCH_SECONDS = 0.25
+"""How often it is looked whether the client of a request has gone."""
+
+_MAX_WAIT_SECONDS = 60.0
+
+AnswerCall = Callable[[Call], Any]
+"""Returns the result of a call of a process, a JSON value, or raises what ends the task."""
+
+
+class TableProcesses:
+    """Performs tasks within limits. Threads may share it: those above its number of processes wait,
+    at most a minute.
+    """
+
+    def __init__(
+        self, limits: TableLimits | None = None, *, max_wait: float = _MAX_WAIT_SECONDS
+    ) -> None:
+        self._limits = limits or TableLimits()
+        self._free = threading.BoundedSemaphore(self._limits.processes)
+        self._max_wait = max_wait
+
+    def perform(self, task: Task, answer: AnswerCall) -> Merged | Compared:
+        """Returns the result of a task. Raises the error of the process and those of `answer`;
+        Conflict (kinds merge_timed_out, merge_out_of_memory, merge_process_ended) if it exceeds a
+        limit or crashes, PreconditionFailed (client_gone), and Busy (too_many_tables).
+        """
+        with self._place(), _PROCESSES.start() as process:
+            run = _Run(process, self._limits, answer)
+            watch = threading.Thread(target=run.watch, args=(abandonment(),), daemon=True)
+            watch.start()
+            try:
+                return run.perform(task)
+            finally:
+                run.ended.set()
+                watch.join()
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        """Waits until fewer processes run than are permitted."""
+        if not self._free.acquire(timeout=self._max_wait):
+            raise Busy("the server merges or compares other tables", kind="too_many_tables")
+        try:
+            yield
+        finally:
+            self._free.release()
+
+
+class _Run:
+    """One process and its task."""
+
+    def __init__(self, process: StartedProcess, limits: TableLimits, answer: AnswerCall) -> None:
+        self.ended = threading.Event()
+        self._process = process
+        self._limits = limits
+        self._answer = answer
+        self._stopped: AnabranchError | None = None
+
+    def watch(self, is_abandoned: IsAbandoned) -> None:
+        """Waits for the end, and kills the process when its time is up or its client has gone."""
+        deadline = time.monotonic() + self._limits.seconds
+        while not self.ended.wait(min(_WATCH_SECONDS, max(0.0, deadline - time.monotonic()))):
+            if is_abandoned():
+                self._stopped = PreconditionFailed(
+                    "the client has disconnected", kind="client_gone"
+                )
+            elif time.monotonic() >= deadline:
+                self._stopped = Conflict(
+                    f"the table took more than {self._limits.seconds:g} s",
+                    kind=TIMED_OUT,
+                    hint=f"{SPLIT_HINT} merges.timeout is the limit.",
+                )
+            if self._stopped is not None:
+                self._process.kill()
+                return
+
+    def perform(self, task: Task) -> Merged | Compared:
+        """Sends the task, and answers calls until there is a result."""
+        message = self._exchange(Request(task, self._limits))
+        while isinstance(message, Call):
+            message = self._exchange(Result(self._answer(message)))
+        if isinstance(message, Failed):
+            if message.trace:
+                _log.error("the process of a table failed: %s", message.trace)
+            raise message.exception()
+        return message
+
+    def _exchange(self, sent: Request | Result) -> Message:
+        try:
+            send(self._process.stdin, sent)
+            return receive_message(self._process.stdout)
+        except (EOFError, OSError):
+            raise self._stopped or Conflict(
+                "the process that read the table ended: it crashed, or needed too much memory",
+                kind=PROCESS_ENDED,
+                hint=f"{SPLIT_HINT} merges.memory_bytes is the limit of memory.",
+            ) from None
