@@ -1,24 +1,31 @@
-"""Times the strategy `rows` on three files, beside DuckDB's full outer join of them.
+"""Times the strategy `rows` on three files, in a process of its own as servers run it and in this
+one, beside DuckDB's full outer join of them.
 
     python benchmarks/bench_row_merge.py --rows 1000000 --format csv
 
-Prints seconds, the ratio of the medians, and the peak memory of a process that merges.
+Prints medians of seconds and of processor time, the ratio to the join, and the peak memory of a
+process that merges.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import duckdb
 
+from anabranch.child_process.descendants import children
 from anabranch.testing.strategy_runs import run_strategy
+from anabranch.versioning.strategies.contract import MergeStrategy
+from anabranch.versioning.strategies.registry import make_strategy
 from anabranch.versioning.strategies.rows.strategy import rows_strategy
 
 COLUMNS = "i AS id, i % 1000 AS a, 'text ' || (i % 77) AS b, i * 0.5 AS c, i % 3 = 0 AS d"
@@ -39,13 +46,23 @@ def write_files(folder: Path, rows: int, name: str) -> dict[str, Path]:
     return files
 
 
-def merge(files: dict[str, Path]) -> int:
+def merge(files: dict[str, Path], strategy: MergeStrategy) -> int:
     """Merges the files and returns the length of the result in bytes."""
     contents = {side: file.read_bytes() for side, file in files.items()}
     path = f"t{files['base'].suffix}"
-    run = run_strategy(rows_strategy({"key": "id"}), path, **contents)
+    run = run_strategy(strategy, path, **contents)
     assert not run.conflicts
     return len(run.files[path] or b"")
+
+
+def processor_seconds() -> float:
+    """Returns the processor time of this process, and of those that have ended."""
+    seconds = time.process_time()
+    ticks = os.sysconf("SC_CLK_TCK")
+    for process in children(os.getpid()):
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+        seconds += sum(map(int, fields[11:15])) / ticks
+    return seconds
 
 
 def join(files: dict[str, Path], folder: Path) -> None:
@@ -65,26 +82,39 @@ def main() -> None:
     parser.add_argument("--merge-in", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.merge_in:
-        merge({side: Path(given.merge_in, f"{side}.{given.format}") for side in SIDES})
+        files = {side: Path(given.merge_in, f"{side}.{given.format}") for side in SIDES}
+        merge(files, rows_strategy({"key": "id"}))
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
         return
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent)
         files = write_files(folder, given.rows, given.format)
-        times: dict[str, list[float]] = {"merge": [], "join": []}
-        for _ in range(given.rounds):
-            for kind, act in (
-                ("merge", lambda: merge(files)),
-                ("join", lambda: join(files, folder)),
-            ):
-                start = time.perf_counter()
+        strategies = {
+            "in a process": make_strategy("rows", {"key": "id"}),
+            "here": rows_strategy({"key": "id"}),
+        }
+        acts = {name: partial(merge, files, each) for name, each in strategies.items()}
+        acts["join"] = partial(join, files, folder)
+        times: dict[str, list[tuple[float, float]]] = {name: [] for name in acts}
+        for number in range(given.rounds + 1):
+            for name, act in acts.items():
+                start, used = time.perf_counter(), processor_seconds()
                 act()
-                times[kind].append(time.perf_counter() - start)
-        medians = {kind: statistics.median(each) for kind, each in times.items()}
-        command = [sys.executable, __file__, "--merge-in", name, "--format", given.format]
+                if number:  # the first starts the process that has the libraries
+                    spent = time.perf_counter() - start, processor_seconds() - used
+                    times[name].append(spent)
+        medians = {
+            name: [statistics.median(column) for column in zip(*each, strict=True)]
+            for name, each in times.items()
+        }
+        command = [sys.executable, __file__, "--merge-in", parent, "--format", given.format]
         peak = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-        print(f"{given.rows} rows: merge {medians['merge']:.2f} s, join {medians['join']:.2f} s")
-        print(f"ratio {medians['merge'] / medians['join']:.2f}; peak memory {peak} MiB")
+        for name, (seconds, used) in medians.items():
+            ratio = seconds / medians["join"][0]
+            print(
+                f"{given.rows} rows, {name}: {seconds:.3f} s, processor {used:.3f} s, {ratio:.2f}"
+            )
+        print(f"peak memory {peak} MiB")
 
 
 if __name__ == "__main__":

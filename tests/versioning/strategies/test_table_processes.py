@@ -242,3 +242,15 @@ def test_a_process_has_no_secrets_and_limits(monkeypatch):
     assert limits["Max file size"].split()[0] == str(32 << 20)
     assert limits["Max core file size"].split()[0] == "0"
     assert limits["Max cpu time"].split()[0] != "unlimited"
+
+
+def test_of_conflicts_that_are_too_large_to_be_shown_the_first_are_returned():
+    def table(value):
+        return parquet(
+            {"id": pa.int64(), "v": pa.string()}, [(i, value * (4 << 20)) for i in range(8)]
+        )
+
+    strategy = make_strategy("rows", {"key": "id"})
+    sides = {"base": table("a"), "source": table("b"), "destination": table("c")}
+    run = run_strategy(strategy, "t.parquet", **sides)
+    assert [conflict.key for conflict in run.conflicts] == [{"id": 0}, {"id": 1}]

@@ -29,6 +29,7 @@ __all__ = [
     "MergeTask",
     "Merged",
     "Message",
+    "MessageTooLarge",
     "Request",
     "Result",
     "RowMatching",
@@ -39,6 +40,9 @@ __all__ = [
     "receive_result",
     "send",
 ]
+
+
+MAX_MESSAGE_BYTES = 64 << 20
 
 
 class MergeTask(msgspec.Struct, frozen=True, tag="merge"):
@@ -156,6 +160,10 @@ class Failed(msgspec.Struct, frozen=True, tag="failed"):
         return error
 
 
+class MessageTooLarge(Exception):
+    """A message has more than MAX_MESSAGE_BYTES."""
+
+
 Message = Call | Merged | Compared | Failed
 """What a process sends."""
 
@@ -187,17 +195,17 @@ def receive_result(stream: IO[bytes]) -> Result:
 
 
 def receive_message(stream: IO[bytes]) -> Message:
-    """Returns the next message of a process. Raises EOFError if it has ended, and ValueError for
-    what is no message.
+    """Returns the next message of a process. Raises EOFError if it has ended, MessageTooLarge, and
+    ValueError for what is no message.
     """
     message: Message = _TO_MESSAGE.convert(_receive(stream))
     return message
 
 
 def _receive(stream: IO[bytes]) -> Any:
-    line = stream.readline()
+    line = stream.readline(MAX_MESSAGE_BYTES)
     if not line.endswith(b"\n"):
-        raise EOFError
+        raise MessageTooLarge if len(line) == MAX_MESSAGE_BYTES else EOFError
     try:
         return json.loads(line)
     except RecursionError as error:

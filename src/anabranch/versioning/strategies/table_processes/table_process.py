@@ -8,11 +8,13 @@ import contextlib
 import errno
 import gc
 import importlib
+import json
 import os
 import re
 import resource
 import threading
 import traceback
+from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 import msgspec
@@ -21,10 +23,19 @@ from anabranch.child_process.forking import end_with
 from anabranch.dependency_errors import reason_of
 from anabranch.errors import AnabranchError, Busy, Conflict, NotSupported
 from anabranch.versioning.strategies.called_conflict import CalledConflict, CalledOutput
-from anabranch.versioning.strategies.contract import OUT_OF_MEMORY, TOO_LARGE, StrategyFactory
+from anabranch.versioning.strategies.contract import (
+    OUT_OF_MEMORY,
+    TOO_LARGE,
+    ContentConflict,
+    StrategyFactory,
+)
 from anabranch.versioning.strategies.delta.strategy import delta_strategy
 from anabranch.versioning.strategies.iceberg.strategy import iceberg_strategy
-from anabranch.versioning.strategies.rows.differences import RowDifferencePage, row_differences
+from anabranch.versioning.strategies.rows.differences import (
+    MAX_PAGE_BYTES,
+    RowDifferencePage,
+    row_differences,
+)
 from anabranch.versioning.strategies.rows.strategy import rows_strategy
 from anabranch.versioning.strategies.table_processes.compared_tables import compare_tables
 from anabranch.versioning.strategies.table_processes.limits import SPLIT_HINT
@@ -99,10 +110,20 @@ def _perform(task: Task, server: _Server) -> Merged | Compared:
         )
         output = CalledOutput(server, task.work_folder)
         strategy = _STRATEGIES[task.strategy](task.options)
-        return Merged(list(strategy.merge(conflict, output)))
+        return Merged(list(_shown(strategy.merge(conflict, output))))
     if isinstance(task, FileComparison):
         return Compared(_compare_files(task))
     return Compared(compare_tables(server, task))
+
+
+def _shown(conflicts: Sequence[ContentConflict]) -> Iterator[ContentConflict]:
+    """Yields the first conflicts, as many as a message should have."""
+    size = 0
+    for conflict in conflicts:
+        yield conflict
+        size += len(json.dumps(msgspec.to_builtins(conflict)))
+        if size > MAX_PAGE_BYTES:
+            return
 
 
 def _compare_files(task: FileComparison) -> RowDifferencePage:

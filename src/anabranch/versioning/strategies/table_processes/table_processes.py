@@ -16,7 +16,7 @@ from typing import Any
 from anabranch.child_process.fork_server import ForkServer, StartedProcess
 from anabranch.errors import AnabranchError, Busy, Conflict, PreconditionFailed
 from anabranch.http.abandonment import IsAbandoned, abandonment
-from anabranch.versioning.strategies.contract import PROCESS_ENDED, TIMED_OUT
+from anabranch.versioning.strategies.contract import PROCESS_ENDED, TIMED_OUT, TOO_LARGE
 from anabranch.versioning.strategies.table_processes.limits import SPLIT_HINT, TableLimits
 from anabranch.versioning.strategies.table_processes.messages import (
     Call,
@@ -24,6 +24,7 @@ from anabranch.versioning.strategies.table_processes.messages import (
     Failed,
     Merged,
     Message,
+    MessageTooLarge,
     Request,
     Result,
     Task,
@@ -127,7 +128,13 @@ class _Run:
         try:
             send(self._process.stdin, sent)
             return receive_message(self._process.stdout)
-        except (EOFError, OSError):
+        except MessageTooLarge:
+            raise Conflict(
+                "the rows that conflict or differ are too large to be shown",
+                kind=TOO_LARGE,
+                hint=SPLIT_HINT,
+            ) from None
+        except (EOFError, OSError, ValueError):
             raise self._stopped or Conflict(
                 "the process that read the table ended: it crashed, or needed too much memory",
                 kind=PROCESS_ENDED,
