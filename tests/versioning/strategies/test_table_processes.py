@@ -6,6 +6,7 @@ import gzip
 import io
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from support.formats.keyed_tables import parquet
 from support.formats.row_comparison import compare as in_this_process
 
 from anabranch.child_process.descendants import children
-from anabranch.errors import AnabranchError, Busy, Conflict, Gone, Invalid
+from anabranch.errors import AnabranchError, Busy, Conflict, Gone, Invalid, NotSupported
 from anabranch.http.abandonment import reset_abandonment, set_abandonment
 from anabranch.testing.strategy_runs import run_strategy
 from anabranch.versioning.strategies.registry import make_strategy
@@ -254,3 +255,33 @@ def test_of_conflicts_that_are_too_large_to_be_shown_the_first_are_returned():
     sides = {"base": table("a"), "source": table("b"), "destination": table("c")}
     run = run_strategy(strategy, "t.parquet", **sides)
     assert [conflict.key for conflict in run.conflicts] == [{"id": 0}, {"id": 1}]
+
+
+SCRIPT = """
+from pathlib import Path
+from anabranch.versioning.strategies.table_processes import table_process
+table_process.prepare()
+names = [(task / "comm").read_text().strip() for task in Path("/proc/self/task").iterdir()]
+print(*(name for name in names if name != "jemalloc_bg_thd"))
+"""
+
+
+def test_no_thread_is_lost_by_a_fork():
+    """Only jemalloc's own, which it starts again in the process that is forked."""
+    environment = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", SCRIPT]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert len(ran.stdout.split()) == 1, ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("strategy", "library"),
+    [("rows", "duckdb"), ("rows", "pyarrow"), ("delta", "pyarrow"), ("iceberg", "fastavro")],
+)
+def test_a_library_that_is_not_installed_is_an_error_before_the_merge(
+    strategy, library, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(NotSupported, match=f"the strategy {strategy} needs ") as refused:
+        make_strategy(strategy, {})
+    assert refused.value.kind == "library_missing"
