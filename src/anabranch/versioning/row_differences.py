@@ -35,9 +35,9 @@ class RowDiffer:
         matching: RowMatching,
     ) -> RowDifferencePage:
         """Returns a page of the rows that differ between two objects of a path; None is a table
-        without rows. Rows are matched as by `row_differences`. Raises Invalid (kind not_comparable)
-        for what is no table, and for a `key` that is not unique; NotSupported if a library is not
-        installed, Busy, Gone.
+        without rows. Rows are matched as by `row_differences`. Raises Invalid, with the kinds of
+        `compare_files`: not_comparable for what is no table, and for a `key` that is not unique;
+        NotSupported if a library is not installed, Busy, Gone.
         """
         with WorkFolder("rows") as folder:
             return compare_files(
