@@ -7,11 +7,7 @@ from typing import Any, Protocol
 
 from anabranch.tables.byte_forms import ByteForm
 
-__all__ = ["ColumnTable", "batch_rows", "read_all"]
-
-_MAX_BATCH_ROWS = 65_536
-_MIN_BATCH_ROWS = 1024
-_BATCH_CELLS = 1 << 21
+__all__ = ["ColumnTable", "read_all"]
 
 
 class ColumnTable(Protocol):
@@ -33,11 +29,6 @@ class ColumnTable(Protocol):
         """Yields record batches of some columns of a piece, in this order. Raises what Arrow does
         for a file that is damaged.
         """
-
-
-def batch_rows(columns: int) -> int:
-    """Returns how many rows a batch of so many columns should have."""
-    return max(_MIN_BATCH_ROWS, min(_MAX_BATCH_ROWS, _BATCH_CELLS // max(columns, 1)))
 
 
 def read_all(table: ColumnTable, names: Sequence[str]) -> Iterator[Any]:

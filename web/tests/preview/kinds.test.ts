@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { kindOf, languageOf } from "$/preview/kinds";
+import { kindOf, languageOf, TABLE_FORMATS, tableFormat } from "$/preview/kinds";
 
 test.each([
   ["a/flights.PARQUET", "", "table"],
@@ -39,4 +39,9 @@ test.each(["constructor", "__proto__", "valueOf", "toString"])("a name that obje
   expect(kindOf(`a.${name}`, "")).toBe("unknown");
   expect(kindOf(name, name)).toBe("unknown");
   expect(languageOf(`a.${name}`)).toBe("");
+});
+
+test("a format of the address is one of the menu, or none", () => {
+  expect(TABLE_FORMATS.map(([name]) => tableFormat(name))).toEqual(TABLE_FORMATS.map(([name]) => name));
+  expect(["xls", "", null].map(tableFormat)).toEqual(["", "", ""]);
 });

@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import Any
 
 from anabranch.tables.byte_forms import ByteForm
-from anabranch.tables.column_table import batch_rows
 from anabranch.tables.lists import entries, is_list
 from anabranch.tables.parquet.form import leaf_count
 from anabranch.tables.parquet.schema_elements import Element, is_enum, is_interval, read_columns
+from anabranch.tables.table import batch_rows
 
 __all__ = ["ParquetTable", "UnreadableColumn"]
 
