@@ -239,7 +239,10 @@ def test_too_many_commits_are_refused(sea):
         sea.commit("dev", word, a=word)
     sea.commit("main", "other", b="x")
     core, onto = sea.core, sea.head("main")
-    mergers = TreeMergers(sea.blocks, core.trees, core.sweeps, core.identifiers, AddressGuard())
+    mergers = TreeMergers(
+        *(sea.blocks, core.trees, core.sweeps, core.identifiers, AddressGuard()),
+        core.row_differ.processes,
+    )
     patches = Patches(core.commits, core.trees, core.history_index)
 
     def rebase_at_most(limit):
