@@ -51,7 +51,8 @@ export const links = {
   policies: () => "/auth/policies",
   policy: (id: string) => address(["auth", "policies", id]),
   /** Why somebody may or may not do something. */
-  explain: (user = "", action = "", resource = "") => address(["auth", "explain"], { user, action, resource }),
+  /** `branch` is the branch that the action changes, for conditions on it. */
+  explain: (user = "", action = "", resource = "", branch = "") => address(["auth", "explain"], { user, action, resource, branch }),
   audit: () => "/auth/audit",
   ownCredentials: () => "/auth/credentials",
   images: (more: Query = {}) => address(["images"], more),
