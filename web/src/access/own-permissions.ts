@@ -22,6 +22,8 @@ const CURRENT_MS = 60_000;
 const FS = "arn:lakefs:fs:::";
 const AUTH = "arn:lakefs:auth:::";
 
+/** Any image. */
+export const anyImage = `${FS}image/*`;
 /** Any repository. */
 export const anyRepository = `${FS}repository/*`;
 /** Any storage namespace. */
@@ -30,6 +32,11 @@ export const anyNamespace = `${FS}namespace/*`;
 /** Returns the resource of a repository. */
 export function repositoryArn(repository: string): string {
   return `${FS}repository/${repository}`;
+}
+
+/** Returns the resource of a storage namespace. */
+export function namespaceArn(namespace: string): string {
+  return `${FS}namespace/${namespace}`;
 }
 
 /** Returns the resource of an object. */
@@ -52,9 +59,27 @@ export function anyTag(repository: string): string {
   return `${repositoryArn(repository)}/tag/*`;
 }
 
-/** Returns the resource of any user, group or policy. */
-export function anyNamed(kind: "user" | "group" | "policy"): string {
-  return `${AUTH}${kind}/*`;
+/** Returns the resource of a user, a group or a policy; of any one without a name. */
+export function namedArn(kind: "user" | "group" | "policy", name = "*"): string {
+  return `${AUTH}${kind}/${name}`;
+}
+
+/** Returns the attributes of a button or field that is `disabled`, or whose action would be refused: it
+ * says why. */
+export function refusable(refusal: string, disabled = false): { disabled: boolean; title: string | undefined } {
+  return { disabled: disabled || refusal !== "", title: refusal || undefined };
+}
+
+/** Returns what attaching policies to a user or group, and detaching them, needs. */
+export function attachmentNeeds(kind: "user" | "group", name: string): { add: Need[]; remove: Need[] } {
+  const resource = namedArn(kind, name);
+  return { add: [{ action: "auth:AttachPolicy", resource }], remove: [{ action: "auth:DetachPolicy", resource }] };
+}
+
+/** Returns what adding members to a group, and removing them, needs; of any group without a name. */
+export function membershipNeeds(group?: string): { add: Need[]; remove: Need[] } {
+  const resource = namedArn("group", group);
+  return { add: [{ action: "auth:AddGroupMember", resource }], remove: [{ action: "auth:RemoveGroupMember", resource }] };
 }
 
 /** Returns one list of all needs, each once. */

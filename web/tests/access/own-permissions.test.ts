@@ -1,5 +1,18 @@
 import { expect, test } from "vitest";
-import { Answers, PermissionCache, anyNamed, anyTag, branchArn, distinctNeeds, objectsBelow, repositoryArn } from "$/access/own-permissions";
+import {
+  Answers,
+  PermissionCache,
+  anyTag,
+  attachmentNeeds,
+  branchArn,
+  distinctNeeds,
+  membershipNeeds,
+  namedArn,
+  namespaceArn,
+  objectsBelow,
+  refusable,
+  repositoryArn,
+} from "$/access/own-permissions";
 import { json, respond } from "../network";
 
 const WRITE = { action: "fs:WriteObject", resource: objectsBelow("sea") };
@@ -23,7 +36,9 @@ test("resources are named as policies name them", () => {
   expect(branchArn("sea")).toBe("arn:lakefs:fs:::repository/sea/branch/*");
   expect(branchArn("sea", "dev")).toBe("arn:lakefs:fs:::repository/sea/branch/dev");
   expect(anyTag("sea")).toBe("arn:lakefs:fs:::repository/sea/tag/*");
-  expect(anyNamed("user")).toBe("arn:lakefs:auth:::user/*");
+  expect(namedArn("user")).toBe("arn:lakefs:auth:::user/*");
+  expect(namedArn("group", "Crew")).toBe("arn:lakefs:auth:::group/Crew");
+  expect(namespaceArn("s3://lake/sea")).toBe("arn:lakefs:fs:::namespace/s3://lake/sea");
 });
 
 test("a need that several things have is asked for once", () => {
@@ -73,4 +88,16 @@ test("after a failure, the next page asks again", async () => {
   fails = false;
   expect((await cache.ask("ada", "main", [WRITE])).of(WRITE)?.allowed).toBe(true);
   expect(requests).toHaveLength(2);
+});
+
+test("what is attached needs permissions on its user or group, members on their group", () => {
+  expect(attachmentNeeds("user", "ada").remove).toEqual([{ action: "auth:DetachPolicy", resource: namedArn("user", "ada") }]);
+  expect(membershipNeeds("Crew").add).toEqual([{ action: "auth:AddGroupMember", resource: namedArn("group", "Crew") }]);
+  expect(membershipNeeds().remove).toEqual([{ action: "auth:RemoveGroupMember", resource: namedArn("group") }]);
+});
+
+test("a button is disabled for itself or because the server would refuse, which it then says", () => {
+  expect(refusable("")).toEqual({ disabled: false, title: undefined });
+  expect(refusable("", true)).toEqual({ disabled: true, title: undefined });
+  expect(refusable("no")).toEqual({ disabled: true, title: "no" });
 });
