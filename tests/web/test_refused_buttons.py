@@ -22,7 +22,7 @@ DENIED = re.compile("You do not have the permission [a-z]+:[A-Z][A-Za-z]+ for th
 PAGES = {
     "/repositories": ["Create repository"],
     "{home}/objects?ref=main": ["Upload"],
-    "{home}/changes?ref=main": ["Commit"],
+    "{home}/changes?ref=main": ["Commit", "Revert all"],
     "{home}/commits?ref=main": ["Revert several…"],
     "{home}/branches": ["Create branch"],
     "{home}/tags": ["Create tag"],
