@@ -134,3 +134,20 @@ def test_a_new_key_has_the_focus_before_anything_can_be_typed(page, repository):
     page.evaluate("window.requestAnimationFrame = () => 0")
     page.get_by_role("button", name="Add a key").dispatch_event("click")
     expect(page.get_by_role("textbox", name="Key 1")).to_be_focused()
+
+
+def test_repository_is_deleted_with_its_data_if_that_is_chosen(page, repository):
+    repository.put("a", b"12345")
+    page.goto(settings_url(repository, "general"))
+    page.get_by_role("button", name="Delete repository").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Delete the data of its objects, too").check()
+    expect(dialog.get_by_text("cannot be restored")).to_contain_text(f"local://{repository.name}")
+    dialog.get_by_role("textbox").fill(repository.name)
+    dialog.get_by_role("button", name="Delete repository and data").click()
+    result = page.get_by_text(f"Repository {repository.name} deleted with 1 object, 5 B")
+    expect(result).to_be_visible()
+    expect(page).to_have_url(re.compile("/repositories$"))
+    assert repository.api.get(repository.path).status_code == 404
+    left = repository.api.get("/storage/namespaces").json()["results"]
+    assert repository.name not in {each["repository"] for each in left}
