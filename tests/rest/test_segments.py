@@ -71,8 +71,10 @@ def test_an_expression_escaped_twice_is_resolved(raw, home, path):
     assert raw("GET", home + path.format("main%25255E1")) == 404
 
 
-def test_a_merge_source_may_be_escaped_twice(raw, home):
-    assert raw("POST", f"{home}/refs/main%255E1/merge/dev", '{"allow_empty": true}') == 200
+def test_a_merge_source_may_be_escaped_twice(api, raw, home):
+    created = api.post(f"{home}/branches", json={"name": "merged", "source": "main"})
+    assert created.status_code == 201
+    assert raw("POST", f"{home}/refs/main%255E1/merge/merged", '{"allow_empty": true}') == 200
 
 
 NAMES = [

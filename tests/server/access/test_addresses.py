@@ -150,10 +150,17 @@ def test_another_repositorys_object_is_refused(team, jane, own, secret, way, spe
     address = address_of(team, secret, "deep/plan.txt")
     if spelled == "stored":
         address = "local://" + address[address.index(secret) :]
+    before = read_new(jane, own)
     refused = way(jane, own, address)
     assert refused.status_code in {401, 403}, refused.text
-    gone = jane.api.get(f"/repositories/{own}/refs/main/objects", params={"path": "public/new"})
-    assert gone.status_code == 404
+    assert read_new(jane, own) == before
+
+
+def read_new(member, repository):
+    """Returns the status and the content of the path that is to be stolen."""
+    target = f"/repositories/{repository}/refs/main/objects"
+    response = member.api.get(target, params={"path": "public/new"})
+    return response.status_code, response.status_code == 200 and response.content
 
 
 @pytest.mark.parametrize("way", [stage, *RESOLVING])
