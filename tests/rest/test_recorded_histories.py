@@ -54,7 +54,7 @@ def test_listed_differences_name_recorded_operations():
 )
 def test_history_has_the_responses_of_lakefs(index, history, recorded_user_server):
     differing = {}
-    for played in play(history, recorded_user_server, f"history-{index}"):
+    for played in play(history, recorded_user_server, f"history-{index:03}"):
         if not played.agrees:
             differing[played.number] = played
     reasons = intended_differences(history["history"])
