@@ -14,7 +14,7 @@ from anabranch.model.commit import Commit
 from anabranch.model.repository import Repository
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.history.index import HistoryIndex
-from anabranch.versioning.history.log import Limits, log, seconds_and_nanos
+from anabranch.versioning.history.log import Limits, log, log_in_graph
 
 __all__ = ["CommitLog"]
 
@@ -47,18 +47,11 @@ class CommitLog:
         return self._of_index(repository, start, limits)
 
     def _of_index(self, repository: Repository, start: Commit, limits: Limits) -> Iterator[Commit]:
-        read, since = self._commits.reader(repository), limits["since"]
+        read = self._commits.reader(repository)
         graph = self._index.graph(repository, start.id)
         if graph is not None:
-            ids = graph.log(
-                start.id,
-                first_parent=limits["first_parent"],
-                since=None if since is None else seconds_and_nanos(since),
-                stop_at=limits["stop_at"],
-                after=limits["after"],
-            )
             try:
-                for commit_id in ids:
+                for commit_id in log_in_graph(graph, start, limits):
                     yield read(commit_id)
                     limits = {**limits, "after": commit_id}
             except kernel.KernelError:

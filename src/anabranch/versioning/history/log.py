@@ -9,16 +9,27 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from anabranch.errors import Invalid
 from anabranch.model.commit import Commit
 from anabranch.model.page import Page
 from anabranch.versioning.history.revision_walk import ReadCommit
 
-__all__ = ["Changed", "Limits", "filter_changed", "log", "log_page", "seconds_and_nanos"]
+if TYPE_CHECKING:
+    from anabranch._kernel import CommitGraph
+
+__all__ = [
+    "Changed",
+    "Limits",
+    "filter_changed",
+    "log",
+    "log_in_graph",
+    "log_page",
+    "seconds_and_nanos",
+]
 
 Changed = Callable[[Commit, Commit], bool]
 """Returns whether a commit changed the selected paths, compared with its parent."""
@@ -61,6 +72,28 @@ def log(
             itertools.dropwhile(lambda commit: commit.id != after, commits), 1, None
         )
     return commits
+
+
+def log_in_graph(
+    graph: CommitGraph,
+    start: Commit,
+    limits: Limits,
+    paths: Sequence[bytes] | None = None,
+    prefixes: Sequence[bytes] | None = None,
+) -> Iterator[str]:
+    """Yields the ids of the commits that `log` yields; with paths or prefixes, of those with one
+    parent that may have changed one. Raises KernelError for a parent that the graph misses.
+    """
+    since = limits["since"]
+    return graph.log(
+        start.id,
+        paths,
+        prefixes,
+        first_parent=limits["first_parent"],
+        since=None if since is None else seconds_and_nanos(since),
+        stop_at=limits["stop_at"],
+        after=limits["after"],
+    )
 
 
 def log_page(commits: Iterable[Commit], amount: int, *, limit: bool = False) -> Page[Commit]:

@@ -11,7 +11,7 @@ from anabranch.model.names import encode_path
 from anabranch.model.repository import Repository
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.history.index import HistoryIndex
-from anabranch.versioning.history.log import Changed, Limits, filter_changed, log, seconds_and_nanos
+from anabranch.versioning.history.log import Changed, Limits, filter_changed, log, log_in_graph
 
 __all__ = ["PathLog"]
 
@@ -54,14 +54,10 @@ class PathLog:
         graph = self._index.graph(repository, start.id)
         if graph is not None:
             try:
-                candidates = graph.log(
-                    start.id,
+                candidates = log_in_graph(
+                    *(graph, start, limits),
                     [encode_path(path) for path in objects],
                     [encode_path(prefix) for prefix in prefixes],
-                    first_parent=limits["first_parent"],
-                    since=None if limits["since"] is None else seconds_and_nanos(limits["since"]),
-                    stop_at=limits["stop_at"],
-                    after=limits["after"],
                 )
                 with self._index.completing(repository, graph) as complete:
                     for commit_id in candidates:
