@@ -5,5 +5,6 @@ process may use. A message is a JSON object in one line; the member `bytes` says
 follow the line. First the parent sends a request, then the child its calls, each of which has a
 result, and at last its answer.
 
-`fork_server` starts processes that have libraries imported; `forking` is its side of the processes.
+`fork_server` starts processes that have libraries imported, and `supervision` ends them in time;
+`forking` is the side of the processes.
 """

@@ -13,7 +13,6 @@ system has no descriptors of processes (Linux has), each process is started by i
 
 from __future__ import annotations
 
-import array
 import atexit
 import contextlib
 import os
@@ -135,16 +134,22 @@ class ForkServer:
             self._end()
 
     def _spawn(self, lifeline: int, ours: int) -> StartedProcess:
-        process = subprocess.Popen(
-            [*_INTERPRETER, self._module, "--once", str(lifeline)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+        return _Spawned(
+            self._interpreter("--once", descriptor=lifeline, pipe=subprocess.PIPE), ours
+        )
+
+    def _interpreter(self, *options: str, descriptor: int, pipe: int) -> subprocess.Popen[bytes]:
+        """Starts an interpreter that runs `forking` with this module and a descriptor."""
+        return subprocess.Popen(
+            [*_INTERPRETER, self._module, *options, str(descriptor)],
+            stdin=pipe,
+            stdout=pipe,
             stderr=subprocess.DEVNULL,
             cwd=os.sep,
             env=interpreter_environment() | _LIBRARIES,
-            pass_fds=[lifeline],
+            pass_fds=[descriptor],
+            start_new_session=True,  # Ctrl-C is for this process, which ends that one
         )
-        return _Spawned(process, ours)
 
     def _fork(self, lifeline: int, ours: int) -> StartedProcess:
         their_input, our_output = os.pipe()
@@ -167,25 +172,16 @@ class ForkServer:
                 connection = self._socket or self._start_server()
                 with contextlib.suppress(OSError):
                     socket.send_fds(connection, [b"\0"], descriptors)
-                    received = _receive_descriptor(connection)
-                    if received is not None:
-                        return received
+                    _, received, _, _ = socket.recv_fds(connection, 1, 1)
+                    if received:
+                        return received[0]
                 self._end()
         raise OSError(f"the process of {self._module} cannot be started")
 
     def _start_server(self) -> socket.socket:
         ours, theirs = socket.socketpair()
         try:
-            self._server = subprocess.Popen(
-                [*_INTERPRETER, self._module, str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd=os.sep,
-                env=interpreter_environment() | _LIBRARIES,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,  # Ctrl-C is for this process, which ends that one
-            )
+            self._server = self._interpreter(descriptor=theirs.fileno(), pipe=subprocess.DEVNULL)
         except BaseException:
             ours.close()
             raise
@@ -210,15 +206,6 @@ class ForkServer:
         if self._server is not None:
             self._server.returncode = 0  # nothing that this process may wait for
         self._socket = self._server = None
-
-
-def _receive_descriptor(connection: socket.socket) -> int | None:
-    size = array.array("i").itemsize
-    data, ancillary, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(size))
-    for level, kind, content in ancillary:
-        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS) and data:
-            return array.array("i", content)[0]
-    return None
 
 
 def _has_descriptors() -> bool:

@@ -8,6 +8,7 @@ standard input and output, and ends when the descriptor `lifeline` has been clos
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import os
 import signal
@@ -16,7 +17,7 @@ import sys
 import threading
 from typing import Any
 
-__all__ = ["end_with"]
+__all__ = ["end_with", "import_libraries"]
 
 _ENDED = {signal.SIGCHLD}
 
@@ -32,6 +33,18 @@ def end_with(lifeline: int) -> None:
         os._exit(1)
 
     threading.Thread(target=wait, daemon=True).start()
+
+
+def import_libraries(*names: str) -> None:
+    """Imports those of the modules that are installed, for `prepare`."""
+    for name in names:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    if "duckdb" in sys.modules:
+        # the connection that DuckDB makes at its import has a thread, which would not be forked
+        sys.modules["duckdb"].execute("SET threads = 1")
+    gc.collect()
+    gc.freeze()  # a collection would copy the memory that processes share
 
 
 def _serve(module: Any, connection: socket.socket) -> None:

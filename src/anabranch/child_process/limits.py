@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import resource
+from collections.abc import Mapping
 
 import msgspec
 
-__all__ = ["Limits"]
+__all__ = ["Limits", "set_limits"]
 
 _FILE_BYTES = 16 << 30
 
@@ -28,7 +29,14 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         }
         if self.memory_bytes is not None:
             limits[resource.RLIMIT_AS] = self.memory_bytes
-        for name, value in limits.items():
-            _, hard = resource.getrlimit(name)
-            lowest = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.setrlimit(name, (lowest, lowest))
+        set_limits(limits)
+
+
+def set_limits(limits: Mapping[int, int]) -> None:
+    """Limits this process and those that it starts, for good, by the constants of `resource`. A
+    limit that is lower already stays.
+    """
+    for name, value in limits.items():
+        _, hard = resource.getrlimit(name)
+        lowest = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(name, (lowest, lowest))

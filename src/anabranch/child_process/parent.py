@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import os
 import signal
 import sys
 import threading
@@ -13,6 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from anabranch import errors
+from anabranch.child_process.standard_streams import take_standard_streams
 from anabranch.errors import AnabranchError
 
 __all__ = ["Parent"]
@@ -37,10 +37,7 @@ class Parent:
             prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
             prctl(_PR_SET_CHILD_SUBREAPER, 1)
         self._lock = threading.RLock()
-        self._input = os.fdopen(os.dup(0), "rb")
-        self._output = os.fdopen(os.dup(1), "wb")
-        os.dup2(2, 1)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        self._input, self._output = take_standard_streams()
 
     def receive(self) -> tuple[dict[str, Any], bytes]:
         """Returns the next message and its bytes; ends this process if the parent has ended."""

@@ -12,9 +12,11 @@ import os
 import resource
 import time
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any
 
-from anabranch.child_process.forking import end_with
+from anabranch.child_process.forking import end_with, import_libraries
+from anabranch.child_process.limits import set_limits
+from anabranch.child_process.standard_streams import take_standard_streams
 from anabranch.dependency_errors import reason_of
 from anabranch.pipelines.queries import messages
 from anabranch.pipelines.queries.functions.registry import table_functions
@@ -41,10 +43,7 @@ class _Server:
     """The process that asks. What libraries print goes to standard error."""
 
     def __init__(self) -> None:
-        self._input: IO[bytes] = os.fdopen(os.dup(0), "rb")
-        self._output: IO[bytes] = os.fdopen(os.dup(1), "wb")
-        os.dup2(2, 1)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        self._input, self._output = take_standard_streams()
 
     def receive(self) -> tuple[dict[str, Any], bytes]:
         try:
@@ -169,18 +168,12 @@ def _limit(request: dict[str, Any]) -> None:
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_CORE: 0,
     }
-    for kind, most in limits.items():
-        _, hard = resource.getrlimit(kind)
-        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(kind, (least, least))
+    set_limits(limits)
 
 
 def prepare() -> None:
     """Imports the libraries of requests, for `main` in processes that are forked from this one."""
-    import duckdb  # noqa: PLC0415  the library of queries is optional
-
-    # the connection that DuckDB makes at its import has a thread, which would not be forked
-    duckdb.execute("SET threads = 1")
+    import_libraries("duckdb")
 
 
 def main(lifeline: int) -> None:

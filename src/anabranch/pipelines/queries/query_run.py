@@ -6,14 +6,13 @@ in such a call, such as a missing permission, is the error of the request.
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Mapping
 from typing import Any
 
 from anabranch.child_process.fork_server import ForkServer, StartedProcess
+from anabranch.child_process.supervision import Stop, Supervision
 from anabranch.errors import AnabranchError, Invalid
-from anabranch.http.abandonment import IsAbandoned, abandonment
+from anabranch.http.abandonment import abandonment
 from anabranch.pipelines.queries import messages
 from anabranch.pipelines.queries.call_answers import CallAnswers
 from anabranch.pipelines.queries.limits import QueryLimits
@@ -22,9 +21,6 @@ from anabranch.tables.live_rows.refusals import UNREADABLE
 __all__ = ["run_request"]
 
 _PROCESSES = ForkServer("anabranch.pipelines.queries.query_process")
-
-_WATCH_SECONDS = 0.25
-"""How often it is looked whether the client of a query has gone."""
 
 _KINDS = frozenset({"no_table", UNREADABLE})
 """Kinds of errors of the process that are those of the request."""
@@ -38,40 +34,25 @@ def run_request(
     """Returns the result of a request to `query_process`, with `bytes_read`. Raises Invalid for one
     that fails or takes too much time or memory, and what reading the objects raises.
     """
-    with _PROCESSES.start() as process:
-        run = _Run(process, answers, limits)
-        watching = threading.Thread(target=run.watch, args=(abandonment(),), daemon=True)
-        watching.start()
-        try:
-            return run.perform(request)
-        finally:
-            run.ended.set()
-            watching.join()
+    with (
+        _PROCESSES.start() as process,
+        Supervision(process, limits.seconds, abandonment()) as supervision,
+    ):
+        return _Run(process, supervision, answers, limits).perform(request)
 
 
 class _Run:
-    def __init__(self, process: StartedProcess, answers: CallAnswers, limits: QueryLimits) -> None:
+    def __init__(
+        self,
+        process: StartedProcess,
+        supervision: Supervision,
+        answers: CallAnswers,
+        limits: QueryLimits,
+    ) -> None:
         self._process = process
+        self._supervision = supervision
         self._answers = answers
         self._limits = limits
-        self.ended = threading.Event()
-        self._stopped: AnabranchError | None = None
-
-    def watch(self, is_abandoned: IsAbandoned) -> None:
-        """Waits for the end, and kills the process when its time is up or its client has gone."""
-        deadline = time.monotonic() + self._limits.seconds
-        while not self.ended.wait(min(_WATCH_SECONDS, max(0.0, deadline - time.monotonic()))):
-            if is_abandoned():
-                self._stopped = Invalid("the query was cancelled", kind="query_cancelled")
-            elif time.monotonic() >= deadline:
-                self._stopped = Invalid(
-                    f"the query did not finish within {self._limits.seconds:g} s",
-                    kind="query_timeout",
-                    hint="Read fewer objects, columns or rows; queries.timeout is the limit.",
-                )
-            if self._stopped is not None:
-                self._process.kill()
-                return
 
     def perform(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Sends the request and answers calls until there is a result."""
@@ -97,7 +78,16 @@ class _Run:
         return {**message["result"], "bytes_read": self._answers.bytes_read}
 
     def _died(self) -> AnabranchError:
-        return self._stopped or _failed("its process ended: it may have needed too much memory")
+        match self._supervision.stop:
+            case Stop.ABANDONED:
+                return Invalid("the query was cancelled", kind="query_cancelled")
+            case Stop.TIMED_OUT:
+                return Invalid(
+                    f"the query did not finish within {self._limits.seconds:g} s",
+                    kind="query_timeout",
+                    hint="Read fewer objects, columns or rows; queries.timeout is the limit.",
+                )
+        return _failed("its process ended: it may have needed too much memory")
 
 
 def _failed(reason: str, error_type: str = "", hint: str = "") -> Invalid:

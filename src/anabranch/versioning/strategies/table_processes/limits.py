@@ -7,6 +7,8 @@ import resource
 
 import msgspec
 
+from anabranch.child_process.limits import set_limits
+
 __all__ = ["SPLIT_HINT", "TableLimits"]
 
 SPLIT_HINT = "Split the table into smaller objects."
@@ -38,7 +40,4 @@ class TableLimits(msgspec.Struct, frozen=True, kw_only=True):
             resource.RLIMIT_FSIZE: self.file_bytes,
             resource.RLIMIT_CORE: 0,
         }
-        for name, value in limits.items():
-            _, hard = resource.getrlimit(name)
-            lowest = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.setrlimit(name, (lowest, lowest))
+        set_limits(limits)

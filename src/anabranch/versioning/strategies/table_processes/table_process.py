@@ -4,10 +4,7 @@ anything, and reads and writes no files but those that calls name, and those of 
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import gc
-import importlib
 import json
 import os
 import re
@@ -15,11 +12,12 @@ import resource
 import threading
 import traceback
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 
-from anabranch.child_process.forking import end_with
+from anabranch.child_process.forking import end_with, import_libraries
+from anabranch.child_process.standard_streams import take_standard_streams
 from anabranch.dependency_errors import reason_of
 from anabranch.errors import AnabranchError, Busy, Conflict, NotSupported
 from anabranch.versioning.strategies.called_conflict import CalledConflict, CalledOutput
@@ -79,10 +77,7 @@ class _Server:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._input: IO[bytes] = os.fdopen(os.dup(0), "rb")
-        self._output: IO[bytes] = os.fdopen(os.dup(1), "wb")
-        os.dup2(2, 1)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        self._input, self._output = take_standard_streams()
         self.request = receive_request(self._input)
 
     def call(self, name: str, **parameters: object) -> Any:
@@ -187,16 +182,7 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 def prepare() -> None:
     """Imports the libraries that are installed, for `main` in processes that are forked."""
-    for name in _LIBRARIES:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
-    with contextlib.suppress(ImportError):
-        import duckdb  # noqa: PLC0415  an optional library
-
-        # the connection that DuckDB makes at its import has a thread, which would not be forked
-        duckdb.execute("SET threads = 1")
-    gc.collect()
-    gc.freeze()  # a collection would copy the memory that processes share
+    import_libraries(*_LIBRARIES)
 
 
 def main(lifeline: int) -> None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from anabranch.child_process.fork_server import ForkServer, StartedProcess
+from anabranch.child_process.supervision import Stop, Supervision
 from anabranch.errors import AnabranchError, Busy, Conflict, PreconditionFailed
-from anabranch.http.abandonment import IsAbandoned, abandonment
+from anabranch.http.abandonment import abandonment
 from anabranch.versioning.strategies.contract import PROCESS_ENDED, TIMED_OUT, TOO_LARGE
 from anabranch.versioning.strategies.table_processes.limits import SPLIT_HINT, TableLimits
 from anabranch.versioning.strategies.table_processes.messages import (
@@ -37,9 +37,6 @@ __all__ = ["AnswerCall", "TableProcesses"]
 _PROCESSES = ForkServer("anabranch.versioning.strategies.table_processes.table_process")
 
 _log = logging.getLogger(__name__)
-
-_WATCH_SECONDS = 0.25
-"""How often it is looked whether the client of a request has gone."""
 
 _MAX_WAIT_SECONDS = 60.0
 
@@ -64,15 +61,12 @@ class TableProcesses:
         Conflict (kinds merge_timed_out, merge_out_of_memory, merge_process_ended) if it exceeds a
         limit or crashes, PreconditionFailed (client_gone), and Busy (too_many_tables).
         """
-        with self._place(), _PROCESSES.start() as process:
-            run = _Run(process, self._limits, answer)
-            watch = threading.Thread(target=run.watch, args=(abandonment(),), daemon=True)
-            watch.start()
-            try:
-                return run.perform(task)
-            finally:
-                run.ended.set()
-                watch.join()
+        with (
+            self._place(),
+            _PROCESSES.start() as process,
+            Supervision(process, self._limits.seconds, abandonment()) as supervision,
+        ):
+            return _Run(process, supervision, self._limits, answer).perform(task)
 
     @contextmanager
     def _place(self) -> Iterator[None]:
@@ -88,30 +82,17 @@ class TableProcesses:
 class _Run:
     """One process and its task."""
 
-    def __init__(self, process: StartedProcess, limits: TableLimits, answer: AnswerCall) -> None:
-        self.ended = threading.Event()
+    def __init__(
+        self,
+        process: StartedProcess,
+        supervision: Supervision,
+        limits: TableLimits,
+        answer: AnswerCall,
+    ) -> None:
         self._process = process
+        self._supervision = supervision
         self._limits = limits
         self._answer = answer
-        self._stopped: AnabranchError | None = None
-
-    def watch(self, is_abandoned: IsAbandoned) -> None:
-        """Waits for the end, and kills the process when its time is up or its client has gone."""
-        deadline = time.monotonic() + self._limits.seconds
-        while not self.ended.wait(min(_WATCH_SECONDS, max(0.0, deadline - time.monotonic()))):
-            if is_abandoned():
-                self._stopped = PreconditionFailed(
-                    "the client has disconnected", kind="client_gone"
-                )
-            elif time.monotonic() >= deadline:
-                self._stopped = Conflict(
-                    f"the table took more than {self._limits.seconds:g} s",
-                    kind=TIMED_OUT,
-                    hint=f"{SPLIT_HINT} merges.timeout is the limit.",
-                )
-            if self._stopped is not None:
-                self._process.kill()
-                return
 
     def perform(self, task: Task) -> Merged | Compared:
         """Sends the task, and answers calls until there is a result."""
@@ -135,8 +116,21 @@ class _Run:
                 hint=SPLIT_HINT,
             ) from None
         except (EOFError, OSError, ValueError):
-            raise self._stopped or Conflict(
-                "the process that read the table ended: it crashed, or needed too much memory",
-                kind=PROCESS_ENDED,
-                hint=f"{SPLIT_HINT} merges.memory_bytes is the limit of memory.",
-            ) from None
+            raise self._ended() from None
+
+    def _ended(self) -> AnabranchError:
+        """Returns why the process has ended without a result."""
+        match self._supervision.stop:
+            case Stop.ABANDONED:
+                return PreconditionFailed("the client has disconnected", kind="client_gone")
+            case Stop.TIMED_OUT:
+                return Conflict(
+                    f"the table took more than {self._limits.seconds:g} s",
+                    kind=TIMED_OUT,
+                    hint=f"{SPLIT_HINT} merges.timeout is the limit.",
+                )
+        return Conflict(
+            "the process that read the table ended: it crashed, or needed too much memory",
+            kind=PROCESS_ENDED,
+            hint=f"{SPLIT_HINT} merges.memory_bytes is the limit of memory.",
+        )
