@@ -9,7 +9,8 @@ import uuid
 import httpx2
 import pytest
 
-from anabranch.rest.operations import history_edits, reviews
+from anabranch.rest.operations.commits import history_edits
+from anabranch.rest.operations.pulls import reviews
 from anabranch.rest.table import OPERATIONS
 
 HEADER = "Idempotency-Key"

@@ -10,7 +10,8 @@ from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.authorize import authorize
 from anabranch.access.policies.statements import Effect, Statement
 from anabranch.errors import Denied
-from anabranch.rest.operations import commits, refs_dump
+from anabranch.rest.operations.commits import commits
+from anabranch.rest.operations.repositories import refs_dump
 from anabranch.rest.protocol.operation_handler import required_permissions
 
 LISTS = {"fs:ListTags", "fs:ListBranches", "fs:ListCommits"}

@@ -8,7 +8,7 @@ import pytest
 
 from anabranch.access.policies.permissions import Permission, object_arn
 from anabranch.access.policies.statements import ALLOW_ALL, Effect, Statement, allows
-from anabranch.rest.operations.transfers import OPERATIONS, ObjectsTransfer
+from anabranch.rest.operations.objects.transfers import OPERATIONS, ObjectsTransfer
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation_handler import required_permissions
 from anabranch.rest.protocol.parameters import AtBranch

@@ -15,8 +15,8 @@ from anabranch.http.execution import BodyKind
 from anabranch.http.fixed_request import FixedRequest
 from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Headers, Response
-from anabranch.rest.operations import command_line_login, logout, single_sign_on
-from anabranch.rest.operations.presigned_blocks import SIGNED_OPERATIONS
+from anabranch.rest.operations.logins import command_line_login, logout, single_sign_on
+from anabranch.rest.operations.objects.presigned_blocks import SIGNED_OPERATIONS
 from anabranch.rest.protocol.call import Request
 from anabranch.rest.protocol.errors import error_response
 from anabranch.rest.protocol.operation_handler import OperationHandler, not_found

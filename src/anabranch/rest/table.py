@@ -4,51 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
-from anabranch.rest.operations import (
-    actions,
-    audit_records,
-    auth,
-    blame,
-    branch_protection,
-    branch_tasks,
-    branches,
-    command_line_login,
-    commits,
-    config,
+from anabranch.rest.operations import actions, images, imports
+from anabranch.rest.operations.access import (
     credentials,
     explain,
     external_principals,
     group_acls,
     groups,
-    health,
-    history_edits,
-    images,
-    imports,
-    lake_tables,
-    merges,
-    metadata,
-    objects,
     policies,
-    presigned_uploads,
-    pulls,
-    purges,
-    queries,
-    refs,
-    refs_dump,
-    repositories,
-    reviews,
-    setup,
-    single_sign_on,
-    staging,
-    statistics,
-    storage,
-    sts,
-    tags,
-    transfers,
-    uploads,
     users,
 )
+from anabranch.rest.operations.commits import (
+    blame,
+    branch_tasks,
+    commits,
+    history_edits,
+    merges,
+    metadata,
+)
 from anabranch.rest.operations.garbage import pins, preparation, rules, sweeps
+from anabranch.rest.operations.installation import audit_records, config, health, setup, statistics
+from anabranch.rest.operations.logins import auth, command_line_login, single_sign_on, sts
+from anabranch.rest.operations.objects import (
+    objects,
+    presigned_uploads,
+    staging,
+    transfers,
+    uploads,
+)
+from anabranch.rest.operations.pulls import pulls, reviews
+from anabranch.rest.operations.queries import lake_tables, queries
+from anabranch.rest.operations.references import branch_protection, branches, refs, tags
+from anabranch.rest.operations.repositories import purges, refs_dump, repositories, storage
 from anabranch.rest.protocol.operation import Operation
 
 __all__ = ["BASE_PATH", "EXTENSIONS", "OPERATIONS"]

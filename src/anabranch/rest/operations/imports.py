@@ -12,7 +12,7 @@ from anabranch.access.policies.permissions import Action
 from anabranch.model.imports import ImportSource
 from anabranch.model.job import JobStatus
 from anabranch.pipelines.imports.commit_import import ImportRequest
-from anabranch.rest.operations.commits import Commit, CommitCreation, to_commit
+from anabranch.rest.operations.commits.commits import Commit, CommitCreation, to_commit
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.errors import Error

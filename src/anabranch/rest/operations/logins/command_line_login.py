@@ -13,7 +13,7 @@ from anabranch.access.actors.actor import Actor
 from anabranch.access.sessions.command_line_logins import CommandLineLogin
 from anabranch.errors import Invalid, Unauthenticated
 from anabranch.http.response import Response
-from anabranch.rest.operations.single_sign_on import LOGIN_PATH
+from anabranch.rest.operations.logins.single_sign_on import LOGIN_PATH
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Operation

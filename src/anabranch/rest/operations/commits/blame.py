@@ -8,7 +8,7 @@ import msgspec
 
 from anabranch.access.policies.permissions import Action
 from anabranch.model.page import DEFAULT_AMOUNT
-from anabranch.rest.operations.commits import Commit, to_commit
+from anabranch.rest.operations.commits.commits import Commit, to_commit
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import Amount, AtRef

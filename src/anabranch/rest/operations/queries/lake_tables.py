@@ -11,7 +11,7 @@ from anabranch.access.policies.permissions import Action
 from anabranch.converter import Converter
 from anabranch.model.uri import LakeUri
 from anabranch.pipelines.queries.limits import MAX_ROWS
-from anabranch.rest.operations.queries import QueryResult
+from anabranch.rest.operations.queries.queries import QueryResult
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import AtRef, ObjectPath

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from anabranch.access.policies.permissions import Action
 from anabranch.model import commit as model
-from anabranch.rest.operations.commits import Commit, to_commit
+from anabranch.rest.operations.commits.commits import Commit, to_commit
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation, OtherResponse

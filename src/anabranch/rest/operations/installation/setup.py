@@ -11,7 +11,7 @@ from anabranch.access.credentials.credentials import KeyPair
 from anabranch.access.sessions.tokens import SESSION_COOKIE
 from anabranch.http.execution import Execution
 from anabranch.model.secret import Secret
-from anabranch.rest.operations.single_sign_on import LOGIN_PATH
+from anabranch.rest.operations.logins.single_sign_on import LOGIN_PATH
 from anabranch.rest.protocol.body import Body, Ignored
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Operation

@@ -14,14 +14,14 @@ from msgspec import UNSET, UnsetType, field
 from anabranch.access.policies.permissions import Action
 from anabranch.errors import Invalid
 from anabranch.model.job import JobStatus
-from anabranch.rest.operations.commits import (
+from anabranch.rest.operations.commits.commits import (
     Commit,
     CommitCreation,
     CommitParams,
     commit_staged,
     to_commit,
 )
-from anabranch.rest.operations.merges import Merge, MergeRefs, MergeResult, merge_refs
+from anabranch.rest.operations.commits.merges import Merge, MergeRefs, MergeResult, merge_refs
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.errors import Error
 from anabranch.rest.protocol.operation import Need, Operation

@@ -10,7 +10,7 @@ from anabranch.access.actors.visible_items import visible_items
 from anabranch.access.identities.groups import Group as ModelGroup
 from anabranch.access.policies.permissions import Action, Permission, group_arn
 from anabranch.model.page import Page
-from anabranch.rest.operations.policies import PolicyList, to_policies
+from anabranch.rest.operations.access.policies import PolicyList, to_policies
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation

@@ -17,7 +17,7 @@ from anabranch.model.pull_request import (
     MAX_TITLE_CHARACTERS,
     PullRequestStatus,
 )
-from anabranch.rest.operations.merges import Merge, MergeResult, dry_run
+from anabranch.rest.operations.commits.merges import Merge, MergeResult, dry_run
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation, OtherResponse

@@ -1,0 +1,1 @@
+"""Users, groups, policies and credentials, and explanations of what they permit."""

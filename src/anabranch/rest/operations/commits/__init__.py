@@ -1,0 +1,1 @@
+"""Commits, merges and edits of the history, and what commits say about objects."""

@@ -1,0 +1,1 @@
+"""The server itself: setup, configuration, health, counters of usage, audit log."""

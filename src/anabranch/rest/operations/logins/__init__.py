@@ -1,0 +1,1 @@
+"""Logins with credentials, in browsers, and with tokens of identity providers."""

@@ -1,0 +1,1 @@
+"""Reads and writes of objects: content, uploads, addresses, moves and copies."""

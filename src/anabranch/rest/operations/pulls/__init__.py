@@ -1,0 +1,1 @@
+"""Pull requests, their comments and reviews."""

@@ -1,0 +1,1 @@
+"""Queries of objects, and tables in folders."""

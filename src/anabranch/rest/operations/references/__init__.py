@@ -1,0 +1,1 @@
+"""Branches and their protection, tags, and what two references have in common."""

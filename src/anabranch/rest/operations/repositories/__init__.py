@@ -1,0 +1,1 @@
+"""Repositories, dumps of their references, reports on their storage, and purges."""
