@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anabranch.cli.client.settings import Settings, client_file, resolve, server_url
-from anabranch.cli.commands.login import write_settings
+from anabranch.cli.commands.program.login import write_settings
 from anabranch.cli.errors import Usage
 
 LAKECTL = """

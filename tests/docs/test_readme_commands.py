@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from anabranch.cli.commands.quickstart import ACCESS_KEY_ID, SECRET_ACCESS_KEY
+from anabranch.cli.commands.servers.quickstart import ACCESS_KEY_ID, SECRET_ACCESS_KEY
 from anabranch.testing.server import running_server
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")

@@ -9,7 +9,8 @@ import re
 import pytest
 
 import anabranch
-from anabranch.cli.commands import exports, garbage
+from anabranch.cli.commands import exports
+from anabranch.cli.commands.garbage import group as garbage
 from anabranch.cli.jobs import engine_costs
 from anabranch.cli.jobs.engine_costs import JobCosts
 from anabranch.cli.main import main

@@ -2,7 +2,7 @@
 
 A command's module is imported only when the command is used, and the HTTP client only when the
 command connects, because every command should answer at once. To add a command, write a module in
-`commands/` that declares `COMMAND` and add its line to `SECTIONS`.
+its noun's folder in `commands/` that declares `COMMAND` and add its line to `SECTIONS`.
 
 Exit codes: 0 success, 1 failure, 2 usage error, 130 interrupted.
 """
@@ -32,19 +32,21 @@ SECTIONS = (
     (
         "Repositories and references",
         (
-            CommandEntry("repo", "repo", "List, create, show and delete repositories"),
+            CommandEntry("repo", "repositories.repo", "List, create, show and delete repositories"),
             CommandEntry(
-                "branch", "branch", "List, create, show, delete and reset branches; revert commits"
+                "branch",
+                "references.branch",
+                "List, create, show, delete and reset branches; revert commits",
             ),
             CommandEntry(
                 "branch-protect",
-                "branch_protection",
+                "references.branch_protection",
                 "List, add and delete rules that protect branches",
             ),
-            CommandEntry("tag", "tag", "List, create, show and delete tags"),
+            CommandEntry("tag", "references.tag", "List, create, show and delete tags"),
             CommandEntry(
                 "refs",
-                "refs_dump",
+                "repositories.refs_dump",
                 "Dump and restore the commits, branches and tags of a repository",
             ),
         ),
@@ -52,24 +54,28 @@ SECTIONS = (
     (
         "Changes and history",
         (
-            CommandEntry("commit", "commit", "Commit a branch's changes"),
-            CommandEntry("diff", "diff", "Show what changed"),
-            CommandEntry("log", "log", "Show the history of a branch, tag or commit"),
-            CommandEntry("merge", "merge", "Merge a branch, tag or commit into a branch"),
+            CommandEntry("commit", "commits.commit", "Commit a branch's changes"),
+            CommandEntry("diff", "differences.diff", "Show what changed"),
+            CommandEntry("log", "commits.log", "Show the history of a branch, tag or commit"),
+            CommandEntry("merge", "commits.merge", "Merge a branch, tag or commit into a branch"),
             CommandEntry(
-                "cherry-pick", "cherry_pick", "Apply the changes of one commit to a branch"
+                "cherry-pick", "commits.cherry_pick", "Apply the changes of one commit to a branch"
             ),
             CommandEntry(
-                "rebase", "rebase", "Replay a branch's own commits onto another reference"
+                "rebase", "commits.rebase", "Replay a branch's own commits onto another reference"
             ),
-            CommandEntry("annotate", "annotate", "Show the last commit that changed each object"),
+            CommandEntry(
+                "annotate", "commits.annotate", "Show the last commit that changed each object"
+            ),
             CommandEntry(
                 "bisect", "bisect.group", "Find the first bad commit by testing few commits"
             ),
             CommandEntry("actions", "actions", "Validate action files; run hooks; show their runs"),
-            CommandEntry("pr", "pr", "List, create, review and merge pull requests"),
-            CommandEntry("show", "show", "Show a commit"),
-            CommandEntry("find-merge-base", "merge_base", "Show the merge base of two references"),
+            CommandEntry("pr", "pulls.pr", "List, create, review and merge pull requests"),
+            CommandEntry("show", "commits.show", "Show a commit"),
+            CommandEntry(
+                "find-merge-base", "commits.merge_base", "Show the merge base of two references"
+            ),
         ),
     ),
     (
@@ -92,35 +98,39 @@ SECTIONS = (
     (
         "Servers",
         (
-            CommandEntry("serve", "serve", "Serve a folder over HTTP"),
+            CommandEntry("serve", "servers.serve", "Serve a folder over HTTP"),
             CommandEntry(
                 "migrate",
-                "migrate",
+                "migrate.group",
                 "Prepare a shared database; take over the database of lakeFS",
             ),
             CommandEntry(
                 "gc",
-                "garbage",
+                "garbage.group",
                 "Find and remove objects that nothing refers to; retention rules",
             ),
-            CommandEntry("auth", "auth", "Administer users, groups, policies and access keys"),
-            CommandEntry("audit", "audit", "Search and verify the audit log"),
-            CommandEntry("doctor", "doctor", "Check a server's settings, stores and clock"),
-            CommandEntry("quickstart", "quickstart", "Start a server with a sample repository"),
+            CommandEntry(
+                "auth", "auth.group", "Administer users, groups, policies and access keys"
+            ),
+            CommandEntry("audit", "servers.audit", "Search and verify the audit log"),
+            CommandEntry("doctor", "servers.doctor", "Check a server's settings, stores and clock"),
+            CommandEntry(
+                "quickstart", "servers.quickstart", "Start a server with a sample repository"
+            ),
         ),
     ),
     (
         "This program",
         (
-            CommandEntry("login", "login", "Save the address and credentials of a server"),
-            CommandEntry("config", "config", "Show the settings in force"),
-            CommandEntry("identity", "identity", "Show which user you are"),
+            CommandEntry("login", "program.login", "Save the address and credentials of a server"),
+            CommandEntry("config", "program.config", "Show the settings in force"),
+            CommandEntry("identity", "program.identity", "Show which user you are"),
             CommandEntry(
                 "completion",
-                "completion",
+                "program.completion",
                 "Print what makes a shell complete commands and options",
             ),
-            CommandEntry("version", "version", "Show the versions of client and server"),
+            CommandEntry("version", "program.version", "Show the versions of client and server"),
         ),
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.cli.commands.diff import show_changes
+from anabranch.cli.commands.differences.diff import show_changes
 from anabranch.cli.framework.context import CommandContext
 from anabranch.model.uri import IMAGES
 

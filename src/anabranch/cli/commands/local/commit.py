@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from anabranch.cli.commands.commits.merge import settling
 from anabranch.cli.commands.local.download import bring, check_bring
 from anabranch.cli.commands.local.link import (
     Link,
@@ -22,7 +23,6 @@ from anabranch.cli.commands.local.link import (
 from anabranch.cli.commands.local.temporary_branch import merged, temporary_branch
 from anabranch.cli.commands.local.trees import Tree, compare, local_tree, remote_tree, unnoticed
 from anabranch.cli.commands.local.upload import send_changes
-from anabranch.cli.commands.merge import settling
 from anabranch.cli.errors import Failure, Usage
 from anabranch.cli.framework.address import address
 from anabranch.cli.framework.context import CommandContext

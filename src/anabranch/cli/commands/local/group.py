@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from anabranch.cli.commands.merge import SETTLING_OPTIONS
+from anabranch.cli.commands.commits.merge import SETTLING_OPTIONS
 from anabranch.cli.framework.address import prefix_address
 from anabranch.cli.framework.command import YES, Argument, Command, Group, Option, positive
 from anabranch.cli.framework.context import CommandContext

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from anabranch.cli.commands.commits.merge import settling
 from anabranch.cli.commands.local.download import bring, check_bring
 from anabranch.cli.commands.local.link import (
     PULL,
@@ -32,7 +33,6 @@ from anabranch.cli.commands.local.trees import (
     remote_tree,
 )
 from anabranch.cli.commands.local.upload import send_changes
-from anabranch.cli.commands.merge import settling
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.format import printable
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from anabranch.cli.commands.commits.merge import merge_failure
 from anabranch.cli.commands.local.link import Link
-from anabranch.cli.commands.merge import merge_failure
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.context import CommandContext
 from anabranch.model.uri import LakeUri

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.cli.commands.auth_users import (
+from anabranch.cli.commands.auth.users import (
     GROUP_COLUMNS,
     POLICY_COLUMNS,
     USER_COLUMNS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anabranch.cli.commands.merge_preview import conflict_lines, show_preview
+from anabranch.cli.commands.commits.merge_preview import conflict_lines, show_preview
 from anabranch.cli.errors import Failure, Usage
 from anabranch.cli.framework.address import address, ref_address, ref_or_name, same_repository
 from anabranch.cli.framework.command import Argument, Command, Option

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from anabranch.cli.commands.revert import PARENT
+from anabranch.cli.commands.commits.revert import PARENT
 from anabranch.cli.framework.address import address, ref_address, ref_or_name, same_repository
 from anabranch.cli.framework.command import Argument, Command, Option
 from anabranch.cli.framework.context import CommandContext

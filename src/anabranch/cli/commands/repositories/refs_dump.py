@@ -11,7 +11,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from anabranch.cli.commands.repo import REPOSITORY
+from anabranch.cli.commands.repositories.repo import REPOSITORY
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.address import address
 from anabranch.cli.framework.command import Command, Group, Option

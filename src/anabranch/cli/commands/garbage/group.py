@@ -7,13 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anabranch.cli.commands.garbage_quarantine import (
+from anabranch.cli.commands.garbage.quarantine import (
     QUARANTINE,
     format_totals,
     quarantine_seconds,
     restore_command,
 )
-from anabranch.cli.commands.garbage_rules import REPOSITORY, RULES
+from anabranch.cli.commands.garbage.rules import REPOSITORY, RULES
 from anabranch.cli.errors import Failure, Usage, file_failure
 from anabranch.cli.framework.command import YES, Command, Group, Option
 from anabranch.cli.framework.context import CommandContext

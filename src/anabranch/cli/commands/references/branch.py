@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.cli.commands.revert import REVERT
+from anabranch.cli.commands.commits.revert import REVERT
 from anabranch.cli.errors import Usage
 from anabranch.cli.framework.address import (
     address,

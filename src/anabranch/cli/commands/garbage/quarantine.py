@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from anabranch.cli.commands.garbage_rules import REPOSITORY
+from anabranch.cli.commands.garbage.rules import REPOSITORY
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.command import Argument, Command, Option
 from anabranch.cli.framework.context import CommandContext

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.cli.commands import auth_explain, auth_groups, auth_policies, auth_users
+from anabranch.cli.commands.auth import explain, groups, policies, users
 from anabranch.cli.framework.command import Command, Group, Option
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.server_settings import server_settings
@@ -67,10 +67,10 @@ COMMAND = Group(
     "auth",
     "Administer users, groups, policies and access keys",
     (
-        *auth_users.COMMANDS,
-        *auth_groups.COMMANDS,
-        *auth_policies.COMMANDS,
-        *auth_explain.COMMANDS,
+        *users.COMMANDS,
+        *groups.COMMANDS,
+        *policies.COMMANDS,
+        *explain.COMMANDS,
         Command(
             "recover",
             "Replace an administrator's key pair, on the server itself",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
-from anabranch.cli.commands.migrate_from_lakefs import FROM_LAKEFS
+from anabranch.cli.commands.migrate.from_lakefs import FROM_LAKEFS
 from anabranch.cli.framework.command import Command, Group, Option
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.server_settings import server_settings

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from anabranch.cli.commands.merge import MERGE_OPTIONS, merge_body, send_merge
-from anabranch.cli.commands.pr_discussion import (
+from anabranch.cli.commands.commits.merge import MERGE_OPTIONS, merge_body, send_merge
+from anabranch.cli.commands.pulls.pr_discussion import (
     DISCUSSION,
     PULL_REQUEST,
     REPOSITORY,

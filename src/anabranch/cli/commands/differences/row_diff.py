@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from anabranch.cli.commands.change_counts import counted, summary
+from anabranch.cli.commands.differences.change_counts import counted, summary
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.format import printable
 from anabranch.cli.output.table import Column

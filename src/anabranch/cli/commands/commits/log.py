@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from anabranch.cli.commands.log_filter import META_FILTER, CommitFilter
+from anabranch.cli.commands.commits.log_filter import META_FILTER, CommitFilter
 from anabranch.cli.framework.address import ref_address
 from anabranch.cli.framework.command import Argument, Command, Option, positive
 from anabranch.cli.framework.context import CommandContext

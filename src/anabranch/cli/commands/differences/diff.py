@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, get_args
 
-from anabranch.cli.commands.change_counts import counted, summary
-from anabranch.cli.commands.row_diff import show_row_changes
+from anabranch.cli.commands.differences.change_counts import counted, summary
+from anabranch.cli.commands.differences.row_diff import show_row_changes
 from anabranch.cli.errors import Usage
 from anabranch.cli.framework.address import ref_address, ref_or_name, same_repository
 from anabranch.cli.framework.command import Argument, Command, Option

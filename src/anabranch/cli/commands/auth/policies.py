@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from anabranch.cli.commands.auth_users import POLICY_COLUMNS, names
+from anabranch.cli.commands.auth.users import POLICY_COLUMNS, names
 from anabranch.cli.errors import Failure, Usage
 from anabranch.cli.framework.command import YES, Command, Option, listing_options
 from anabranch.cli.framework.context import CommandContext

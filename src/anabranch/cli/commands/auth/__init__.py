@@ -1,0 +1,1 @@
+"""`auth`: users, groups, policies and access keys."""

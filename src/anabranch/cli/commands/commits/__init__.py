@@ -1,0 +1,1 @@
+"""Commands that make, combine, revert and show commits."""

@@ -1,0 +1,1 @@
+"""`diff`: what changed, by path and by row."""

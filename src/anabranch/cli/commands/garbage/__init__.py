@@ -1,0 +1,1 @@
+"""`gc`: finds and removes objects that nothing refers to."""

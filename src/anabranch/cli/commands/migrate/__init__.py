@@ -1,0 +1,1 @@
+"""`migrate`: prepares shared databases, and takes over those of lakeFS."""

@@ -1,0 +1,1 @@
+"""Commands about this program: its settings, credentials, completion and version."""

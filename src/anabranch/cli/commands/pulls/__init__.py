@@ -1,0 +1,1 @@
+"""`pr`: pull requests, comments on them and reviews."""

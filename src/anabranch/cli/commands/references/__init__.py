@@ -1,0 +1,1 @@
+"""Commands about branches and their protection, and tags."""

@@ -1,0 +1,1 @@
+"""Commands about repositories, and dumps of their references."""

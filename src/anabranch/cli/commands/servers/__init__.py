@@ -1,0 +1,1 @@
+"""Commands that start, examine and audit servers."""
