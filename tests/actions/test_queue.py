@@ -12,7 +12,7 @@ from anabranch.actions.hooks.contract import HookSettings
 from anabranch.actions.queue.queue import Queued
 from anabranch.actions.runs.running import LEASE_SECONDS, Running
 from anabranch.actions.runs.settings import ActionSettings
-from anabranch.catalog.hook_lake import LibraryAuthority
+from anabranch.catalog.actions.hook_lake import LibraryAuthority
 from anabranch.errors import Busy
 from anabranch.keyvalue.contract import Write
 from anabranch.model.caller import Caller, acting_as

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from anabranch.catalog.periodic_tasks import PeriodicTask, PeriodicTasks
+from anabranch.catalog.tasks.periodic_tasks import PeriodicTask, PeriodicTasks
 from anabranch.errors import Busy
 from anabranch.keyvalue.contract import Write
 from anabranch.testing.lake import lake_in

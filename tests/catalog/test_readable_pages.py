@@ -14,7 +14,7 @@ from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.access.policies.permissions import object_arn
 from anabranch.access.policies.statements import Effect, Statement
-from anabranch.catalog.readable_pages import ReadablePager
+from anabranch.catalog.read_permissions.readable_pages import ReadablePager
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.stat import CommonPrefix
 

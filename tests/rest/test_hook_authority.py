@@ -8,7 +8,7 @@ from support.eventually import eventually
 from support.hook_installation import hook_installation
 
 from anabranch.actions.files.events import EventType
-from anabranch.catalog.hook_lake import HookRights
+from anabranch.catalog.actions.hook_lake import HookRights
 from anabranch.errors import Denied, PreconditionFailed
 from anabranch.model.caller import Caller, acting_as
 from anabranch.rest.hook_authority import RestAuthority

@@ -11,40 +11,40 @@ from anabranch.actions.changes import Changes
 from anabranch.actions.engine import Engine
 from anabranch.actions.runs.settings import DEFAULT_ACTION_SETTINGS, ActionSettings
 from anabranch.blocks.contract import BlockStore, StorageConfig
-from anabranch.catalog.actions import Actions
-from anabranch.catalog.blame import Blame
-from anabranch.catalog.branches import Branches
-from anabranch.catalog.commits import Commits
+from anabranch.catalog.actions.actions import Actions
+from anabranch.catalog.actions.hook_lake import HookLakes
+from anabranch.catalog.commits.blame import Blame
+from anabranch.catalog.commits.commits import Commits
+from anabranch.catalog.commits.importable_addresses import ImportableAddresses
+from anabranch.catalog.commits.merge_rules import RequestedRules
+from anabranch.catalog.commits.rebase import Rebase
+from anabranch.catalog.commits.tables import Tables
 from anabranch.catalog.garbage.pins import Pins
 from anabranch.catalog.garbage.prepare import GarbagePreparation
 from anabranch.catalog.garbage.rules import GarbageRules
 from anabranch.catalog.garbage.sweeps import Sweeps
 from anabranch.catalog.garbage.tasks import GarbageTasks
-from anabranch.catalog.hook_lake import HookLakes
 from anabranch.catalog.images.images import Images
-from anabranch.catalog.importable_addresses import ImportableAddresses
-from anabranch.catalog.merge_rules import RequestedRules
 from anabranch.catalog.objects.multipart_completion import Completion
 from anabranch.catalog.objects.objects import Objects
 from anabranch.catalog.objects.staging import Staging
 from anabranch.catalog.objects.transfers import Transfers
 from anabranch.catalog.objects.uploads import Uploads
 from anabranch.catalog.objects.write_checks import WriteChecks
-from anabranch.catalog.periodic_tasks import PeriodicTask, PeriodicTasks
 from anabranch.catalog.presigning.presigned_blocks import PresignedBlocks
 from anabranch.catalog.presigning.presigned_urls import PresignedUrls
 from anabranch.catalog.presigning.presigning import PRESIGNED_SECONDS, Presigner
 from anabranch.catalog.protection import Protection
-from anabranch.catalog.pulls import Pulls
-from anabranch.catalog.rebase import Rebase
-from anabranch.catalog.refs import Refs
-from anabranch.catalog.refs_dump import RefsDumps
-from anabranch.catalog.repositories import Repositories
-from anabranch.catalog.reviews import Reviews
+from anabranch.catalog.pulls.pulls import Pulls
+from anabranch.catalog.pulls.reviews import Reviews
+from anabranch.catalog.references.branches import Branches
+from anabranch.catalog.references.refs import Refs
+from anabranch.catalog.references.tags import Tags
+from anabranch.catalog.repositories.refs_dump import RefsDumps
+from anabranch.catalog.repositories.repositories import Repositories
 from anabranch.catalog.snapshots import Snapshots
-from anabranch.catalog.symlinks import Symlinks
-from anabranch.catalog.tables import Tables
-from anabranch.catalog.tags import Tags
+from anabranch.catalog.tables.symlinks import Symlinks
+from anabranch.catalog.tasks.periodic_tasks import PeriodicTask, PeriodicTasks
 from anabranch.catalog.usage import FLUSH_INTERVAL, Usage
 from anabranch.errors import AnabranchError
 from anabranch.versioning.core import Core

@@ -14,7 +14,7 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local.paths import SCHEME
 from anabranch.catalog.objects.object_page import object_stat
 from anabranch.catalog.objects.object_search import ObjectSearch
-from anabranch.catalog.readable_changes import ReadChanges, readable_changes
+from anabranch.catalog.read_permissions.readable_changes import ReadChanges, readable_changes
 from anabranch.model.change import Change
 from anabranch.model.commit import Commit
 from anabranch.model.entry import Entry

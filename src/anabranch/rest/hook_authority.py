@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlencode
 from anabranch.access.access import Access
 from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.limited_actor import LimitedActor
-from anabranch.catalog.hook_lake import HookRights, Reader
+from anabranch.catalog.actions.hook_lake import HookRights, Reader
 from anabranch.catalog.images.images import Images
 from anabranch.errors import Denied, Invalid
 from anabranch.model.caller import Principal, acting_as

@@ -278,9 +278,9 @@ def test_only_these_modules_apply_rules():
         if CALLS.search(text)
     }
     assert calling == {
-        "catalog/branches.py": 2,
-        "catalog/rebase.py": 1,
-        "catalog/refs.py": 2,
+        "catalog/references/branches.py": 2,
+        "catalog/commits/rebase.py": 1,
+        "catalog/references/refs.py": 2,
         "versioning/merging/merge.py": 4,
         "versioning/merging/rebase.py": 1,
         "versioning/merging/revert.py": 1,

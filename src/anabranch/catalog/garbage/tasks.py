@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anabranch.catalog.garbage.prepare import GarbagePreparation
-from anabranch.catalog.tasks import BackgroundTasks
+from anabranch.catalog.tasks.tasks import BackgroundTasks
 from anabranch.model.preparation import Preparation
 from anabranch.model.task import Task
 from anabranch.versioning.core import Core

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anabranch import _kernel as kernel
 from anabranch.access.actors.readable_paths import ReadablePaths
-from anabranch.catalog.readable_pages import ReadablePager
+from anabranch.catalog.read_permissions.readable_pages import ReadablePager
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.repository import Repository
 from anabranch.versioning.core import Core

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from anabranch.blocks.contract import BlockInfo, BlockStore
 from anabranch.blocks.quarantine import Removal
-from anabranch.catalog.repositories import MARK_KEY
+from anabranch.catalog.repositories.repositories import MARK_KEY
 from anabranch.errors import AnabranchError, Busy
 from anabranch.model.purge import LeftNamespace, PurgeResult
 from anabranch.pipelines.garbage.addresses.namespace import to_namespace

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.namespaces import kept_namespace
-from anabranch.catalog.repositories import Repositories
-from anabranch.catalog.tasks import BackgroundTasks, RunningTask
+from anabranch.catalog.repositories.repositories import Repositories
+from anabranch.catalog.tasks.tasks import BackgroundTasks, RunningTask
 from anabranch.errors import NotFound, NotSupported
 from anabranch.model.purge import LeftNamespace, PurgeResult
 from anabranch.model.task import Task

@@ -9,7 +9,7 @@ from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.object_rights import ObjectRights
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.audit.log import RequestAudit
-from anabranch.catalog.importable_addresses import ImportableAddresses
+from anabranch.catalog.commits.importable_addresses import ImportableAddresses
 from anabranch.catalog.objects.address_tokens import without_token
 from anabranch.errors import Unauthenticated
 from anabranch.rest.protocol.idempotency import RepeatedRequest

@@ -12,7 +12,7 @@ from anabranch.actions.changes import Changes
 from anabranch.actions.engine import Engine
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.contract import BlockStore
-from anabranch.catalog.hook_lake import HookLakes
+from anabranch.catalog.actions.hook_lake import HookLakes
 from anabranch.errors import Invalid, NotFound
 from anabranch.library import DATABASE_FILE
 from anabranch.server.config.settings import Settings

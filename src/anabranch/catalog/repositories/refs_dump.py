@@ -10,7 +10,7 @@ import msgspec
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.table_addresses import tables_address
-from anabranch.catalog.tasks import BackgroundTasks, RunningTask
+from anabranch.catalog.tasks.tasks import BackgroundTasks, RunningTask
 from anabranch.model.refs_dump import RefsDump
 from anabranch.model.repository import Repository
 from anabranch.model.task import Task

@@ -14,11 +14,11 @@ from anabranch.actions.hooks.contract import HookSettings
 from anabranch.actions.runs.event import Event
 from anabranch.actions.runs.runner import HookAccess
 from anabranch.blocks.contract import BlockStore
-from anabranch.catalog.hook_code import LoadedCode
+from anabranch.catalog.actions.hook_code import LoadedCode
 from anabranch.catalog.objects.object_page import ObjectPage, object_stat
 from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.catalog.objects.readable_listing import list_objects
-from anabranch.catalog.readable_changes import readable_changes
+from anabranch.catalog.read_permissions.readable_changes import readable_changes
 from anabranch.errors import AnabranchError, Denied, HookFailed, NotSupported
 from anabranch.model.caller import Caller
 from anabranch.model.change import Change

@@ -9,15 +9,15 @@ from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.actions.change import Subject
 from anabranch.actions.changes import Changes
 from anabranch.blocks.contract import BlockStore
+from anabranch.catalog.commits.merge_rules import RequestedRules, Resolution
 from anabranch.catalog.error_messages import (
     prefer_error_from,
     reference_errors,
     refused_updates,
 )
-from anabranch.catalog.merge_rules import RequestedRules, Resolution
-from anabranch.catalog.readable_changes import readable_changes
-from anabranch.catalog.readable_conflicts import readable_conflicts
-from anabranch.catalog.table_differences import TableDiffer
+from anabranch.catalog.read_permissions.readable_changes import readable_changes
+from anabranch.catalog.read_permissions.readable_conflicts import readable_conflicts
+from anabranch.catalog.tables.table_differences import TableDiffer
 from anabranch.errors import NotFound
 from anabranch.model.change import Change
 from anabranch.model.commit import Commit

@@ -10,15 +10,15 @@ from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.actions.change import Change as ChangeWithHooks
 from anabranch.actions.change import Kind, Subject
 from anabranch.actions.changes import Changes
+from anabranch.catalog.commits.merge_rules import RequestedRules, Resolution
 from anabranch.catalog.error_messages import (
     name_is_a_tag,
     prefer_error_from,
     reference_errors,
     update_errors,
 )
-from anabranch.catalog.merge_rules import RequestedRules, Resolution
 from anabranch.catalog.protection import Protection
-from anabranch.catalog.readable_changes import readable_changes
+from anabranch.catalog.read_permissions.readable_changes import readable_changes
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.branch import Branch
 from anabranch.model.change import Change

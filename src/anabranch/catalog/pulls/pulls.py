@@ -14,9 +14,9 @@ from functools import partial
 
 import msgspec
 
-from anabranch.catalog.merge_rules import Resolution
-from anabranch.catalog.refs import Refs
-from anabranch.catalog.reviews import Reviews, check_text, read_head, require_repository
+from anabranch.catalog.commits.merge_rules import Resolution
+from anabranch.catalog.pulls.reviews import Reviews, check_text, read_head, require_repository
+from anabranch.catalog.references.refs import Refs
 from anabranch.errors import Conflict, Invalid
 from anabranch.model.commit import Commit
 from anabranch.model.names import check_branch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from anabranch.access.actors.readable_paths import ReadablePaths
-from anabranch.catalog.readable_pages import ReadablePager
+from anabranch.catalog.read_permissions.readable_pages import ReadablePager
 from anabranch.model.change import Change
 from anabranch.model.page import Page
 

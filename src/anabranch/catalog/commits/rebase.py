@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from anabranch.catalog.commits.merge_rules import RequestedRules, Resolution
 from anabranch.catalog.error_messages import reference_errors
-from anabranch.catalog.merge_rules import RequestedRules, Resolution
 from anabranch.catalog.protection import Protection
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ContentRights

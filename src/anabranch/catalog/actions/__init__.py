@@ -1,0 +1,1 @@
+"""Use cases of actions, and what their hooks may read and change."""

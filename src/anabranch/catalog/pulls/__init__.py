@@ -1,0 +1,1 @@
+"""Use cases of pull requests, their comments and reviews."""

@@ -1,0 +1,1 @@
+"""Pages of listings, changes and conflicts that hold only what a user may read."""

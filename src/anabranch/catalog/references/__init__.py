@@ -1,0 +1,1 @@
+"""Use cases of branches and tags, and of two references: differences, merges, merge bases."""

@@ -1,0 +1,1 @@
+"""Use cases of repositories, and of dumps of their references."""

@@ -1,0 +1,1 @@
+"""Tasks in the background, and those that run periodically."""
