@@ -24,8 +24,8 @@ import msgspec
 
 from anabranch import _kernel as kernel
 from anabranch.library import Lake, open_lake
-from anabranch.model.commit import Commit
-from anabranch.model.entry import Entry
+from anabranch.model.commits.commit import Commit
+from anabranch.model.objects.entry import Entry
 from anabranch.versioning.core import Core
 from anabranch.versioning.history.log import Limits, filter_changed, log
 from anabranch.versioning.records.entries import entry_value

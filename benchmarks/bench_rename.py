@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from anabranch import _kernel as kernel
 from anabranch.library import Lake, open_lake
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.versioning.records.entries import Value, entry_value
 
 

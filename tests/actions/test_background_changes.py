@@ -8,7 +8,7 @@ from support.eventually import eventually
 from anabranch.errors import PreconditionFailed
 from anabranch.model.caller import Caller, acting_as
 from anabranch.model.imports import ImportSource
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.installations.gc_roots import collect_roots
 from anabranch.pipelines.imports.commit_import import ImportRequest
 

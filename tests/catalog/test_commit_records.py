@@ -7,8 +7,8 @@ import pytest
 
 from anabranch import _kernel as kernel
 from anabranch.errors import AlreadyExists, Conflict, Denied, Invalid, NotFound, ReadOnlyRepository
-from anabranch.model.commit import Commit
-from anabranch.model.entry import AddressType
+from anabranch.model.commits.commit import Commit
+from anabranch.model.objects.entry import AddressType
 
 
 def record(lake, *, parents=(), generation=None, **fields):

@@ -11,7 +11,7 @@ from anabranch.catalog.objects.byte_copies import Sharing
 from anabranch.errors import AnabranchError, Busy, Conflict, Gone
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
-from anabranch.model.entry import AddressType
+from anabranch.model.objects.entry import AddressType
 from anabranch.testing.lake import lake_in
 from anabranch.testing.stores import FaultyBlocks
 

@@ -10,7 +10,7 @@ import pytest
 
 from anabranch.catalog.garbage.tasks import GarbageTasks
 from anabranch.errors import NotFound
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.versioning.records.tasks import INTERRUPTED_SECONDS
 
 

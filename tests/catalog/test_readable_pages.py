@@ -16,7 +16,7 @@ from anabranch.access.policies.permissions import object_arn
 from anabranch.access.policies.statements import Effect, Statement
 from anabranch.catalog.read_permissions.readable_pages import ReadablePager
 from anabranch.model.names import decode_key, encode_path
-from anabranch.model.stat import CommonPrefix
+from anabranch.model.objects.stat import CommonPrefix
 
 READ = "fs:ReadObject"
 PATHS = st.text("ab/", min_size=1, max_size=5)

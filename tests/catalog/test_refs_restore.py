@@ -11,8 +11,8 @@ from support.recorded_installation import DUMP, MANIFEST, check_restored, stored
 from anabranch import _kernel as kernel
 from anabranch.errors import Denied, Gone, Invalid, NotFound
 from anabranch.keyvalue.memory import MemoryStore
-from anabranch.model.entry import AddressType
-from anabranch.model.refs_dump import RefsDump
+from anabranch.model.objects.entry import AddressType
+from anabranch.model.repositories.refs_dump import RefsDump
 from anabranch.records import lakefs_pb2 as records_pb2
 from anabranch.testing.lake import lake_in
 from anabranch.versioning.records import dumps, references

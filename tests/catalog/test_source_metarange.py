@@ -9,7 +9,7 @@ from anabranch.blocks.local.store import LocalBlocks
 from anabranch.errors import Denied
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
-from anabranch.model.entry import AddressType
+from anabranch.model.objects.entry import AddressType
 
 FULL, RELATIVE, BY_PREFIX = AddressType.FULL, AddressType.RELATIVE, AddressType.BY_PREFIX
 

@@ -14,7 +14,7 @@ from anabranch.catalog.objects.multipart_completion import MIN_PART_BYTES, Wante
 from anabranch.errors import AnabranchError, Busy, Invalid, NotFound, PreconditionFailed
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
-from anabranch.model.stat import CommonPrefix
+from anabranch.model.objects.stat import CommonPrefix
 from anabranch.testing.stores import FaultyBlocks, FaultyStore, fail_at
 from anabranch.versioning.records import keys
 

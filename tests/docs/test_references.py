@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from anabranch.errors import AnabranchError, Invalid
-from anabranch.model.expression import parse_expression
 from anabranch.model.names import check_branch, check_tag
+from anabranch.model.references.expression import parse_expression
 from anabranch.model.uri import LakeUri, parse_uri
 from anabranch.testing.histories import History
 from anabranch.versioning.history.merge_base import merge_bases

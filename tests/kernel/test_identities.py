@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch import _kernel
-from anabranch.model.entry import SYSTEM_PREFIX
+from anabranch.model.objects.entry import SYSTEM_PREFIX
 from anabranch.records import lakefs_pb2 as records
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))

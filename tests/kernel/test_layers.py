@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch import _kernel as kernel
-from anabranch.model.entry import physical_address
+from anabranch.model.objects.entry import physical_address
 from anabranch.testing.tree_strategies import CUTS, KEYS, changes, records
 
 from .conftest import EMPTY, patient

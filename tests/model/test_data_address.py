@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from anabranch.model.data_address import PARTITION_SPAN, is_generated
+from anabranch.model.objects.data_address import PARTITION_SPAN, is_generated
 from anabranch.testing.lake import Clock
 from anabranch.versioning.identifiers import Identifiers
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anabranch.errors import Invalid
-from anabranch.model.entry import user_metadata
+from anabranch.model.objects.entry import user_metadata
 
 
 def test_keys_of_the_system_are_left_out():

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.errors import Invalid
-from anabranch.model.expression import MAX_COUNT, Expression, Modifier, parse_expression
+from anabranch.model.references.expression import MAX_COUNT, Expression, Modifier, parse_expression
 
 NAMES = [
     "main",

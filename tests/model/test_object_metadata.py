@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.model.entry import Entry, user_metadata
+from anabranch.model.objects.entry import Entry, user_metadata
 from anabranch.model.uploads.object_checksum import (
     ObjectChecksum,
     checksum_metadata,

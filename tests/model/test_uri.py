@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.errors import Invalid
-from anabranch.model.expression import parse_expression
+from anabranch.model.references.expression import parse_expression
 from anabranch.model.uri import LakeUri, parse_uri
 
 

@@ -20,7 +20,7 @@ from anabranch.errors import Busy, Conflict, Gone
 from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.exports.export import Exporter
 from anabranch.pipelines.exports.folder import FolderDestination
 from anabranch.pipelines.garbage.collector import Collector

@@ -138,7 +138,7 @@ def test_every_module_that_makes_entries_is_known():
         imported = {
             each.name
             for node in ast.walk(tree)
-            if isinstance(node, ast.ImportFrom) and node.module == "anabranch.model.entry"
+            if isinstance(node, ast.ImportFrom) and node.module == "anabranch.model.objects.entry"
             for each in node.names
         }
         calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from anabranch.errors import RangeNotSatisfiable
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.rest.protocol.object_headers import RANGE_PATTERN, object_headers, require_range
 
 LAKEFS_PATTERN = r"^bytes=((\d*-\d*,? ?)+)$"

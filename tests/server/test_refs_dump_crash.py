@@ -14,7 +14,7 @@ from support.recorded_installation import stored_refs
 from support.session.service_fixtures import new_database
 
 from anabranch.errors import Invalid
-from anabranch.model.refs_dump import RefsDump
+from anabranch.model.repositories.refs_dump import RefsDump
 from anabranch.testing.lake import lake_of
 from anabranch.testing.server import running_server
 

@@ -10,7 +10,7 @@ from pyspark.errors import StreamingQueryException
 
 import anabranch.spark
 from anabranch.errors import Conflict, NotFound
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.spark.data_source import stream_reader
 from anabranch.spark.data_source.branch_history import BranchHistory, commits_between
 from anabranch.spark.data_source.read_options import parse_options

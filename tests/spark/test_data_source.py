@@ -16,7 +16,7 @@ from support.session.hypothesis_profiles import examples
 import anabranch.spark
 from anabranch.blocks.table_addresses import tables_address
 from anabranch.errors import Invalid, NotSupported, StoreRefused
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.spark.data_source.provider import Reader, data_source
 from anabranch.spark.data_source.read_options import parse_options
 from anabranch.spark.data_source.store_options import pop_store

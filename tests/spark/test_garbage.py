@@ -13,7 +13,7 @@ import pytest
 from pyspark.errors import PySparkException
 from support.garbage import RefusingStore, addresses, aged, live_at_random, refer_to_lost, stored
 
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.addresses.listing import LISTING, list_objects
 from anabranch.pipelines.garbage.addresses.namespace import to_namespace
 from anabranch.pipelines.garbage.collector import Collector

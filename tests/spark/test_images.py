@@ -10,7 +10,7 @@ from anabranch.blocks.local.store import LocalBlocks
 from anabranch.errors import AlreadyExists, Invalid, NotFound
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.testing.tree_strategies import CUTS
 
 pytestmark = pytest.mark.timeout(600)

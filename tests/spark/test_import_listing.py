@@ -20,7 +20,7 @@ from anabranch.blocks.local.store import LocalBlocks
 from anabranch.errors import DirtyBranch, Invalid, NotFound
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
-from anabranch.model.entry import AddressType, Entry
+from anabranch.model.objects.entry import AddressType, Entry
 from anabranch.pipelines.imports.listings.columns import to_listed
 from anabranch.pipelines.imports.listings.row_validation import WRITTEN, RowValidator
 from anabranch.spark.arrow_tables import collect_arrow

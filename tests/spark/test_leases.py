@@ -19,7 +19,7 @@ import anabranch.spark
 from anabranch.blocks.local.store import LocalBlocks
 from anabranch.errors import Conflict
 from anabranch.keyvalue.contract import Write
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.jobs.leases import Lease, hold_lease
 from anabranch.spark.sources import commit_pins

@@ -15,7 +15,7 @@ from anabranch.blocks.table_addresses import tables_address
 from anabranch.errors import NotFound, NotSupported
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
-from anabranch.model.entry import Entry, physical_address
+from anabranch.model.objects.entry import Entry, physical_address
 from anabranch.spark.planning.partition_planning import list_ranges
 from anabranch.testing.tree_strategies import CUTS
 

@@ -6,7 +6,7 @@ import pytest
 
 import anabranch.spark
 from anabranch.errors import MergeConflict, NotFound, Unauthenticated
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 
 pytestmark = pytest.mark.timeout(600)
 

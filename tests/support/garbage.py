@@ -21,8 +21,8 @@ from anabranch.blocks.memory import MemoryBlocks
 from anabranch.errors import AnabranchError, Denied, NoChanges
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
-from anabranch.model.commit import Commit
-from anabranch.model.retention import RetentionRules
+from anabranch.model.commits.commit import Commit
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.testing.lake import Clock
 from anabranch.testing.stores import FaultyBlocks, fail_at

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from anabranch.library import Lake
-from anabranch.model.stat import Stat
+from anabranch.model.objects.stat import Stat
 from support.merged_trees import read_tree
 
 __all__ = ["checkout", "commit_folder"]

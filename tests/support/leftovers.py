@@ -16,8 +16,8 @@ from pathlib import Path
 from anabranch.blocks.local.store import LocalBlocks
 from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.library import DATABASE_FILE, Lake
-from anabranch.model.branch import Branch
-from anabranch.model.repository import Repository
+from anabranch.model.references.branch import Branch
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records import keys
 
 __all__ = ["strays"]

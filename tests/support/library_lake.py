@@ -8,10 +8,10 @@ from typing import BinaryIO, cast
 
 from anabranch.errors import AnabranchError, HookFailed
 from anabranch.library import Lake
-from anabranch.model.change import Change
-from anabranch.model.commit import Commit
+from anabranch.model.commits.change import Change
+from anabranch.model.commits.commit import Commit
+from anabranch.model.objects.stat import CommonPrefix, Stat
 from anabranch.model.page import Page
-from anabranch.model.stat import CommonPrefix, Stat
 
 __all__ = ["LibraryLake"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch.library import Lake
-from anabranch.model.refs_dump import RefsDump
+from anabranch.model.repositories.refs_dump import RefsDump
 
 __all__ = ["DUMP", "DUMP_FILE", "MANIFEST", "check_restored", "read_dump", "stored_refs", "unpack"]
 

@@ -13,7 +13,7 @@ from anabranch.blocks.memory import MemoryBlocks
 from anabranch.errors import Gone
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.run import Run
 from anabranch.testing.lake import Clock

@@ -11,7 +11,7 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.keyvalue.memory import MemoryStore
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.testing.lake import Clock
 from anabranch.testing.stores import FaultyStore
 from anabranch.versioning.core import Core

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Corrupt, NotFound
-from anabranch.model.expression import parse_expression
+from anabranch.model.references.expression import parse_expression
 from anabranch.testing.history_strategies import histories
 from anabranch.versioning.history.commit_log import CommitLog
 from anabranch.versioning.history.index import HistoryIndex

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anabranch import _kernel
-from anabranch.model.entry import SYSTEM_PREFIX, Entry
+from anabranch.model.objects.entry import SYSTEM_PREFIX, Entry
 from anabranch.versioning.records.entries import entry_from, entry_value
 
 

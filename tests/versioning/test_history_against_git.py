@@ -7,7 +7,7 @@ import pytest
 from support.histories.git_mirror import GitMirror
 
 from anabranch.errors import Invalid, NotFound
-from anabranch.model.expression import parse_expression
+from anabranch.model.references.expression import parse_expression
 from anabranch.testing.histories import criss_cross_history, random_history
 from anabranch.versioning.history.log import log
 from anabranch.versioning.history.merge_base import is_ancestor, merge_base, merge_bases

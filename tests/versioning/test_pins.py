@@ -9,7 +9,7 @@ from anabranch.blocks.memory import MemoryBlocks
 from anabranch.errors import Busy, Conflict, Invalid, NotFound
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.testing.lake import Clock
 from anabranch.testing.stores import FaultyStore
 from anabranch.versioning.garbage.pins import MAX_PIN_SECONDS, PIN_SECONDS

@@ -39,7 +39,7 @@ from anabranch.keyvalue.caching.prefetch import PrefetchedReads
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.keyvalue.postgres.store import PostgresStore
-from anabranch.model.stat import Stat
+from anabranch.model.objects.stat import Stat
 from anabranch.testing.lake import Clock, lake_in
 from anabranch.testing.model_repository import ModelBranch, ModelCommit, ModelRepository
 from anabranch.versioning.records.keys import PROTECTION

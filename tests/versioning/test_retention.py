@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import Gone
-from anabranch.model.branch import Branch
-from anabranch.model.commit import Commit
-from anabranch.model.retention import RetentionRules
+from anabranch.model.commits.commit import Commit
+from anabranch.model.references.branch import Branch
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.versioning.garbage.retention import (
     DAY_SECONDS,
     CommitNode,

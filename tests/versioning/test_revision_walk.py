@@ -5,7 +5,7 @@ from support.histories.git_mirror import GitMirror
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Invalid, NotFound
-from anabranch.model.expression import parse_expression
+from anabranch.model.references.expression import parse_expression
 from anabranch.testing.histories import History, linear_history
 from anabranch.testing.history_strategies import histories
 from anabranch.versioning.history.revision_walk import ancestors, walk_revisions

@@ -12,8 +12,8 @@ from support.session.hypothesis_profiles import examples
 
 from anabranch._kernel import EMPTY_TREE_ID
 from anabranch.errors import Corrupt, Gone
-from anabranch.model.entry import Entry
 from anabranch.model.names import encode_path
+from anabranch.model.objects.entry import Entry
 from anabranch.versioning.records.entries import entry_value
 
 WORDS = {f"{number:04}": f"word {number}" for number in range(2_000)}

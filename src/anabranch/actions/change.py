@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.committer import Examine
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 

@@ -19,7 +19,7 @@ from anabranch.actions.engine import Engine
 from anabranch.actions.hooked_change import HookedChange
 from anabranch.actions.loops import require_no_loop
 from anabranch.model.caller import current_caller
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.references import Resolved
 

@@ -21,8 +21,8 @@ from anabranch.actions.runs.settings import ActionSettings
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import AnabranchError, Busy, Invalid, PreconditionFailed
 from anabranch.keyvalue.contract import Write
-from anabranch.model.commit import Commit
-from anabranch.model.repository import Repository
+from anabranch.model.commits.commit import Commit
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.references import Resolved
 

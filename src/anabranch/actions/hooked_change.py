@@ -17,8 +17,8 @@ from anabranch.actions.runs.run import Run
 from anabranch.errors import AnabranchError, Invalid
 from anabranch.keyvalue.contract import Write
 from anabranch.model.caller import current_caller
-from anabranch.model.commit import Commit
-from anabranch.model.repository import Repository
+from anabranch.model.commits.commit import Commit
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.committer import Examine
 from anabranch.versioning.core import Core
 from anabranch.versioning.references import Resolved, at_branch

@@ -12,8 +12,8 @@ from types import MappingProxyType
 
 from anabranch.access.sessions.ttl_cache import TTLCache
 from anabranch.errors import Invalid, ProtectedBranch, ReadOnlyRepository
-from anabranch.model.protection import MAX_REQUIRED_APPROVALS, Blocked, ProtectionRules
-from anabranch.model.repository import Repository
+from anabranch.model.references.protection import MAX_REQUIRED_APPROVALS, Blocked, ProtectionRules
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 
 __all__ = ["CACHE_SECONDS", "Protection"]

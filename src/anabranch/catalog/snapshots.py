@@ -15,11 +15,11 @@ from anabranch.blocks.local.paths import SCHEME
 from anabranch.catalog.objects.object_page import object_stat
 from anabranch.catalog.objects.object_search import ObjectSearch
 from anabranch.catalog.read_permissions.readable_changes import ReadChanges, readable_changes
-from anabranch.model.change import Change
-from anabranch.model.commit import Commit
-from anabranch.model.entry import Entry
+from anabranch.model.commits.change import Change
+from anabranch.model.commits.commit import Commit
+from anabranch.model.objects.entry import Entry
+from anabranch.model.objects.stat import Stat
 from anabranch.model.page import Page
-from anabranch.model.stat import Stat
 from anabranch.versioning.core import Core
 from anabranch.versioning.history.log import log
 from anabranch.versioning.references import STAGING, Resolved

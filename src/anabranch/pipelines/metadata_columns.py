@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 
 __all__ = ["CHANGES", "COMMITS", "ENTRY", "OBJECTS", "OBJECT_METADATA", "commit_row"]
 

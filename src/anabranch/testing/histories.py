@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 
 from anabranch.errors import NotFound
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 
 __all__ = [
     "FIRST_DATE",

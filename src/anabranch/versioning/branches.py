@@ -11,10 +11,10 @@ import msgspec
 
 from anabranch.errors import AlreadyExists, Busy, Conflict, Denied, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.model.branch import Branch
 from anabranch.model.names import check_branch
 from anabranch.model.page import Page, take_page, upper_bound
-from anabranch.model.repository import Repository
+from anabranch.model.references.branch import Branch
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.records import keys, references

@@ -19,10 +19,10 @@ from anabranch.errors import (
     PreconditionFailed,
 )
 from anabranch.keyvalue.contract import Expect, Write
-from anabranch.model.branch import Branch
-from anabranch.model.entry import Entry
 from anabranch.model.names import check_path, encode_path
-from anabranch.model.repository import Repository
+from anabranch.model.objects.entry import Entry
+from anabranch.model.references.branch import Branch
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.branches import Branches, StoredBranch
 from anabranch.versioning.objects import Objects
 from anabranch.versioning.records.entries import entry_value

@@ -8,8 +8,8 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.table_addresses import table_address
 from anabranch.errors import AlreadyExists, Gone, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore
-from anabranch.model.commit import COMMIT_VERSION, Commit
-from anabranch.model.repository import Repository
+from anabranch.model.commits.commit import COMMIT_VERSION, Commit
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.garbage.tree_admission import TreeAdmission
 from anabranch.versioning.history.code_authors import CodeAuthors

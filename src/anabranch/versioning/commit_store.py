@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from anabranch import _kernel as kernel
 from anabranch.errors import Conflict, NotFound
 from anabranch.keyvalue.contract import KeyValueStore, Write
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.page import upper_bound
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.proposal_records import read_proposal, read_proposals
 from anabranch.versioning.records import keys, references
 

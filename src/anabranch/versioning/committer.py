@@ -16,9 +16,9 @@ import msgspec
 from anabranch import _kernel as kernel
 from anabranch.blocks.table_addresses import table_address
 from anabranch.errors import Busy, DirtyBranch, Gone, NoChanges, NotFound
-from anabranch.model.branch import Branch
-from anabranch.model.commit import Commit
-from anabranch.model.repository import Repository
+from anabranch.model.commits.commit import Commit
+from anabranch.model.references.branch import Branch
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.branch_locks import BranchLocks
 from anabranch.versioning.branches import Branches, StoredBranch
 from anabranch.versioning.commit_store import Commits

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from anabranch import _kernel as kernel
-from anabranch.model.change import Change, ChangeKind
-from anabranch.model.commit import Commit
+from anabranch.model.commits.change import Change, ChangeKind
+from anabranch.model.commits.commit import Commit
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.page import Page, upper_bound
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.records.entries import Value, entry_from
 from anabranch.versioning.references import Resolved

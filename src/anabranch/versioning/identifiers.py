@@ -14,7 +14,7 @@ import threading
 import uuid
 from collections.abc import Callable
 
-from anabranch.model.data_address import PARTITION_SPAN, clear_start
+from anabranch.model.objects.data_address import PARTITION_SPAN, clear_start
 
 __all__ = ["Identifiers", "descending_time"]
 

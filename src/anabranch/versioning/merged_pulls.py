@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anabranch.keyvalue.contract import Expect, Write
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.branches import Branches
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.history.commit_range import commit_range

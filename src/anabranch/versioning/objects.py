@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from anabranch import _kernel as kernel
 from anabranch.errors import NotFound
-from anabranch.model.entry import Entry
 from anabranch.model.names import check_path, encode_path
+from anabranch.model.objects.entry import Entry
 from anabranch.model.page import upper_bound
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.records.entries import Value, entry_from
 from anabranch.versioning.references import References, Resolved

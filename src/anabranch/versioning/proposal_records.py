@@ -8,9 +8,9 @@ import struct
 from collections.abc import Iterator
 
 from anabranch.keyvalue.contract import KeyValueStore
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.page import upper_bound
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records import references
 from anabranch.versioning.records.keys import PROPOSALS, proposal
 

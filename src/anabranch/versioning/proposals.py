@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import KeyValueStore, Write
-from anabranch.model.commit import Commit
-from anabranch.model.repository import Repository
+from anabranch.model.commits.commit import Commit
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.garbage.pins import Pin, Pins
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.proposal_records import expiry_of, proposal_bytes

@@ -17,7 +17,7 @@ from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.names import check_pull_request_id
 from anabranch.model.page import Page, take_page, upper_bound
 from anabranch.model.pull_request import PullRequest, PullRequestStatus, User
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.records import keys
 from anabranch.versioning.records import pulls as records

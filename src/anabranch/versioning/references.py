@@ -10,9 +10,9 @@ from __future__ import annotations
 import msgspec
 
 from anabranch.errors import Invalid, NotFound
-from anabranch.model.commit import Commit
-from anabranch.model.expression import Expression, parse_expression
-from anabranch.model.repository import Repository
+from anabranch.model.commits.commit import Commit
+from anabranch.model.references.expression import Expression, parse_expression
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.branches import Branches, StoredBranch
 from anabranch.versioning.commit_store import ID_LENGTH, Commits
 from anabranch.versioning.history.index import HistoryIndex

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Mapping
 from anabranch import _kernel as kernel
 from anabranch.errors import Corrupt, Gone
 from anabranch.keyvalue.contract import KeyValueStore
-from anabranch.model.branch import Branch
-from anabranch.model.commit import Commit
-from anabranch.model.refs_dump import RefsDump
-from anabranch.model.repository import Repository
-from anabranch.model.tag import Tag
+from anabranch.model.commits.commit import Commit
+from anabranch.model.references.branch import Branch
+from anabranch.model.references.tag import Tag
+from anabranch.model.repositories.refs_dump import RefsDump
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records import dumps, keys, references
 from anabranch.versioning.records.entries import Value
 from anabranch.versioning.repositories import Repositories

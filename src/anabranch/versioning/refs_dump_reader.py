@@ -13,12 +13,12 @@ from typing import NamedTuple
 from anabranch import _kernel as kernel
 from anabranch.blocks.table_addresses import table_address
 from anabranch.errors import Corrupt, Gone, Invalid
-from anabranch.model.branch import Branch
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.names import check_branch, check_tag, encode_path
-from anabranch.model.refs_dump import RefsDump
-from anabranch.model.repository import Repository
-from anabranch.model.tag import Tag
+from anabranch.model.references.branch import Branch
+from anabranch.model.references.tag import Tag
+from anabranch.model.repositories.refs_dump import RefsDump
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commit_records import verify_commit
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.records import dumps, references

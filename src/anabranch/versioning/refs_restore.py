@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from anabranch.errors import Busy, Conflict, Gone, Invalid
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.model.branch import Branch
-from anabranch.model.refs_dump import RefsDump
-from anabranch.model.repository import Repository
+from anabranch.model.references.branch import Branch
+from anabranch.model.repositories.refs_dump import RefsDump
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.garbage.swept_trees import SweptTrees
 from anabranch.versioning.history.code_authors import CodeAuthors

@@ -10,11 +10,11 @@ import msgspec
 from anabranch import _kernel as kernel
 from anabranch.errors import AlreadyExists, Busy, Gone, NotFound, ReadOnlyRepository
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.model.branch import Branch
-from anabranch.model.commit import INITIAL_MESSAGE, Commit
+from anabranch.model.commits.commit import INITIAL_MESSAGE, Commit
 from anabranch.model.names import check_branch, check_repository
 from anabranch.model.page import Page, take_page, upper_bound
-from anabranch.model.repository import Repository
+from anabranch.model.references.branch import Branch
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.pulls import remove_branch_index
 from anabranch.versioning.records import keys, references

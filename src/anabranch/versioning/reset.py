@@ -7,10 +7,10 @@ from typing import Literal
 
 from anabranch.errors import Invalid
 from anabranch.keyvalue.contract import Expect, Write
-from anabranch.model.branch import Branch
 from anabranch.model.names import check_path, encode_path
 from anabranch.model.page import upper_bound
-from anabranch.model.repository import Repository
+from anabranch.model.references.branch import Branch
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.branches import Branches, StoredBranch
 from anabranch.versioning.objects import Objects
 from anabranch.versioning.staging.area import Staging

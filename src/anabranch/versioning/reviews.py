@@ -21,7 +21,7 @@ from anabranch.model.pull_request import (
     ReviewState,
     User,
 )
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.pulls import Pulls, require_open
 from anabranch.versioning.records import keys

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.model.entry import Entry, physical_address
-from anabranch.model.repository import Repository
+from anabranch.model.objects.entry import Entry, physical_address
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.merging.stored_version import StoredVersion
 from anabranch.versioning.strategies.rows.differences import RowDifferencePage
 from anabranch.versioning.strategies.table_processes.comparisons import compare_files

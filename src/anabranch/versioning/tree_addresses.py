@@ -17,9 +17,9 @@ from anabranch.blocks.admitted_addresses import admitted_address, refusal
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.table_addresses import table_address
 from anabranch.errors import Denied, Gone, Invalid
-from anabranch.model.entry import Entry, physical_address, relative_address
 from anabranch.model.names import decode_key
-from anabranch.model.repository import Repository
+from anabranch.model.objects.entry import Entry, physical_address, relative_address
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records.entries import Value, entry_from
 from anabranch.versioning.trees import Trees
 

@@ -19,7 +19,7 @@ from anabranch.errors import NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.page import upper_bound
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.model.uploads.upload import Finish, Upload
 from anabranch.versioning.branches import Branches, StoredBranch
 from anabranch.versioning.records import keys

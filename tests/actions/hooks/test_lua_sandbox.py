@@ -12,7 +12,7 @@ from anabranch.actions.hooks.lua.libraries.registry import Libraries
 from anabranch.actions.hooks.lua.sandbox import Sandbox
 from anabranch.actions.hooks.registry import make_hook
 from anabranch.errors import HookFailed, Invalid
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 
 
 def run(script, lake=None, *, args=None, timeout=60, **context):

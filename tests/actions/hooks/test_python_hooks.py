@@ -10,7 +10,7 @@ from support.hook_runs import hook_context
 from anabranch.actions.hooks.contract import HookSettings
 from anabranch.actions.hooks.registry import make_hook
 from anabranch.errors import HookFailed, Invalid
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 
 HOOKS = """
     import json, os, subprocess, sys, threading, time

@@ -9,7 +9,7 @@ import pytest
 from support.garbage import DAY, commit, found, put, stored
 
 from anabranch.errors import Corrupt, Gone
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.column_hashes import hash_addresses
 from anabranch.pipelines.garbage.addresses import address_index
 from anabranch.pipelines.garbage.addresses.address_index import index_tree

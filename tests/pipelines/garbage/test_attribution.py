@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support.garbage import DAY
 
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.marking import attribution
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
 

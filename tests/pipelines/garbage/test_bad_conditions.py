@@ -17,7 +17,7 @@ from anabranch.blocks.memory import MemoryBlocks
 from anabranch.errors import Busy, Conflict, Denied
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.fence import Deadline
 from anabranch.pipelines.garbage.sweeping.removal import delete_with_backoff

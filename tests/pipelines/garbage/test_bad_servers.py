@@ -20,7 +20,7 @@ from anabranch.client.retry_policy import NO_RETRIES
 from anabranch.errors import Busy
 from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.library import DATABASE_FILE, Lake
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.installations.served import ServedInstallation
 from anabranch.spark.sources.server_source import Server

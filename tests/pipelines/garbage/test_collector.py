@@ -13,7 +13,7 @@ from support.garbage import DAY, addresses, commit, found, memory_lake, put, sto
 
 from anabranch.errors import Gone
 from anabranch.keyvalue.contract import Write
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.addresses.listing import LISTING, list_objects
 from anabranch.pipelines.garbage.addresses.namespace import to_namespace
 from anabranch.pipelines.garbage.collector import Collector

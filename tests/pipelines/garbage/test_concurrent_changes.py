@@ -18,7 +18,7 @@ from anabranch.blocks.local.store import LocalBlocks
 from anabranch.errors import AnabranchError, Gone
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake, open_lake
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 
 LONG_AGO = 10 * DAY

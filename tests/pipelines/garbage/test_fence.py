@@ -17,7 +17,7 @@ from support.garbage import addresses, commit, stored
 from support.stepped_sea import Sea
 
 from anabranch.errors import AnabranchError, Busy, Conflict
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.fence import DEADLINE_SECONDS
 from anabranch.versioning.garbage.sweeps import (

@@ -28,7 +28,7 @@ from support.session.hypothesis_profiles import examples
 from support.sweep_machine.retention_model import ModelCommit, active_in_model
 
 from anabranch.errors import AnabranchError, NoChanges
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.testing.lake import Clock
 from anabranch.versioning.records.entries import entry_from

@@ -8,7 +8,7 @@ from support.garbage import DAY, addresses
 from anabranch.access.actors.actor import Actor
 from anabranch.access.policies.statements import ALLOW_ALL
 from anabranch.model.lakefile.parser import parse_lakefile
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.model.uri import IMAGES
 from anabranch.pipelines.images.assemble import ImageRequest
 

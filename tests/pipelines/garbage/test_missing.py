@@ -13,7 +13,7 @@ from support.garbage import DAY, commit, live_at_random, memory_lake, put, store
 from anabranch.access.actors.actor import Actor
 from anabranch.access.policies.statements import ALLOW_ALL
 from anabranch.model.lakefile.parser import parse_lakefile
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.marking.missing import MISSING
 from anabranch.pipelines.garbage.reports.page import render_page

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from anabranch.blocks.local.store import LocalBlocks
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.garbage.addresses.namespace import to_namespace
 
 RELATIVE, FULL, BY_LOOKS = 1, 2, 0

@@ -14,7 +14,7 @@ from support.garbage import DAY, addresses, aged, live_at_random, refer_to_lost,
 import anabranch
 from anabranch.blocks.local.store import LocalBlocks
 from anabranch.errors import Conflict, Denied, NotFound
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.spark.jobs.garbage import served_installation
 from anabranch.spark.sources.server_source import Server

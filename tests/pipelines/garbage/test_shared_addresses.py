@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.garbage import DAY, commit, found, put, stored
 
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from support.session.hypothesis_profiles import examples
 from support.sweep_machine.sweep_world import REPOSITORIES, SweepWorld
 
 from anabranch.errors import Busy, Denied
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 
 MINUTE, HOUR = 60, 3600

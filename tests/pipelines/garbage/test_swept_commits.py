@@ -13,7 +13,7 @@ from anabranch.access.actors.actor import Actor
 from anabranch.access.policies.statements import ALLOW_ALL
 from anabranch.errors import Conflict, Gone
 from anabranch.model.lakefile.parser import parse_lakefile
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.model.uri import IMAGES
 from anabranch.pipelines.images.assemble import ImageRequest
 

@@ -6,7 +6,7 @@ import pytest
 from support.faults.image_builds import build_image
 from support.garbage import DAY, commit, found, memory_lake, put
 
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.testing.lake import Clock
 

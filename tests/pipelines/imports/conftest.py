@@ -12,7 +12,7 @@ from anabranch.blocks.local.store import LocalBlocks
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
 from anabranch.model.imports import ImportSource
-from anabranch.model.job import JobStatus
+from anabranch.model.tasks.job import JobStatus
 from anabranch.pipelines.imports.commit_import import ImportRequest
 
 TIMEOUT_SECONDS = 60

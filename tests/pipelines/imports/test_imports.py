@@ -10,9 +10,9 @@ import pytest
 
 from anabranch.blocks.local.external_objects import LocalExternalObjects
 from anabranch.errors import Conflict, Denied, Gone, Invalid, NotFound, ReadOnlyRepository
-from anabranch.model.entry import Entry
 from anabranch.model.imports import ImportSource
-from anabranch.model.job import JobStatus
+from anabranch.model.objects.entry import Entry
+from anabranch.model.tasks.job import JobStatus
 from anabranch.pipelines.imports.commit_import import ImportRequest
 from anabranch.pipelines.jobs import job
 from anabranch.testing.lake import Clock

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import Corrupt, DirtyBranch, Invalid, NotFound
-from anabranch.model.entry import AddressType, Entry
+from anabranch.model.objects.entry import AddressType, Entry
 from anabranch.pipelines.imports.listings.external_sort import (
     DEFAULT_BUDGET,
     SortBudget,

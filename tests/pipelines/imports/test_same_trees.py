@@ -15,8 +15,8 @@ from support.session.hypothesis_profiles import examples
 from anabranch import _kernel as kernel
 from anabranch.blocks.external_objects import ExternalObject
 from anabranch.library import Lake
-from anabranch.model.entry import AddressType, Entry
 from anabranch.model.imports import ImportSource
+from anabranch.model.objects.entry import AddressType, Entry
 from anabranch.pipelines.imports.build_tree import build_tree
 from anabranch.pipelines.imports.merge_sorted_runs import decode_records
 from anabranch.pipelines.imports.replace_prefixes import replacement_changes

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from anabranch.errors import Corrupt, Invalid
-from anabranch.model.job import JobStatus
 from anabranch.model.secret import Secret
+from anabranch.model.tasks.job import JobStatus
 from anabranch.records import lakefs_pb2 as records
 from anabranch.versioning.records.imports import IMPORTS
 

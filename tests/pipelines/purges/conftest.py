@@ -10,7 +10,7 @@ from support.garbage import memory_lake
 
 from anabranch.errors import NotFound
 from anabranch.library import Lake
-from anabranch.model.purge import LeftNamespace, PurgeResult
+from anabranch.model.repositories.purge import LeftNamespace, PurgeResult
 from anabranch.pipelines.purges.purge import purge_namespace
 from anabranch.testing.lake import Clock
 

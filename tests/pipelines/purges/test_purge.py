@@ -9,7 +9,7 @@ from anabranch.errors import Busy, Conflict, Denied, Gone, Invalid, NotFound
 from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.purges.purge import purge_namespace
 from anabranch.testing.lake import lake_in

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from anabranch import _kernel as kernel
-from anabranch.model.entry import AddressType
+from anabranch.model.objects.entry import AddressType
 
 from .conftest import allow, deny
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from anabranch.library import Lake
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from support.attacks.attacks import ATTACKS, Attack, import_object
 from support.attacks.target import Place, Refused, Target, Victim
 

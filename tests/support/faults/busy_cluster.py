@@ -20,7 +20,7 @@ from unittest.mock import patch
 import anabranch
 import anabranch.spark
 from anabranch.library import Lake
-from anabranch.model.stat import Stat
+from anabranch.model.objects.stat import Stat
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.spark.jobs import imports
 from anabranch.spark.jobs.garbage import SparkEngine

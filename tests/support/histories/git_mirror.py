@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.testing.histories import History
 
 __all__ = ["GitMirror"]

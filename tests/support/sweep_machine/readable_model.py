@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from anabranch.library import Lake
-from anabranch.model.retention import RetentionRules
-from anabranch.model.stat import Stat
+from anabranch.model.objects.stat import Stat
+from anabranch.model.repositories.retention import RetentionRules
 from support.sweep_machine.retention_model import ModelCommit, active_in_model
 
 __all__ = ["IMAGES", "ReadableModel", "RepositoryView"]

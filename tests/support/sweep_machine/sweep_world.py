@@ -15,7 +15,7 @@ from unittest import mock
 
 from anabranch.errors import AnabranchError
 from anabranch.library import Lake
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.reports.summary import Summary
 from anabranch.testing.lake import Clock

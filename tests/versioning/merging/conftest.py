@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from anabranch.model.entry import Entry, physical_address
+from anabranch.model.objects.entry import Entry, physical_address
 from anabranch.versioning.merging.content_rights import ALL_CONTENT
 from anabranch.versioning.merging.rules import MergeRules, Rule, check_strategy
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from anabranch.errors import Invalid
-from anabranch.model.expression import parse_expression
+from anabranch.model.references.expression import parse_expression
 
 __all__ = [
     "ANY",

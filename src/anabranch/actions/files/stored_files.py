@@ -23,10 +23,10 @@ from anabranch.actions.files.action_file import (
 from anabranch.actions.files.yaml_document import MAX_BYTES
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Gone, Invalid
-from anabranch.model.entry import AddressType, Entry, physical_address
 from anabranch.model.names import decode_key, encode_path
+from anabranch.model.objects.entry import AddressType, Entry, physical_address
 from anabranch.model.page import upper_bound
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.records.entries import entry_from
 from anabranch.versioning.references import Resolved

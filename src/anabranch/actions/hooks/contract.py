@@ -14,10 +14,10 @@ from typing import Any, BinaryIO, Protocol
 import msgspec
 
 from anabranch.actions.hooks.output import HookOutput
-from anabranch.model.change import Change
-from anabranch.model.commit import Commit
+from anabranch.model.commits.change import Change
+from anabranch.model.commits.commit import Commit
+from anabranch.model.objects.stat import CommonPrefix, Stat
 from anabranch.model.page import Page
-from anabranch.model.stat import CommonPrefix, Stat
 
 __all__ = [
     "Hook",

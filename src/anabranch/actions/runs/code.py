@@ -15,9 +15,9 @@ import msgspec
 from anabranch.actions.files.action import Action
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.caller import Principal, current_caller
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.names import check_path, encode_path
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.records.entries import Value, entry_from
 from anabranch.versioning.references import Resolved

@@ -26,8 +26,8 @@ from anabranch.actions.runs.run import HookRun, Run, hook_run_id
 from anabranch.actions.runs.settings import ActionSettings
 from anabranch.dependency_errors import reason_of
 from anabranch.errors import AnabranchError
-from anabranch.model.commit import Commit
-from anabranch.model.repository import Repository
+from anabranch.model.commits.commit import Commit
+from anabranch.model.repositories.repository import Repository
 
 __all__ = ["AccessFor", "HookAccess", "Outcome", "Runner"]
 

@@ -15,7 +15,7 @@ from anabranch.actions.runs.runner import Outcome
 from anabranch.errors import Gone, Invalid, NotFound, NotSupported, PreconditionFailed
 from anabranch.model.caller import current_caller
 from anabranch.model.page import Page
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.references import Resolved
 

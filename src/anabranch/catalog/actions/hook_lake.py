@@ -21,12 +21,12 @@ from anabranch.catalog.objects.readable_listing import list_objects
 from anabranch.catalog.read_permissions.readable_changes import readable_changes
 from anabranch.errors import AnabranchError, Denied, HookFailed, NotSupported
 from anabranch.model.caller import Caller
-from anabranch.model.change import Change
-from anabranch.model.commit import Commit
-from anabranch.model.entry import Entry
+from anabranch.model.commits.change import Change
+from anabranch.model.commits.commit import Commit
+from anabranch.model.objects.entry import Entry
+from anabranch.model.objects.stat import CommonPrefix, Stat
 from anabranch.model.page import Page
-from anabranch.model.repository import Repository
-from anabranch.model.stat import CommonPrefix, Stat
+from anabranch.model.repositories.repository import Repository
 from anabranch.ranged_stream import open_ranges
 from anabranch.versioning.core import Core
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.catalog.objects.readable_listing import list_objects
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.names import decode_key
 from anabranch.model.page import Page
 from anabranch.versioning.core import Core

@@ -9,9 +9,9 @@ from anabranch.actions.change import Subject
 from anabranch.actions.changes import Changes
 from anabranch.catalog.error_messages import reference_errors
 from anabranch.catalog.protection import Protection
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.page import Page
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.history.commit_log import CommitLog
 from anabranch.versioning.history.log import Limits, log_page

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anabranch.errors import Gone, NotFound
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 
 __all__ = ["record_expired"]

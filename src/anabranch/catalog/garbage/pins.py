@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from anabranch.errors import Busy, Invalid
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.pins import MAX_PIN_SECONDS
 

@@ -24,10 +24,10 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.images.images import Images
 from anabranch.converter import Converter
 from anabranch.errors import Invalid, NotFound
-from anabranch.model.entry import AddressType, Entry, physical_address
 from anabranch.model.names import decode_key, encode_path
-from anabranch.model.preparation import Preparation
-from anabranch.model.repository import Repository
+from anabranch.model.objects.entry import AddressType, Entry, physical_address
+from anabranch.model.repositories.preparation import Preparation
+from anabranch.model.repositories.repository import Repository
 from anabranch.records.parquet import parquet_table
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.retention import active_commits, load_commit_graph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import NotFound, ReadOnlyRepository
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.records import lakefs_pb2 as records
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.stored_rules import rules_address

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from anabranch.catalog.garbage.prepare import GarbagePreparation
 from anabranch.catalog.tasks.tasks import BackgroundTasks
-from anabranch.model.preparation import Preparation
-from anabranch.model.task import Task
+from anabranch.model.repositories.preparation import Preparation
+from anabranch.model.tasks.task import Task
 from anabranch.versioning.core import Core
 
 __all__ = ["GarbageTasks"]

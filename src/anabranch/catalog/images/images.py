@@ -18,7 +18,7 @@ from anabranch.catalog.images.repository import ImageRepository
 from anabranch.errors import Conflict, NotFound
 from anabranch.model.image import Image
 from anabranch.model.page import Page, take_page
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.model.uri import IMAGES, parse_uri
 from anabranch.versioning.core import Core
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from anabranch.errors import Corrupt
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.image import Image, ImagePlan, Pin, PlanWarning
 
 __all__ = ["image_digest", "image_from", "image_metadata", "recorded_digest"]

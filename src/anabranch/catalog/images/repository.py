@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import AlreadyExists, Conflict, Gone, Invalid, NotFound
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.model.uri import IMAGES
 from anabranch.versioning.core import Core
 

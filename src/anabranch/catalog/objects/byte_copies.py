@@ -15,9 +15,9 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.etag_pinned_reads import pinned_etag, verify_etag
 from anabranch.catalog.objects.own_checksums import own_md5, unverified_address
 from anabranch.errors import AnabranchError, Gone
-from anabranch.model.entry import AddressType, Entry, physical_address, relative_address
 from anabranch.model.image import PINNED
-from anabranch.model.repository import Repository
+from anabranch.model.objects.entry import AddressType, Entry, physical_address, relative_address
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
 
 __all__ = ["ByteCopies", "Sharing"]

@@ -7,7 +7,7 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.etag_pinned_reads import PinnedRead, pinned_etag
 from anabranch.catalog.objects.own_checksums import own_md5
 from anabranch.errors import Gone, Invalid
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 
 __all__ = ["checked_reads", "require_bytes"]
 

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Gone, NotFound
-from anabranch.model.entry import AddressType, Entry
 from anabranch.model.image import PINNED
+from anabranch.model.objects.entry import AddressType, Entry
 
 __all__ = ["PinnedRead", "pinned_etag", "verify_etag"]
 

@@ -18,8 +18,8 @@ from anabranch.blocks.multipart.errors import upload_not_found
 from anabranch.catalog.objects.uploads import StoredPart, find_upload
 from anabranch.catalog.objects.write_checks import Precondition, WriteChecks
 from anabranch.errors import AnabranchError, Invalid, NotFound
-from anabranch.model.entry import Entry, user_metadata
-from anabranch.model.repository import Repository
+from anabranch.model.objects.entry import Entry, user_metadata
+from anabranch.model.repositories.repository import Repository
 from anabranch.model.uploads.object_checksum import ObjectChecksum, checksum_metadata
 from anabranch.model.uploads.object_parts import object_parts, parts_metadata
 from anabranch.model.uploads.part import multipart_checksum

@@ -5,9 +5,9 @@ from __future__ import annotations
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local.paths import SCHEME
-from anabranch.model.entry import Entry, physical_address
 from anabranch.model.names import decode_key, encode_path
-from anabranch.model.stat import CommonPrefix, Stat
+from anabranch.model.objects.entry import Entry, physical_address
+from anabranch.model.objects.stat import CommonPrefix, Stat
 from anabranch.versioning.records.entries import entry_from, unreadable
 
 __all__ = ["ObjectPage", "object_stat"]

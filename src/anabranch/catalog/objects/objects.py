@@ -22,7 +22,9 @@ from anabranch.catalog.objects.readable_listing import list_objects
 from anabranch.catalog.objects.write_checks import Precondition, WriteChecks
 from anabranch.catalog.protection import Protection
 from anabranch.errors import AnabranchError, Gone, Invalid, NotFound, OutcomeUnknown
-from anabranch.model.entry import (
+from anabranch.model.image import PINNED
+from anabranch.model.names import check_path, encode_path
+from anabranch.model.objects.entry import (
     DEFAULT_CONTENT_TYPE,
     AddressType,
     Entry,
@@ -30,10 +32,8 @@ from anabranch.model.entry import (
     relative_address,
     user_metadata,
 )
-from anabranch.model.image import PINNED
-from anabranch.model.names import check_path, encode_path
-from anabranch.model.repository import Repository
-from anabranch.model.stat import Stat
+from anabranch.model.objects.stat import Stat
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.changes import DeleteCondition, no_extra_writes
 from anabranch.versioning.core import Core
 from anabranch.versioning.references import Resolved

@@ -8,8 +8,8 @@ from anabranch.blocks.checked_reads import CheckedReads
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.checked_bytes import checked_reads, require_bytes
 from anabranch.catalog.objects.etag_pinned_reads import PinnedRead, pinned_etag
-from anabranch.model.entry import Entry, physical_address
-from anabranch.model.repository import Repository
+from anabranch.model.objects.entry import Entry, physical_address
+from anabranch.model.repositories.repository import Repository
 
 __all__ = ["OpenObject"]
 

@@ -9,8 +9,8 @@ clients stage at addresses that end in a token after a comma, or at addresses of
 
 from __future__ import annotations
 
-from anabranch.model.data_address import is_generated
-from anabranch.model.entry import AddressType, Entry
+from anabranch.model.objects.data_address import is_generated
+from anabranch.model.objects.entry import AddressType, Entry
 
 __all__ = ["own_md5", "unverified_address"]
 

@@ -6,7 +6,7 @@ from anabranch import _kernel as kernel
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.catalog.read_permissions.readable_pages import ReadablePager
 from anabranch.model.names import decode_key, encode_path
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.records.entries import Value
 from anabranch.versioning.references import Resolved

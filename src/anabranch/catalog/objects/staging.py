@@ -26,7 +26,7 @@ from anabranch.catalog.objects.object_page import object_stat
 from anabranch.catalog.protection import Protection
 from anabranch.converter import Converter
 from anabranch.errors import Denied, Invalid
-from anabranch.model.entry import (
+from anabranch.model.objects.entry import (
     DEFAULT_CONTENT_TYPE,
     AddressType,
     Entry,
@@ -34,8 +34,8 @@ from anabranch.model.entry import (
     relative_address,
     user_metadata,
 )
-from anabranch.model.repository import Repository
-from anabranch.model.stat import Stat
+from anabranch.model.objects.stat import Stat
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWrites

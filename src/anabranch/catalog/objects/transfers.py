@@ -14,8 +14,8 @@ from anabranch.catalog.objects.objects import Objects
 from anabranch.catalog.objects.write_checks import Precondition
 from anabranch.catalog.protection import Protection
 from anabranch.errors import AnabranchError, Invalid
-from anabranch.model.entry import Entry
-from anabranch.model.repository import Repository
+from anabranch.model.objects.entry import Entry
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.changes import destination_exists
 from anabranch.versioning.core import Core
 from anabranch.versioning.repositories import check_writable

@@ -17,11 +17,16 @@ from anabranch.catalog.objects.etag_pinned_reads import pinned_etag, verify_etag
 from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.catalog.objects.write_checks import WriteChecks
 from anabranch.errors import AnabranchError, Invalid, OutcomeUnknown
-from anabranch.model.entry import DEFAULT_CONTENT_TYPE, Entry, physical_address, user_metadata
 from anabranch.model.names import encode_path
+from anabranch.model.objects.entry import (
+    DEFAULT_CONTENT_TYPE,
+    Entry,
+    physical_address,
+    user_metadata,
+)
+from anabranch.model.objects.stat import CommonPrefix
 from anabranch.model.page import upper_bound
-from anabranch.model.repository import Repository
-from anabranch.model.stat import CommonPrefix
+from anabranch.model.repositories.repository import Repository
 from anabranch.model.uploads.part import MAX_PARTS, Part
 from anabranch.model.uploads.upload import Upload
 from anabranch.versioning.core import Core

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 from anabranch.catalog.protection import Protection
 from anabranch.errors import NotFound, PreconditionFailed
-from anabranch.model.entry import Entry
 from anabranch.model.names import check_path
-from anabranch.model.repository import Repository
+from anabranch.model.objects.entry import Entry
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.changes import BuildWrites, no_extra_writes
 from anabranch.versioning.core import Core

@@ -18,7 +18,7 @@ from anabranch.catalog.commits.merge_rules import Resolution
 from anabranch.catalog.pulls.reviews import Reviews, check_text, read_head, require_repository
 from anabranch.catalog.references.refs import Refs
 from anabranch.errors import Conflict, Invalid
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.names import check_branch
 from anabranch.model.page import Page
 from anabranch.model.pull_request import (
@@ -29,7 +29,7 @@ from anabranch.model.pull_request import (
     User,
     parse_status,
 )
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.tree_merger import MergePreview

@@ -15,7 +15,7 @@ from anabranch.model.pull_request import (
     ReviewState,
     User,
 )
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.pulls import StoredPull
 from anabranch.versioning.repositories import check_writable

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.catalog.read_permissions.readable_pages import ReadablePager
-from anabranch.model.change import Change
+from anabranch.model.commits.change import Change
 from anabranch.model.page import Page
 
 __all__ = ["ReadChanges", "readable_changes"]

@@ -20,12 +20,12 @@ from anabranch.catalog.error_messages import (
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.read_permissions.readable_changes import readable_changes
 from anabranch.errors import Invalid, NotFound
-from anabranch.model.branch import Branch
-from anabranch.model.change import Change
-from anabranch.model.commit import Commit
+from anabranch.model.commits.change import Change
+from anabranch.model.commits.commit import Commit
 from anabranch.model.names import check_branch
 from anabranch.model.page import Page
-from anabranch.model.repository import Repository
+from anabranch.model.references.branch import Branch
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ContentRights

@@ -19,11 +19,11 @@ from anabranch.catalog.read_permissions.readable_changes import readable_changes
 from anabranch.catalog.read_permissions.readable_conflicts import readable_conflicts
 from anabranch.catalog.tables.table_differences import TableDiffer
 from anabranch.errors import NotFound
-from anabranch.model.change import Change
-from anabranch.model.commit import Commit
+from anabranch.model.commits.change import Change
+from anabranch.model.commits.commit import Commit
 from anabranch.model.names import check_path
 from anabranch.model.page import Page
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.conflicts import OpenConflict
 from anabranch.versioning.merging.content_rights import ContentRights

@@ -7,8 +7,8 @@ from anabranch.actions.changes import Changes
 from anabranch.catalog.error_messages import name_is_a_branch, prefer_error_from
 from anabranch.model.names import check_tag
 from anabranch.model.page import Page
-from anabranch.model.repository import Repository
-from anabranch.model.tag import Tag
+from anabranch.model.references.tag import Tag
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.records import keys
 from anabranch.versioning.references import Resolved

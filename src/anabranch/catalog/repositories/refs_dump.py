@@ -11,9 +11,9 @@ import msgspec
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.table_addresses import tables_address
 from anabranch.catalog.tasks.tasks import BackgroundTasks, RunningTask
-from anabranch.model.refs_dump import RefsDump
-from anabranch.model.repository import Repository
-from anabranch.model.task import Task
+from anabranch.model.repositories.refs_dump import RefsDump
+from anabranch.model.repositories.repository import Repository
+from anabranch.model.tasks.task import Task
 from anabranch.versioning.core import Core
 from anabranch.versioning.repositories import check_writable
 from anabranch.versioning.tree_addresses import Importable

@@ -21,7 +21,7 @@ from anabranch.errors import (
 )
 from anabranch.model.names import check_branch, check_repository, check_storage_namespace
 from anabranch.model.page import Page
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 
 __all__ = ["Repositories"]

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.sample.lakes import lakes_table
-from anabranch.model.entry import Entry
-from anabranch.model.repository import Repository
+from anabranch.model.objects.entry import Entry
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 
 __all__ = ["upload"]

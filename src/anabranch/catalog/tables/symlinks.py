@@ -17,7 +17,7 @@ from itertools import chain
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.objects import Objects
 from anabranch.errors import Invalid
-from anabranch.model.stat import CommonPrefix, Stat
+from anabranch.model.objects.stat import CommonPrefix, Stat
 from anabranch.versioning.core import Core
 from anabranch.versioning.repositories import check_writable
 

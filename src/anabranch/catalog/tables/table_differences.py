@@ -8,7 +8,7 @@ from __future__ import annotations
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.tables.table_objects import ResolvedObjects
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.references import Resolved
 from anabranch.versioning.strategies.rows.differences import RowDifferencePage

@@ -14,10 +14,10 @@ from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.object_page import ObjectPage
 from anabranch.errors import Denied
-from anabranch.model.entry import Entry, physical_address
 from anabranch.model.names import check_path
-from anabranch.model.repository import Repository
-from anabranch.model.stat import CommonPrefix
+from anabranch.model.objects.entry import Entry, physical_address
+from anabranch.model.objects.stat import CommonPrefix
+from anabranch.model.repositories.repository import Repository
 from anabranch.tables.live_rows.table_objects import local_location
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.stored_version import StoredVersion

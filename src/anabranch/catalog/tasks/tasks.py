@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from anabranch.errors import AnabranchError, Busy, Conflict, Denied, Invalid, NotFound
-from anabranch.model.task import Task
+from anabranch.model.tasks.task import Task
 from anabranch.versioning.core import Core
 from anabranch.versioning.records.tasks import TaskOwner, TaskRecords
 from anabranch.versioning.staging.extra_writes import ExtraWrites

@@ -18,7 +18,7 @@ from anabranch.cli.framework.server_settings import server_settings
 from anabranch.cli.jobs.engine_costs import BYTES_PER_ROW, IMPORT, Amount, choose_engine
 from anabranch.cli.jobs.engines import EngineChoice, opener, spark
 from anabranch.cli.output.progress import show_progress
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.imports import ImportSource
 from anabranch.model.uri import LakeUri
 from anabranch.pipelines.imports.commit_import import ImportRequest

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from anabranch.errors import Invalid
-from anabranch.model.expression import parse_expression
 from anabranch.model.lakefile.instructions import Source
 from anabranch.model.names import MAX_PATH_BYTES
+from anabranch.model.references.expression import parse_expression
 from anabranch.model.uri import SCHEME, LakeUri, parse_uri
 
 __all__ = ["parse_base", "parse_destination", "parse_source"]

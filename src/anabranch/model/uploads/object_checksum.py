@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 
 __all__ = ["COMPOSITE", "FULL_OBJECT", "ObjectChecksum", "checksum_metadata", "stored_checksum"]
 

@@ -20,7 +20,7 @@ from itertools import groupby
 
 import msgspec
 
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.model.uploads.object_checksum import ETAG_DIGITS
 from anabranch.model.uploads.part import MAX_PARTS
 

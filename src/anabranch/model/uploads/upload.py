@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from anabranch.model.entry import DEFAULT_CONTENT_TYPE
+from anabranch.model.objects.entry import DEFAULT_CONTENT_TYPE
 
 __all__ = ["Finish", "Upload"]
 

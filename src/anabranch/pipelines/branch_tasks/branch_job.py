@@ -10,9 +10,9 @@ import msgspec
 
 from anabranch import errors
 from anabranch.errors import AnabranchError
-from anabranch.model.commit import Commit
-from anabranch.model.job import JobStatus
-from anabranch.model.repository import Repository
+from anabranch.model.commits.commit import Commit
+from anabranch.model.repositories.repository import Repository
+from anabranch.model.tasks.job import JobStatus
 from anabranch.pipelines.jobs.job import Job
 from anabranch.versioning.core import Core
 from anabranch.versioning.records.jobs import JobRecords

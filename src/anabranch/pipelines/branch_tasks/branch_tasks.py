@@ -15,8 +15,8 @@ from math import inf
 import msgspec
 
 from anabranch.errors import NotFound
-from anabranch.model.job import JobStatus
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
+from anabranch.model.tasks.job import JobStatus
 from anabranch.pipelines.branch_tasks.branch_job import INTERRUPTED_STATUS, BranchJob, MoveBranch
 from anabranch.pipelines.jobs.registry import JobRegistry
 from anabranch.versioning.core import Core

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from anabranch.model.data_address import is_generated
+from anabranch.model.objects.data_address import is_generated
 
 __all__ = ["content_md5", "proved_md5"]
 

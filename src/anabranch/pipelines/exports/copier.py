@@ -13,7 +13,7 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.errors import AnabranchError, Corrupt, Gone, Invalid
 from anabranch.model.names import decode_key
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.exports.checksums import proved_md5
 from anabranch.pipelines.exports.destination import UNFIT, Destination
 from anabranch.pipelines.exports.state import STATE

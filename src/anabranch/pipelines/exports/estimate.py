@@ -6,7 +6,7 @@ import itertools
 from typing import NamedTuple
 
 from anabranch import _kernel as kernel
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.exports.changes import changes
 from anabranch.pipelines.exports.destination import Destination
 from anabranch.pipelines.exports.state import read_state

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.model.names import decode_key, encode_path
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.exports.changes import changes
 from anabranch.pipelines.exports.chunked import chunked
 from anabranch.pipelines.exports.copier import THREADS, Copier

@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.garbage.addresses.anti_join import PARTITION_HASHES
 from anabranch.pipelines.garbage.addresses.namespace import Namespace, to_namespace
 from anabranch.pipelines.garbage.engine import Engine, LocalEngine

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.garbage.installations.installation import Installation
 
 __all__ = ["DEADLINE_SECONDS", "Deadline", "Fence"]

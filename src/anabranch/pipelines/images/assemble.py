@@ -16,10 +16,10 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.images.records import image_digest, recorded_digest
 from anabranch.errors import Invalid
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.image import ImagePlan, PlanWarning
 from anabranch.model.lakefile.instructions import Lakefile
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.images.layers import LayerCounts, Layers
 from anabranch.pipelines.images.overlay import OverlayWriter, write_overlay
 from anabranch.pipelines.images.resolve_references import Pinned, ReferencePinner

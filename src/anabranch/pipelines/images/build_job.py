@@ -12,10 +12,10 @@ from collections.abc import Callable, Sequence
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.images.records import image_metadata
 from anabranch.errors import Gone, NotFound
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.image import Image
-from anabranch.model.repository import Repository
-from anabranch.model.tag import Tag
+from anabranch.model.references.tag import Tag
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.images.assemble import ImageRequest, PlannedImage, plan_image
 from anabranch.pipelines.images.overlay import OverlayWriter, write_overlay
 from anabranch.pipelines.images.resolve_references import Pinned, at_line

@@ -13,9 +13,9 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.images.images import Images
 from anabranch.errors import AlreadyExists, Conflict, Gone, Invalid, NotFound
 from anabranch.model.image import Image, ImagePlan
-from anabranch.model.job import JobStatus
 from anabranch.model.names import check_tag
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
+from anabranch.model.tasks.job import JobStatus
 from anabranch.pipelines.images.assemble import ImageRequest, plan_image
 from anabranch.pipelines.images.build_job import BuildJob
 from anabranch.pipelines.images.overlay import OverlayWriter, write_overlay

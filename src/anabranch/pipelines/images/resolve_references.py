@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from anabranch.errors import AnabranchError, Invalid
-from anabranch.model.commit import Commit
-from anabranch.model.expression import parse_expression
+from anabranch.model.commits.commit import Commit
 from anabranch.model.image import PlanWarning
 from anabranch.model.lakefile.instructions import Add, Lakefile
-from anabranch.model.repository import Repository
+from anabranch.model.references.expression import parse_expression
+from anabranch.model.repositories.repository import Repository
 from anabranch.model.uri import IMAGES, LakeUri
 from anabranch.versioning.core import Core
 

@@ -12,9 +12,9 @@ from anabranch.actions.change import Change as ChangeWithHooks
 from anabranch.actions.changes import Changes
 from anabranch.errors import DirtyBranch
 from anabranch.keyvalue.contract import Expect, Write
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.imports import ImportSource
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.imports.entries import parse_destination
 from anabranch.pipelines.imports.replace_prefixes import Change, replacement_changes
 from anabranch.versioning.branches import StoredBranch

@@ -8,9 +8,9 @@ from typing import TypeAlias
 from anabranch import _kernel as kernel
 from anabranch.blocks.external_objects import ExternalObject, ExternalObjects
 from anabranch.errors import NotFound
-from anabranch.model.entry import AddressType
 from anabranch.model.imports import ImportSource
 from anabranch.model.names import MAX_PATH_BYTES, encode_path
+from anabranch.model.objects.entry import AddressType
 from anabranch.pipelines.imports.rejected_objects import RejectedObjects
 from anabranch.pipelines.jobs.progress import Progress
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from anabranch.actions.changes import Changes
 from anabranch.blocks.external_objects import ExternalObjects
 from anabranch.errors import DirtyBranch
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.imports.build_tree import build_tree
 from anabranch.pipelines.imports.commit_import import ImportCommitter, ImportRequest, require_clean
 from anabranch.pipelines.jobs.job import Job

@@ -12,9 +12,9 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.external_objects import ExternalObjects
 from anabranch.errors import Conflict, Invalid, NotFound
 from anabranch.model.imports import ImportSource
-from anabranch.model.job import JobStatus
 from anabranch.model.names import check_path
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
+from anabranch.model.tasks.job import JobStatus
 from anabranch.pipelines.imports.allowed_sources import require_sources
 from anabranch.pipelines.imports.commit_import import ImportRequest
 from anabranch.pipelines.imports.import_job import ImportJob

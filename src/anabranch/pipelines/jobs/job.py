@@ -18,9 +18,9 @@ import msgspec
 
 from anabranch.errors import AnabranchError, Conflict
 from anabranch.keyvalue.contract import Expect, Write
-from anabranch.model.commit import Commit
-from anabranch.model.job import JobStatus
-from anabranch.model.repository import Repository
+from anabranch.model.commits.commit import Commit
+from anabranch.model.repositories.repository import Repository
+from anabranch.model.tasks.job import JobStatus
 from anabranch.versioning.core import Core
 from anabranch.versioning.records.jobs import JobRecords
 from anabranch.versioning.staging.extra_writes import ExtraWrites

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from anabranch.errors import AnabranchError, Conflict, Gone
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.pins import PIN_SECONDS
 

@@ -14,8 +14,8 @@ from typing import Generic, TypeVar
 import msgspec
 
 from anabranch.errors import Busy
-from anabranch.model.job import JobStatus
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
+from anabranch.model.tasks.job import JobStatus
 from anabranch.pipelines.jobs.job import Job
 from anabranch.versioning.records.jobs import JobRecord, JobRecords
 from anabranch.versioning.staging.extra_writes import ExtraWrites

@@ -10,7 +10,7 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockInfo
 from anabranch.blocks.table_addresses import table_address
 from anabranch.errors import AnabranchError, Busy, Corrupt, Gone
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.migration.repository_records import parse
 from anabranch.pipelines.migration.survey import Source, SurveyedRepository
 from anabranch.records import lakefs_pb2 as records

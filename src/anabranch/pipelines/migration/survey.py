@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from anabranch.errors import Corrupt
-from anabranch.model.branch import Branch
-from anabranch.model.repository import Repository
+from anabranch.model.references.branch import Branch
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.migration import repository_records
 from anabranch.pipelines.migration.access_records import AccessRecords
 from anabranch.pipelines.migration.report import LeftBehind, Report, RepositoryReport

@@ -22,7 +22,7 @@ from anabranch.blocks.contract import BlockInfo, BlockStore
 from anabranch.blocks.quarantine import Removal
 from anabranch.catalog.repositories.repositories import MARK_KEY
 from anabranch.errors import AnabranchError, Busy
-from anabranch.model.purge import LeftNamespace, PurgeResult
+from anabranch.model.repositories.purge import LeftNamespace, PurgeResult
 from anabranch.pipelines.garbage.addresses.namespace import to_namespace
 from anabranch.pipelines.garbage.fence import Fence
 from anabranch.pipelines.garbage.installations.stored import StoredInstallation

@@ -17,8 +17,8 @@ from anabranch.blocks.namespaces import kept_namespace
 from anabranch.catalog.repositories.repositories import Repositories
 from anabranch.catalog.tasks.tasks import BackgroundTasks, RunningTask
 from anabranch.errors import NotFound, NotSupported
-from anabranch.model.purge import LeftNamespace, PurgeResult
-from anabranch.model.task import Task
+from anabranch.model.repositories.purge import LeftNamespace, PurgeResult
+from anabranch.model.tasks.task import Task
 from anabranch.versioning.core import Core
 from anabranch.versioning.records.left_namespaces import same_namespace
 from anabranch.versioning.records.task_formats import PURGE_TASKS

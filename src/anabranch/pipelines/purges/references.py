@@ -16,8 +16,8 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.table_addresses import TABLES
 from anabranch.errors import Conflict, Gone, NotFound
-from anabranch.model.purge import LeftNamespace
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.purge import LeftNamespace
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.garbage.addresses.address_index import index_tree
 from anabranch.pipelines.garbage.addresses.namespace import AddressResolver, to_namespace
 from anabranch.pipelines.garbage.installations.gc_roots import restored_addresses, staging_areas

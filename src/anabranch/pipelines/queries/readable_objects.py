@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from anabranch.catalog.catalog import Catalog
 from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.errors import Denied, Invalid, NotFound
-from anabranch.model.stat import CommonPrefix
+from anabranch.model.objects.stat import CommonPrefix
 from anabranch.model.uri import LakeUri, parse_uri
 from anabranch.pipelines.queries.object_patterns import ObjectPattern
 from anabranch.pipelines.queries.query_rights import QueryRights

@@ -11,9 +11,9 @@ import msgspec
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
-from anabranch.model.branch import Branch
-from anabranch.model.commit import Commit
-from anabranch.model.repository import Repository
+from anabranch.model.commits.commit import Commit
+from anabranch.model.references.branch import Branch
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.garbage.run_files import read_summaries
 from anabranch.pipelines.storage.branch_sharing import measure_branches
 from anabranch.pipelines.storage.range_entries import RangeEntries, read_range

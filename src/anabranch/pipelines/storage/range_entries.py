@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from anabranch import _kernel as kernel
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
 from anabranch.versioning.trees import Trees, translate_errors
 from anabranch.work_folders import WorkFolder

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from anabranch.access.policies.permissions import Action
 from anabranch.model.imports import ImportSource
-from anabranch.model.job import JobStatus
+from anabranch.model.tasks.job import JobStatus
 from anabranch.pipelines.imports.commit_import import ImportRequest
 from anabranch.rest.operations.commits.commits import Commit, CommitCreation, to_commit
 from anabranch.rest.protocol.body import Body

@@ -6,7 +6,7 @@ from anabranch.errors import RangeNotSatisfiable
 from anabranch.http.dates import format_http_date
 from anabranch.http.etags import quote_etag
 from anabranch.http.ranges import ByteRange, parse_range
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 
 __all__ = ["RANGE_PATTERN", "object_headers", "require_range"]
 

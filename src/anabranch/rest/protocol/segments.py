@@ -17,8 +17,8 @@ import re
 from urllib.parse import unquote_to_bytes
 
 from anabranch.errors import Invalid
-from anabranch.model.expression import parse_expression
 from anabranch.model.names import check_tag
+from anabranch.model.references.expression import parse_expression
 
 __all__ = ["read_segment"]
 

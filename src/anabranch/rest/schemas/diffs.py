@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from anabranch.model.change import Change, ChangeKind
+from anabranch.model.commits.change import Change, ChangeKind
 from anabranch.model.page import Page
 from anabranch.rest.schemas.pagination import Pagination, to_pagination
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from anabranch.model.image import Image, ImagePlan, Pin, PlanWarning
-from anabranch.model.job import JobStatus
+from anabranch.model.tasks.job import JobStatus
 from anabranch.rest.protocol.errors import Error
 from anabranch.rest.schemas.pagination import Pagination
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from anabranch.errors import MergeConflict
-from anabranch.model.stat import Stat
+from anabranch.model.objects.stat import Stat
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.unreadable_conflicts import hide_unreadable
 from anabranch.rest.schemas.object_stats import ObjectStats, object_stats

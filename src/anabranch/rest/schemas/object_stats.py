@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from anabranch.catalog.presigning.presigning import Presigned
-from anabranch.model.stat import Stat
+from anabranch.model.objects.stat import Stat
 from anabranch.rest.schemas.diffs import PathType
 from anabranch.rest.schemas.pagination import Pagination
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from anabranch.model.branch import Branch
 from anabranch.model.page import Page
-from anabranch.model.tag import Tag
+from anabranch.model.references.branch import Branch
+from anabranch.model.references.tag import Tag
 from anabranch.rest.schemas.pagination import Pagination, to_pagination
 
 __all__ = ["Ref", "RefList", "ref_list", "to_ref"]

@@ -9,7 +9,7 @@ from enum import Enum
 
 from anabranch.http.dates import parse_http_date
 from anabranch.http.etags import lists_etag
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.s3.protocol.errors import S3Error
 
 __all__ = ["ConditionResult", "evaluate_conditions", "require_copyable"]

@@ -13,7 +13,7 @@ from anabranch.access.actors.authorize import authorize
 from anabranch.access.policies.permissions import Action, Permission, object_arn
 from anabranch.errors import AnabranchError, NotFound
 from anabranch.http.dates import parse_http_date
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.s3.call import Call
 from anabranch.s3.headers.write_conditions import require_match, require_supported
 from anabranch.s3.protocol.errors import S3Error

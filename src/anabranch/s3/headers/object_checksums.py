@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from anabranch.blocks.hashing import BackgroundHasher
 from anabranch.catalog.objects.open_object import OpenObject
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.model.uploads.object_checksum import (
     FULL_OBJECT,
     ObjectChecksum,

@@ -7,7 +7,7 @@ from functools import lru_cache
 from anabranch.http.dates import format_http_date, nearest_datetime
 from anabranch.http.etags import quote_etag
 from anabranch.http.ranges import ByteRange
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.s3.headers.tag_sets import TAGGING, parse_stored_tags
 from anabranch.s3.headers.user_metadata import metadata_headers
 from anabranch.s3.protocol.errors import S3Error

@@ -14,7 +14,7 @@ from email.header import decode_header, make_header
 
 from anabranch.errors import Invalid
 from anabranch.http.header_values import header_safe
-from anabranch.model.entry import CONTENT_HEADERS, USER_PREFIX, user_metadata
+from anabranch.model.objects.entry import CONTENT_HEADERS, USER_PREFIX, user_metadata
 from anabranch.s3.payloads.body_headers import stored_encoding
 from anabranch.s3.protocol.errors import S3Error
 from anabranch.signing.request import header_text

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 from anabranch.errors import NotFound
 from anabranch.http.etags import same_etag
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.s3.call import Call
 from anabranch.s3.protocol.errors import S3Error
 

@@ -10,7 +10,7 @@ from anabranch.access.policies.permissions import Action, Permission, repository
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.response import Response
 from anabranch.model.page import MAX_AMOUNT
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.s3.call import Call
 from anabranch.s3.operation import Level, Need, Operation
 from anabranch.s3.operations.resources import on_anything, on_bucket, on_namespace

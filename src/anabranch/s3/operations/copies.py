@@ -7,7 +7,7 @@ from anabranch.catalog.objects.byte_copies import Sharing
 from anabranch.http.etags import quote_etag
 from anabranch.http.header_values import header_safe
 from anabranch.http.response import Response
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.model.uploads.object_checksum import stored_checksum
 from anabranch.s3.call import Call
 from anabranch.s3.headers.conditions import require_copyable

@@ -10,7 +10,7 @@ import hashlib
 
 from anabranch.http.etags import quote_etag
 from anabranch.http.response import Response
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.s3.call import Call
 from anabranch.s3.protocol.addressing import Address
 from anabranch.s3.protocol.errors import S3Error

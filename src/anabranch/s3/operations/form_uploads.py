@@ -15,7 +15,7 @@ from anabranch.http.etags import quote_etag
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.header_values import header_safe
 from anabranch.http.response import Response
-from anabranch.model.stat import Stat
+from anabranch.model.objects.stat import Stat
 from anabranch.s3.call import Call
 from anabranch.s3.headers.location import object_location
 from anabranch.s3.headers.object_checksums import checksum_headers

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from anabranch.http.ranges import ByteRange
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.model.uploads.object_checksum import ObjectChecksum, stored_checksum
 from anabranch.model.uploads.object_parts import ObjectParts, stored_parts
 from anabranch.s3.headers.object_headers import part_range

@@ -13,7 +13,7 @@ from anabranch.access.policies.permissions import Action
 from anabranch.http.dates import format_http_date
 from anabranch.http.etags import quote_etag
 from anabranch.http.response import Response
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.model.page import MAX_AMOUNT
 from anabranch.model.uploads.object_checksum import stored_checksum
 from anabranch.model.uploads.object_parts import stored_parts

@@ -9,7 +9,7 @@ from anabranch.http.execution import Execution
 from anabranch.http.header_values import header_safe
 from anabranch.http.ranges import ByteRange, parse_range
 from anabranch.http.response import Response
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.model.uploads.object_checksum import stored_checksum
 from anabranch.s3.call import Call
 from anabranch.s3.headers.conditions import ConditionResult, evaluate_conditions

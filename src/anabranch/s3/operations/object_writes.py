@@ -10,8 +10,8 @@ from anabranch.http.etags import quote_etag
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.header_values import header_safe
 from anabranch.http.response import Response
-from anabranch.model.entry import DEFAULT_CONTENT_TYPE, Entry
-from anabranch.model.stat import Stat
+from anabranch.model.objects.entry import DEFAULT_CONTENT_TYPE, Entry
+from anabranch.model.objects.stat import Stat
 from anabranch.model.uploads.object_checksum import checksum_metadata
 from anabranch.s3.call import Call
 from anabranch.s3.headers.object_checksums import checksum_headers

@@ -7,7 +7,7 @@ import re
 from anabranch.access.policies.permissions import Action
 from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.http.response import Response
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.s3.call import Call
 from anabranch.s3.headers.conditions import require_copyable
 from anabranch.s3.headers.copy_source import COPY_SOURCE, copy_source

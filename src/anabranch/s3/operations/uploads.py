@@ -6,7 +6,7 @@ from anabranch.access.policies.permissions import Action
 from anabranch.catalog.objects.uploads import UploadPage
 from anabranch.http.header_values import header_safe
 from anabranch.http.response import Response
-from anabranch.model.stat import CommonPrefix
+from anabranch.model.objects.stat import CommonPrefix
 from anabranch.model.uploads.upload import Upload
 from anabranch.s3.call import Call
 from anabranch.s3.headers.object_headers import precise_time

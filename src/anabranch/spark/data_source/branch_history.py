@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from anabranch.errors import Conflict
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.spark.sources.references import References
 
 __all__ = ["BranchHistory", "StreamCommit", "commits_between"]

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from anabranch.model.commit import Commit
-from anabranch.model.entry import Entry, physical_address
+from anabranch.model.commits.commit import Commit
 from anabranch.model.names import decode_key
+from anabranch.model.objects.entry import Entry, physical_address
 from anabranch.spark.dataframes.columns import CHANGES, ENTRY, declaration, select_columns
 from anabranch.spark.dataframes.objects import read_objects
 from anabranch.spark.planning.key_range import KeyRange, key_range

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.errors import Corrupt
-from anabranch.model.commit import Commit
-from anabranch.model.entry import DEFAULT_CONTENT_TYPE, AddressType
+from anabranch.model.commits.commit import Commit
+from anabranch.model.objects.entry import DEFAULT_CONTENT_TYPE, AddressType
 from anabranch.spark.dataframes.columns import OBJECTS, declaration, select_columns
 from anabranch.spark.planning.key_range import KeyRange, key_range
 from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Ranges, partition_ranges

@@ -18,7 +18,7 @@ from anabranch import errors
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import AnabranchError, Busy
 from anabranch.model.names import decode_key
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.exports.changes import Change, changes
 from anabranch.pipelines.exports.chunked import chunked
 from anabranch.pipelines.exports.copier import THREADS, Copied, Copier

@@ -10,8 +10,8 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.namespaces import kept_namespace
 from anabranch.errors import NotSupported
-from anabranch.model.commit import Commit
-from anabranch.model.repository import Repository
+from anabranch.model.commits.commit import Commit
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.jobs.leases import HeldPin, StoredPin
 from anabranch.spark.planning.partition_planning import Range, list_ranges
 from anabranch.spark.sources.commit_sources import Stores, open_tables

@@ -18,7 +18,7 @@ from anabranch.catalog.images.images import Images
 from anabranch.errors import AnabranchError
 from anabranch.model.image import Image
 from anabranch.model.names import encode_path
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.images.layers import Counts, PreparedLayer
 from anabranch.pipelines.images.open_images import OpenImages
 from anabranch.pipelines.images.overlay import Written

@@ -17,7 +17,7 @@ from typing import Any
 
 from anabranch import _kernel as kernel
 from anabranch.errors import AnabranchError, DirtyBranch, Invalid, NotFound, NotSupported
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.names import encode_path
 from anabranch.pipelines.imports.commit_import import DEFAULT_MESSAGE
 from anabranch.pipelines.imports.listings.import_listing import ListingRequest, WrittenListing

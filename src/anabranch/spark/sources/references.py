@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from anabranch.converter import Converter
 from anabranch.errors import AnabranchError
-from anabranch.model.branch import Branch
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.page import MAX_AMOUNT, Page
-from anabranch.model.tag import Tag
+from anabranch.model.references.branch import Branch
+from anabranch.model.references.tag import Tag
 from anabranch.pipelines.jobs.leases import HeldPin, StoredPin
 from anabranch.spark.sources.repositories_client import RepositoriesClient
 from anabranch.spark.sources.server_pins import ServerPin

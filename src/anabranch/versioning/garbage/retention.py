@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from anabranch.errors import Gone
-from anabranch.model.branch import Branch
-from anabranch.model.commit import COMMIT_VERSION, Commit
-from anabranch.model.repository import Repository
-from anabranch.model.retention import RetentionRules
+from anabranch.model.commits.commit import COMMIT_VERSION, Commit
+from anabranch.model.references.branch import Branch
+from anabranch.model.repositories.repository import Repository
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.versioning.commit_store import Commits
 
 __all__ = ["DAY_SECONDS", "CommitNode", "active_commits", "commit_node", "load_commit_graph"]

@@ -11,8 +11,8 @@ from google.protobuf.message import DecodeError
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt, Gone
-from anabranch.model.repository import Repository
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.repository import Repository
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.model.uri import IMAGES
 from anabranch.records import lakefs_pb2 as records
 from anabranch.versioning.branches import Branches

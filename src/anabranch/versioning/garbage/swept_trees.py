@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from anabranch import _kernel as kernel
 from anabranch.errors import Conflict
 from anabranch.keyvalue.contract import KeyValueStore, Write
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.branches import Branches
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.garbage.stored_rules import StoredRules

@@ -15,9 +15,9 @@ from itertools import islice
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Conflict, Invalid
-from anabranch.model.entry import physical_address
 from anabranch.model.names import decode_key
-from anabranch.model.repository import Repository
+from anabranch.model.objects.entry import physical_address
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.records.entries import entry_from
 from anabranch.versioning.staging.extra_writes import ExtraWrites

@@ -14,9 +14,9 @@ import msgspec
 
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.model.caller import UNKNOWN, Principal, current_caller
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.names import encode_path
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.history.last_changes import LastChanges
 from anabranch.versioning.records import keys
 from anabranch.versioning.records.entries import Value

@@ -20,9 +20,9 @@ from contextlib import contextmanager, suppress
 from anabranch import _kernel as kernel
 from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import KeyValueStore, Write
-from anabranch.model.commit import Commit
-from anabranch.model.expression import Modifier
-from anabranch.model.repository import Repository
+from anabranch.model.commits.commit import Commit
+from anabranch.model.references.expression import Modifier
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.history import merge_base
 from anabranch.versioning.history.revision_walk import ReadCommit, walk_revisions

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from anabranch import _kernel as kernel
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.names import encode_path
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.history.index import Complete, HistoryIndex
 from anabranch.versioning.history.revision_walk import ReadCommit

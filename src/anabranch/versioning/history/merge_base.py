@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import heapq
 
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.versioning.history.revision_walk import ReadCommit, ancestors
 
 __all__ = ["is_ancestor", "merge_base", "merge_bases", "preference"]

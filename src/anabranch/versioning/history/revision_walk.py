@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from anabranch.errors import Invalid, NotFound
-from anabranch.model.commit import Commit
-from anabranch.model.expression import MAX_COUNT, Modifier
+from anabranch.model.commits.commit import Commit
+from anabranch.model.references.expression import MAX_COUNT, Modifier
 
 if TYPE_CHECKING:
     from anabranch._kernel import CommitGraph

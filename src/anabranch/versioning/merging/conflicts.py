@@ -9,12 +9,12 @@ import msgspec
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
-from anabranch.model.commit import Commit
-from anabranch.model.entry import Entry, physical_address
+from anabranch.model.commits.commit import Commit
 from anabranch.model.names import decode_key, encode_path
+from anabranch.model.objects.entry import Entry, physical_address
+from anabranch.model.objects.stat import Stat
 from anabranch.model.page import Page
-from anabranch.model.repository import Repository
-from anabranch.model.stat import Stat
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records.entries import Value, entry_from
 from anabranch.versioning.strategies.contract import ContentConflict, Side
 from anabranch.versioning.trees import Trees

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from typing import Literal
 
 from anabranch.errors import Invalid, NoChanges, NotFound
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.page import Page
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.committer import Committer, Examine

@@ -14,8 +14,8 @@ from itertools import chain, zip_longest
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Gone
-from anabranch.model.commit import Commit
-from anabranch.model.repository import Repository
+from anabranch.model.commits.commit import Commit
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.history.commit_range import commit_range
 from anabranch.versioning.history.index import HistoryIndex

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Invalid, MergeConflict
-from anabranch.model.commit import Commit
-from anabranch.model.repository import Repository
+from anabranch.model.commits.commit import Commit
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.committer import Committer

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import msgspec
 
 from anabranch.errors import AnabranchError, Invalid
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.versioning.merging.content_rights import NO_CONTENT, ContentRights
 from anabranch.versioning.merging.path_patterns import path_pattern
 from anabranch.versioning.strategies.registry import PATH_STRATEGIES, make_strategy

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Gone
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 
 __all__ = ["StoredVersion"]
 

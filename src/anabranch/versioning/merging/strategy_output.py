@@ -11,8 +11,8 @@ from typing import BinaryIO, cast
 import msgspec
 
 from anabranch.errors import Conflict, Invalid
-from anabranch.model.entry import DEFAULT_CONTENT_TYPE, user_metadata
 from anabranch.model.names import check_path
+from anabranch.model.objects.entry import DEFAULT_CONTENT_TYPE, user_metadata
 from anabranch.versioning.merging.conflicts import MergeTrees
 from anabranch.versioning.records.entries import Value, entry_from
 from anabranch.versioning.strategies.contract import Side

@@ -19,9 +19,9 @@ from typing import NamedTuple
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Gone, Invalid, MergeConflict, OutcomeUnknown
-from anabranch.model.entry import Entry, physical_address
 from anabranch.model.names import decode_key, encode_path
-from anabranch.model.repository import Repository
+from anabranch.model.objects.entry import Entry, physical_address
+from anabranch.model.repositories.repository import Repository
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.identifiers import Identifiers

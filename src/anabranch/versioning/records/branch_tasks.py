@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from anabranch.errors import Corrupt
-from anabranch.model.job import JobStatus
+from anabranch.model.tasks.job import JobStatus
 from anabranch.versioning.records.jobs import JobFormat
 
 __all__ = ["COMMIT_TASKS", "MERGE_TASKS"]

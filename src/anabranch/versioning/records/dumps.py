@@ -18,9 +18,9 @@ from google.protobuf.descriptor_pb2 import DescriptorProto
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
-from anabranch.model.branch import Branch
 from anabranch.model.names import encode_path
-from anabranch.model.tag import Tag
+from anabranch.model.references.branch import Branch
+from anabranch.model.references.tag import Tag
 from anabranch.records import lakefs_pb2 as records
 from anabranch.versioning.records import references
 from anabranch.versioning.records.entries import Value

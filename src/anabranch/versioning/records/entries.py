@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Corrupt
-from anabranch.model.entry import DEFAULT_CONTENT_TYPE, SYSTEM_PREFIX, Entry
+from anabranch.model.objects.entry import DEFAULT_CONTENT_TYPE, SYSTEM_PREFIX, Entry
 
 __all__ = ["Value", "entry_from", "entry_value", "unreadable"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from google.protobuf.message import DecodeError
 
 from anabranch.errors import Corrupt
-from anabranch.model.job import JobStatus
+from anabranch.model.tasks.job import JobStatus
 from anabranch.records import lakefs_pb2 as records
 from anabranch.records.timestamps import read_time, write_time
 from anabranch.versioning.records import references

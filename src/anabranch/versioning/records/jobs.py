@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.model.job import JobStatus
 from anabranch.model.page import upper_bound
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
+from anabranch.model.tasks.job import JobStatus
 
 __all__ = ["JobFormat", "JobRecord", "JobRecords"]
 

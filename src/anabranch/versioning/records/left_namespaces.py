@@ -22,8 +22,8 @@ import msgspec
 from anabranch.errors import Busy, Conflict, Gone
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.page import upper_bound
-from anabranch.model.purge import LeftNamespace
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.purge import LeftNamespace
+from anabranch.model.repositories.repository import Repository
 
 __all__ = ["CLAIM_SECONDS", "LeftNamespaces", "contains", "same_namespace"]
 

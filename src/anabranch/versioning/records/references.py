@@ -9,11 +9,11 @@ from functools import lru_cache
 from google.protobuf.message import DecodeError, Message
 
 from anabranch.errors import Corrupt
-from anabranch.model.branch import Branch
-from anabranch.model.commit import Commit
-from anabranch.model.protection import NO_RULES, Blocked, ProtectionRules
-from anabranch.model.repository import Repository
-from anabranch.model.tag import Tag
+from anabranch.model.commits.commit import Commit
+from anabranch.model.references.branch import Branch
+from anabranch.model.references.protection import NO_RULES, Blocked, ProtectionRules
+from anabranch.model.references.tag import Tag
+from anabranch.model.repositories.repository import Repository
 from anabranch.records import lakefs_pb2 as records
 
 __all__ = [

@@ -11,10 +11,10 @@ import msgspec
 from google.protobuf.message import DecodeError
 
 from anabranch.errors import Corrupt
-from anabranch.model.preparation import Preparation
-from anabranch.model.purge import PurgeResult
-from anabranch.model.refs_dump import RefsDump
-from anabranch.model.task import Task
+from anabranch.model.repositories.preparation import Preparation
+from anabranch.model.repositories.purge import PurgeResult
+from anabranch.model.repositories.refs_dump import RefsDump
+from anabranch.model.tasks.task import Task
 from anabranch.records import lakefs_pb2 as records
 from anabranch.records.timestamps import read_time, write_time
 

@@ -19,7 +19,7 @@ import msgspec
 from anabranch.errors import Conflict, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.names import encode_path
-from anabranch.model.task import Task
+from anabranch.model.tasks.task import Task
 from anabranch.versioning.records import keys
 from anabranch.versioning.records.task_formats import JsonTaskFormat, TaskFormat
 

@@ -15,9 +15,9 @@ import msgspec
 from anabranch import _kernel as kernel
 from anabranch.errors import Busy, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.model.entry import AddressType, physical_address, relative_address
 from anabranch.model.names import decode_key
-from anabranch.model.repository import Repository
+from anabranch.model.objects.entry import AddressType, physical_address, relative_address
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.branches import Branches, StoredBranch
 from anabranch.versioning.changes import destination_exists
 from anabranch.versioning.objects import Objects

@@ -17,8 +17,8 @@ from typing import Protocol
 from anabranch import _kernel as kernel
 from anabranch.errors import Busy
 from anabranch.keyvalue.contract import KeyValueStore
-from anabranch.model.entry import Entry
-from anabranch.model.repository import Repository
+from anabranch.model.objects.entry import Entry
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records.entries import entry_from, entry_value
 from anabranch.versioning.staging.area import Staging
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 from anabranch.errors import AnabranchError, Busy, Conflict, Invalid, OutcomeUnknown
 from anabranch.keyvalue.contract import Expect, KeyValueStore
 from anabranch.model.names import encode_path
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.branches import Branches
 from anabranch.versioning.committer import Committer
 from anabranch.versioning.garbage.pins import Pins

@@ -9,7 +9,7 @@ import pytest
 from anabranch import _kernel as kernel
 from anabranch.access.actors.actor import Actor
 from anabranch.access.policies.statements import Effect, Statement
-from anabranch.model.stat import Stat
+from anabranch.model.objects.stat import Stat
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries
 from anabranch.testing.lake import Clock, lake_in

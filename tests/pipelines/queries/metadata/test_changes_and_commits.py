@@ -7,7 +7,7 @@ import pytest
 from pipelines.queries.metadata.conftest import ADMIN, listed, member, side
 
 from anabranch.errors import Denied, Invalid, NotFound
-from anabranch.model.entry import physical_address
+from anabranch.model.objects.entry import physical_address
 from anabranch.pipelines.metadata_columns import CHANGES, COMMITS, OBJECTS
 from anabranch.pipelines.queries.metadata.metadata_tables import MetadataTables
 from anabranch.pipelines.queries.query_rights import QueryRights

@@ -15,7 +15,7 @@ from anabranch.child_process.parent import Parent
 from anabranch.converter import Converter
 from anabranch.dependency_errors import reason_of
 from anabranch.errors import AnabranchError
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 
 __all__ = ["main"]
 

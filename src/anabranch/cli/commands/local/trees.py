@@ -19,7 +19,7 @@ import msgspec
 from anabranch.cli.commands.local.link import LINK_FILE
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.context import CommandContext
-from anabranch.model.data_address import is_generated
+from anabranch.model.objects.data_address import is_generated
 
 __all__ = [
     "MTIME",

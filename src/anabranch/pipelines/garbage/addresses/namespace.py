@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.model.entry import AddressType
-from anabranch.model.repository import Repository
+from anabranch.model.objects.entry import AddressType
+from anabranch.model.repositories.repository import Repository
 
 __all__ = ["AddressResolver", "Namespace", "to_namespace"]
 

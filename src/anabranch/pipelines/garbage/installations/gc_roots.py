@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from anabranch.model.branch import Branch
-from anabranch.model.repository import Repository
-from anabranch.model.retention import RetentionRules
+from anabranch.model.references.branch import Branch
+from anabranch.model.repositories.repository import Repository
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.retention import active_commits, load_commit_graph

@@ -12,8 +12,8 @@ from typing import NamedTuple, Protocol
 import pyarrow as pa
 
 from anabranch import _kernel as kernel
-from anabranch.model.repository import Repository
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.repository import Repository
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.model.uploads.upload import Upload
 from anabranch.pipelines.column_hashes import Hashes
 from anabranch.pipelines.garbage.addresses.namespace import Namespace

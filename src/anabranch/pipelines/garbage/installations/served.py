@@ -17,8 +17,8 @@ from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.namespaces import kept_namespace
 from anabranch.errors import Conflict, Corrupt, NotFound, NotSupported
-from anabranch.model.repository import Repository
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.repository import Repository
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.model.uploads.upload import Upload
 from anabranch.pipelines.column_hashes import Hashes
 from anabranch.pipelines.garbage.addresses.namespace import Namespace

@@ -12,8 +12,8 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.garbage.expired_commits import record_expired
 from anabranch.dependency_errors import reason_of
 from anabranch.errors import Corrupt
-from anabranch.model.repository import Repository
-from anabranch.model.retention import RetentionRules
+from anabranch.model.repositories.repository import Repository
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.model.uploads.upload import Upload
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
 from anabranch.pipelines.garbage.addresses.address_index import index_tree

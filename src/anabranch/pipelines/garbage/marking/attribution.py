@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Corrupt, Gone
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.column_hashes import hash_addresses
 from anabranch.pipelines.garbage.addresses.namespace import AddressResolver
 from anabranch.pipelines.garbage.installations.installation import Installation

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from anabranch import _kernel as kernel
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
 from anabranch.pipelines.garbage.addresses.anti_join import is_in
 from anabranch.pipelines.garbage.addresses.candidates import creation_times

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from anabranch import _kernel as kernel
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.garbage.installations.installation import Installation
 from anabranch.versioning.trees import translate_errors
 from anabranch.work_folders import WorkFolder

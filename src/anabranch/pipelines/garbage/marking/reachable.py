@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Gone, NotFound
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.model.uploads.upload import Upload
 from anabranch.pipelines.column_hashes import Hashes, distinct
 from anabranch.pipelines.garbage.addresses.address_index import AddressIndex

@@ -11,7 +11,7 @@ import msgspec
 
 from anabranch.actions.changes import Changes
 from anabranch.errors import Invalid, NotFound
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.imports import ImportSource
 from anabranch.pipelines.imports.commit_import import ImportCommitter, ImportRequest, require_clean
 from anabranch.pipelines.jobs.task_totals import TaskTotals

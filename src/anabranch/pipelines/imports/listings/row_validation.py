@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anabranch.model.entry import AddressType
 from anabranch.model.names import MAX_PATH_BYTES
+from anabranch.model.objects.entry import AddressType
 from anabranch.pipelines.imports.listings.row_checks import RowCheck
 
 __all__ = [

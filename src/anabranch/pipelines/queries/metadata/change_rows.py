@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.catalog.snapshots import Comparison
-from anabranch.model.entry import Entry
 from anabranch.model.names import decode_key, encode_path
+from anabranch.model.objects.entry import Entry
 from anabranch.pipelines.metadata_columns import CHANGES
 from anabranch.pipelines.queries.metadata.search_conditions import SqlCondition, search_conditions
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 import pyarrow as pa
 
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.pipelines.metadata_columns import COMMITS, commit_row
 
 __all__ = ["commit_batches"]

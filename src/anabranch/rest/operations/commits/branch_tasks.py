@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType, field
 
 from anabranch.access.policies.permissions import Action
 from anabranch.errors import Invalid
-from anabranch.model.job import JobStatus
+from anabranch.model.tasks.job import JobStatus
 from anabranch.rest.operations.commits.commits import (
     Commit,
     CommitCreation,

@@ -10,7 +10,7 @@ from msgspec import Meta, field
 from anabranch.access.policies.permissions import Action
 from anabranch.errors import NotFound
 from anabranch.http.execution import Execution
-from anabranch.model.commit import Commit as ModelCommit
+from anabranch.model.commits.commit import Commit as ModelCommit
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation

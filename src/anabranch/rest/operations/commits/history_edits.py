@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from anabranch.access.policies.permissions import Action
-from anabranch.model import commit as model
+from anabranch.model.commits import commit as model
 from anabranch.rest.operations.commits.commits import Commit, to_commit
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call

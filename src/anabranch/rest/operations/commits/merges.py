@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from anabranch.access.policies.permissions import Action
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call

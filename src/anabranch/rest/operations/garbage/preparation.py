@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from anabranch.access.actors.authorize import authorize
 from anabranch.access.policies.permissions import Action, AllBelow, Permission, repository_arn
-from anabranch.model.preparation import Preparation
+from anabranch.model.repositories.preparation import Preparation
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.errors import Error

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from anabranch.access.policies.permissions import Action
 from anabranch.http.execution import Execution
-from anabranch.model.retention import MAX_DAYS, RetentionRules
+from anabranch.model.repositories.retention import MAX_DAYS, RetentionRules
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation

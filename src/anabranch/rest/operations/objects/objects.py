@@ -18,9 +18,9 @@ from anabranch.http.execution import Execution
 from anabranch.http.header_values import header_safe
 from anabranch.http.ranges import ByteRange
 from anabranch.http.response import Response
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
+from anabranch.model.objects.stat import CommonPrefix, Stat
 from anabranch.model.page import DEFAULT_AMOUNT, MAX_AMOUNT
-from anabranch.model.stat import CommonPrefix, Stat
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.errors import error_response
 from anabranch.rest.protocol.object_headers import (

@@ -18,7 +18,7 @@ from anabranch.catalog.catalog import Catalog
 from anabranch.catalog.objects.multipart_completion import WantedPart
 from anabranch.errors import Invalid, NotFound, NotSupported
 from anabranch.http.response import Response
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 from anabranch.model.uploads.part import MAX_PARTS
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from anabranch.access.policies.permissions import Action
 from anabranch.errors import Denied
 from anabranch.http.execution import Execution
-from anabranch.model.entry import DEFAULT_CONTENT_TYPE
+from anabranch.model.objects.entry import DEFAULT_CONTENT_TYPE
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call, Request
 from anabranch.rest.protocol.conditional_writes import ConditionalWrite

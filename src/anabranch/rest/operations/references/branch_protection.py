@@ -17,7 +17,7 @@ from anabranch.access.policies.permissions import Action
 from anabranch.errors import NotFound
 from anabranch.http.execution import Execution
 from anabranch.http.response import Response
-from anabranch.model.protection import MAX_REQUIRED_APPROVALS, ProtectionRules
+from anabranch.model.references.protection import MAX_REQUIRED_APPROVALS, ProtectionRules
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation

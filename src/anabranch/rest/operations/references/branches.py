@@ -11,8 +11,8 @@ from anabranch.access.actors.visible_items import visible_items
 from anabranch.access.policies.permissions import Action, Permission, branch_arn
 from anabranch.http.execution import Execution
 from anabranch.http.response import Response
-from anabranch.model.branch import Branch
 from anabranch.model.page import DEFAULT_AMOUNT
+from anabranch.model.references.branch import Branch
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation

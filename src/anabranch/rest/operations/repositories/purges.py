@@ -11,7 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from anabranch.access.policies.permissions import Action, Permission, namespace_arn
-from anabranch.model.purge import PurgeResult
+from anabranch.model.repositories.purge import PurgeResult
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.errors import Error

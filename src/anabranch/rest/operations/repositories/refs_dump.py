@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from anabranch.access.policies.permissions import Action
-from anabranch.model.refs_dump import RefsDump as ModelRefsDump
+from anabranch.model.repositories.refs_dump import RefsDump as ModelRefsDump
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import InRepository

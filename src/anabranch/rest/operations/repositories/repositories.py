@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 from anabranch.access.actors.visible_items import visible_items
 from anabranch.access.policies.permissions import Action, Permission, repository_arn
 from anabranch.http.execution import Execution
-from anabranch.model.repository import Repository as ModelRepository
+from anabranch.model.repositories.repository import Repository as ModelRepository
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation

@@ -22,7 +22,7 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt
-from anabranch.model.repository import Repository
+from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.column_hashes import Hashes, distinct
 from anabranch.pipelines.garbage.candidate_totals import CandidateTimes, CandidateTotals
 from anabranch.pipelines.garbage.engine import ListingTotals, RunContext

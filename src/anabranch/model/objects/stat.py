@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 
 __all__ = ["CommonPrefix", "Stat"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from anabranch.model.commit import Commit
+from anabranch.model.commits.commit import Commit
 
 __all__ = ["JobStatus"]
 

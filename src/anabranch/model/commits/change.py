@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from anabranch.model.entry import Entry
+from anabranch.model.objects.entry import Entry
 
 __all__ = ["Change", "ChangeKind"]
 

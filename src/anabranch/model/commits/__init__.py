@@ -1,0 +1,1 @@
+"""Commits, and the changes between their trees."""

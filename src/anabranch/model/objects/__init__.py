@@ -1,0 +1,1 @@
+"""Records of objects, the items of listings, and the addresses of bytes."""

@@ -1,0 +1,1 @@
+"""Repositories, dumps of their references, rules of retention, and results of their removal."""

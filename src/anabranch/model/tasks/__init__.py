@@ -1,0 +1,1 @@
+"""The states of long-running jobs and of tasks in the background."""
