@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.committer import Examine
+from anabranch.versioning.commits.committer import Examine
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["NO_HOOKS", "STAGED_WITHOUT_HOOKS", "Change", "Kind", "Subject", "name_of"]

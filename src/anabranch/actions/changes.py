@@ -21,7 +21,7 @@ from anabranch.actions.loops import require_no_loop
 from anabranch.model.caller import current_caller
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
-from anabranch.versioning.references import Resolved
+from anabranch.versioning.references.references import Resolved
 
 __all__ = ["Changes"]
 

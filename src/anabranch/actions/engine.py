@@ -24,7 +24,7 @@ from anabranch.keyvalue.contract import Write
 from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
-from anabranch.versioning.references import Resolved
+from anabranch.versioning.references.references import Resolved
 
 __all__ = ["Engine"]
 

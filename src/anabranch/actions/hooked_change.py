@@ -19,9 +19,9 @@ from anabranch.keyvalue.contract import Write
 from anabranch.model.caller import current_caller
 from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.committer import Examine
+from anabranch.versioning.commits.committer import Examine
 from anabranch.versioning.core import Core
-from anabranch.versioning.references import Resolved, at_branch
+from anabranch.versioning.references.references import Resolved, at_branch
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["HookedChange"]

@@ -22,7 +22,7 @@ from anabranch.model.objects.stat import Stat
 from anabranch.model.page import Page
 from anabranch.versioning.core import Core
 from anabranch.versioning.history.log import log
-from anabranch.versioning.references import STAGING, Resolved
+from anabranch.versioning.references.references import STAGING, Resolved
 
 __all__ = ["Comparison", "NamedReference", "Snapshots"]
 

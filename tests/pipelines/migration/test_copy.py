@@ -19,7 +19,7 @@ from anabranch.records import lakefs_pb2 as records
 from anabranch.testing.stores import FaultyStore, fail_at
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.identifiers import Identifiers
-from anabranch.versioning.repositories import Repositories
+from anabranch.versioning.repositories.repositories import Repositories
 from anabranch.versioning.staging.cleanup import GRACE_SECONDS, Cleaner, discard
 
 from .conftest import TARGET_KEY, Source, content

@@ -29,7 +29,7 @@ from anabranch.model.page import upper_bound
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.records.entries import entry_from
-from anabranch.versioning.references import Resolved
+from anabranch.versioning.references.references import Resolved
 
 __all__ = ["StoredActionFiles"]
 

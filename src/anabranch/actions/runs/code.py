@@ -20,7 +20,7 @@ from anabranch.model.names import check_path, encode_path
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.records.entries import Value, entry_from
-from anabranch.versioning.references import Resolved
+from anabranch.versioning.references.references import Resolved
 
 __all__ = ["Brought", "CodePlace", "code_brought", "tree_reader"]
 

@@ -17,7 +17,7 @@ from anabranch.model.caller import current_caller
 from anabranch.model.page import Page
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
-from anabranch.versioning.references import Resolved
+from anabranch.versioning.references.references import Resolved
 
 __all__ = ["Actions"]
 

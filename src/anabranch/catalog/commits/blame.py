@@ -10,7 +10,7 @@ from anabranch.model.commits.commit import Commit
 from anabranch.model.names import decode_key
 from anabranch.model.page import Page
 from anabranch.versioning.core import Core
-from anabranch.versioning.references import Resolved
+from anabranch.versioning.references.references import Resolved
 
 __all__ = ["Blame", "LastChange"]
 

@@ -16,10 +16,10 @@ from anabranch.versioning.core import Core
 from anabranch.versioning.history.commit_log import CommitLog
 from anabranch.versioning.history.log import Limits, log_page
 from anabranch.versioning.records import keys
-from anabranch.versioning.references import at_branch
-from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.references.references import at_branch
+from anabranch.versioning.repositories.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, combine
-from anabranch.versioning.tree_addresses import Importable
+from anabranch.versioning.trees.tree_addresses import Importable
 
 __all__ = ["Commits"]
 

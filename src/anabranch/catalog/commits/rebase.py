@@ -11,7 +11,7 @@ from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.rebase import Rebased
 from anabranch.versioning.records import keys
-from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.repositories.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
 
 __all__ = ["Rebase"]

@@ -34,10 +34,10 @@ from anabranch.model.objects.entry import (
 )
 from anabranch.model.objects.stat import Stat
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.changes import DeleteCondition, no_extra_writes
 from anabranch.versioning.core import Core
-from anabranch.versioning.references import Resolved
-from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.objects.changes import DeleteCondition, no_extra_writes
+from anabranch.versioning.references.references import Resolved
+from anabranch.versioning.repositories.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["MAX_DELETE", "Objects"]

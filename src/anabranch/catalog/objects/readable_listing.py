@@ -9,7 +9,7 @@ from anabranch.model.names import decode_key, encode_path
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.records.entries import Value
-from anabranch.versioning.references import Resolved
+from anabranch.versioning.references.references import Resolved
 
 __all__ = ["list_objects"]
 

@@ -37,7 +37,7 @@ from anabranch.model.objects.entry import (
 from anabranch.model.objects.stat import Stat
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
-from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.repositories.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["Staging"]

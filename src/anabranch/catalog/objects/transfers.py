@@ -16,9 +16,9 @@ from anabranch.catalog.protection import Protection
 from anabranch.errors import AnabranchError, Invalid
 from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.changes import destination_exists
 from anabranch.versioning.core import Core
-from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.objects.changes import destination_exists
+from anabranch.versioning.repositories.repositories import check_writable
 from anabranch.versioning.transfers.entry_copies import EntryCopies
 from anabranch.versioning.transfers.transfers import source_changed
 

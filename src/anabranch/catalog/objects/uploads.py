@@ -30,7 +30,7 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.model.uploads.part import MAX_PARTS, Part
 from anabranch.model.uploads.upload import Upload
 from anabranch.versioning.core import Core
-from anabranch.versioning.uploads import StoredUpload, end_of_key, upload_key_prefix
+from anabranch.versioning.objects.uploads import StoredUpload, end_of_key, upload_key_prefix
 
 __all__ = ["StoredPart", "UploadPage", "Uploads", "find_upload"]
 

@@ -10,10 +10,10 @@ from anabranch.errors import NotFound, PreconditionFailed
 from anabranch.model.names import check_path
 from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.branches import StoredBranch
-from anabranch.versioning.changes import BuildWrites, no_extra_writes
 from anabranch.versioning.core import Core
-from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.objects.changes import BuildWrites, no_extra_writes
+from anabranch.versioning.references.branches import StoredBranch
+from anabranch.versioning.repositories.repositories import check_writable
 
 __all__ = ["Precondition", "WriteChecks"]
 

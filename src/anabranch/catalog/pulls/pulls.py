@@ -33,9 +33,9 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.tree_merger import MergePreview
-from anabranch.versioning.pulls import StoredPull, require_open
+from anabranch.versioning.pulls.pulls import StoredPull, require_open
 from anabranch.versioning.records import keys
-from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.repositories.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
 
 __all__ = ["Pulls"]

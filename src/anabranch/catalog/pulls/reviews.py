@@ -17,8 +17,8 @@ from anabranch.model.pull_request import (
 )
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
-from anabranch.versioning.pulls import StoredPull
-from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.pulls.pulls import StoredPull
+from anabranch.versioning.repositories.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor
 
 __all__ = ["Approvals", "Reviews", "check_text", "read_head", "require_repository"]

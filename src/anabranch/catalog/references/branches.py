@@ -26,14 +26,14 @@ from anabranch.model.names import check_branch
 from anabranch.model.page import Page
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.merge import check_parent_number
+from anabranch.versioning.objects.reset import ResetKind
 from anabranch.versioning.records import keys
-from anabranch.versioning.references import Resolved
-from anabranch.versioning.repositories import check_writable
-from anabranch.versioning.reset import ResetKind
+from anabranch.versioning.references.branches import StoredBranch
+from anabranch.versioning.references.references import Resolved
+from anabranch.versioning.repositories.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
 
 __all__ = ["Branches"]

@@ -29,8 +29,8 @@ from anabranch.versioning.merging.conflicts import OpenConflict
 from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.tree_merger import MergePreview
 from anabranch.versioning.records import keys
-from anabranch.versioning.references import STAGING, Resolved
-from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.references.references import STAGING, Resolved
+from anabranch.versioning.repositories.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
 from anabranch.versioning.strategies.rows.differences import RowDifferencePage
 from anabranch.versioning.strategies.table_processes.messages import RowMatching

@@ -11,8 +11,8 @@ from anabranch.model.references.tag import Tag
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.records import keys
-from anabranch.versioning.references import Resolved
-from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.references.references import Resolved
+from anabranch.versioning.repositories.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, combine
 
 __all__ = ["Tags"]

@@ -15,8 +15,8 @@ from anabranch.model.repositories.refs_dump import RefsDump
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tasks.task import Task
 from anabranch.versioning.core import Core
-from anabranch.versioning.repositories import check_writable
-from anabranch.versioning.tree_addresses import Importable
+from anabranch.versioning.repositories.repositories import check_writable
+from anabranch.versioning.trees.tree_addresses import Importable
 
 __all__ = ["RefsDumps"]
 

@@ -19,7 +19,7 @@ from anabranch.catalog.objects.objects import Objects
 from anabranch.errors import Invalid
 from anabranch.model.objects.stat import CommonPrefix, Stat
 from anabranch.versioning.core import Core
-from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.repositories.repositories import check_writable
 
 __all__ = ["Symlinks"]
 

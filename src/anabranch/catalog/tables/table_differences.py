@@ -10,7 +10,7 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.tables.table_objects import ResolvedObjects
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
-from anabranch.versioning.references import Resolved
+from anabranch.versioning.references.references import Resolved
 from anabranch.versioning.strategies.rows.differences import RowDifferencePage
 from anabranch.versioning.strategies.table_processes.compared_tables import SIDES
 from anabranch.versioning.strategies.table_processes.comparisons import (

@@ -21,7 +21,7 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.tables.live_rows.table_objects import local_location
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.stored_version import StoredVersion
-from anabranch.versioning.references import Resolved
+from anabranch.versioning.references.references import Resolved
 
 __all__ = ["ResolvedObjects"]
 

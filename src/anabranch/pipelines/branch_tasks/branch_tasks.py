@@ -21,7 +21,7 @@ from anabranch.pipelines.branch_tasks.branch_job import INTERRUPTED_STATUS, Bran
 from anabranch.pipelines.jobs.registry import JobRegistry
 from anabranch.versioning.core import Core
 from anabranch.versioning.records.jobs import JobRecords
-from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.repositories.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 
 __all__ = ["BranchTasks", "TasksOfKind"]

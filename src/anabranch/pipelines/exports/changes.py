@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from anabranch import _kernel as kernel
 from anabranch.versioning.records.entries import Value
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 
 __all__ = ["Change", "changes"]
 

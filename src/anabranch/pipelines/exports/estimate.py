@@ -12,7 +12,7 @@ from anabranch.pipelines.exports.destination import Destination
 from anabranch.pipelines.exports.state import read_state
 from anabranch.versioning.core import Core
 from anabranch.versioning.records.entries import entry_from
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 
 __all__ = ["ExportEstimate", "estimate_export"]
 

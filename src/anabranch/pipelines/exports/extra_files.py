@@ -8,7 +8,7 @@ from anabranch import _kernel as kernel
 from anabranch.model.names import encode_path
 from anabranch.pipelines.exports.chunked import chunked
 from anabranch.pipelines.exports.destination import Destination
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 
 __all__ = ["remove_extra_files"]
 

@@ -25,7 +25,7 @@ from anabranch.pipelines.images.overlay import OverlayWriter, write_overlay
 from anabranch.pipelines.images.resolve_references import Pinned, ReferencePinner
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.versioning.core import Core
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 
 __all__ = ["ImageRequest", "PlannedImage", "plan_image"]
 

@@ -22,7 +22,7 @@ from anabranch.pipelines.imports.merge_sorted_runs import RUN_RECORDS, merge_sor
 from anabranch.pipelines.imports.rejected_objects import RejectedObjects
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.versioning.garbage.tree_admission import is_collectable
-from anabranch.versioning.trees import Trees
+from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["ExternalTree", "external_tree"]
 

@@ -23,7 +23,7 @@ from anabranch.pipelines.images.resolve_references import Pinned, at_line
 from anabranch.pipelines.imports.allowed_sources import require_sources
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.versioning.core import Core
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 
 __all__ = ["Counts", "LayerCounts", "Layers", "PreparedLayer", "exclusion_filter"]
 

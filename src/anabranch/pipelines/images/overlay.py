@@ -14,7 +14,7 @@ from anabranch.model.names import MAX_PATH_BYTES
 from anabranch.pipelines.images.layers import LayerCounts, PreparedLayer
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.versioning.records.entries import unreadable
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 
 __all__ = ["OverlayWriter", "Written", "write_overlay"]
 

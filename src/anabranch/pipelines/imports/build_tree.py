@@ -16,7 +16,7 @@ from anabranch.pipelines.imports.merge_sorted_runs import (
 )
 from anabranch.pipelines.imports.rejected_objects import RejectedObjects
 from anabranch.pipelines.jobs.progress import Progress
-from anabranch.versioning.trees import Trees, translate_errors
+from anabranch.versioning.trees.trees import Trees, translate_errors
 
 __all__ = ["build_tree"]
 

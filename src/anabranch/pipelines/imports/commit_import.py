@@ -17,11 +17,11 @@ from anabranch.model.imports import ImportSource
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.imports.entries import parse_destination
 from anabranch.pipelines.imports.replace_prefixes import Change, replacement_changes
-from anabranch.versioning.branches import StoredBranch
 from anabranch.versioning.core import Core
-from anabranch.versioning.references import at_branch
+from anabranch.versioning.references.branches import StoredBranch
+from anabranch.versioning.references.references import at_branch
 from anabranch.versioning.staging.extra_writes import combine
-from anabranch.versioning.trees import NewTables
+from anabranch.versioning.trees.trees import NewTables
 
 __all__ = ["DEFAULT_MESSAGE", "ImportCommitter", "ImportRequest", "require_clean"]
 

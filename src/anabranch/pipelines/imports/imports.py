@@ -21,7 +21,7 @@ from anabranch.pipelines.imports.import_job import ImportJob
 from anabranch.pipelines.jobs.registry import JobRegistry
 from anabranch.versioning.core import Core
 from anabranch.versioning.records.jobs import JobRecord
-from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.repositories.repositories import check_writable
 
 __all__ = ["CANCELED", "Imports"]
 

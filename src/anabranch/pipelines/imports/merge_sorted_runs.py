@@ -13,7 +13,7 @@ from itertools import islice
 
 from anabranch import _kernel as kernel
 from anabranch.pipelines.imports.entries import Record
-from anabranch.versioning.trees import Trees
+from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["RUN_RECORDS", "decode_records", "merge_latest", "merge_sorted_runs"]
 

@@ -23,7 +23,7 @@ from anabranch.versioning.core import Core
 from anabranch.versioning.records.left_namespaces import same_namespace
 from anabranch.versioning.records.task_formats import PURGE_TASKS
 from anabranch.versioning.records.tasks import TaskRecords
-from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.repositories.repositories import check_writable
 
 __all__ = ["Purges", "StartedPurge"]
 

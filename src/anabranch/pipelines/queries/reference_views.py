@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 
 from anabranch.catalog.catalog import Catalog
-from anabranch.versioning.references import Resolved
+from anabranch.versioning.references.references import Resolved
 
 __all__ = ["ReferenceViews"]
 

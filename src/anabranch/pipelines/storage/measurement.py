@@ -26,7 +26,7 @@ from anabranch.pipelines.storage.report import (
 )
 from anabranch.versioning.core import Core
 from anabranch.versioning.history.log import log
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 
 __all__ = ["MAX_ENTRIES", "Measurement"]
 

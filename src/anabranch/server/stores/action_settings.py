@@ -8,7 +8,7 @@ from anabranch.errors import Invalid
 from anabranch.model.glob import glob
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.server.config.actions import Actions
-from anabranch.versioning.proposals import MAX_EXAMINATION_SECONDS
+from anabranch.versioning.commits.proposals import MAX_EXAMINATION_SECONDS
 
 __all__ = ["action_settings"]
 

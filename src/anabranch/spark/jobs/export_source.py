@@ -20,7 +20,7 @@ from anabranch.spark.sources.server_pins import ServerPin
 from anabranch.spark.sources.server_source import Server
 from anabranch.spark.sources.stores import Opener, open_store, store_opener
 from anabranch.spark.sources.table_files import FolderTables, StoredTables
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 
 __all__ = ["ExportSource", "export_source", "tree_ranges"]
 

@@ -35,7 +35,7 @@ from anabranch.spark.sources.commit_sources import Stores, open_tables
 from anabranch.spark.sources.refusals import raise_refusals
 from anabranch.spark.sources.stores import Opener
 from anabranch.spark.sources.table_files import FolderTables
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

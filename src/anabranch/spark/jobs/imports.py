@@ -60,7 +60,7 @@ from anabranch.spark.sources.refusals import note_refusals, raise_refusals
 from anabranch.spark.sources.server_source import Server
 from anabranch.spark.sources.stores import Opener, open_store, store_opener
 from anabranch.spark.sources.table_files import FolderTables, StoredTables, WritableTables
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

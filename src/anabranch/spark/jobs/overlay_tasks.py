@@ -23,7 +23,7 @@ from anabranch.pipelines.images.layers import exclusion_filter
 from anabranch.spark.planning.partition_planning import Range, Ranges
 from anabranch.spark.sources.table_files import TableFiles, WritableTables
 from anabranch.versioning.records.entries import unreadable
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 from anabranch.work_folders import WorkFolder
 
 __all__ = [

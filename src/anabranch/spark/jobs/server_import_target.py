@@ -27,7 +27,7 @@ from anabranch.spark.sources.server_pins import UNKNOWN_OPERATION
 from anabranch.spark.sources.server_source import Server
 from anabranch.spark.sources.stores import Opener, open_store
 from anabranch.spark.sources.table_files import StoredTables
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 from anabranch.work_folders import WorkFolder
 
 __all__ = ["ServerTarget"]

@@ -21,7 +21,7 @@ from anabranch.spark.sources.server_source import Server
 from anabranch.spark.sources.stores import Opener, open_store, unreachable
 from anabranch.spark.sources.table_files import FolderTables, StoredTables, TableFiles
 from anabranch.versioning.core import Core
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 
 if TYPE_CHECKING:
     from anabranch.library import Lake

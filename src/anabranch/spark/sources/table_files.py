@@ -12,7 +12,7 @@ from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.errors import AnabranchError, NotSupported
 from anabranch.spark.planning.partition_planning import Ranges
 from anabranch.spark.sources.stores import Opener, open_store
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 from anabranch.work_folders import WorkFolder
 
 __all__ = [

@@ -17,7 +17,7 @@ from anabranch.model.commits.commit import COMMIT_VERSION, Commit
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.repositories.retention import RetentionRules
-from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.history.commit_store import Commits
 
 __all__ = ["DAY_SECONDS", "CommitNode", "active_commits", "commit_node", "load_commit_graph"]
 

@@ -15,10 +15,10 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.model.uri import IMAGES
 from anabranch.records import lakefs_pb2 as records
-from anabranch.versioning.branches import Branches
-from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.garbage.retention import CommitNode, active_commits, load_commit_graph
-from anabranch.versioning.tags import Tags
+from anabranch.versioning.history.commit_store import Commits
+from anabranch.versioning.references.branches import Branches
+from anabranch.versioning.references.tags import Tags
 
 __all__ = ["RETENTION", "StoredRules", "rules_address"]
 

@@ -18,11 +18,11 @@ from anabranch import _kernel as kernel
 from anabranch.errors import Conflict
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.branches import Branches
-from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.garbage.stored_rules import StoredRules
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, SweepRecords
 from anabranch.versioning.garbage.tree_admission import TreeAdmission
+from anabranch.versioning.history.commit_store import Commits
+from anabranch.versioning.references.branches import Branches
 
 __all__ = ["SweptTrees"]
 

@@ -21,7 +21,7 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.records.entries import entry_from
 from anabranch.versioning.staging.extra_writes import ExtraWrites
-from anabranch.versioning.trees import Trees
+from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["TreeAdmission", "is_collectable"]
 

@@ -20,7 +20,7 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.history.last_changes import LastChanges
 from anabranch.versioning.records import keys
 from anabranch.versioning.records.entries import Value
-from anabranch.versioning.trees import Trees
+from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["CodeAuthors"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from anabranch import _kernel as kernel
 from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.history.index import HistoryIndex
 from anabranch.versioning.history.log import Limits, log, log_in_graph
 

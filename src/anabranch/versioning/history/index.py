@@ -23,11 +23,11 @@ from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.model.commits.commit import Commit
 from anabranch.model.references.expression import Modifier
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.history import merge_base
+from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.history.revision_walk import ReadCommit, walk_revisions
 from anabranch.versioning.records import keys
-from anabranch.versioning.trees import Trees
+from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["Complete", "HistoryIndex"]
 

@@ -13,11 +13,11 @@ from anabranch import _kernel as kernel
 from anabranch.model.commits.commit import Commit
 from anabranch.model.names import encode_path
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.history.index import Complete, HistoryIndex
 from anabranch.versioning.history.revision_walk import ReadCommit
 from anabranch.versioning.records.entries import Value
-from anabranch.versioning.trees import Trees
+from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["LastChanges"]
 

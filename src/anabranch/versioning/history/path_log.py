@@ -9,7 +9,7 @@ from anabranch import _kernel as kernel
 from anabranch.model.commits.commit import Commit
 from anabranch.model.names import encode_path
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.history.index import HistoryIndex
 from anabranch.versioning.history.log import Changed, Limits, filter_changed, log, log_in_graph
 

@@ -17,7 +17,7 @@ from anabranch.model.page import Page
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records.entries import Value, entry_from
 from anabranch.versioning.strategies.contract import ContentConflict, Side
-from anabranch.versioning.trees import Trees
+from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["Conflict", "ConflictKind", "MergeTrees", "OpenConflict", "SideTree"]
 

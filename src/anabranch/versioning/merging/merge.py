@@ -14,15 +14,15 @@ from anabranch.errors import Invalid, NoChanges, NotFound
 from anabranch.model.commits.commit import Commit
 from anabranch.model.page import Page
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.branches import StoredBranch
-from anabranch.versioning.commit_store import Commits
-from anabranch.versioning.committer import Committer, Examine
+from anabranch.versioning.commits.committer import Committer, Examine
 from anabranch.versioning.garbage.pins import Pins
+from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.history.index import HistoryIndex
 from anabranch.versioning.merging.conflicts import OpenConflict, SideTree
 from anabranch.versioning.merging.rules import NO_RULES, MergeRules
 from anabranch.versioning.merging.tree_merger import MergePreview, TreeMergers
-from anabranch.versioning.references import References
+from anabranch.versioning.references.branches import StoredBranch
+from anabranch.versioning.references.references import References
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, combine
 
 __all__ = ["Merger", "check_parent_number"]

@@ -16,10 +16,10 @@ from anabranch import _kernel as kernel
 from anabranch.errors import Gone
 from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.history.commit_range import commit_range
+from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.history.index import HistoryIndex
-from anabranch.versioning.trees import Trees
+from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["Patches"]
 

@@ -19,15 +19,15 @@ from anabranch import _kernel as kernel
 from anabranch.errors import Invalid, MergeConflict
 from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.branches import StoredBranch
-from anabranch.versioning.commit_store import Commits
-from anabranch.versioning.committer import Committer
+from anabranch.versioning.commits.committer import Committer
 from anabranch.versioning.garbage.pins import Pins
 from anabranch.versioning.history.commit_range import commit_range
+from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.merging.conflicts import SideTree
 from anabranch.versioning.merging.patches import Patches
 from anabranch.versioning.merging.rules import NO_RULES, MergeRules
 from anabranch.versioning.merging.tree_merger import TreeMerger, TreeMergers
+from anabranch.versioning.references.branches import StoredBranch
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
 
 __all__ = ["AUTHOR_KEY", "DATE_KEY", "MAX_REPLAYED", "ORIGIN_KEY", "Rebased", "Rebaser"]

@@ -14,15 +14,15 @@ from anabranch import _kernel as kernel
 from anabranch.errors import Conflict, Invalid, MergeConflict, NoChanges
 from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.branches import StoredBranch
-from anabranch.versioning.commit_store import Commits
-from anabranch.versioning.committer import Committer, Examine
+from anabranch.versioning.commits.committer import Committer, Examine
 from anabranch.versioning.garbage.pins import Pins
+from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.merging.conflicts import SideTree
 from anabranch.versioning.merging.merge import check_parent_number
 from anabranch.versioning.merging.rules import NO_RULES, MergeRules
 from anabranch.versioning.merging.tree_merger import TreeMerger, TreeMergers
-from anabranch.versioning.references import References
+from anabranch.versioning.references.branches import StoredBranch
+from anabranch.versioning.references.references import References
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
 
 __all__ = ["Reverter"]

@@ -39,7 +39,7 @@ from anabranch.versioning.merging.strategy_output import NewContent, Outcome
 from anabranch.versioning.records.entries import Value, entry_from, entry_value
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 from anabranch.versioning.strategies.table_processes.table_processes import TableProcesses
-from anabranch.versioning.trees import Trees
+from anabranch.versioning.trees.trees import Trees
 from anabranch.work_folders import WorkFolder
 
 __all__ = ["MergePreview", "TreeMerger", "TreeMergers"]

@@ -18,12 +18,12 @@ from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.names import decode_key
 from anabranch.model.objects.entry import AddressType, physical_address, relative_address
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.branches import Branches, StoredBranch
-from anabranch.versioning.changes import destination_exists
-from anabranch.versioning.objects import Objects
+from anabranch.versioning.objects.changes import destination_exists
+from anabranch.versioning.objects.objects import Objects
 from anabranch.versioning.records import keys
 from anabranch.versioning.records.entries import Value, entry_from, entry_value
-from anabranch.versioning.references import Resolved
+from anabranch.versioning.references.branches import Branches, StoredBranch
+from anabranch.versioning.references.references import Resolved
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.cleanup import discard as schedule_drop
 

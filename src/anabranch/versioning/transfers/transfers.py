@@ -18,14 +18,14 @@ from anabranch.errors import AnabranchError, Busy, Conflict, Invalid, OutcomeUnk
 from anabranch.keyvalue.contract import Expect, KeyValueStore
 from anabranch.model.names import encode_path
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.branches import Branches
-from anabranch.versioning.committer import Committer
+from anabranch.versioning.commits.committer import Committer
 from anabranch.versioning.garbage.pins import Pins
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.garbage.swept_trees import SweptTrees
 from anabranch.versioning.identifiers import Identifiers
-from anabranch.versioning.objects import Objects
-from anabranch.versioning.references import References, Resolved
+from anabranch.versioning.objects.objects import Objects
+from anabranch.versioning.references.branches import Branches
+from anabranch.versioning.references.references import References, Resolved
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.transfers.area import (
     BranchChangedError,

@@ -30,7 +30,7 @@ from anabranch.errors import Corrupt
 from anabranch.pipelines.column_hashes import Hashes, distinct, hash_addresses
 from anabranch.pipelines.garbage.addresses.namespace import AddressResolver
 from anabranch.private_folders import make_private_folder
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 from anabranch.work_folders import WorkFolder
 
 __all__ = ["AddressIndex", "decode_index", "encode_index", "index_tree", "resolver_folder"]

@@ -27,7 +27,7 @@ from anabranch.pipelines.garbage.installations.installation import StagedRows
 from anabranch.pipelines.garbage.installations.requests import ServerRequests
 from anabranch.pipelines.garbage.installations.served_uncommitted import ServedUncommitted
 from anabranch.versioning.identifiers import Identifiers, descending_time
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 
 __all__ = ["ServedInstallation"]
 

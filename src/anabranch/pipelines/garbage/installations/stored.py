@@ -31,7 +31,7 @@ from anabranch.pipelines.garbage.installations.gc_roots import (
 )
 from anabranch.pipelines.garbage.installations.installation import StagedRows
 from anabranch.versioning.core import Core
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 
 __all__ = ["StoredInstallation"]
 

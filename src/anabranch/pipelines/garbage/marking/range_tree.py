@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from anabranch import _kernel as kernel
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.garbage.installations.installation import Installation
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 from anabranch.work_folders import WorkFolder
 
 __all__ = ["range_tree"]

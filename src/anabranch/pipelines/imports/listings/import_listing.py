@@ -16,7 +16,7 @@ from anabranch.model.imports import ImportSource
 from anabranch.pipelines.imports.commit_import import ImportCommitter, ImportRequest, require_clean
 from anabranch.pipelines.jobs.task_totals import TaskTotals
 from anabranch.versioning.core import Core
-from anabranch.versioning.repositories import check_writable
+from anabranch.versioning.repositories.repositories import check_writable
 
 __all__ = [
     "ImportTarget",

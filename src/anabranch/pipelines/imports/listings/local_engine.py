@@ -42,7 +42,7 @@ from anabranch.pipelines.imports.listings.stored_check import (
     sample_problems,
 )
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
-from anabranch.versioning.trees import translate_errors
+from anabranch.versioning.trees.trees import translate_errors
 
 __all__ = ["ListingSource", "Rows", "import_listing"]
 

@@ -15,7 +15,7 @@ from anabranch.model.names import check_branch
 from anabranch.model.page import Page, take_page, upper_bound
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.staging.cleanup import discard

@@ -19,14 +19,14 @@ from anabranch.errors import Busy, DirtyBranch, Gone, NoChanges, NotFound
 from anabranch.model.commits.commit import Commit
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.branch_locks import BranchLocks
-from anabranch.versioning.branches import Branches, StoredBranch
-from anabranch.versioning.commit_store import Commits
-from anabranch.versioning.diff import Differ
+from anabranch.versioning.commits.branch_locks import BranchLocks
+from anabranch.versioning.commits.proposals import Proposals
 from anabranch.versioning.garbage.swept_trees import SweptTrees
 from anabranch.versioning.garbage.tree_admission import TreeAdmission
+from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.history.index import HistoryIndex
-from anabranch.versioning.proposals import Proposals
+from anabranch.versioning.objects.diff import Differ
+from anabranch.versioning.references.branches import Branches, StoredBranch
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.cleanup import discard
 from anabranch.versioning.staging.extra_writes import (
@@ -35,8 +35,8 @@ from anabranch.versioning.staging.extra_writes import (
     collect_extra_writes,
     combine,
 )
-from anabranch.versioning.tree_addresses import Importable, TreeAddresses
-from anabranch.versioning.trees import Trees
+from anabranch.versioning.trees.tree_addresses import Importable, TreeAddresses
+from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["Committer", "Examine"]
 

@@ -12,8 +12,8 @@ from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.model.commits.commit import Commit
 from anabranch.model.page import upper_bound
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.proposal_records import read_proposal, read_proposals
 from anabranch.versioning.records import keys, references
+from anabranch.versioning.records.proposal_records import read_proposal, read_proposals
 
 __all__ = ["ID_LENGTH", "Commits"]
 

@@ -19,8 +19,8 @@ from anabranch.model.repositories.refs_dump import RefsDump
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records import dumps, keys, references
 from anabranch.versioning.records.entries import Value
-from anabranch.versioning.repositories import Repositories
-from anabranch.versioning.trees import Trees
+from anabranch.versioning.repositories.repositories import Repositories
+from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["RefsDumper"]
 

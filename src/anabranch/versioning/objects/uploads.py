@@ -21,7 +21,6 @@ from anabranch.model.names import decode_key, encode_path
 from anabranch.model.page import upper_bound
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.uploads.upload import Finish, Upload
-from anabranch.versioning.branches import Branches, StoredBranch
 from anabranch.versioning.records import keys
 from anabranch.versioning.records.uploads import (
     checksum_bytes,
@@ -31,6 +30,7 @@ from anabranch.versioning.records.uploads import (
     upload_bytes,
     upload_from,
 )
+from anabranch.versioning.references.branches import Branches, StoredBranch
 
 __all__ = ["StoredUpload", "Uploads", "abandon_all", "end_of_key", "upload_key_prefix"]
 

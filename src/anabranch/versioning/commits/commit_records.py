@@ -10,12 +10,12 @@ from anabranch.errors import AlreadyExists, Gone, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore
 from anabranch.model.commits.commit import COMMIT_VERSION, Commit
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.garbage.tree_admission import TreeAdmission
 from anabranch.versioning.history.code_authors import CodeAuthors
+from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.records import keys
-from anabranch.versioning.tree_addresses import Importable, TreeAddresses
-from anabranch.versioning.trees import Trees
+from anabranch.versioning.trees.tree_addresses import Importable, TreeAddresses
+from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["CommitRecords", "verify_commit"]
 

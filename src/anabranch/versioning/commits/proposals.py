@@ -20,8 +20,8 @@ from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.garbage.pins import Pin, Pins
 from anabranch.versioning.identifiers import Identifiers
-from anabranch.versioning.proposal_records import expiry_of, proposal_bytes
 from anabranch.versioning.records.keys import PROPOSALS, proposal
+from anabranch.versioning.records.proposal_records import expiry_of, proposal_bytes
 
 __all__ = ["MAX_EXAMINATION_SECONDS", "Proposal", "Proposals"]
 

@@ -23,7 +23,7 @@ from anabranch.model.pull_request import (
 )
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
-from anabranch.versioning.pulls import Pulls, require_open
+from anabranch.versioning.pulls.pulls import Pulls, require_open
 from anabranch.versioning.records import keys
 from anabranch.versioning.records import pulls as records
 from anabranch.versioning.staging.extra_writes import (

@@ -19,11 +19,11 @@ from anabranch.model.references.branch import Branch
 from anabranch.model.references.tag import Tag
 from anabranch.model.repositories.refs_dump import RefsDump
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.commit_records import verify_commit
-from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.commits.commit_records import verify_commit
+from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.records import dumps, references
 from anabranch.versioning.records.entries import Value
-from anabranch.versioning.trees import Trees
+from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["DumpedRefs", "RefsDumpReader", "dump_errors"]
 

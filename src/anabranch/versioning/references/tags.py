@@ -10,7 +10,7 @@ from anabranch.model.names import check_tag
 from anabranch.model.page import Page, upper_bound
 from anabranch.model.references.tag import Tag
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 

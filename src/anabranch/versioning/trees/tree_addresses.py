@@ -21,7 +21,7 @@ from anabranch.model.names import decode_key
 from anabranch.model.objects.entry import Entry, physical_address, relative_address
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records.entries import Value, entry_from
-from anabranch.versioning.trees import Trees
+from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["Importable", "TreeAddresses"]
 

@@ -22,9 +22,13 @@ from anabranch.versioning.garbage.swept_trees import SweptTrees
 from anabranch.versioning.history.code_authors import CodeAuthors
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.records import keys, references
-from anabranch.versioning.refs_dump_reader import DumpedRefs, RefsDumpReader, dump_errors
+from anabranch.versioning.repositories.refs_dump_reader import (
+    DumpedRefs,
+    RefsDumpReader,
+    dump_errors,
+)
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
-from anabranch.versioning.tree_addresses import Importable, TreeAddresses
+from anabranch.versioning.trees.tree_addresses import Importable, TreeAddresses
 
 __all__ = ["RefsRestorer"]
 

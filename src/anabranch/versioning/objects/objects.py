@@ -10,11 +10,11 @@ from anabranch.model.names import check_path, encode_path
 from anabranch.model.objects.entry import Entry
 from anabranch.model.page import upper_bound
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.records.entries import Value, entry_from
-from anabranch.versioning.references import References, Resolved
+from anabranch.versioning.references.references import References, Resolved
 from anabranch.versioning.staging.area import Row, Staging
-from anabranch.versioning.trees import Trees
+from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["Objects"]
 

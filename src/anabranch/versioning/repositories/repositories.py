@@ -16,10 +16,10 @@ from anabranch.model.page import Page, take_page, upper_bound
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
-from anabranch.versioning.pulls import remove_branch_index
+from anabranch.versioning.objects.uploads import abandon_all
+from anabranch.versioning.pulls.pulls import remove_branch_index
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.records.left_namespaces import LeftNamespaces
-from anabranch.versioning.uploads import abandon_all
 
 __all__ = ["Repositories", "check_writable"]
 

@@ -11,11 +11,11 @@ from anabranch.model.commits.commit import Commit
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.page import Page, upper_bound
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.commit_store import Commits
+from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.records.entries import Value, entry_from
-from anabranch.versioning.references import Resolved
+from anabranch.versioning.references.references import Resolved
 from anabranch.versioning.staging.area import Staging
-from anabranch.versioning.trees import Trees
+from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["Differ"]
 

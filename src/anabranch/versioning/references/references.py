@@ -13,10 +13,10 @@ from anabranch.errors import Invalid, NotFound
 from anabranch.model.commits.commit import Commit
 from anabranch.model.references.expression import Expression, parse_expression
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.branches import Branches, StoredBranch
-from anabranch.versioning.commit_store import ID_LENGTH, Commits
+from anabranch.versioning.history.commit_store import ID_LENGTH, Commits
 from anabranch.versioning.history.index import HistoryIndex
-from anabranch.versioning.tags import Tags
+from anabranch.versioning.references.branches import Branches, StoredBranch
+from anabranch.versioning.references.tags import Tags
 
 __all__ = ["COMMITTED", "STAGING", "References", "Resolved", "at_branch"]
 

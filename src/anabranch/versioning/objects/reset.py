@@ -11,8 +11,8 @@ from anabranch.model.names import check_path, encode_path
 from anabranch.model.page import upper_bound
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.branches import Branches, StoredBranch
-from anabranch.versioning.objects import Objects
+from anabranch.versioning.objects.objects import Objects
+from anabranch.versioning.references.branches import Branches, StoredBranch
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.cleanup import discard
 

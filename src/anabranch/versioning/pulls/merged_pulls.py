@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.branches import Branches
-from anabranch.versioning.commit_store import Commits
 from anabranch.versioning.history.commit_range import commit_range
-from anabranch.versioning.pulls import Pulls
+from anabranch.versioning.history.commit_store import Commits
+from anabranch.versioning.pulls.pulls import Pulls
+from anabranch.versioning.references.branches import Branches
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["MergedPulls"]

@@ -23,10 +23,10 @@ from anabranch.model.names import check_path, encode_path
 from anabranch.model.objects.entry import Entry
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.branches import Branches, StoredBranch
-from anabranch.versioning.objects import Objects
+from anabranch.versioning.objects.objects import Objects
 from anabranch.versioning.records.entries import entry_value
-from anabranch.versioning.references import Resolved
+from anabranch.versioning.references.branches import Branches, StoredBranch
+from anabranch.versioning.references.references import Resolved
 from anabranch.versioning.staging.area import Staging
 
 __all__ = ["BuildWrites", "Changes", "DeleteCondition", "destination_exists", "no_extra_writes"]

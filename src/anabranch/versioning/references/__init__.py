@@ -1,0 +1,1 @@
+"""Branches and their protection, tags, and the resolution of reference expressions."""

@@ -1,0 +1,1 @@
+"""Repositories, and dumps of their references."""
