@@ -27,6 +27,9 @@ pytest_plugins = ["support.session.service_fixtures", "support.session.server_fi
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
+# most servers of tests are forked by one that has imported the modules: coverage.py cannot follow
+os.environ.setdefault("FORKED_TEST_SERVERS", "1")
+
 load_profile()
 
 

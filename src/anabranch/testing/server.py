@@ -10,10 +10,11 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import anabranch
 from anabranch.child_process.descendants import children
+from anabranch.testing.forked_servers import ForkedServer, fork_server
 
 __all__ = [
     "ACCESS_KEY_ID",
@@ -31,6 +32,8 @@ SECRET_ACCESS_KEY = "a-secret-that-is-known-to-every-test"  # noqa: S105  not a 
 _TYPE = "ANABRANCH_DATABASE_TYPE"
 _CONNECTION_STRING = "ANABRANCH_DATABASE_POSTGRES_CONNECTION_STRING"
 _LISTENING = "listening on "
+_FORKED = "FORKED_TEST_SERVERS"
+_COMMAND = [sys.executable, "-m", "anabranch"]
 _GRACE_SECONDS = 30
 
 
@@ -42,7 +45,7 @@ class Server(NamedTuple):
     url: str
     access_key_id: str
     secret_access_key: str
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | ForkedServer
     log: Path
     storage: str = "local://"
 
@@ -86,12 +89,15 @@ def running_server(
     env: Mapping[str, str] | None = None,
     within: Sequence[str] = (),
     source: Path | None = None,
+    fresh: bool = False,
 ) -> Iterator[Server]:
     """Runs a server over the folder `data`, yields it when it listens, and stops it afterwards.
 
     `database` is the connection string of a migrated PostgreSQL database, used instead of SQLite;
     `env` is added to the environment; `within` is a command that runs the server's command, which
-    is appended to it; `source` is the folder of the package, by default of this one. Raises
+    is appended to it; `source` is the folder of the package, by default of this one. With `fresh`,
+    with several workers, or without `FORKED_TEST_SERVERS=1` in the environment, it is an
+    interpreter of its own, as users start it; else it is forked: see `forked_servers`. Raises
     AssertionError with the server's log if it does not start.
     """
     package_folder = str(source or Path(anabranch.__file__).parent.parent)
@@ -104,18 +110,16 @@ def running_server(
         **({_TYPE: "postgres", _CONNECTION_STRING: database} if database else {}),
         **(env or {}),
     }
-    command = [*within, sys.executable, "-m", "anabranch", "serve", "--data", str(data)]
-    options = ["--listen", listen, "--workers", str(workers)]
+    words = ["serve", "--data", str(data), "--listen", listen, "--workers", str(workers)]
+    fresh = fresh or workers > 1 or bool(within or source) or os.environ.get(_FORKED) != "1"
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
+        process: subprocess.Popen[str] | ForkedServer
         with log.open("w") as errors:
-            process = subprocess.Popen(
-                [*command, *options],
-                env=environment,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-            )
+            if fresh:
+                process = _spawn([*within, *_COMMAND, *words], environment, errors)
+            else:
+                process = fork_server(words, environment, errors)
         try:
             url = _address(process)
             if not url:
@@ -151,7 +155,16 @@ def _command(pid: int) -> bytes:
         return b""
 
 
-def _address(process: subprocess.Popen[str]) -> str:
+def _spawn(
+    command: Sequence[str], environment: Mapping[str, str], errors: IO[str]
+) -> subprocess.Popen[str]:
+    """Starts a command with its standard error in a file."""
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True
+    )
+
+
+def _address(process: subprocess.Popen[str] | ForkedServer) -> str:
     """Returns the address that a starting server prints, empty if it exits instead."""
     for line in process.stdout or ():
         _, separator, address = line.partition(_LISTENING)

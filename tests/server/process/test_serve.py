@@ -100,7 +100,7 @@ def test_workers_exit_with_their_parent_process(tmp_path, eventually):
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.sample(1)
 def test_running_requests_complete_before_a_server_stops(tmp_path, workers):
-    with running_server(tmp_path, workers=workers) as server:
+    with running_server(tmp_path, workers=workers, fresh=True) as server:
         with client(server) as api:
             api.post("/repositories", json=REPOSITORY)
 
