@@ -94,6 +94,14 @@ clients: .venv-clients/.installed ## install S3 clients with conflicting depende
 	.venv-clients/bin/pip install --quiet --disable-pip-version-check -c constraints-clients.txt $(CLIENTS)
 	touch $@
 
+# `cargo test` and clippy compile while pip and npm wait for downloads: make --jobs=4 prepare
+.PHONY: prepare kernel-tests kernel-lint
+prepare: install components clients kernel-lint ## install and compile whatever checks and tests need
+kernel-tests:
+	cargo test --quiet --no-run --manifest-path kernel/Cargo.toml --no-default-features
+kernel-lint: kernel-tests
+	cargo clippy --quiet --manifest-path kernel/Cargo.toml --all-targets -- -D warnings
+
 .PHONY: test
 test: install components clients $(if $(NODE),web-test) ## run what runs in process, on one server, and once with each client and store
 	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features
@@ -143,15 +151,26 @@ TIER ?= -m 'not slow and not systems'
 flakes: install components clients ## run tests in random order on a busy, slow machine, and list what failed
 	$(BIN)/python tools/flakes --rounds $(ROUNDS) $(addprefix --seed ,$(SEED)) -- -n $(WORKERS) --latency=100 $(TIER)
 
+# From Python 3.12 on the interpreter itself reports which lines run (sys.monitoring): coverage.py's
+# tracer of older ones can hang where a thread ends that ran greenlets, and takes three times as long.
+MONITORED := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/anabranch/coverage
+COVERAGE_PYTHON ?= $(shell for name in python3.14 python3.13 python3.12; do \
+  $$name -c '' 2>/dev/null && echo $$name && break; done)
 .PHONY: coverage
 coverage: install components clients ## measure which lines tests run, and write docs/coverage.md
+	test -x $(MONITORED)/bin/python || \
+	  $(or $(COVERAGE_PYTHON),$(error coverage needs Python 3.12 or newer: COVERAGE_PYTHON=FILE)) -m venv $(MONITORED)
+	$(BIN)/python tools/requirements.py | \
+	  $(MONITORED)/bin/pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) maturin -r /dev/stdin
+	PATH="$(MONITORED)/bin:$$PATH" $(MONITORED)/bin/pip install --quiet --disable-pip-version-check \
+	  --no-build-isolation --no-deps -e .
 	$(BIN)/python tools/coverage_rust.py .coverage/rust.json || test $$? = 3
 	rm -rf web/coverage
 	$(if $(NODE),npm run --silent --prefix web --if-present coverage)
-	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest -n $(WORKERS) -m 'not slow'
-	$(BIN)/coverage combine --quiet
-	$(BIN)/coverage json --quiet -o .coverage/python.json
+	$(MONITORED)/bin/coverage erase
+	FORKED_TEST_SERVERS=0 $(MONITORED)/bin/coverage run -m pytest -n $(WORKERS) -m 'not slow'
+	$(MONITORED)/bin/coverage combine --quiet
+	$(MONITORED)/bin/coverage json --quiet -o .coverage/python.json
 	$(BIN)/python tools/coverage_page.py --python .coverage/python.json --rust .coverage/rust.json \
 	  --typescript web/coverage/coverage-summary.json
 
@@ -176,9 +195,8 @@ spelling: $(VENV)/.libraries
 	@$(BIN)/typos
 
 .PHONY: check
-check: install web-check check-python ## check formatting, lint, types and layers
+check: install web-check check-python kernel-lint ## check formatting, lint, types and layers
 	cargo fmt --manifest-path kernel/Cargo.toml --check
-	cargo clippy --quiet --manifest-path kernel/Cargo.toml --all-targets -- -D warnings
 	$(BIN)/pytest -q tests/test_conventions.py
 
 .PHONY: bench
