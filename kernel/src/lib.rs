@@ -13,6 +13,7 @@
 //! - [`signing`]: signatures of S3 requests.
 //! - [`files`]: system calls on files.
 //! - [`http`]: reader and writer of HTTP/1.1 messages.
+//! - [`json`]: scans of JSON lines.
 //! - [`text`]: numbers, times and keys as text.
 
 pub mod arrow;
@@ -23,6 +24,7 @@ pub mod error;
 pub mod files;
 pub mod history;
 pub mod http;
+pub mod json;
 mod key_tree;
 mod prefetch;
 pub mod ranges;

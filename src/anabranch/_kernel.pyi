@@ -23,6 +23,7 @@ from anabranch._kernel_http import MalformedRequest as MalformedRequest
 from anabranch._kernel_http import RequestHead as RequestHead
 from anabranch._kernel_http import whole_answer as whole_answer
 from anabranch._kernel_http import whole_request as whole_request
+from anabranch._kernel_json import JsonLines as JsonLines
 
 Value: TypeAlias = tuple[bytes, bytes]
 """(identity, data) of a record."""

@@ -9,6 +9,7 @@ mod files;
 mod history;
 mod http;
 mod identities;
+mod json;
 mod latin_1;
 mod layers;
 mod listing;
@@ -33,6 +34,7 @@ fn _kernel(module: &Bound<'_, PyModule>) -> PyResult<()> {
     layers::register(module)?;
     history::register(module)?;
     arrow::register(module)?;
+    json::register(module)?;
     checksums::register(module)?;
     signing::register(module)?;
     #[cfg(unix)]

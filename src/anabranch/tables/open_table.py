@@ -47,9 +47,11 @@ def open_typed_table(
 
 def _open(stream: BinaryIO, found: TableFormat, compression: str) -> Table:
     if found.is_text:
+        from anabranch.tables.readers.json_lines import scan_lines  # noqa: PLC0415
         from anabranch.tables.readers.json_table import JsonTable  # noqa: PLC0415
 
-        return JsonTable(stream, found, compression)
+        scanned = scan_lines(stream, found, compression)
+        return scanned or JsonTable(stream, found, compression)
     if found.name == "parquet":
         from anabranch.tables.readers.parquet_table import ParquetTable  # noqa: PLC0415
 

@@ -6,7 +6,6 @@ document is decoded as a whole, so its size is limited; lines are not.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
@@ -15,7 +14,8 @@ import pyarrow as pa
 
 from anabranch.tables.formats import TableFormat
 from anabranch.tables.readers.doubled_names import doubled_name
-from anabranch.tables.readers.json_types import JsonType, decode_number
+from anabranch.tables.readers.json_form import is_json_lines
+from anabranch.tables.readers.json_types import MAX_COLUMNS, JsonType, decode_number
 from anabranch.tables.table import Note, UnreadableTable, batch_rows, unreadable
 from anabranch.tables.text.decompressed import DECOMPRESSION_ERRORS, decompressed
 from anabranch.tables.text.encoding import Utf8Text
@@ -31,7 +31,6 @@ _VALUE = "json"
 _DECODE = msgspec.json.Decoder(float_hook=decode_number).decode
 _ENCODE = msgspec.json.Encoder(decimal_format="number").encode
 _ERRORS = (msgspec.DecodeError, RecursionError, *DECOMPRESSION_ERRORS)
-_BEGINNING = re.compile(rb"\s*(.)", re.DOTALL)
 
 
 class JsonTable:
@@ -47,7 +46,7 @@ class JsonTable:
         self._doubled = ""
         self._doubled_rows = 0
         try:
-            if not self._is_lines(table_format):
+            if not is_json_lines(stream, table_format, compression):
                 self._document = self._read_document()
             kind = JsonType()
             is_table = True
@@ -58,6 +57,8 @@ class JsonTable:
                     kind.add(value)
         except _ERRORS as error:
             raise unreadable(self._title, error) from error
+        self._has_too_many = len(kind.fields) > MAX_COLUMNS
+        is_table = is_table and not self._has_too_many
         self._is_table = is_table and (bool(kind.fields) or not self._count)
         columns = {name: each.column() for name, each in kind.fields.items()}
         if not self._is_table:
@@ -76,7 +77,10 @@ class JsonTable:
                 f"{where} an object with a name twice, {self._doubled!r}: the last value is shown."
             )
             notes.append(Note(text, is_repair=True, changes_rows=True))
-        if not self._is_table:
+        if self._has_too_many:
+            text = f"Its objects have more than {MAX_COLUMNS:,} names: each is shown as JSON."
+            notes.append(Note(text))
+        elif not self._is_table:
             notes.append(Note("It has values that are no objects: each is shown as JSON."))
         return notes
 
@@ -128,20 +132,6 @@ class JsonTable:
                     yield value
         self._encoding = text.notes
 
-    def _is_lines(self, table_format: TableFormat) -> bool:
-        """Returns whether each line is a value by itself: by name, or as its first lines say."""
-        if table_format.name == "jsonl":
-            return True
-        try:
-            start = next(self._text().blocks(), b"")
-        except UnreadableTable:  # its first line is too long
-            return False
-        first = _BEGINNING.match(start)
-        if first is None or first[1] != b"{":
-            return False
-        lines = [line for line in start.split(b"\n", 3)[:2] if line.strip()]
-        return len(lines) > 1 and all(map(_is_object, lines))
-
     def _read_document(self) -> list[Any]:
         text = self._text()
         blocks, size = [], 0
@@ -177,10 +167,3 @@ class JsonTable:
 
     def _text(self) -> Utf8Text:
         return Utf8Text(decompressed(self._stream, self._compression))
-
-
-def _is_object(line: bytes) -> bool:
-    try:
-        return isinstance(_DECODE(line), dict)
-    except (msgspec.DecodeError, RecursionError):
-        return False

@@ -13,7 +13,10 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-__all__ = ["JsonType", "decode_number"]
+__all__ = ["MAX_COLUMNS", "JsonType", "decode_number"]
+
+MAX_COLUMNS = 10_000
+"""Names of objects that are columns of a table, at most."""
 
 _MAX_DIGITS = 38
 _MAX_KEYS = 1000
@@ -87,7 +90,8 @@ class JsonType:
 
     def _add_object(self, value: dict[str, Any]) -> None:
         self._kinds.add("object")
-        if self._depth >= _MAX_DEPTH or len(self.fields) > _MAX_KEYS:
+        most = _MAX_KEYS if self._depth else MAX_COLUMNS
+        if self._depth >= _MAX_DEPTH or len(self.fields) > most:
             return
         for key, item in value.items():
             field = self.fields.get(key)
