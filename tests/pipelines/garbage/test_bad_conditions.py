@@ -2,7 +2,7 @@
 without permission to delete, a failing database, and nested namespaces.
 
 The lake is in memory, with a manual clock. `test_bad_servers.py` and
-`tests/cli/test_garbage_in_buckets.py` cover servers and S3.
+`tests/cli/commands/garbage/test_garbage_in_buckets.py` cover servers and S3.
 """
 
 from __future__ import annotations

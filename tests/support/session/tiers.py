@@ -45,6 +45,7 @@ _SERVICES = {
 }
 _STARTS = re.compile(r"(running|spark)_\w+")
 
+_SEVERAL_SERVERS = re.compile(r"tests/(cli|clients(?!/(images|programs)))/")
 # the tests of clients that run a second time, over PostgreSQL and S3; the others do so among slow
 # ones, as all do over PostgreSQL and a folder
 _CLUSTER = ("test_lakefs_sdk_objects", "test_lakefs_transactions", "test_merge.py", "test_boto3.py")
@@ -59,7 +60,8 @@ def parametrize_servers(metafunc: pytest.Metafunc) -> None:
     path = metafunc.definition.path
     if SPARK.search(path.name):
         return  # each server would need a Java process of its own
-    if "server" not in metafunc.fixturenames or path.parent.name not in {"clients", "cli"}:
+    several = _SEVERAL_SERVERS.match(metafunc.definition.nodeid)
+    if "server" not in metafunc.fixturenames or not several:
         return
     marks = () if path.name.startswith(_CLUSTER) else pytest.mark.slow
     servers = ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)]

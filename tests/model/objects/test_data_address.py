@@ -75,7 +75,7 @@ def test_addresses_of_two_processes_are_not_proved(first, second):
 
 def recorded_addresses() -> set[str]:
     """The addresses in the tables of both recorded installations."""
-    data = Path(__file__).parents[1] / "data"
+    data = Path(__file__).parents[2] / "data"
     found = set()
     for archive in data.glob("lakefs-1.84*/**/namespace.tar.gz"):
         with tarfile.open(archive) as files:

@@ -24,7 +24,7 @@ from anabranch.cli.jobs.engine_costs import (
 )
 from anabranch.errors import NotFound
 
-PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "spark.md").read_text(encoding="utf-8")
 MANY = Amount(10**9, 10**12, "10⁹ objects")
 JOBS = {"import": IMPORT, "export": EXPORT, "collection": COLLECTION}
 
