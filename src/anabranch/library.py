@@ -28,6 +28,7 @@ from anabranch.blocks.local.store import LocalBlocks
 from anabranch.catalog.catalog import Catalog
 from anabranch.catalog.presigning.presigning import PRESIGNED_SECONDS
 from anabranch.errors import Invalid
+from anabranch.files.private_folders import make_private_folder
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.sqlite.lost_database import require_database
 from anabranch.keyvalue.sqlite.store import SQLiteStore
@@ -44,7 +45,6 @@ from anabranch.pipelines.imports.listings.import_listing import (
     Verify,
 )
 from anabranch.pipelines.purges.purges import Purges
-from anabranch.private_folders import make_private_folder
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ALL_CONTENT, ContentRights
 from anabranch.versioning.strategies.table_processes.limits import TableLimits

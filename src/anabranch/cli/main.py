@@ -216,7 +216,7 @@ def _call(command: Command, context: CommandContext) -> int:
         return command.run(context) or 0
     except Failure as failure:
         if failure.status == 404 and context.connected:  # noqa: PLR2004
-            from anabranch.cli.framework.did_you_mean import suggestion  # noqa: PLC0415  after a failure only
+            from anabranch.cli.framework.similar_names import suggestion  # noqa: PLC0415  after a failure only
 
             failure.hint = suggestion(failure, context.connection) or failure.hint
         raise

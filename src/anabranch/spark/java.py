@@ -15,7 +15,7 @@ import shutil
 from collections.abc import MutableMapping
 from pathlib import Path
 
-from anabranch.work_folders import WorkFolder
+from anabranch.files.work_folders import WorkFolder
 
 __all__ = ["provide_java", "write_launcher"]
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import NotFound
-from anabranch.model.glob import glob
 from anabranch.model.lakefile.instructions import Add, From, Lakefile
 from anabranch.model.uri import LakeUri
+from anabranch.patterns.glob import glob
 
 NAMES = ["a", "b", "a/x", "a/y", "a/b/x", "b/x", "c/a/y", "c/z"]
 CONTENTS = st.dictionaries(st.sampled_from(NAMES), st.binary(max_size=3), max_size=6)

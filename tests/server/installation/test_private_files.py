@@ -10,7 +10,7 @@ import pytest
 from support.clients.s3_client import s3_client
 
 import anabranch
-from anabranch.private_folders import make_private_folder
+from anabranch.files.private_folders import make_private_folder
 from anabranch.server.config.loader import load_settings
 from anabranch.server.doctor.check_result import State
 from anabranch.server.doctor.modes import check_modes

@@ -14,8 +14,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from support.clients.s3_client import s3_client
 
+from anabranch.files.work_folders import remove_abandoned
 from anabranch.testing.server import running_server
-from anabranch.work_folders import remove_abandoned
 
 REPOSITORY = {"name": "sea", "storage_namespace": "local://sea"}
 

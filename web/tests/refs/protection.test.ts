@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { loadRules, ruleOf, saveRules } from "$/refs/protection";
-import cases from "../../../tests/model/glob_patterns.json";
+import cases from "../../../tests/patterns/glob_patterns.json";
 import { json, respond } from "../network";
 
 function matches(pattern: string, branch: string): boolean {

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from anabranch.errors import Busy, Corrupt
+from anabranch.files.private_folders import make_private_folder
 from anabranch.model.secret import Secret
-from anabranch.private_folders import make_private_folder
 
 __all__ = ["KEY_BYTES", "load_or_create_key"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from anabranch.actions.files.branch_pattern import branch_pattern
 from anabranch.actions.files.conditions import Condition
 from anabranch.actions.files.events import EventType
+from anabranch.patterns.branch_pattern import branch_pattern
 
 __all__ = ["Action", "HookSpec"]
 

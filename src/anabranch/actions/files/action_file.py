@@ -19,11 +19,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from anabranch.actions.files.action import Action, HookSpec
-from anabranch.actions.files.branch_pattern import branch_pattern
 from anabranch.actions.files.conditions import AFTER_SUCCESS, Condition, parse_condition
 from anabranch.actions.files.events import EventType
 from anabranch.actions.files.yaml_document import Node, parse_yaml
 from anabranch.errors import Invalid, NotSupported
+from anabranch.patterns.branch_pattern import branch_pattern
 from anabranch.versioning.staging.code_authors import ACTIONS_FOLDER as FOLDER
 
 __all__ = ["FOLDER", "CheckHook", "parse_action_file", "require_distinct_names"]

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from anabranch.blocks.cache.total_size import CachedTotal
 from anabranch.blocks.local.fsync import sync_data
-from anabranch.private_folders import make_private_folder
+from anabranch.files.private_folders import make_private_folder
 
 __all__ = ["FileCache"]
 

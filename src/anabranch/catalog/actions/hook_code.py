@@ -14,9 +14,9 @@ from anabranch.actions.hooks.contract import HookSettings
 from anabranch.actions.runs.event import Event
 from anabranch.errors import HookFailed
 from anabranch.model.caller import UNKNOWN, Principal
-from anabranch.model.glob import glob
 from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
+from anabranch.patterns.glob import glob
 from anabranch.versioning.core import Core
 
 __all__ = ["LoadedCode"]

@@ -20,6 +20,7 @@ from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.catalog.objects.readable_listing import list_objects
 from anabranch.catalog.read_permissions.readable_changes import readable_changes
 from anabranch.errors import AnabranchError, Denied, HookFailed, NotSupported
+from anabranch.files.ranged_stream import open_ranges
 from anabranch.model.caller import Caller
 from anabranch.model.commits.change import Change
 from anabranch.model.commits.commit import Commit
@@ -27,7 +28,6 @@ from anabranch.model.objects.entry import Entry
 from anabranch.model.objects.stat import CommonPrefix, Stat
 from anabranch.model.page import Page
 from anabranch.model.repositories.repository import Repository
-from anabranch.ranged_stream import open_ranges
 from anabranch.versioning.core import Core
 
 __all__ = ["Authority", "HookLakes", "HookRights", "LibraryAuthority", "Reader"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.tables.table_objects import ResolvedObjects
+from anabranch.files.work_folders import WorkFolder
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.references.references import Resolved
@@ -18,7 +19,6 @@ from anabranch.versioning.strategies.table_processes.comparisons import (
     compare_folders,
 )
 from anabranch.versioning.strategies.table_processes.messages import RowMatching
-from anabranch.work_folders import WorkFolder
 
 __all__ = ["TableDiffer"]
 

@@ -15,11 +15,11 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from anabranch.errors import Invalid
-from anabranch.model.glob import glob
 from anabranch.model.lakefile.addresses import parse_base, parse_destination, parse_source
 from anabranch.model.lakefile.instructions import MAX_INSTRUCTIONS, Add, Arg, From, Lakefile
 from anabranch.model.lakefile.lines import Line, split_lines
 from anabranch.model.lakefile.words import Arguments, Word, split_words
+from anabranch.patterns.glob import glob
 
 __all__ = ["RESERVED_LABELS", "parse_lakefile"]
 

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 import msgspec
 
-from anabranch.model.glob import glob
+from anabranch.patterns.glob import glob
 
 __all__ = ["MAX_REQUIRED_APPROVALS", "NO_RULES", "Blocked", "ProtectionRules"]
 

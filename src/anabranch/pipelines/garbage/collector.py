@@ -17,6 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from anabranch.blocks.contract import BlockStore
+from anabranch.files.private_folders import make_private_folder
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.garbage.addresses.anti_join import PARTITION_HASHES
 from anabranch.pipelines.garbage.addresses.namespace import Namespace, to_namespace
@@ -30,7 +31,6 @@ from anabranch.pipelines.garbage.run_files import last_listed
 from anabranch.pipelines.garbage.sweeping.purge import Purge, PurgeResult
 from anabranch.pipelines.garbage.sweeping.removal import require_quarantine
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
-from anabranch.private_folders import make_private_folder
 from anabranch.versioning.core import Core
 
 __all__ = ["GRACE_SECONDS", "UPLOADS_SECONDS", "WINDOW_SECONDS", "Collector"]

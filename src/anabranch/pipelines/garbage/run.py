@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import AnabranchError
+from anabranch.files.work_folders import WorkFolder
 from anabranch.model.uploads.upload import Upload
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.candidate_totals import CandidateTimes
@@ -27,7 +28,6 @@ from anabranch.pipelines.garbage.sweeping.quarantine_files import QuarantineFile
 from anabranch.pipelines.garbage.sweeping.removal import QuarantineTime
 from anabranch.pipelines.jobs.phase_times import PhaseTimes
 from anabranch.pipelines.jobs.progress import Progress
-from anabranch.work_folders import WorkFolder
 
 __all__ = ["Run"]
 

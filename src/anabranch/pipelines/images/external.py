@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.external_objects import ExternalObject, ExternalObjects
-from anabranch.model.glob import glob
 from anabranch.model.image import PINNED
 from anabranch.model.lakefile.instructions import Add
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.objects.entry import AddressType
+from anabranch.patterns.glob import glob
 from anabranch.pipelines.imports.entries import Record, unfit_path
 from anabranch.pipelines.imports.merge_sorted_runs import RUN_RECORDS, merge_sorted_runs
 from anabranch.pipelines.imports.rejected_objects import RejectedObjects

@@ -14,10 +14,10 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.images.records import image_from
 from anabranch.errors import Invalid, NotFound
-from anabranch.model.glob import glob
 from anabranch.model.image import Pin
 from anabranch.model.names import MAX_PATH_BYTES, decode_key, encode_path
 from anabranch.model.uri import IMAGES
+from anabranch.patterns.glob import glob
 from anabranch.pipelines.images.external import external_tree
 from anabranch.pipelines.images.resolve_references import Pinned, at_line
 from anabranch.pipelines.imports.allowed_sources import require_sources

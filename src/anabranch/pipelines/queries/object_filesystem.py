@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 from fsspec.spec import AbstractFileSystem
 
+from anabranch.files.ranged_stream import open_ranges
 from anabranch.pipelines.queries.messages import MAX_READ_BYTES
 from anabranch.pipelines.queries.server_calls import ServerCalls
-from anabranch.ranged_stream import open_ranges
 
 __all__ = ["ObjectFilesystem"]
 

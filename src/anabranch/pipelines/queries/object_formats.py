@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from anabranch.errors import Invalid
+from anabranch.files.ranged_stream import open_ranges
 from anabranch.model.uri import parse_uri
 from anabranch.pipelines.queries.readable_objects import ReadableObjects
-from anabranch.ranged_stream import open_ranges
 from anabranch.tables.formats import (
     EXTENSIONS,
     FORMAT_NAMES,

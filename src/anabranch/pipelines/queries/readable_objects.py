@@ -9,7 +9,7 @@ from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.errors import Denied, Invalid, NotFound
 from anabranch.model.objects.stat import CommonPrefix
 from anabranch.model.uri import LakeUri, parse_uri
-from anabranch.pipelines.queries.object_patterns import ObjectPattern
+from anabranch.patterns.object_patterns import ObjectPattern
 from anabranch.pipelines.queries.query_rights import QueryRights
 from anabranch.pipelines.queries.reference_views import ReferenceViews
 

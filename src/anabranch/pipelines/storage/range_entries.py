@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from anabranch import _kernel as kernel
+from anabranch.files.work_folders import WorkFolder
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
 from anabranch.versioning.trees.trees import Trees, translate_errors
-from anabranch.work_folders import WorkFolder
 
 __all__ = ["RangeEntries", "read_range"]
 

@@ -13,10 +13,10 @@ import msgspec
 from anabranch.blocks.contract import BlockStore
 from anabranch.converter import Converter
 from anabranch.errors import NotSupported
+from anabranch.files.work_folders import WorkFolder
 from anabranch.pipelines.admission import Admission
 from anabranch.pipelines.storage.report import GarbageFound, StorageReport
 from anabranch.versioning.core import Core
-from anabranch.work_folders import WorkFolder
 
 if TYPE_CHECKING:
     from anabranch.pipelines.storage.measurement import Measurement

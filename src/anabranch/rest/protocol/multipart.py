@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from anabranch.multipart import FormParts, invalid_form, parse_boundary, part_name
+from anabranch.http.multipart import FormParts, invalid_form, parse_boundary, part_name
 
 __all__ = ["content_part"]
 

@@ -20,8 +20,8 @@ from anabranch.access.policies.permissions import (
     user_arn,
 )
 from anabranch.errors import Invalid, NotFound
+from anabranch.patterns.path_patterns import path_pattern
 from anabranch.rest.protocol.call import Call
-from anabranch.versioning.merging.path_patterns import path_pattern
 from anabranch.versioning.strategies.registry import PATH_STRATEGIES
 
 __all__ = [

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from anabranch.errors import AnabranchError
-from anabranch.multipart import FormParts, parse_boundary, part_name
+from anabranch.http.multipart import FormParts, parse_boundary, part_name
 from anabranch.s3.protocol.errors import S3Error
 
 __all__ = ["MAX_HEAD_BYTES", "Form", "reaches_file", "read_form"]

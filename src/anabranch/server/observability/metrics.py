@@ -19,7 +19,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.process_collector import ProcessCollector
 
-from anabranch.work_folders import WorkFolder, hold
+from anabranch.files.work_folders import WorkFolder, hold
 
 __all__ = [
     "CONTENT_TYPE",

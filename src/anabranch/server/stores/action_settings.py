@@ -5,8 +5,8 @@ from __future__ import annotations
 from anabranch.actions.hooks.contract import HookSettings
 from anabranch.actions.runs.settings import ActionSettings
 from anabranch.errors import Invalid
-from anabranch.model.glob import glob
 from anabranch.outbound.address_guard import AddressGuard
+from anabranch.patterns.glob import glob
 from anabranch.server.config.actions import Actions
 from anabranch.versioning.commits.proposals import MAX_EXAMINATION_SECONDS
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from anabranch.errors import Invalid
+from anabranch.files.private_folders import make_private_folder
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.library import DATABASE_FILE
-from anabranch.private_folders import make_private_folder
 from anabranch.server.config.settings import Database
 
 __all__ = [

@@ -18,13 +18,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch import _kernel as kernel
+from anabranch.files.work_folders import WorkFolder
 from anabranch.model.names import MAX_PATH_BYTES
 from anabranch.pipelines.images.layers import exclusion_filter
 from anabranch.spark.planning.partition_planning import Range, Ranges
 from anabranch.spark.sources.table_files import TableFiles, WritableTables
 from anabranch.versioning.records.entries import unreadable
 from anabranch.versioning.trees.trees import translate_errors
-from anabranch.work_folders import WorkFolder
 
 __all__ = [
     "RESULT",

@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from anabranch.blocks.contract import BlockStore
+from anabranch.files.work_folders import WorkFolder
 from anabranch.pipelines.garbage.run_files import PARQUET_OPTIONS, file_pieces
 from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.sources.stores import Opener, open_store
-from anabranch.work_folders import WorkFolder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

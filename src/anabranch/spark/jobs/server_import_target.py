@@ -17,6 +17,7 @@ from typing import Any
 
 from anabranch import _kernel as kernel
 from anabranch.errors import AnabranchError, DirtyBranch, Invalid, NotFound, NotSupported
+from anabranch.files.work_folders import WorkFolder
 from anabranch.model.commits.commit import Commit
 from anabranch.model.names import encode_path
 from anabranch.pipelines.imports.commit_import import DEFAULT_MESSAGE
@@ -28,7 +29,6 @@ from anabranch.spark.sources.server_source import Server
 from anabranch.spark.sources.stores import Opener, open_store
 from anabranch.spark.sources.table_files import StoredTables
 from anabranch.versioning.trees.trees import translate_errors
-from anabranch.work_folders import WorkFolder
 
 __all__ = ["ServerTarget"]
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from anabranch import _kernel as kernel
 from anabranch.client.retry_policy import RetryPolicy
 from anabranch.errors import Busy, Corrupt, Gone, Invalid, NotFound
+from anabranch.files.work_folders import WorkFolder
 from anabranch.spark.sources.refusals import note_refusals
 from anabranch.spark.sources.repositories_client import RETRIES, RepositoriesClient
-from anabranch.work_folders import WorkFolder
 
 __all__ = ["Server", "ServerTables"]
 

@@ -10,10 +10,10 @@ from typing import NamedTuple, Protocol
 from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.errors import AnabranchError, NotSupported
+from anabranch.files.work_folders import WorkFolder
 from anabranch.spark.planning.partition_planning import Ranges
 from anabranch.spark.sources.stores import Opener, open_store
 from anabranch.versioning.trees.trees import translate_errors
-from anabranch.work_folders import WorkFolder
 
 __all__ = [
     "FolderTables",

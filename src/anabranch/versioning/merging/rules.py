@@ -13,8 +13,8 @@ import msgspec
 
 from anabranch.errors import AnabranchError, Invalid
 from anabranch.model.objects.entry import Entry
+from anabranch.patterns.path_patterns import path_pattern
 from anabranch.versioning.merging.content_rights import NO_CONTENT, ContentRights
-from anabranch.versioning.merging.path_patterns import path_pattern
 from anabranch.versioning.strategies.registry import PATH_STRATEGIES, make_strategy
 
 __all__ = ["NO_RULES", "OBJECT", "MergeRules", "Rule", "Strategy", "check_strategy"]

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Gone, Invalid, MergeConflict, OutcomeUnknown
+from anabranch.files.work_folders import WorkFolder
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.objects.entry import Entry, physical_address
 from anabranch.model.repositories.repository import Repository
@@ -40,7 +41,6 @@ from anabranch.versioning.records.entries import Value, entry_from, entry_value
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 from anabranch.versioning.strategies.table_processes.table_processes import TableProcesses
 from anabranch.versioning.trees.trees import Trees
-from anabranch.work_folders import WorkFolder
 
 __all__ = ["MergePreview", "TreeMerger", "TreeMergers"]
 

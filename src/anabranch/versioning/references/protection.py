@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from anabranch.errors import Busy, PreconditionFailed, ProtectedBranch
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.model.glob import glob
 from anabranch.model.references.protection import Blocked, ProtectionRules
 from anabranch.model.repositories.repository import Repository
+from anabranch.patterns.glob import glob
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor
 

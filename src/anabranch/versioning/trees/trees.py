@@ -14,9 +14,9 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.local.errors import translate_error
 from anabranch.errors import Corrupt, Gone
+from anabranch.files.work_folders import WorkFolder
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.staging.area import Row
-from anabranch.work_folders import WorkFolder
 
 __all__ = ["NewTables", "Trees", "translate_errors"]
 

@@ -9,7 +9,7 @@ import msgspec
 from anabranch.actions.hooks.contract import HookContext
 from anabranch.model.objects.stat import Stat
 from anabranch.model.page import MAX_AMOUNT
-from anabranch.versioning.merging.path_patterns import path_pattern
+from anabranch.patterns.path_patterns import path_pattern
 
 __all__ = ["ChangedFile", "changed_files", "files_at", "literal_prefix"]
 

@@ -12,7 +12,7 @@ from anabranch.actions.hooks.checks.problems import Problems
 from anabranch.actions.hooks.contract import HookContext
 from anabranch.actions.hooks.properties import Properties
 from anabranch.errors import Invalid
-from anabranch.model.glob import glob
+from anabranch.patterns.glob import glob
 
 __all__ = ["check_commit_metadata", "required_metadata"]
 

@@ -8,11 +8,11 @@ from typing import BinaryIO, cast
 from anabranch.actions.hooks.output import HookOutput
 from anabranch.child_process.parent import Parent
 from anabranch.converter import Converter
+from anabranch.files.ranged_stream import open_ranges
 from anabranch.model.commits.change import Change
 from anabranch.model.commits.commit import Commit
 from anabranch.model.objects.stat import CommonPrefix, Stat
 from anabranch.model.page import Page
-from anabranch.ranged_stream import open_ranges
 
 __all__ = ["RemoteLake", "SentOutput"]
 

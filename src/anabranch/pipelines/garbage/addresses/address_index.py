@@ -27,11 +27,11 @@ import pyarrow.compute as pc
 from anabranch import _kernel as kernel
 from anabranch.dependency_errors import reason_of
 from anabranch.errors import Corrupt
+from anabranch.files.private_folders import make_private_folder
+from anabranch.files.work_folders import WorkFolder
 from anabranch.pipelines.column_hashes import Hashes, distinct, hash_addresses
 from anabranch.pipelines.garbage.addresses.namespace import AddressResolver
-from anabranch.private_folders import make_private_folder
 from anabranch.versioning.trees.trees import translate_errors
-from anabranch.work_folders import WorkFolder
 
 __all__ = ["AddressIndex", "decode_index", "encode_index", "index_tree", "resolver_folder"]
 

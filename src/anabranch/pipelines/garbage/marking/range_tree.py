@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from anabranch import _kernel as kernel
+from anabranch.files.work_folders import WorkFolder
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.garbage.installations.installation import Installation
 from anabranch.versioning.trees.trees import translate_errors
-from anabranch.work_folders import WorkFolder
 
 __all__ = ["range_tree"]
 

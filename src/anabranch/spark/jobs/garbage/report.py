@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from anabranch.converter import Converter
+from anabranch.files.work_folders import WorkFolder
 from anabranch.pipelines.garbage.marking.missing import MISSING, MissingReference
 from anabranch.pipelines.garbage.run_files import MISSING_FILE, file_pieces
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.spark.sources.stores import Opener, open_store
-from anabranch.work_folders import WorkFolder
 
 __all__ = ["FOUND", "WRITTEN", "absent_rows", "write_report"]
 

@@ -10,11 +10,11 @@ import duckdb
 import pyarrow as pa
 
 from anabranch.dependency_errors import reason_of
+from anabranch.files.work_folders import WorkFolder
 from anabranch.tables.carriage import carriage_of, carry
 from anabranch.tables.json_values import json_column
 from anabranch.tables.sql_names import quoted
 from anabranch.tables.table import UnreadableTable
-from anabranch.work_folders import WorkFolder
 
 __all__ = ["Repeated", "first_repeated"]
 

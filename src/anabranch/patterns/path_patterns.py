@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 
 from anabranch.errors import Invalid
-from anabranch.model.glob import MAX_PATTERN_CHARACTERS
+from anabranch.patterns.glob import MAX_PATTERN_CHARACTERS
 
 __all__ = ["PathPattern", "path_pattern"]
 

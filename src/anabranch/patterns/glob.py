@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import NoReturn, TypeAlias
 
 from anabranch.errors import Invalid
-from anabranch.model.names import MAX_PATH_BYTES
 
 __all__ = ["MAX_PATTERN_CHARACTERS", "Glob", "glob"]
 
@@ -23,8 +22,10 @@ Positions: TypeAlias = frozenset[int]
 Term: TypeAlias = Callable[[str, Positions], Positions]
 """Returns the positions in a text that are reached from the given positions."""
 
-MAX_PATTERN_CHARACTERS = 2 * MAX_PATH_BYTES
-"""The most characters of a pattern: a compiled one takes some hundred bytes for each."""
+MAX_PATTERN_CHARACTERS = 2048
+"""The most characters of a pattern, those of the longest path with each one escaped: a compiled
+pattern takes some hundred bytes for each.
+"""
 
 _MAX_DEPTH = 16
 _CACHED = 256

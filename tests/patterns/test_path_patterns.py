@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.errors import Invalid
-from anabranch.versioning.merging.path_patterns import path_pattern
+from anabranch.patterns.path_patterns import path_pattern
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.errors import Invalid
-from anabranch.model.glob import Glob, glob
+from anabranch.patterns.glob import Glob, glob
 
 # the web interface matches them, too: web/tests/refs/protection.test.ts
 PATTERNS = json.loads((Path(__file__).parent / "glob_patterns.json").read_text(encoding="utf-8"))

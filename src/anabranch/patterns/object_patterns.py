@@ -1,14 +1,14 @@
 """Patterns of paths, as DuckDB has them: `month=*/[ab]?.parquet`, `logs/**/*.csv`.
 
 `*` and `?` do not match slashes; `**` is any number of folders, none included. A folder or a name
-is matched as `model.glob` does, in linear time.
+is matched as `glob.py` does, in linear time.
 """
 
 from __future__ import annotations
 
 import re
 
-from anabranch.model.glob import glob
+from anabranch.patterns.glob import glob
 
 __all__ = ["ObjectPattern"]
 

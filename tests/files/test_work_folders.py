@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import work_folders
-from anabranch.work_folders import WorkFolder, hold, remove_abandoned
+from anabranch.files import work_folders
+from anabranch.files.work_folders import WorkFolder, hold, remove_abandoned
 
 PROGRAM = """
 import sys
-from anabranch.work_folders import WorkFolder
+from anabranch.files.work_folders import WorkFolder
 folder = WorkFolder("gc")
 (folder.path / "large").mkdir()
 (folder.path / "large" / "file").write_text("x")
@@ -31,7 +31,7 @@ sys.stdin.read()
 
 HOLDER = """
 import sys
-from anabranch.work_folders import hold
+from anabranch.files.work_folders import hold
 hold(sys.argv[1])
 print(flush=True)
 sys.stdin.read()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.ranged_stream import open_ranges
+from anabranch.files.ranged_stream import open_ranges
 
 CONTENT = bytes(range(200))
 STEPS = st.lists(

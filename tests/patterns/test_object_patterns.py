@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from anabranch.errors import Invalid
-from anabranch.pipelines.queries.object_patterns import ObjectPattern
+from anabranch.patterns.object_patterns import ObjectPattern
 
 PATHS = ["a.csv", "b.csv", "a.txt", "x/a.csv", "x/y/a.csv", "x/y/z/b.csv", "xx/a.csv", "x/.a.csv"]
 

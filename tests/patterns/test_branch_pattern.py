@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.actions.files.branch_pattern import branch_pattern
 from anabranch.errors import Invalid
+from anabranch.patterns.branch_pattern import branch_pattern
 
 
 # from the documentation and the tests of Go's package `path`
