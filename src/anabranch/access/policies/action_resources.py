@@ -12,7 +12,8 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from anabranch.access.policies.permissions import ANY, Action
-from anabranch.access.policies.statements import Effect, matches_pattern, name_tokens
+from anabranch.access.policies.statements import Effect
+from anabranch.patterns.wildcards import matches_name, name_tokens
 
 __all__ = ["can_apply", "general_resources", "resource_names"]
 
@@ -94,7 +95,7 @@ def resource_names(action: str) -> tuple[str, ...]:
     which `NAME` stands for any name without a slash and `PATH` for any text; `*` is any resource,
     as for listings.
     """
-    known = [each for each in Action if matches_pattern(action, each, "")]
+    known = [each for each in Action if matches_name(action, each, "")]
     return tuple(dict.fromkeys(name for each in known for name in _names(each)))
 
 
@@ -114,7 +115,7 @@ def can_apply(effect: Effect, action: str, resource: str) -> bool:
     """Returns whether a statement with this pattern of actions may allow or deny anything on
     resources that this pattern matches. Actions that are not known here are taken to do.
     """
-    known = [each for each in Action if matches_pattern(action, each, "")]
+    known = [each for each in Action if matches_name(action, each, "")]
     if resource == ANY or not known:
         return True
     return any(_can_apply(effect, each, resource, is_named=each == action) for each in known)

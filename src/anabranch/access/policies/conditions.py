@@ -11,12 +11,13 @@ then, and a denying one does.
 from __future__ import annotations
 
 import ipaddress
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 
 import msgspec
+
+from anabranch.patterns.wildcards import name_pattern
 
 __all__ = [
     "BRANCH",
@@ -154,7 +155,7 @@ def _compare_text(operator: str, text: str | None, values: tuple[str, ...]) -> b
     if operator in {"StringEquals", "StringNotEquals"}:
         return (text in values) is (operator == "StringEquals")
     if operator in {"StringLike", "StringNotLike"}:
-        matched = any(_pattern(value).fullmatch(text) is not None for value in values)
+        matched = any(name_pattern(value).fullmatch(text) is not None for value in values)
         return matched is (operator == "StringLike")
     return None
 
@@ -185,13 +186,3 @@ def _timestamp(text: str) -> float:
     """Returns the time of a date in RFC 3339, in seconds since 1970; without a zone, in UTC."""
     time = datetime.fromisoformat(text)
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-
-
-@lru_cache(maxsize=1024)
-def _pattern(text: str) -> re.Pattern[str]:
-    # atomic groups: a run after a star matches at its first position, without backtracking
-    first, *others = (re.escape(run).replace(r"\?", ".") for run in text.split("*"))
-    if not others:
-        return re.compile(first, re.DOTALL)
-    middle = "".join(f"(?>.*?{run})" for run in others[:-1])
-    return re.compile(f"{first}{middle}.*{others[-1]}", re.DOTALL)

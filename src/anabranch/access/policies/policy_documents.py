@@ -13,8 +13,9 @@ from anabranch.access.policies.action_resources import can_apply, resource_names
 from anabranch.access.policies.conditions import BRANCH, OPERATORS, check_value
 from anabranch.access.policies.permissions import ANY, BRANCH_ACTIONS, Action
 from anabranch.access.policies.policies import parse_resource
-from anabranch.access.policies.statements import Effect, Statement, matches_pattern
+from anabranch.access.policies.statements import Effect, Statement
 from anabranch.errors import Invalid
+from anabranch.patterns.wildcards import matches_name
 
 __all__ = [
     "MAX_DOCUMENT_BYTES",
@@ -123,7 +124,7 @@ def _check_branch_actions(where: str, effect: Effect, actions: list[str]) -> Non
     never would be; denied, they always would be.
     """
     for pattern in actions:
-        known = [action for action in Action if matches_pattern(pattern, action, "")]
+        known = [action for action in Action if matches_name(pattern, action, "")]
         others = [action for action in known if action not in BRANCH_ACTIONS]
         if len(others) == len(known) or (others and effect is Effect.DENY):
             reason = f"{others[0]} changes no branch" if others else "it changes no branch"

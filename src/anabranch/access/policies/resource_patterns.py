@@ -10,12 +10,8 @@ import re
 from collections.abc import Iterable
 
 from anabranch.access.policies.permissions import ANY
-from anabranch.access.policies.statements import (
-    matches_all_below,
-    matches_any_below,
-    name_expression,
-    name_tokens,
-)
+from anabranch.access.policies.statements import matches_all_below, matches_any_below
+from anabranch.patterns.wildcards import ONE, STAR, USER, name_expression, name_tokens
 
 __all__ = ["RESOURCE_HEADS", "ResourcePatterns", "literal_prefix", "split_pattern"]
 
@@ -110,8 +106,8 @@ def literal_prefix(name: str, username: str) -> tuple[str, str]:
     """Returns the part of a pattern before its first wildcard, and all of its wildcards."""
     literal, wildcards = "", ""
     for part in name_tokens(name):
-        if part in {"*", "?"}:
+        if part in {STAR, ONE}:
             wildcards += part
         elif not wildcards:
-            literal += username if part == "${user}" else part
+            literal += username if part == USER else part
     return literal, wildcards

@@ -8,16 +8,15 @@ evaluates the conditions.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
 
 from anabranch.access.policies.conditions import NO_CONTEXT, RequestContext, applies
 from anabranch.access.policies.permissions import ANY, AllBelow, Permission
+from anabranch.patterns.wildcards import ONE, STAR, USER, matches_name, name_tokens
 
 __all__ = [
     "ALLOW_ALL",
@@ -27,15 +26,10 @@ __all__ = [
     "matches_action",
     "matches_all_below",
     "matches_any_below",
-    "matches_pattern",
-    "name_expression",
-    "name_tokens",
 ]
 
 _UNUSED_CHARACTER = "\U0010fffd"
 _FIELDS = 6  # arn : lakefs : service : region : account : resource
-_STAR, _ONE, _USER = "*", "?", "${user}"
-_TOKENS = re.compile(r"(\$\{user\}|[*?])")
 
 
 class Effect(Enum):
@@ -92,7 +86,7 @@ def allows(
 
 def matches_action(statement: Statement, action: str, username: str) -> bool:
     """Returns whether a statement names an action."""
-    return any(matches_pattern(pattern, action, username) for pattern in statement.actions)
+    return any(matches_name(pattern, action, username) for pattern in statement.actions)
 
 
 def _matches_resource(statement: Statement, resource: str, username: str, *, denies: bool) -> bool:
@@ -135,14 +129,14 @@ class _Symbol(NamedTuple):
 def _symbols(pattern: str, username: str) -> list[_Symbol]:
     symbols = []
     for part in name_tokens(pattern):
-        text = username if part == _USER else part
-        symbols += [_Symbol(character, part in {_STAR, _ONE}) for character in text]
+        text = username if part == USER else part
+        symbols += [_Symbol(character, part in {STAR, ONE}) for character in text]
     return symbols
 
 
 def _matches_some_continuation(pattern: list[_Symbol], prefix: str) -> bool:
     for position, (text, is_wildcard) in enumerate(pattern):
-        if position == len(prefix) or (is_wildcard and text == _STAR):
+        if position == len(prefix) or (is_wildcard and text == STAR):
             return True
         if not is_wildcard and text != prefix[position]:
             return False
@@ -158,40 +152,4 @@ def _matches_arn(pattern: str, resource: str, username: str) -> bool:
         return False
     arn, partition, service, _, account, name = wanted
     same = (arn, partition, service, account) == (given[0], given[1], given[2], given[4])
-    return same and matches_pattern(name, given[5], username)
-
-
-def matches_pattern(pattern: str, text: str, username: str) -> bool:
-    """Returns whether a pattern of actions, or of the last fields of ARNs, matches a text."""
-    if pattern == ANY:
-        return True
-    return _compiled(pattern, username).fullmatch(text) is not None
-
-
-@lru_cache(maxsize=4096)
-def _compiled(pattern: str, username: str) -> re.Pattern[str]:
-    return re.compile(name_expression(pattern, username), re.DOTALL)
-
-
-def name_tokens(pattern: str) -> list[str]:
-    """Returns the parts of a pattern: `*`, `?`, `${user}` and texts."""
-    return [part for part in _TOKENS.split(pattern) if part]
-
-
-def name_expression(pattern: str, username: str) -> str:
-    """Returns a regular expression that matches what a pattern does; needs re.DOTALL."""
-    # Each run after a `*` matches at its first position, without backtracking: the first position
-    # leaves the most text for the rest, so that later ones never help and no pattern is slow.
-    runs = [""]
-    for part in name_tokens(pattern):
-        if part == _STAR:
-            runs.append("")
-        elif part == _ONE:
-            runs[-1] += "."
-        else:
-            runs[-1] += re.escape(username if part == _USER else part)
-    first, *others = runs
-    if not others:
-        return first
-    middle = "".join(f"(?>.*?{run})" for run in others[:-1])
-    return f"{first}{middle}.*{others[-1]}"
+    return same and matches_name(name, given[5], username)
