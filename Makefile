@@ -28,7 +28,8 @@ WEB := $(filter-out %/schema.ts,$(shell find web/index.html web/*.js web/scripts
 NEXT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/anabranch/spark-next
 SPARK_OLD := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/anabranch/spark-old
 # the jobs that do not need Spark 4's data sources
-SPARK_OLD_TESTS := driver_rows exports garbage garbage_files images import_listing monitor objects_and_changes stage_totals
+SPARK_OLD_TESTS := test_driver_rows test_exports garbage/test_garbage garbage/test_garbage_files test_images \
+	imports/test_import_listing test_monitor dataframes/test_objects_and_changes test_stage_totals
 PURELIB := -c 'import sysconfig; print(sysconfig.get_path("purelib"))'
 
 .PHONY: help
@@ -141,7 +142,7 @@ test-spark-old: install components ## the Spark tests that need no data source, 
 	test -x $(SPARK_OLD)/bin/python || $(PYTHON) -m venv $(SPARK_OLD)
 	$(SPARK_OLD)/bin/pip install --quiet --disable-pip-version-check --no-deps -r constraints-spark-old.txt
 	$(BIN)/python $(PURELIB) >"$$($(SPARK_OLD)/bin/python $(PURELIB))/anabranch.pth"
-	$(SPARK_OLD)/bin/python -P -m pytest -m 'not slow' -k 'not format' $(addprefix tests/spark/test_,$(SPARK_OLD_TESTS:=.py))
+	$(SPARK_OLD)/bin/python -P -m pytest -m 'not slow' -k 'not format' $(addprefix tests/spark/,$(SPARK_OLD_TESTS:=.py))
 	$(SPARK_OLD)/bin/python -P -m pytest tests/spark/test_packaging.py
 
 # make flakes ROUNDS=1 SEED=7 TIER='tests/server'

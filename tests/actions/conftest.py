@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.eventually import eventually
-from support.services.deciding_webhook import DecidingWebhook, deciding_webhook
+from support.hooks.deciding_webhook import DecidingWebhook, deciding_webhook
 
 from anabranch.actions.hooks.contract import HookSettings
 from anabranch.actions.runs.settings import ActionSettings

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from support.hook_runs import EVENT, hook_context
+from support.hooks.hook_runs import EVENT, hook_context
+from support.hooks.misbehaving_webhook import misbehaving_webhook
 from support.library_lake import LibraryLake
-from support.services.misbehaving_webhook import misbehaving_webhook
 
 from anabranch.actions.files.action_file import parse_action_file
 from anabranch.actions.hooks.contract import HookSettings

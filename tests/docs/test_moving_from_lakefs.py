@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.recorded_installation import DUMP, DUMP_FILE, MANIFEST, check_restored, unpack
+from support.recorded.recorded_installation import DUMP, DUMP_FILE, MANIFEST, check_restored, unpack
 
 import anabranch
 from anabranch.testing.lake import lake_of

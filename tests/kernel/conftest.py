@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from support.recorded_trees import RECORDINGS, RecordedTrees, load_trees
+from support.recorded.recorded_trees import RECORDINGS, RecordedTrees, load_trees
 from support.session.hypothesis_profiles import examples
 
 from anabranch import _kernel

@@ -8,7 +8,7 @@ import json
 import pyarrow as pa
 import pytest
 from support.formats.sstable import decode_value
-from support.recorded_trees import load_trees
+from support.recorded.recorded_trees import load_trees
 
 from anabranch import _kernel
 

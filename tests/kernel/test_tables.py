@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support.formats.sstable import read_table, table_id
-from support.recorded_trees import RECORDINGS, table_folder
+from support.recorded.recorded_trees import RECORDINGS, table_folder
 
 from anabranch import _kernel
 

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 import msgspec
 import pytest
 from support.eventually import eventually
-from support.hook_installation import hook_installation
+from support.hooks.hook_installation import hook_installation
 
 from anabranch.actions.files.events import EventType
 from anabranch.catalog.actions.hook_lake import HookRights

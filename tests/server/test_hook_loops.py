@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx2
 import pytest
 from support.eventually import eventually
-from support.services.deciding_webhook import deciding_webhook
+from support.hooks.deciding_webhook import deciding_webhook
 
 from anabranch.testing.server import running_server
 

@@ -10,7 +10,7 @@ import httpx2
 import msgspec
 import pytest
 from support.eventually import eventually
-from support.services.deciding_webhook import deciding_webhook
+from support.hooks.deciding_webhook import deciding_webhook
 
 from anabranch.actions.runs.running import Running
 from anabranch.keyvalue.contract import Write

@@ -8,7 +8,7 @@ import httpx2
 import msgspec
 import pytest
 from support.clients.s3_client import s3_client
-from support.recorded_parts import DUMP, MANIFEST, unpack
+from support.recorded.recorded_parts import DUMP, MANIFEST, unpack
 
 from anabranch.cli.main import main
 from anabranch.testing.server import running_server

@@ -10,7 +10,7 @@ import time
 import pytest
 from support.clients.no_retry_client import Caller
 from support.leftovers import strays
-from support.recorded_installation import stored_refs
+from support.recorded.recorded_installation import stored_refs
 from support.session.service_fixtures import new_database
 
 from anabranch.errors import Invalid

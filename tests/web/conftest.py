@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from playwright.sync_api import expect
+from support.browser.conditions import limit_network, watch_requests
 from support.services.chromium import (
     chromium_program,
     headless_shell_program,
@@ -17,8 +18,6 @@ from support.services.chromium import (
 
 from anabranch.testing.server import running_server
 from anabranch.web.application import STATIC_FOLDER
-
-from .conditions import limit_network, watch_requests
 
 PROJECT = Path(__file__).parent.parent.parent
 TIMEOUT_MS = 30_000

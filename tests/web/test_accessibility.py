@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
+from support.browser.conditions import settle
 from support.repository_calls import call
-
-from .conditions import settle
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 

@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import expect
 from support.eventually import eventually
 from support.faults.faulty_proxy import FaultyProxy
+from support.hooks.deciding_webhook import deciding_webhook
 from support.repository_calls import call
-from support.services.deciding_webhook import deciding_webhook
 
 from anabranch.testing.server import running_server
 

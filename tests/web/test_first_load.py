@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
-
-from .conditions import settle
+from support.browser.conditions import settle
 
 MAX_BYTES = 120_000
 

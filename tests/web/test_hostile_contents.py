@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
+from support.browser.conditions import settle
 
-from .conditions import settle
 from .conftest import new_repository
 
 CANARY = "window.canary = (window.canary || 0) + 1; parent.canary = 1; top.canary = 1"

@@ -7,9 +7,8 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
+from support.browser.conditions import settle
 from support.repository_calls import call
-
-from .conditions import settle
 
 SCRIPT = "<script>window.attacked = 1</script>"
 IMAGE = "<img src=x onerror='window.attacked = 1'>"

@@ -7,12 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import expect
+from support.browser.conditions import wait_until
 from support.eventually import eventually
 
 import anabranch
 from anabranch.testing.server import running_server
-
-from .conditions import wait_until
 
 OBJECTS = 45_000  # more than the pages of a list that are kept
 REMOVED = 3_000

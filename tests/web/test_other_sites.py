@@ -9,8 +9,7 @@ import threading
 
 import pytest
 from playwright.sync_api import expect
-
-from .conditions import settle
+from support.browser.conditions import settle
 
 PAGE = """<!doctype html><title>evil</title>
 <form id=change method=post target=answer action="{url}/api/v1/repositories/{name}/branches"

@@ -15,9 +15,9 @@ from deltalake import DeltaTable, write_deltalake
 from playwright.sync_api import expect
 from pyarrow import orc
 from pyarrow import parquet as pq
+from support.browser.conditions import settle, wait_until
 from support.eventually import eventually
 
-from .conditions import settle, wait_until
 from .test_hostile_contents import pdf
 
 ROWS = 2500

@@ -32,19 +32,19 @@ class _Client(NamedTuple):
 
 
 CLIENTS: Final = (
-    _Client("lakefs", "REST", "tests/clients/test_lakefs_*.py"),
-    _Client("lakefs-sdk", "REST", "tests/clients/test_lakefs_sdk_*.py"),
-    _Client("lakefs-spec", "REST", "tests/clients/test_lakefs_spec*.py"),
-    _Client("boto3", "S3", "tests/clients/test_boto3*.py"),
-    _Client("pyarrow", "S3", "tests/clients/test_pyarrow_s3.py"),
-    _Client("polars", "S3", "tests/clients/test_polars_s3.py"),
-    _Client("deltalake", "S3", "tests/clients/test_deltalake.py"),
-    _Client("obstore", "S3", "tests/clients/test_obstore.py"),
+    _Client("lakefs", "REST", "tests/clients/lakefs/test_*.py"),
+    _Client("lakefs-sdk", "REST", "tests/clients/lakefs_sdk/test_*.py"),
+    _Client("lakefs-spec", "REST", "tests/clients/lakefs_spec/test_*.py"),
+    _Client("boto3", "S3", "tests/clients/s3/test_boto3*.py"),
+    _Client("pyarrow", "S3", "tests/clients/s3/test_pyarrow_s3.py"),
+    _Client("polars", "S3", "tests/clients/s3/test_polars_s3.py"),
+    _Client("deltalake", "S3", "tests/clients/s3/test_deltalake.py"),
+    _Client("obstore", "S3", "tests/clients/s3/test_obstore.py"),
     _Client("duckdb", "S3", "tests/clients/programs/test_duckdb.py"),
-    _Client("s3fs", "S3", "tests/clients/test_s3fs.py"),
+    _Client("s3fs", "S3", "tests/clients/s3/test_s3fs.py"),
     _Client("awscli", "S3", "tests/clients/programs/test_aws*.py"),
     _Client("s5cmd", "S3", "tests/clients/programs/test_s5cmd.py"),
-    _Client("pyspark", "S3 and REST", "tests/spark/test_*.py"),
+    _Client("pyspark", "S3 and REST", "tests/spark/**/test_*.py"),
 )
 """The clients of the matrix; their versions are those of the constraints files."""
 

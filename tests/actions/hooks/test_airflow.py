@@ -9,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import msgspec
 import pytest
-from support.hook_runs import hook_context
-from support.services.misbehaving_webhook import misbehaving_webhook
+from support.hooks.hook_runs import hook_context
+from support.hooks.misbehaving_webhook import misbehaving_webhook
 
 from anabranch.actions.hooks.registry import make_hook
 from anabranch.errors import HookFailed, Invalid

@@ -8,7 +8,7 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.hook_runs import EVENT, hook_context
+from support.hooks.hook_runs import EVENT, hook_context
 
 from anabranch.actions.hooks.checks import changed_files
 from anabranch.actions.hooks.registry import make_hook

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 from support.clients.s3_client import s3_client
 from support.eventually import eventually
-from support.services.misbehaving_webhook import misbehaving_webhook
+from support.hooks.misbehaving_webhook import misbehaving_webhook
 
 from anabranch.testing.server import running_server
 

@@ -1,7 +1,7 @@
 """Lua's `azure` against Azurite."""
 
 import pytest
-from support.hook_runs import hook_context
+from support.hooks.hook_runs import hook_context
 
 from anabranch.actions.hooks.lua.libraries.registry import Libraries
 from anabranch.actions.hooks.lua.sandbox import Sandbox

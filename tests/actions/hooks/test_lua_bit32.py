@@ -4,7 +4,7 @@ import lupa.lua52
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.hook_runs import hook_context
+from support.hooks.hook_runs import hook_context
 
 from anabranch.actions.hooks.lua.libraries.registry import Libraries
 from anabranch.actions.hooks.lua.sandbox import Sandbox

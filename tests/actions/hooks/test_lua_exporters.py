@@ -12,7 +12,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 from moto.server import ThreadedMotoServer
-from support.hook_runs import EVENT, hook_context
+from support.hooks.hook_runs import EVENT, hook_context
 from support.library_lake import LibraryLake
 
 from anabranch.actions.hooks.lua.libraries.registry import Libraries

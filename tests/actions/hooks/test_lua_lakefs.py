@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from support.hook_runs import hook_context
+from support.hooks.hook_runs import hook_context
 from support.library_lake import LibraryLake
 
 from anabranch.actions.hooks.lua.libraries import lakefs_client

@@ -18,7 +18,7 @@ import yaml
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.hook_runs import HERE, hook_context
+from support.hooks.hook_runs import HERE, hook_context
 from support.session.hypothesis_profiles import examples
 
 from anabranch.actions.hooks.contract import HookSettings

@@ -5,7 +5,7 @@ import re
 import time
 
 import pytest
-from support.hook_runs import EVENT, hook_context
+from support.hooks.hook_runs import EVENT, hook_context
 
 from anabranch.actions.hooks.contract import HookSettings
 from anabranch.actions.hooks.lua.libraries.registry import Libraries

@@ -5,7 +5,7 @@ import textwrap
 import time
 
 import pytest
-from support.hook_runs import hook_context
+from support.hooks.hook_runs import hook_context
 
 from anabranch.actions.hooks.contract import HookSettings
 from anabranch.actions.hooks.registry import make_hook

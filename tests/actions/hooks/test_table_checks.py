@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 from pyarrow import feather, orc
-from support.hook_runs import hook_context
+from support.hooks.hook_runs import hook_context
 
 from anabranch.actions.hooks.checks.check import check
 from anabranch.actions.hooks.checks.table_rules import TableRule

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.hook_runs import hook_context
+from support.hooks.hook_runs import hook_context
 from support.library_lake import LibraryLake
 from support.session.hypothesis_profiles import examples
 

@@ -4,9 +4,9 @@ import json
 import time
 
 import pytest
-from support.hook_runs import EVENT, HERE, hook_context
+from support.hooks.hook_runs import EVENT, HERE, hook_context
+from support.hooks.misbehaving_webhook import misbehaving_webhook
 from support.services.certificates import self_signed_tls
-from support.services.misbehaving_webhook import misbehaving_webhook
 
 from anabranch.actions.hooks.contract import HookEvent, HookSettings
 from anabranch.actions.hooks.registry import make_hook

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import pytest
-from support.recorded_parts import DUMP, MANIFEST, unpack
+from support.recorded.recorded_parts import DUMP, MANIFEST, unpack
 
 from anabranch.errors import Corrupt, Gone
 from anabranch.keyvalue.memory import MemoryStore

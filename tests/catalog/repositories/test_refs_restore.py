@@ -6,7 +6,13 @@ import re
 
 import msgspec
 import pytest
-from support.recorded_installation import DUMP, MANIFEST, check_restored, stored_refs, unpack
+from support.recorded.recorded_installation import (
+    DUMP,
+    MANIFEST,
+    check_restored,
+    stored_refs,
+    unpack,
+)
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Denied, Gone, Invalid, NotFound

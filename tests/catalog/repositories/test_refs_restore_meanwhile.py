@@ -7,7 +7,7 @@ import threading
 
 import msgspec
 import pytest
-from support.recorded_installation import DUMP, MANIFEST, stored_refs, unpack
+from support.recorded.recorded_installation import DUMP, MANIFEST, stored_refs, unpack
 
 from anabranch.errors import AnabranchError, Busy, Conflict, Gone, Invalid, NotFound
 from anabranch.keyvalue.memory import MemoryStore

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.hook_runs import ONLY_TABLES
+from support.hooks.hook_runs import ONLY_TABLES
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Which action files may use variables of the server's environment."""
 
 import pytest
-from support.hook_installation import hook_installation
+from support.hooks.hook_installation import hook_installation
 
 from anabranch.errors import PreconditionFailed
 from anabranch.model.caller import acting_as

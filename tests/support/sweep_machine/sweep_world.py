@@ -256,7 +256,7 @@ class SweepWorld:
         if error.kind in _FENCE_KINDS:
             assert error.hint, error
             if "garbage collection has removed objects of it" in error.message:
-                return  # for good: tests/pipelines/garbage/test_swept_commits.py
+                return  # for good: tests/pipelines/garbage/fence/test_swept_commits.py
             assert swept or self.collectors or self.clock.now < self._fenced_until, error
 
 

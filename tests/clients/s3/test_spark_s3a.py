@@ -24,7 +24,7 @@ import anabranch.spark
 
 pytestmark = pytest.mark.timeout(600)
 
-PROJECT = Path(__file__).parent.parent.parent
+PROJECT = Path(__file__).parents[3]
 PAGE = (PROJECT / "docs" / "spark-s3a.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 

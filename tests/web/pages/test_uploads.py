@@ -10,11 +10,10 @@ import re
 
 import pytest
 from playwright.sync_api import expect
+from support.browser.conditions import limit_network
 from support.eventually import eventually
 
 from anabranch.testing.server import running_server
-
-from .conditions import limit_network
 
 MEBIBYTE = 1024 * 1024
 

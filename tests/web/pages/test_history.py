@@ -6,9 +6,8 @@ import re
 
 import pytest
 from playwright.sync_api import expect
+from support.browser.conditions import wait_until
 from support.repository_calls import call
-
-from .conditions import wait_until
 
 
 @pytest.fixture

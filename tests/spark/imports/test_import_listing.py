@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.recorded_trees import RECORDINGS, load_trees
+from support.recorded.recorded_trees import RECORDINGS, load_trees
 
 import anabranch.spark
 from anabranch import _kernel as kernel

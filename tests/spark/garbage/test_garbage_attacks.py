@@ -1,6 +1,6 @@
-"""The attacks of `tests/pipelines/garbage/test_attacks.py` on a sweep by Spark executors, which are
-separate processes (`local-cluster`). They happen before requests of the driver, and in tasks before
-each batch that is removed.
+"""The attacks of `tests/pipelines/garbage/sweeping/test_attacks.py` on a sweep by Spark executors,
+which are separate processes (`local-cluster`). They happen before requests of the driver, and in
+tasks before each batch that is removed.
 """
 
 from __future__ import annotations

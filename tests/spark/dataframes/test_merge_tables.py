@@ -16,7 +16,7 @@ from anabranch.errors import Conflict, Invalid
 from anabranch.testing.strategy_runs import run_strategy
 from anabranch.versioning.strategies.rows.strategy import rows_strategy
 
-PAGE = Path(__file__).parents[2] / "docs" / "spark-tables.md"
+PAGE = Path(__file__).parents[3] / "docs" / "spark-tables.md"
 
 pytestmark = pytest.mark.timeout(600)
 

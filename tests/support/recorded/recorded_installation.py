@@ -27,7 +27,7 @@ def read_dump(path: Path) -> RefsDump:
     )
 
 
-_DATA = Path(__file__).parents[1] / "data" / "lakefs-1.84" / "installation"
+_DATA = Path(__file__).parents[2] / "data" / "lakefs-1.84" / "installation"
 
 DUMP_FILE = _DATA / "refs-dump.json"
 MANIFEST: dict[str, Any] = json.loads(gzip.decompress((_DATA / "manifest.json.gz").read_bytes()))

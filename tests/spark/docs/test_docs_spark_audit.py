@@ -10,7 +10,7 @@ from pyspark.errors import StreamingQueryException
 
 pytestmark = pytest.mark.timeout(600)
 
-PAGE = (Path(__file__).parents[2] / "docs" / "spark-audit.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "spark-audit.md").read_text(encoding="utf-8")
 SETUP, WHO, BETWEEN, BRANCHES, DUPLICATES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 

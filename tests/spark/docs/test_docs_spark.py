@@ -16,10 +16,10 @@ from anabranch.testing.server import running_server
 
 pytestmark = pytest.mark.timeout(600)
 
-PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text(encoding="utf-8")
-S3A_PAGE = (Path(__file__).parents[2] / "docs" / "spark-s3a.md").read_text(encoding="utf-8")
-TABLES_PAGE = (Path(__file__).parents[2] / "docs" / "spark-tables.md").read_text(encoding="utf-8")
-FORMAT_PAGE = (Path(__file__).parents[2] / "docs" / "spark-format.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "spark.md").read_text(encoding="utf-8")
+S3A_PAGE = (Path(__file__).parents[3] / "docs" / "spark-s3a.md").read_text(encoding="utf-8")
+TABLES_PAGE = (Path(__file__).parents[3] / "docs" / "spark-tables.md").read_text(encoding="utf-8")
+FORMAT_PAGE = (Path(__file__).parents[3] / "docs" / "spark-format.md").read_text(encoding="utf-8")
 
 
 def test_import_example_runs(spark, emulated_s3, tmp_path, capsys):

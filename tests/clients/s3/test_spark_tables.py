@@ -15,10 +15,12 @@ from lakefs_sdk.exceptions import ApiException
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-PROJECT = Path(__file__).parent.parent.parent
+PROJECT = Path(__file__).parents[3]
 PAGE = (PROJECT / "docs" / "spark-tables.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-DELTA, ICEBERG, READ_ICEBERG, _ = EXAMPLES  # the last is of tests/spark/test_merge_tables.py
+DELTA, ICEBERG, READ_ICEBERG, _ = (
+    EXAMPLES  # the last is of tests/spark/dataframes/test_merge_tables.py
+)
 
 DELTA_TWICE = """
 spark.range(5).write.format("delta").mode("append").save("s3a://rides-of-the-city/one/trips")

@@ -9,7 +9,7 @@ import time
 import lakefs_sdk
 import pytest
 from support.clients.no_retry_client import Caller
-from support.recorded_installation import MANIFEST
+from support.recorded.recorded_installation import MANIFEST
 
 from anabranch import _kernel as kernel
 

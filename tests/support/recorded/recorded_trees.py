@@ -24,7 +24,7 @@ __all__ = ["RECORDINGS", "RecordedTrees", "load_trees", "table_folder"]
 Objects = dict[str, Mapping[str, Any]]
 """Objects by path, in the order of the bytes of paths, as the API shows them."""
 
-_DATA = Path(__file__).parents[1] / "data" / "lakefs-1.84-trees"
+_DATA = Path(__file__).parents[2] / "data" / "lakefs-1.84-trees"
 _DEFAULTS = {"metadata": {}, "content_type": "application/octet-stream"}
 
 RECORDINGS: list[Any] = ["small"]

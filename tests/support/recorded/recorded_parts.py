@@ -10,11 +10,11 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
-from support.recorded_installation import read_dump
+from support.recorded.recorded_installation import read_dump
 
 __all__ = ["DUMP", "MANIFEST", "unpack"]
 
-_DATA = Path(__file__).parents[1] / "data" / "lakefs-1.84-parts"
+_DATA = Path(__file__).parents[2] / "data" / "lakefs-1.84-parts"
 
 DUMP = read_dump(_DATA / "refs-dump.json")
 MANIFEST: dict[str, Any] = json.loads((_DATA / "manifest.json").read_text(encoding="utf-8"))

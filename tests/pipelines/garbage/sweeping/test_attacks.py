@@ -2,7 +2,7 @@
 operation that creates a reference is requested from a server process. Objects that were readable
 afterwards are read again after the sweep, and after another one.
 
-`tests/spark/test_garbage_attacks.py` makes the attacks while Spark executors sweep.
+`tests/spark/garbage/test_garbage_attacks.py` makes the attacks while Spark executors sweep.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.services.program import Program
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "s3-libraries.md"
+PAGE = Path(__file__).parents[3] / "docs" / "s3-libraries.md"
 SECTION = re.compile(r"^## (.*?)\n.*?^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = dict(SECTION.findall(PAGE.read_text(encoding="utf-8")))
 

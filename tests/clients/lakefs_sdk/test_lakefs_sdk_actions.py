@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import lakefs_sdk
 import pytest
-from support.hook_runs import ONLY_TABLES
+from support.hooks.hook_runs import ONLY_TABLES
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from anabranch.spark.data_source.read_options import SCHEMAS
 
 pytestmark = pytest.mark.timeout(600)
 
-PAGE = (Path(__file__).parents[2] / "docs" / "spark-format.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs" / "spark-format.md").read_text(encoding="utf-8")
 (EXAMPLE,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 STREAM = EXAMPLE.index("steps = (")
 

@@ -8,7 +8,7 @@ import pytest
 from support.services.program import Program
 
 STEPS = Path(__file__).with_name("s3fs_steps.py")
-TESTS = Path(__file__).parent.parent
+TESTS = Path(__file__).parents[2]
 PATHS = (TESTS.parent / "src", TESTS)
 
 

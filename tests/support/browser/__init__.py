@@ -1,0 +1,1 @@
+"""Browsers: conditions of the network, and waits for what a page does."""

@@ -1,0 +1,1 @@
+"""Servers and repositories with hooks, and webhooks that answer them."""

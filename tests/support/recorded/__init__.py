@@ -1,0 +1,1 @@
+"""Installations, trees and uploads that lakeFS has written."""
