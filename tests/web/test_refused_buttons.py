@@ -26,7 +26,13 @@ PAGES = {
     "{home}/commits?ref=main": ["Revert several…"],
     "{home}/branches": ["Create branch"],
     "{home}/tags": ["Create tag"],
-    "{home}/compare?ref=main&compare=dev": ["Merge…"],
+    "{home}/compare?ref=main&compare=dev": ["Merge…", "Create pull request"],
+    "{home}/pulls": ["Create pull request"],
+    "{home}/pulls/create?source=dev&destination=main": ["Create pull request"],
+    "{home}/pulls/{pull}": ["Edit", "Close", "Merge…", "Comment", "Approve", "Request changes"],
+    "{home}/pulls/{pull}?tab=changes&open=data/c": ["Comment on this path"],
+    "{home}/pulls/{pull}?merge=1": ["Merge into main"],
+    "{home}/pulls/{closed}": ["Open again"],
     "{home}/settings": ["Delete repository"],
     "{home}/settings/branches": ["Add rule", "Delete the rule for dev"],
     "{home}/settings/retention": ["Save rules", "Delete rules"],
@@ -86,11 +92,17 @@ def places(repository, reader):
     repository.commit()
     repository.put("data/b")
     repository.branch("dev")
+    repository.put("data/c", branch="dev")
+    repository.commit(branch="dev")
+    body = {"title": "Dev", "source_branch": "dev", "destination_branch": "main"}
+    pull, closed = (call(repository, "POST", "pulls", body)["id"] for _ in range(2))
+    call(repository, "PATCH", f"pulls/{closed}", {"status": "closed"})
     call(repository, "PUT", "settings/branch_protection", [{"pattern": "dev"}])
     rules = {"default_retention_days": 9, "branches": []}
     call(repository, "PUT", "settings/gc_rules", rules)
     home = f"/repositories/{repository.name}"
-    return {"home": home, "name": repository.name, "user": reader}
+    names = {"name": repository.name, "user": reader, "pull": pull, "closed": closed}
+    return {"home": home, **names}
 
 
 def offered(page, places):

@@ -40,7 +40,7 @@ def state_of(repository, pull):
 
 def test_pull_request_is_created_with_its_differences_in_sight(page, proposed):
     page.goto(f"/repositories/{proposed.name}/compare?ref=main&compare=fix")
-    page.get_by_role("link", name="Create pull request").click()
+    page.get_by_role("button", name="Create pull request").click()
     expect(page.get_by_role("link", name="a.txt, changed")).to_be_visible()
     create_button = page.get_by_role("button", name="Create pull request")
     expect(create_button).to_be_disabled()

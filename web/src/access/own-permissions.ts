@@ -82,6 +82,16 @@ export function membershipNeeds(group?: string): { add: Need[]; remove: Need[] }
   return { add: [{ action: "auth:AddGroupMember", resource }], remove: [{ action: "auth:RemoveGroupMember", resource }] };
 }
 
+/** Returns what creating and changing pull requests of a repository, and commenting on them, needs. */
+export function pullNeeds(repository: string): Need[] {
+  return [{ action: "pr:WritePullRequest", resource: repositoryArn(repository) }];
+}
+
+/** Returns what a commit to a branch needs, such as a merge. */
+export function commitNeeds(repository: string, branch: string): Need[] {
+  return [{ action: "fs:CreateCommit", resource: branchArn(repository, branch) }];
+}
+
 /** Returns one list of all needs, each once. */
 export function distinctNeeds(needs: Needs): Need[] {
   const found = new Map(Object.values(needs).flat().map((need) => [keyOf(need), need]));

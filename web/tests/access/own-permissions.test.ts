@@ -5,11 +5,13 @@ import {
   anyTag,
   attachmentNeeds,
   branchArn,
+  commitNeeds,
   distinctNeeds,
   membershipNeeds,
   namedArn,
   namespaceArn,
   objectsBelow,
+  pullNeeds,
   refusable,
   repositoryArn,
 } from "$/access/own-permissions";
@@ -94,6 +96,16 @@ test("what is attached needs permissions on its user or group, members on their 
   expect(attachmentNeeds("user", "ada").remove).toEqual([{ action: "auth:DetachPolicy", resource: namedArn("user", "ada") }]);
   expect(membershipNeeds("Crew").add).toEqual([{ action: "auth:AddGroupMember", resource: namedArn("group", "Crew") }]);
   expect(membershipNeeds().remove).toEqual([{ action: "auth:RemoveGroupMember", resource: namedArn("group") }]);
+});
+
+test("a merge of a pull request needs a change of it and a commit to its destination", () => {
+  const needs = [...pullNeeds("sea"), ...commitNeeds("sea", "main")];
+  const answers = (...allowed: string[]) =>
+    new Answers(needs.map((need) => ({ ...need, allowed: allowed.includes(need.action), all: true })));
+  expect(answers("fs:CreateCommit").refusal(needs)).toContain("pr:WritePullRequest");
+  expect(answers("pr:WritePullRequest").refusal(needs)).toContain("fs:CreateCommit");
+  expect(answers("pr:WritePullRequest", "fs:CreateCommit").refusal(needs)).toBe("");
+  expect(needs.map(({ resource }) => resource)).toEqual([repositoryArn("sea"), branchArn("sea", "main")]);
 });
 
 test("a button is disabled for itself or because the server would refuse, which it then says", () => {
