@@ -12,6 +12,7 @@
     │   └── ReadOnlyRepository
     ├── Conflict              the request conflicts with the current state
     │   ├── AlreadyExists
+    │   ├── CommitExpired     objects of a commit or a tree are being removed, or have been
     │   └── MergeConflict     both sides changed the same paths
     ├── PreconditionFailed    a condition of the request does not hold
     │   └── HookFailed        a hook refuses the change, or could not be run
@@ -38,6 +39,7 @@ __all__ = [
     "AlreadyExists",
     "AnabranchError",
     "Busy",
+    "CommitExpired",
     "Conflict",
     "Corrupt",
     "Denied",
@@ -152,6 +154,18 @@ class AlreadyExists(Conflict):
     """The name is taken."""
 
     kind = "already_exists"
+
+
+class CommitExpired(Conflict):
+    """An expired commit or tree cannot be used. If objects of it are `removed`, or too many to look
+    up, it can be used after they have been restored; otherwise when no sweep is running.
+    """
+
+    kind = "commit_expired"
+
+    def __init__(self, message: str, *, removed: bool, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.removed = removed
 
 
 class MergeConflict(Conflict):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from anabranch.errors import Busy, Conflict, NotFound
+from anabranch.errors import Busy, CommitExpired, Conflict, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.page import upper_bound
 from anabranch.model.repositories.repository import Repository
@@ -97,7 +97,7 @@ class Pins:
         commit is pinned for at least PIN_SECONDS: if the reference moves to another branch or tag,
         a collector may miss it in two passes, but it does not miss the pin.
 
-        Raises Conflict (kind commit_expired) for an expired commit while a sweep runs, and for one
+        Raises CommitExpired for an expired commit while a sweep runs, and for one
         that has lost objects to an earlier sweep; NotFound for a commit that is examined before it
         is made.
         """
@@ -132,7 +132,7 @@ class Pins:
         """Pins commits for a number of seconds and returns the pin: a new one, or the existing pin
         called `name`, whose commits are replaced and whose expiry is never moved earlier.
 
-        Raises Conflict (kind commit_expired) for an added commit that has expired while a sweep
+        Raises CommitExpired for an added commit that has expired while a sweep
         runs; the pin is then unchanged.
         """
         pin = self.by_name(repository, name or self._identifiers.xid())
@@ -291,9 +291,9 @@ class Pins:
         now = self._clock() + 2 * CLOCK_SKEW_SECONDS
         for commit_id in commit_ids:
             if self._expired(repository, commit_id, now):
-                raise Conflict(
+                raise CommitExpired(
                     f"commit {commit_id} has expired, and garbage collection is removing objects",
-                    kind="commit_expired",
+                    removed=False,
                     hint="Nothing refers to the commit any more, so its objects may be gone. Try "
                     "again when the collection is over, and read what you need from it.",
                 )

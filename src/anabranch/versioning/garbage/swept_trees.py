@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from anabranch import _kernel as kernel
-from anabranch.errors import Conflict
+from anabranch.errors import CommitExpired
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.garbage.stored_rules import StoredRules
@@ -79,7 +79,7 @@ class SweptTrees:
     def require_stored(
         self, repository: Repository, metarange_id: str, *, prefix: bytes = b"", what: str = ""
     ) -> None:
-        """Raises Conflict (kind commit_expired) if a sweep has removed an object of a tree under a
+        """Raises CommitExpired if a sweep has removed an object of a tree under a
         prefix. `what` is the name of the tree in messages. Objects of the default branch exist.
         """
         if not self.has(repository, metarange_id):
@@ -88,10 +88,10 @@ class SweptTrees:
             repository, self._stored_tree(repository), metarange_id, prefix
         )
         if missing:
-            raise Conflict(
+            raise CommitExpired(
                 f"{what or f'tree {metarange_id}'} has expired, and garbage collection has removed "
                 f"objects of it: {missing}",
-                kind="commit_expired",
+                removed=True,
                 hint="Nothing referred to it for longer than the retention rules say. Restore the "
                 "objects from quarantine, if the sweep used it (anabranch gc restore).",
             )

@@ -7,7 +7,7 @@ import pytest
 from support.garbage import addresses
 from support.stepped_sea import Sea
 
-from anabranch.errors import Conflict
+from anabranch.errors import CommitExpired, Conflict
 from anabranch.versioning.garbage.pins import PIN_SECONDS
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 
@@ -72,14 +72,14 @@ def test_refused_reference_leaves_no_pin(sea):
     refused = []
 
     def refer():
-        with pytest.raises(Conflict) as error:
+        with pytest.raises(CommitExpired) as error:
             sea.lake.tags.create("sea", "v1", sea.expired)
-        refused.append(error.value.kind)
+        refused.append((error.value.kind, error.value.removed))
 
     with sea.mark() as run:
         sea.steps.arm(20, refer)
         run.sweep()
-    assert refused == ["commit_expired"]
+    assert refused == [("commit_expired", False)]
     assert list(sea.lake.keyvalue.scan("anabranch-pins")) == []
 
 

@@ -11,7 +11,7 @@ from support.stepped_sea import Sea
 
 from anabranch.access.actors.actor import Actor
 from anabranch.access.policies.statements import ALLOW_ALL
-from anabranch.errors import Conflict, Gone
+from anabranch.errors import CommitExpired, Conflict, Gone
 from anabranch.model.lakefile.parser import parse_lakefile
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.model.uri import IMAGES
@@ -138,9 +138,10 @@ def heads(lake):
 @pytest.mark.parametrize("way", WAYS)
 def test_a_commit_that_has_lost_objects_is_refused(sea, way):
     before = heads(sea.lake)
-    with pytest.raises(Conflict, match="has removed objects of it: the object of old") as caught:
+    what = "has removed objects of it: the object of old"
+    with pytest.raises(CommitExpired, match=what) as caught:
         way(sea)
-    assert caught.value.kind == "commit_expired"
+    assert (caught.value.kind, caught.value.removed) == ("commit_expired", True)
     if way is not restore_after_deletion:
         assert heads(sea.lake) == before
 
