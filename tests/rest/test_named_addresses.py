@@ -77,6 +77,7 @@ CHECKS = {
     ("uploadPartCopy", "physical_address"): NO_BYTES,
     ("createSymlinkFile", "location"): NO_BYTES,
     ("addTombstones", "addresses[]"): NO_BYTES,
+    ("claimRemovedObjects", "addresses[]"): NO_BYTES,
 }
 
 ENTRY_MAKERS = {

@@ -24,6 +24,7 @@ from anabranch.versioning.commits.commit_records import CommitRecords
 from anabranch.versioning.commits.committer import Committer
 from anabranch.versioning.commits.proposals import Proposals
 from anabranch.versioning.garbage.pins import Pins
+from anabranch.versioning.garbage.removal_counts import RemovalCounts
 from anabranch.versioning.garbage.stored_rules import StoredRules
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.garbage.swept_trees import SweptTrees
@@ -215,6 +216,11 @@ class Core:
         self.idempotency_keys = IdempotencyKeys(keyvalue, clock)
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)
         self._prefetching = keyvalue if isinstance(keyvalue, PrefetchingStore) else None
+
+    @property
+    def removal_counts(self) -> RemovalCounts:
+        """Decides which of several sweeps counts a removed object."""
+        return RemovalCounts(self.keyvalue, self.sweeps)
 
     @property
     def merged_pulls(self) -> MergedPulls:

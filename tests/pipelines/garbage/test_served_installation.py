@@ -19,6 +19,7 @@ from anabranch.pipelines.garbage.collector import Collector
 from anabranch.spark.jobs.garbage import served_installation
 from anabranch.spark.sources.server_source import Server
 from anabranch.testing.server import running_server
+from anabranch.testing.stores import FaultyBlocks
 from anabranch.versioning.identifiers import Identifiers, descending_time
 
 NOW = {"grace_seconds": -5, "window_seconds": -5}
@@ -184,6 +185,33 @@ def test_sweep_through_a_server_keeps_an_object_staged_after_marking(lake, throu
     names = stored(lake, namespace_of(lake))
     assert {first.address, kept.address, upload.address} <= names
     assert second.address not in names
+
+
+@pytest.mark.parametrize("served_first", [True, False])
+def test_sweeps_through_server_and_database_at_once_count_each_object_once(
+    lake, through, here, served_first
+):
+    for number in range(8):
+        lake.objects.upload("sea", "main", "a", [b"%d" % number])
+    aged(lake, namespace_of(lake))
+    first, second = (through, here) if served_first else (here, through)
+    second_run, deletions = second.mark("sea", **NOW), []
+
+    def interrupt(operation, _subject):
+        deletions.append(operation)
+        if deletions.count("delete") == 3 and second_run.summary.state != "swept":
+            second_run.sweep()
+
+    interrupted = Collector(
+        first._installation, FaultyBlocks(first._blocks, interrupt), first._folder, clock=time.time
+    )
+    with second_run, interrupted.mark("sea", **NOW) as first_run:
+        deletions.clear()
+        one, two = first_run.sweep(), second_run.summary
+    assert (one.due.objects, two.due.objects) == (7, 7)
+    assert one.swept.objects + two.swept.objects == 7
+    assert (one.gone, two.gone) == (two.swept.objects, one.swept.objects)
+    assert min(one.swept.objects, two.swept.objects) == 2
 
 
 def test_missing_or_deleted_repository_raises_not_found(lake, through):

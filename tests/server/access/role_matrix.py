@@ -73,8 +73,8 @@ REST: dict[str, str] = {
         prepareGarbageCollectionCommitsAsync; prepareGarbageCollectionCommitsStatus;
         prepareGarbageCollectionUncommitted; getExternalPrincipal; createUserExternalPrincipal;
         deleteUserExternalPrincipal; listUserExternalPrincipals; putSweep; deleteSweep;
-        addTombstones; deleteTombstones; explainPermission; listAuditRecords; findGarbage;
-        updateUser; endUserSessions;
+        addTombstones; claimRemovedObjects; deleteTombstones; explainPermission;
+        listAuditRecords; findGarbage; updateUser; endUserSessions;
     """,
 }
 

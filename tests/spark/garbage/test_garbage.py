@@ -21,6 +21,7 @@ from anabranch.pipelines.garbage.marking.missing import MISSING
 from anabranch.spark.arrow_tables import to_frame
 from anabranch.spark.jobs.garbage import SparkEngine
 from anabranch.spark.jobs.garbage import missing as garbage_missing
+from anabranch.testing.stores import FaultyBlocks
 
 LISTED = "address STRING, size BIGINT, mtime BIGINT"
 
@@ -213,6 +214,59 @@ def test_sweep_by_tasks_keeps_objects_referenced_after_marking(spark, lake, coll
     assert summary.swept.bytes == summary.due.bytes - size
     assert stored(lake, "local://sea") & set(dead) == {revived}
     assert not temporary_files(lake)
+
+
+@pytest.mark.usefixtures("history")
+@pytest.mark.parametrize("quarantine_seconds", [None, 60])
+def test_a_sweep_by_tasks_beside_another_one_counts_each_object_once(
+    spark, lake, tmp_path, collector, quarantine_seconds
+):
+    aged(lake, "local://sea")
+    options = {
+        "grace_seconds": -5,
+        "window_seconds": -5,
+        "quarantine_seconds": quarantine_seconds,
+    }
+    deletions = []
+
+    def interrupt(operation, _subject):
+        deletions.append(operation)
+        if deletions.count("delete") == 20:
+            by_tasks.sweep()
+
+    other = Collector(
+        lake.core, FaultyBlocks(lake.blocks, interrupt), tmp_path / "gc2", clock=time.time
+    )
+    engine = SparkEngine(spark, tasks=2, entries_per_task=20)
+    with (
+        collector.mark("sea", engine=engine, **options) as by_tasks,
+        other.mark("sea", grace_seconds=-5, window_seconds=-5) as here,
+    ):
+        dead = addresses(by_tasks.due())
+        deletions.clear()
+        summary, beside = here.sweep(), by_tasks.summary
+    counted = beside.swept.objects + beside.quarantined.objects
+    assert summary.swept.objects + counted == len(dead)
+    assert (summary.gone, beside.gone) == (counted, summary.swept.objects)
+    assert not dead & stored(lake, "local://sea")
+    assert min(counted, beside.gone) > 0
+
+
+@pytest.mark.usefixtures("history")
+def test_a_sweep_by_tasks_counts_nothing_that_another_one_has_removed(
+    spark, lake, tmp_path, collector
+):
+    aged(lake, "local://sea")
+    options = {"grace_seconds": -5, "window_seconds": -5}
+    other = Collector(lake.core, lake.blocks, tmp_path / "gc2", clock=time.time)
+    with (
+        collector.mark("sea", engine=SparkEngine(spark, tasks=2), **options) as by_tasks,
+        other.mark("sea", **options) as here,
+    ):
+        here.sweep()
+        summary = by_tasks.sweep()
+    assert here.summary.swept.objects == summary.due.objects == summary.gone > 0
+    assert summary.swept.objects == 0
 
 
 @pytest.mark.usefixtures("history")

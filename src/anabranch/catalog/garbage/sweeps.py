@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from anabranch.catalog.garbage.expired_commits import record_expired
 from anabranch.errors import Invalid
 from anabranch.versioning.core import Core
+from anabranch.versioning.garbage.removal_counts import NamespaceSweeps
 
 __all__ = ["MAX_TOMBSTONES", "Sweeps"]
 
 MAX_TOMBSTONES = 1000
-"""The largest number of tombstones that one request can write."""
+"""The largest number of tombstones that one request can write or claim."""
 
 _SWEEP = re.compile("[0-9a-v]{20}")
 
@@ -30,10 +31,14 @@ class Sweeps:
         self._core.repositories.get(repository)
         return self._core.sweeps.begun_count()
 
+    def of_repository(self, repository: str) -> NamespaceSweeps:
+        """Returns the sweeps of a repository."""
+        namespace = self._core.repositories.get(repository).storage_namespace
+        return self._core.removal_counts.sweeps_of(namespace)
+
     def begin(self, repository: str, sweep: str) -> None:
         """Registers a sweep."""
-        self._check(repository, sweep)
-        self._core.sweeps.begin(sweep)
+        self._core.removal_counts.begin(self._check(repository, sweep), sweep)
 
     def renew(self, repository: str, sweep: str) -> None:
         """Renews a sweep's lease. Raises Conflict (kind sweep_expired) if it has expired."""
@@ -52,10 +57,7 @@ class Sweeps:
         MAX_TOMBSTONES, and for an address outside of the repository's storage namespace.
         """
         root = f"{self._check(repository, sweep).rstrip('/')}/"
-        if len(addresses) > MAX_TOMBSTONES:
-            raise Invalid(
-                f"at most {MAX_TOMBSTONES} addresses at a time", kind="too_many_addresses"
-            )
+        _require_few(addresses)
         for address in addresses:
             if not address.startswith(root):
                 raise Invalid(
@@ -64,6 +66,14 @@ class Sweeps:
         self._core.sweeps.renew(sweep)
         self._core.sweeps.add_tombstones(sweep, addresses)
 
+    def claim(self, repository: str, sweep: str, addresses: Sequence[str]) -> list[bool]:
+        """Returns for each full address whether the sweep counts its object as removed. Raises
+        Invalid for more than MAX_TOMBSTONES.
+        """
+        self._check(repository, sweep)
+        _require_few(addresses)
+        return self._core.removal_counts.claim(sweep, addresses)
+
     def remove_tombstones(self, repository: str, sweep: str) -> None:
         """Removes all tombstones of a sweep."""
         self._check(repository, sweep)
@@ -71,8 +81,7 @@ class Sweeps:
 
     def end(self, repository: str, sweep: str) -> None:
         """Removes a sweep and its tombstones."""
-        self._check(repository, sweep)
-        self._core.sweeps.end(sweep)
+        self._core.removal_counts.end(self._check(repository, sweep), sweep)
 
     def _check(self, repository: str, sweep: str) -> str:
         """Returns the repository's storage namespace. Raises Invalid for an invalid id of a run."""
@@ -80,3 +89,8 @@ class Sweeps:
         if not _SWEEP.fullmatch(sweep):
             raise Invalid(f"{sweep!r} is not the id of a run", kind="invalid_sweep")
         return namespace
+
+
+def _require_few(addresses: Sequence[str]) -> None:
+    if len(addresses) > MAX_TOMBSTONES:
+        raise Invalid(f"at most {MAX_TOMBSTONES} addresses at a time", kind="too_many_addresses")

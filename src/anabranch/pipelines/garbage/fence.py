@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.garbage.installations.installation import Installation
+from anabranch.versioning.garbage.removal_counts import NamespaceSweeps
 
 __all__ = ["DEADLINE_SECONDS", "Deadline", "Fence"]
 
@@ -51,15 +52,23 @@ class Deadline(NamedTuple):
 
 
 class Fence:
-    """The fence of one sweep of a repository. `prefix` is the prefix of its full addresses."""
+    """The fence of one sweep of a repository. `prefix` is the prefix of its full addresses.
+    `before` are the repository's sweeps when the listing of the candidates began, None if unknown.
+    """
 
     def __init__(
-        self, installation: Installation, repository: Repository, prefix: str, sweep: str
+        self,
+        installation: Installation,
+        repository: Repository,
+        prefix: str,
+        sweep: str,
+        before: NamespaceSweeps | None = None,
     ) -> None:
         self._installation = installation
         self._repository = repository
         self._prefix = prefix
         self._sweep = sweep
+        self._before = before
         self._removal_in_doubt = False
         self._keeps_tombstones = False
 
@@ -100,6 +109,24 @@ class Fence:
         # after the pass: a commit that has lost its last reference before it is recorded as well
         self._installation.record_expired(self._repository, self._sweep)
         return deadline
+
+    def is_alone(self) -> bool:
+        """Returns whether no other sweep of the repository has run since the listing began. After
+        `begin_round`, this means that the objects of the round exist.
+        """
+        if self._before is None or self._before.running:
+            return False
+        # this one has begun since
+        return self._installation.sweeps_of(self._repository).begun == self._before.begun + 1
+
+    def count_removed(self, names: Sequence[str]) -> Sequence[bool]:
+        """Returns for each address, relative to the namespace, whether this sweep counts its
+        object, which it has found in this round and removed. Another sweep counts the others.
+        """
+        if not names or self.is_alone():
+            return [True] * len(names)
+        addresses = [self._prefix + name for name in names]
+        return self._installation.claim_removed(self._repository, self._sweep, addresses)
 
     def end_round(self) -> None:
         """Ends a round and removes its tombstones, unless they must be kept."""

@@ -127,6 +127,7 @@ class Run:
                     amount.add(removed.objects, removed.size)
                     self.summary.revived += removed.revived
                     self.summary.late += removed.late
+                    self.summary.gone += removed.gone
             self._purge()
             if end_uploads:
                 for upload in self._old_uploads():
@@ -189,6 +190,7 @@ class Run:
     @contextmanager
     def _list_store(self, before: int) -> Iterator[ListingTotals]:
         """Lists the store; the engine's temporary files are removed on exit."""
+        self.reachability.observe_sweeps()
         try:
             with self._phases.measure("listing"):
                 listing = self._engine.list(self._context, before, self._progress)

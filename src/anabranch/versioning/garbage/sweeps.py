@@ -66,6 +66,8 @@ _BLOCKER = "keeper/"
 _BLOCKER_SECONDS = 600
 _CLOSED = 0
 """The lease of an ended sweep whose tombstones may still exist."""
+_UNMARKED, _MARKED = b"-", b"+"
+"""The values of tombstones. A marked one is of an object that another sweep counts as removed."""
 _MAX_WAITS = 50
 _WAIT_SECONDS = 0.2
 
@@ -201,7 +203,31 @@ class SweepRecords:
         """
         for batch in _batches(addresses):
             partition = _tombstones(sweep)
-            self._keyvalue.apply([Write(partition, key, b"-") for key in batch])
+            self._keyvalue.apply([Write(partition, key, _UNMARKED) for key in batch])
+
+    def claim_tombstones(self, sweep: str, addresses: Sequence[str]) -> list[bool]:
+        """Returns for each of the full addresses whether the sweep's tombstone is unmarked, and
+        marks the tombstones that other running sweeps have for those. `removal_counts` says why.
+        """
+        keys = [address.encode("utf-8", "surrogateescape") for address in addresses]
+        own = _tombstones(sweep)
+        for _ in range(_MAX_ATTEMPTS):
+            others = [_tombstones(name) for name in self.running()[0] if name != sweep]
+            # others' first: one that is gone by now has marked the own one before
+            found = [(other, self._keyvalue.get_many(other, keys)) for other in others]
+            unmarked = [value == _UNMARKED for value in self._keyvalue.get_many(own, keys)]
+            shared = [
+                (other, key)
+                for other, values in found
+                for key, value, mine in zip(keys, values, unmarked, strict=True)
+                if mine and value == _UNMARKED
+            ]
+            writes = [Write(other, key, _MARKED) for other, key in shared]
+            expect = [Expect(other, key, _UNMARKED) for other, key in shared]
+            expect += [Expect(own, key, _UNMARKED) for key in {key for _, key in shared}]
+            if not writes or self._keyvalue.apply(writes, expect):
+                return unmarked
+        raise Busy("too many processes are changing the tombstones of sweeps")
 
     def remove_tombstones(self, sweep: str) -> None:
         """Removes all tombstones of a sweep, after their objects were removed or kept for good."""

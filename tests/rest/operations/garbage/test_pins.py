@@ -52,12 +52,15 @@ def test_an_invalid_pin_is_refused(api, pin, head, repository):
 
 def test_a_tree_is_committed_with_a_pin_from_before_or_after_a_sweep(api, repository, head):
     sweeps = f"/repositories/{repository}/gc/sweeps"
-    begun = api.get(sweeps).json()["begun"]
+    before = api.get(sweeps).json()
+    begun = before["begun"]
     sweep = f"{sweeps}/{uuid.uuid4().hex[:20]}"
     assert api.put(sweep).status_code == 204
     assert api.put(sweep, params={"renew": "true"}).status_code == 204
+    here = {"repository_begun": before["repository_begun"] + 1}
+    assert api.get(sweeps).json() == {"begun": begun + 1, **here, "repository_running": 1}
     assert api.delete(sweep).status_code == 204
-    assert api.get(sweeps).json() == {"begun": begun + 1}
+    assert api.get(sweeps).json() == {"begun": begun + 1, **here, "repository_running": 0}
     tree = api.get(f"/repositories/{repository}/commits/{head}").json()["meta_range_id"]
     commits = f"/repositories/{repository}/branches/main/commits"
     body = {"message": "m", "allow_empty": True}
@@ -67,3 +70,25 @@ def test_a_tree_is_committed_with_a_pin_from_before_or_after_a_sweep(api, reposi
     params = {"source_metarange": tree, "sweeps_begun": "x"}
     assert api.post(commits, params=params, json=body).status_code == 400
     assert api.get("/repositories/nowhere/gc/sweeps").status_code == 404
+
+
+def test_of_two_sweeps_that_removed_an_object_the_first_to_ask_counts_it(api, repository):
+    namespace = api.get(f"/repositories/{repository}").json()["storage_namespace"]
+    first, second = (
+        f"/repositories/{repository}/gc/sweeps/{uuid.uuid4().hex[:20]}" for _ in range(2)
+    )
+    addresses = {"addresses": [f"{namespace}/data/one", f"{namespace}/data/two"]}
+    for sweep in (first, second):
+        assert api.put(sweep).status_code == 204
+        assert api.post(f"{sweep}/tombstones", json=addresses).status_code == 204
+    one = {"addresses": addresses["addresses"][:1]}
+    for _ in range(2):  # also repeated, as by a client that has lost the response
+        assert api.post(f"{second}/removed", json=one).json() == {"counted": [True]}
+    assert api.post(f"{first}/removed", json=addresses).json() == {"counted": [False, True]}
+    assert api.post(f"{second}/removed", json=addresses).json() == {"counted": [True, False]}
+    many = {"addresses": one["addresses"] * 1001}
+    assert api.post(f"{first}/removed", json=many).status_code == 400
+    elsewhere = first.replace(repository, "nowhere")
+    assert api.post(f"{elsewhere}/removed", json=one).status_code == 404
+    for sweep in (first, second):
+        assert api.delete(sweep).status_code == 204

@@ -155,6 +155,8 @@ def _print_sweep(context: CommandContext, summary: Summary) -> None:
         context.output.line(f"Ended {_uploads(summary.ended_uploads)}")
     if summary.revived:
         context.output.line(f"Kept {summary.revived} that are referred to again")
+    if summary.gone:
+        context.output.line(f"Found {summary.gone} gone, which another run has removed")
     if summary.late:
         context.output.line(f"Left {summary.late} to the next run, as the store took too long")
 

@@ -18,6 +18,7 @@ from anabranch.model.uploads.upload import Upload
 from anabranch.pipelines.column_hashes import Hashes
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.installations.gc_roots import ActiveCommit, ExpiredCommit, Roots
+from anabranch.versioning.garbage.removal_counts import NamespaceSweeps
 
 __all__ = ["Installation", "StagedRows"]
 
@@ -82,6 +83,9 @@ class Installation(Protocol):
     def end_upload(self, repository: Repository, upload: Upload) -> bool:
         """Aborts an upload and removes its parts; returns False if it had already ended."""
 
+    def sweeps_of(self, repository: Repository) -> NamespaceSweeps:
+        """Returns the sweeps of a repository."""
+
     def begin_sweep(self, repository: Repository, sweep: str) -> None:
         """Registers a sweep; `versioning.garbage.sweeps` describes the protocol."""
 
@@ -95,6 +99,13 @@ class Installation(Protocol):
 
     def add_tombstones(self, repository: Repository, sweep: str, addresses: Sequence[str]) -> None:
         """Writes tombstones of full addresses, which cannot be referenced from then on."""
+
+    def claim_removed(
+        self, repository: Repository, sweep: str, addresses: Sequence[str]
+    ) -> Sequence[bool]:
+        """Returns for each full address whether the sweep counts its object, which it has found and
+        removed; `versioning.garbage.removal_counts` describes the protocol.
+        """
 
     def remove_tombstones(self, repository: Repository, sweep: str) -> None:
         """Removes all tombstones of a sweep."""

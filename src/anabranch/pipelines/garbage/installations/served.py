@@ -26,6 +26,7 @@ from anabranch.pipelines.garbage.installations.gc_roots import ActiveCommit, Exp
 from anabranch.pipelines.garbage.installations.installation import StagedRows
 from anabranch.pipelines.garbage.installations.requests import ServerRequests
 from anabranch.pipelines.garbage.installations.served_uncommitted import ServedUncommitted
+from anabranch.versioning.garbage.removal_counts import NamespaceSweeps
 from anabranch.versioning.identifiers import Identifiers, descending_time
 from anabranch.versioning.trees.trees import translate_errors
 
@@ -180,6 +181,11 @@ class ServedInstallation:
             hint="Collect with the server's settings.",
         )
 
+    def sweeps_of(self, repository: Repository) -> NamespaceSweeps:
+        """Returns the sweeps of a repository."""
+        sweeps = self._requests.get(repository.id, "gc", "sweeps")
+        return NamespaceSweeps(sweeps["repository_begun"], sweeps["repository_running"])
+
     def begin_sweep(self, repository: Repository, sweep: str) -> None:
         """Registers a sweep."""
         self._requests.change("PUT", repository.id, "gc", "sweeps", sweep)
@@ -200,6 +206,17 @@ class ServedInstallation:
             body = {"addresses": addresses[start : start + _MAX_TOMBSTONES]}
             segments = (repository.id, "gc", "sweeps", sweep, "tombstones")
             self._requests.change("POST", *segments, body=body)
+
+    def claim_removed(
+        self, repository: Repository, sweep: str, addresses: Sequence[str]
+    ) -> Sequence[bool]:
+        """Returns for each full address whether the sweep counts its object."""
+        counted: list[bool] = []
+        for start in range(0, len(addresses), _MAX_TOMBSTONES):
+            body = {"addresses": addresses[start : start + _MAX_TOMBSTONES]}
+            segments = (repository.id, "gc", "sweeps", sweep, "removed")
+            counted += json.loads(self._requests.change("POST", *segments, body=body))["counted"]
+        return counted
 
     def remove_tombstones(self, repository: Repository, sweep: str) -> None:
         """Removes all tombstones of a sweep."""

@@ -31,6 +31,7 @@ from anabranch.pipelines.garbage.installations.gc_roots import (
 )
 from anabranch.pipelines.garbage.installations.installation import StagedRows
 from anabranch.versioning.core import Core
+from anabranch.versioning.garbage.removal_counts import NamespaceSweeps
 from anabranch.versioning.trees.trees import translate_errors
 
 __all__ = ["StoredInstallation"]
@@ -120,9 +121,13 @@ class StoredInstallation:
         self._core.uploads.forget_checksums(upload)
         return True
 
-    def begin_sweep(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
+    def sweeps_of(self, repository: Repository) -> NamespaceSweeps:
+        """Returns the sweeps of a repository."""
+        return self._core.removal_counts.sweeps_of(repository.storage_namespace)
+
+    def begin_sweep(self, repository: Repository, sweep: str) -> None:
         """Registers a sweep."""
-        self._core.sweeps.begin(sweep)
+        self._core.removal_counts.begin(repository.storage_namespace, sweep)
 
     def renew_sweep(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
         """Renews a sweep's lease. Raises Conflict if it has expired."""
@@ -141,13 +146,22 @@ class StoredInstallation:
         """Writes tombstones of full addresses."""
         self._core.sweeps.add_tombstones(sweep, addresses)
 
+    def claim_removed(
+        self,
+        repository: Repository,  # noqa: ARG002
+        sweep: str,
+        addresses: Sequence[str],
+    ) -> Sequence[bool]:
+        """Returns for each full address whether the sweep counts its object."""
+        return self._core.removal_counts.claim(sweep, addresses)
+
     def remove_tombstones(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
         """Removes all tombstones of a sweep."""
         self._core.sweeps.remove_tombstones(sweep)
 
-    def end_sweep(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
+    def end_sweep(self, repository: Repository, sweep: str) -> None:
         """Removes a sweep and its tombstones."""
-        self._core.sweeps.end(sweep)
+        self._core.removal_counts.end(repository.storage_namespace, sweep)
 
     def ranges(self, repository: Repository, metarange_id: str) -> list[kernel.RangeInfo]:
         """Returns the ranges of a tree. Raises Gone, Corrupt."""

@@ -37,6 +37,7 @@ from anabranch.pipelines.garbage.marking.needs import Need, find_needs
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
+from anabranch.versioning.garbage.removal_counts import NamespaceSweeps
 
 __all__ = ["MarkStatistics", "RangeReader", "Reachability"]
 
@@ -88,6 +89,7 @@ class Reachability:
         self.statistics = MarkStatistics()
         self.hashes: list[Hashes] = []
         self._uncommitted: Hashes = distinct([])
+        self._sweeps_before: NamespaceSweeps | None = None
         self._range_reader: RangeReader = self._load_hashes
         self._hashes_by_range: list[tuple[str, kernel.RangeInfo, Hashes]] = []
 
@@ -187,9 +189,16 @@ class Reachability:
         """Returns a new id of a run or a sweep."""
         return self._installation.run_id()
 
+    def observe_sweeps(self) -> None:
+        """Reads which sweeps have begun, before the store is listed."""
+        self._sweeps_before = self._installation.sweeps_of(self._collected)
+
     def fence(self, sweep: str) -> Fence:
-        """Returns the fence of a sweep."""
-        return Fence(self._installation, self._collected, self._namespace.prefix, sweep)
+        """Returns the fence of a sweep of what was listed after `observe_sweeps`."""
+        return Fence(
+            *(self._installation, self._collected, self._namespace.prefix),
+            *(sweep, self._sweeps_before),
+        )
 
     def remove_unused_indexes(self) -> None:
         """Removes the cached indexes of ranges and repositories that no longer exist."""

@@ -22,14 +22,14 @@ class Summary(msgspec.Struct, kw_only=True):
     """The results of a run; times are in seconds since 1970.
 
     `candidates` are dead objects. Those that have waited for the restore window are `due`; the next
-    of the others is due at `next_due_at`. `swept` objects were removed permanently, by this run or
-    by another one in between: stores do not say which objects a removal has found. `quarantined`
-    ones can be restored, `revived` ones were due but became reachable again, and `late` ones are
-    left to the next run because their round took too long. `old_uploads` is the number of
-    unfinished multipart uploads that began at least `uploads_seconds` ago, `ended_uploads` of those
-    that were aborted. `missing` objects are referenced but not in the store; a run in the state
-    `checked` looked only for these. `young` objects are not old enough to be candidates, `unknown`
-    objects are dead but have no generated address. `phases` are the seconds that each phase took.
+    of the others is due at `next_due_at`. `swept` objects were removed permanently, `quarantined`
+    ones can be restored, `revived` ones were due but became reachable again, `late` ones are left
+    to the next run because their round took too long, and `gone` ones were removed and counted by
+    another run. `old_uploads` is the number of unfinished multipart uploads that began at least
+    `uploads_seconds` ago, `ended_uploads` of those that were aborted. `missing` objects are
+    referenced but not in the store; a run in the state `checked` looked only for these. `young`
+    objects are not old enough to be candidates, `unknown` objects are dead but have no generated
+    address. `phases` are the seconds that each phase took.
     `tasks` are the totals of the tasks of each phase on Spark, whose names are those in its log.
     """
 
@@ -64,6 +64,7 @@ class Summary(msgspec.Struct, kw_only=True):
     purged: ObjectTotals = msgspec.field(default_factory=ObjectTotals)
     revived: int = 0
     late: int = 0
+    gone: int = 0
     missing: Missing = msgspec.field(default_factory=Missing)
     candidates_location: str = ""
     page_location: str = ""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.quarantine import Quarantine, Removal
@@ -29,6 +28,7 @@ __all__ = [
     "QuarantineTime",
     "Remover",
     "delete_with_backoff",
+    "existing_rows",
     "find_objects",
     "require_quarantine",
     "retry_while_busy",
@@ -43,11 +43,12 @@ _RETRY_DELAYS = (1.0, 4.0, 15.0, 30.0, 40.0)
 
 
 class PreparedBatch(NamedTuple):
-    """A batch that is ready for removal: the number of its objects, and their bytes."""
+    """Objects that are ready for removal: their addresses, relative to the namespace, and their
+    sizes in bytes.
+    """
 
-    objects: int
-    size: int
-    addresses: Sequence[str] = ()
+    names: Sequence[str]
+    sizes: Sequence[int]
     removals: Sequence[Removal] = ()
     part: Part | None = None
 
@@ -62,8 +63,10 @@ class QuarantineTime(NamedTuple):
 class Remover(Protocol):
     """Removes batches of candidates."""
 
-    def prepare(self, batch: pa.RecordBatch) -> PreparedBatch:
-        """Prepares the removal of a batch; removes nothing."""
+    def prepare(self, batch: pa.RecordBatch, *, exist: bool) -> PreparedBatch:
+        """Prepares the removal of those objects of a batch that exist; removes nothing. `exist`
+        says that all of them do.
+        """
 
     def remove(self, prepared: PreparedBatch, deadline: Deadline) -> None:
         """Removes a batch. Raises Busy if the store is busy for more than a minute, or until the
@@ -84,14 +87,16 @@ class Deletion:
         self._prefix = prefix
         self._sleep = sleep
 
-    def prepare(self, batch: pa.RecordBatch) -> PreparedBatch:
-        """Returns the batch."""
-        addresses = [self._prefix + name for name in batch.column("address").to_pylist()]
-        return PreparedBatch(batch.num_rows, pc.sum(batch.column("size")).as_py() or 0, addresses)
+    def prepare(self, batch: pa.RecordBatch, *, exist: bool) -> PreparedBatch:
+        """Returns the objects, if need be after looking each up in the store."""
+        if not exist:
+            batch = existing_rows(self._blocks, self._prefix, batch)
+        return PreparedBatch(batch.column("address").to_pylist(), batch.column("size").to_pylist())
 
     def remove(self, prepared: PreparedBatch, deadline: Deadline) -> None:
         """Removes a batch."""
-        delete_with_backoff(self._blocks, prepared.addresses, deadline, self._sleep)
+        addresses = [self._prefix + name for name in prepared.names]
+        delete_with_backoff(self._blocks, addresses, deadline, self._sleep)
 
     def cancel(self, prepared: PreparedBatch) -> None:
         """Does nothing."""
@@ -117,18 +122,18 @@ class QuarantineRemover:
         self._time = time_kept
         self._sleep = sleep
 
-    def prepare(self, batch: pa.RecordBatch) -> PreparedBatch:
+    def prepare(self, batch: pa.RecordBatch, *, exist: bool) -> PreparedBatch:  # noqa: ARG002
         """Records the objects of a batch that exist as a new part of the quarantine."""
         names = batch.column("address").to_pylist()
         objects = find_objects(self._quarantine, self._prefix, names)
         if not objects:
-            return PreparedBatch(0, 0)
+            return PreparedBatch((), ())
         now = self._time.clock()
         until = int(now + self._time.seconds) + 1
         part = self._files.write(self._run, int(now), until, objects)
         removals = to_removals(self._prefix, part, objects)
-        size = sum(item.size for item in objects)
-        return PreparedBatch(len(objects), size, removals=removals, part=part)
+        names, sizes = [item.address for item in objects], [item.size for item in objects]
+        return PreparedBatch(names, sizes, removals, part)
 
     def remove(self, prepared: PreparedBatch, deadline: Deadline) -> None:
         """Moves a batch into quarantine."""
@@ -138,6 +143,13 @@ class QuarantineRemover:
         """Removes the recorded part."""
         if prepared.part is not None:
             self._files.remove(prepared.part)
+
+
+def existing_rows(blocks: BlockStore, prefix: str, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Returns the rows of the objects of a batch, with addresses below `prefix`, that exist."""
+    names = batch.column("address").to_pylist()
+    found = parallel_map(lambda name: blocks.stat(prefix + name), names, threads=STORE_THREADS)
+    return batch.filter(pa.array([info is not None for info in found], pa.bool_()))
 
 
 def find_objects(

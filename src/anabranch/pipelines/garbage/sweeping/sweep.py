@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -43,14 +44,15 @@ _MAX_ROUND_SIZE = 100_000
 
 class Removed(NamedTuple):
     """The result of a batch: the number of removed objects, and their bytes; `revived` candidates,
-    which are reachable again; and `late` ones, which are left to the next run because the deadline
-    of their round has passed.
+    which are reachable again; `late` ones, which are left to the next run because the deadline of
+    their round has passed; and those that are `gone`, which another sweep has removed and counts.
     """
 
     objects: int
     size: int
     revived: int
     late: int = 0
+    gone: int = 0
 
 
 class Sweep:
@@ -101,14 +103,14 @@ class Sweep:
     def _round(
         self, dead: pa.RecordBatch, revived: int, deadline: Deadline, began: float
     ) -> Iterator[Removed]:
-        done = 0
+        done, exist = 0, self._fence.is_alone()
         for start in range(0, max(1, dead.num_rows), BATCH_SIZE):
             batch = dead.slice(start, BATCH_SIZE)
             self._progress.advance(batch.num_rows)
             if deadline.passed():
                 yield Removed(0, 0, revived if not start else 0, batch.num_rows)
                 continue
-            prepared = self._remover.prepare(batch)
+            prepared = self._remover.prepare(batch, exist=exist)
             if deadline.passed():
                 self._remover.cancel(prepared)
                 yield Removed(0, 0, revived if not start else 0, batch.num_rows)
@@ -116,7 +118,10 @@ class Sweep:
             with self._fence.track_removal():
                 self._remover.remove(prepared, deadline)
             done += batch.num_rows
-            yield Removed(prepared.objects, prepared.size, revived if not start else 0)
+            counted = self._fence.count_removed(prepared.names)
+            size = sum(compress(prepared.sizes, counted))
+            gone = batch.num_rows - sum(counted)
+            yield Removed(sum(counted), size, revived if not start else 0, gone=gone)
             if self._rate and done:
                 self._sleep(max(0.0, done / self._rate - (self._ticks() - began)))
 

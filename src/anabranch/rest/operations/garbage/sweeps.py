@@ -37,17 +37,33 @@ class Tombstones(Body, frozen=True):
     addresses: list[str]
 
 
+class RemovedObjects(Body, frozen=True):
+    """Full addresses of objects that the sweep has found and removed, at most 1,000."""
+
+    addresses: list[str]
+
+
+class Claims(msgspec.Struct, frozen=True):
+    """For each address whether the sweep counts its object. Another one counts the others."""
+
+    counted: list[bool]
+
+
 class Sweeps(msgspec.Struct, frozen=True):
     """The number of sweeps of all repositories that have begun. If it grows, a sweep has begun
-    since.
+    since. `repository_begun` is the number for the repository, `repository_running` of those that
+    are running, or were killed at most four and a half hours ago.
     """
 
     begun: int
+    repository_begun: int
+    repository_running: int
 
 
 def get_sweeps(call: Call[InRepository, None]) -> Sweeps:
     """Returns the number of sweeps that have begun."""
-    return Sweeps(call.services.catalog.sweeps.begun_count(call.params.repository))
+    repository, sweeps = call.params.repository, call.services.catalog.sweeps
+    return Sweeps(sweeps.begun_count(repository), *sweeps.of_repository(repository))
 
 
 def put_sweep(call: Call[PutSweep, None]) -> None:
@@ -70,6 +86,13 @@ def add_tombstones(call: Call[AtSweep, Tombstones]) -> None:
     call.services.catalog.sweeps.add_tombstones(
         params.repository, params.sweep, call.body.addresses
     )
+
+
+def claim_removed_objects(call: Call[AtSweep, RemovedObjects]) -> Claims:
+    """Returns which of the objects that several sweeps have removed this one counts."""
+    params = call.params
+    sweeps = call.services.catalog.sweeps
+    return Claims(sweeps.claim(params.repository, params.sweep, call.body.addresses))
 
 
 def delete_tombstones(call: Call[AtSweep, None]) -> None:
@@ -126,6 +149,18 @@ OPERATIONS = (
         body=Tombstones,
         status=204,
         handler=add_tombstones,
+    ),
+    Operation(
+        id="claimRemovedObjects",
+        tag="internal",
+        method="POST",
+        path=_SWEEP + "/removed",
+        summary="get which of the removed objects a sweep counts",
+        permission=_PERMISSION,
+        params=AtSweep,
+        body=RemovedObjects,
+        response=Claims,
+        handler=claim_removed_objects,
     ),
     Operation(
         id="deleteTombstones",

@@ -23,7 +23,6 @@ from anabranch.errors import Gone
 from anabranch.pipelines.column_hashes import hash_addresses
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.fence import Deadline
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.sweeping.quarantine_files import (
     Part,
     QuarantinedObject,
@@ -67,8 +66,8 @@ class RoundQuarantine(NamedTuple):
 
     def move(
         self, blocks: BlockStore, names: Sequence[str], deadline: Deadline
-    ) -> ObjectTotals | None:
-        """Moves those of the objects that exist; returns their totals, or None if the deadline has
+    ) -> Sequence[QuarantinedObject] | None:
+        """Moves those of the objects that exist, and returns them, or None if the deadline has
         passed. Raises Busy if the store stays busy.
         """
         prefix = self.namespace.prefix
@@ -80,13 +79,13 @@ class RoundQuarantine(NamedTuple):
         if not objects:
             found = find_objects(quarantine, prefix, names)
             if not found:
-                return ObjectTotals()
+                return ()
             objects = files.write_once(part, found)
         if deadline.passed():
             return None
         removals = to_removals(prefix, part, objects)
         retry_while_busy(lambda: quarantine.remove(removals), deadline)
-        return ObjectTotals(len(objects), sum(item.size for item in objects))
+        return objects
 
 
 def read_quarantined(store: Opener, address: str) -> Iterator[pa.RecordBatch]:

@@ -8,17 +8,20 @@ Spark has given up may still be running, and may remove objects that the retry r
 tombstones of a round that did not finish in time therefore stay until the lease of the sweep ends.
 So do those of a round whose objects are in quarantine, if it had more attempts than tasks: an
 object that is restored must not be moved again.
+
+While another sweep of the repository runs, tasks look up which objects exist before any of them is
+removed, and send the addresses of removed objects to the driver, which counts its own.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt
@@ -26,7 +29,11 @@ from anabranch.pipelines.garbage.engine import RunContext
 from anabranch.pipelines.garbage.fence import Deadline
 from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
-from anabranch.pipelines.garbage.sweeping.removal import QuarantineTime, delete_with_backoff
+from anabranch.pipelines.garbage.sweeping.removal import (
+    QuarantineTime,
+    delete_with_backoff,
+    existing_rows,
+)
 from anabranch.pipelines.garbage.sweeping.sweep import (
     BATCH_SIZE,
     LivenessRecheck,
@@ -34,7 +41,7 @@ from anabranch.pipelines.garbage.sweeping.sweep import (
     Rounds,
 )
 from anabranch.pipelines.jobs.progress import Progress
-from anabranch.spark.arrow_tables import to_frame
+from anabranch.spark.arrow_tables import collect_arrow, to_frame
 from anabranch.spark.jobs.garbage.quarantine import RoundQuarantine
 from anabranch.spark.jobs.garbage.round_gate import RoundGate
 from anabranch.spark.jobs.garbage.store_deadline import StoreDeadline
@@ -53,13 +60,24 @@ _MAX_ROUND_SIZE = 1 << 20
 """The largest number of objects of a round, which the driver sends to tasks: about 100 MB."""
 
 _DUE = "address STRING, size BIGINT"
-_TOTALS = "attempt STRING, candidates BIGINT, objects BIGINT, size BIGINT, late BIGINT"
+_TOTALS = (
+    "attempt STRING, candidates BIGINT, objects BIGINT, size BIGINT, late BIGINT, "
+    "names ARRAY<STRING>, sizes ARRAY<BIGINT>"
+)
 """The result of a task: the name of the attempt, the number of candidates that were processed, of
-the objects that were removed, and their bytes; and of the candidates that were late.
+the objects that were removed, and their bytes; and of the candidates that were late. If it is
+required, also the addresses of the removed objects and the bytes of each.
 """
 
 _COUNTS = ("candidates", "objects", "size", "late")
-_TOTALS_ARROW = pa.schema([("attempt", pa.string()), *((name, pa.int64()) for name in _COUNTS)])
+_TOTALS_ARROW = pa.schema(
+    [
+        ("attempt", pa.string()),
+        *((name, pa.int64()) for name in _COUNTS),
+        ("names", pa.list_(pa.string())),
+        ("sizes", pa.list_(pa.int64())),
+    ]
+)
 
 
 class _TaskParameters(NamedTuple):
@@ -72,11 +90,21 @@ class _TaskParameters(NamedTuple):
 
 
 class _Round(NamedTuple):
-    """The conditions of a round. Objects are removed permanently without a quarantine."""
+    """The conditions of a round. Objects are removed permanently without a quarantine. `named` says
+    that the addresses of removed objects are required.
+    """
 
     deadline: StoreDeadline
     gate: RoundGate
     quarantine: RoundQuarantine | None
+    named: bool
+
+
+class _RemovedObjects(NamedTuple):
+    """The addresses of removed objects, and the bytes of each."""
+
+    names: Sequence[str]
+    sizes: Sequence[int]
 
 
 class SparkSweep:
@@ -148,28 +176,55 @@ class SparkSweep:
     @raise_refusals()
     def _remove(self, dead: pa.RecordBatch, deadline: Deadline) -> Removed:
         """Removes objects and returns the totals."""
-        context, quarantine = self._context, None
+        context, quarantine, rows = self._context, None, dead.num_rows
+        is_alone = self._fence.is_alone()
         if self._quarantine is not None:
             quarantine = RoundQuarantine.of(
                 context.namespace, context.run_id, self._quarantine, deadline
             )
         table = pa.Table.from_batches([dead]).select(["address", "size"])
         frame = to_frame(self._spark, table, _DUE).repartitionByRange(self._tasks, "address")
+        if quarantine is None and not is_alone:
+            # before any is removed: a retried task would not find what an earlier attempt removed
+            with self._monitor.phase("looking for removed objects"):
+                work = partial(_existing, self._parameters)
+                found = collect_arrow(frame.mapInArrow(work, _DUE))
+            if not found.num_rows:
+                return Removed(0, 0, 0, gone=rows)
+            rows = found.num_rows
+            frame = to_frame(self._spark, found, _DUE).repartitionByRange(self._tasks, "address")
         clock_files = f"{context.prefix}clock/"
         in_tasks = StoreDeadline.of(deadline, context.blocks, clock_files)
         gate = RoundGate.open(context.blocks, f"{context.prefix}attempts/")
-        work = partial(_remove, self._parameters, _Round(in_tasks, gate, quarantine))
+        remove = partial(
+            _remove, self._parameters, _Round(in_tasks, gate, quarantine, not is_alone)
+        )
         with self._monitor.phase("removing"), self._fence.track_removal():
             # sorted, so that all attempts at a task have the same batches
-            totals = frame.sortWithinPartitions("address").mapInArrow(work, _TOTALS).collect()
-            is_alone = gate.close(context.blocks, {row["attempt"] for row in totals})
-        if quarantine is not None and not is_alone:
+            totals = frame.sortWithinPartitions("address").mapInArrow(remove, _TOTALS).collect()
+            is_over = gate.close(context.blocks, {row["attempt"] for row in totals})
+        if quarantine is not None and not is_over:
             self._fence.keep_tombstones()
         remove_parts(context.blocks, clock_files)
         processed, removed, size, late = (sum(row[name] for row in totals) for name in _COUNTS)
-        if processed + late != dead.num_rows:
-            raise Corrupt(f"Spark tasks processed {processed + late} of {dead.num_rows} objects")
-        return Removed(removed, size, 0, late)
+        if processed + late != rows:
+            raise Corrupt(f"Spark tasks processed {processed + late} of {rows} objects")
+        if not is_alone:
+            removed, size = self._count(
+                [name for row in totals for name in row["names"]],
+                [size for row in totals for size in row["sizes"]],
+            )
+        return Removed(removed, size, 0, late, dead.num_rows - late - removed)
+
+    def _count(self, names: Sequence[str], sizes: Sequence[int]) -> tuple[int, int]:
+        """Returns how many of the removed objects this sweep counts, and their bytes."""
+        objects = size = 0
+        for start in range(0, len(names), BATCH_SIZE):
+            batch = slice(start, start + BATCH_SIZE)
+            counted = self._fence.count_removed(names[batch])
+            objects += sum(counted)
+            size += sum(compress(sizes[batch], counted))
+        return objects, size
 
 
 def _remove(
@@ -177,6 +232,8 @@ def _remove(
 ) -> Iterator[pa.RecordBatch]:
     """Removes the objects of batches, sorted by address, and yields the totals of the attempt."""
     began, processed, late, totals = time.monotonic(), 0, 0, ObjectTotals()
+    names: list[str] = []
+    sizes: list[int] = []
     rate = parameters.rate
     amount = BATCH_SIZE if rate is None else max(1, min(BATCH_SIZE, int(rate)))
     with open_store(parameters.store) as blocks:
@@ -192,11 +249,15 @@ def _remove(
                     late += piece.num_rows
                     continue
                 processed += piece.num_rows
-                totals.add(removed.objects, removed.bytes)
-                parameters.counts.add(removed.objects, removed.bytes)
+                size = sum(removed.sizes)
+                totals.add(len(removed.names), size)
+                parameters.counts.add(len(removed.names), size)
+                if conditions.named:
+                    names += removed.names
+                    sizes += removed.sizes
                 if rate is not None:
                     time.sleep(max(0.0, processed / rate - (time.monotonic() - began)))
-    values = [attempt, processed, totals.objects, totals.bytes, late]
+    values = [attempt, processed, totals.objects, totals.bytes, late, names, sizes]
     yield pa.RecordBatch.from_arrays(
         [pa.array([value], field.type) for value, field in zip(values, _TOTALS_ARROW, strict=True)],
         schema=_TOTALS_ARROW,
@@ -205,10 +266,22 @@ def _remove(
 
 def _remove_batch(
     prefix: str, conditions: _Round, blocks: BlockStore, batch: pa.RecordBatch, deadline: Deadline
-) -> ObjectTotals | None:
-    """Removes objects below a prefix; returns their totals, None if they are late."""
+) -> _RemovedObjects | None:
+    """Removes objects below a prefix, and returns them, None if they are late."""
     names = batch.column("address").to_pylist()
     if conditions.quarantine is not None:
-        return conditions.quarantine.move(blocks, names, deadline)
+        moved = conditions.quarantine.move(blocks, names, deadline)
+        if moved is None:
+            return None
+        return _RemovedObjects([item.address for item in moved], [item.size for item in moved])
     delete_with_backoff(blocks, [prefix + name for name in names], deadline)
-    return ObjectTotals(batch.num_rows, pc.sum(batch.column("size")).as_py() or 0)
+    return _RemovedObjects(names, batch.column("size").to_pylist())
+
+
+def _existing(
+    parameters: _TaskParameters, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Yields those of the objects of batches that exist."""
+    with open_store(parameters.store) as blocks:
+        for batch in batches:
+            yield existing_rows(blocks, parameters.prefix, batch)
