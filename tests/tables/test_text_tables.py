@@ -114,6 +114,11 @@ def test_lines_of_another_encoding_are_told_and_all_rows_are_read():
     ]
 
 
+def test_bytes_that_windows_1252_leaves_undefined_do_not_change_others_of_the_line():
+    _, rows, _ = read(b"id,name\n1,\x80\x81\n")
+    assert rows == [["1", "€\x81"]]
+
+
 @given(
     st.lists(
         st.lists(st.text(alphabet='ab,;"\n\r |é\t', max_size=6), min_size=1, max_size=4),

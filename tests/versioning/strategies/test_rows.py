@@ -173,9 +173,15 @@ def test_deletions_against_changes_conflict(source, destination):
         (b'id,a\n1,"x\n', "the source cannot be read as CSV"),
         (b"id,a,a\n1,x,y\n", "the source has the column 'a' twice"),
         (b"", "the source has no header"),
-        (b"id,a\n1,\xff\n", "the source cannot be read as CSV: .*invalid UTF8"),
-        (b"id,a\xff\n1,x\n", "the source cannot be read as CSV: .*utf-8"),
-        ("id,a\n1,x\n".encode("utf-16"), "the source is UTF-16, not UTF-8"),
+        (
+            b"id,a\n1,\xff\n2,\xc3\xa9\n",
+            "source cannot be read as CSV: some of its lines are UTF-8",
+        ),
+        (
+            b"\xef\xbb\xbfid,a\n1,\xff\n",
+            "source cannot be read as CSV: some of its lines are UTF-8",
+        ),
+        (b"\xff\xfei\0d\0,\0a\0\n\0\x01", "the source cannot be read as CSV: .* no UTF-16 LE"),
         (b"\n \n", "the source has no header"),
         (b"id,a\0\n1,x\n", "the source has the column .*, whose name has a zero character"),
         (b"id,,b\n1,x,y\n", "the source has a column without a name"),
@@ -350,8 +356,9 @@ def test_paths_of_files_are_no_patterns(tmp_path, monkeypatch, folder, name):
 def test_a_file_whose_encoding_changes_in_the_middle_is_refused():
     base = b"id,a\n1,x\n"
     lines = b"".join(b"%d,%s\n" % (number, b"x" * 100) for number in range(20_000))
-    with pytest.raises(Conflict, match=r"the source .*invalid UTF8 data"):
-        run("t.csv", base, base[:5] + lines + b"20001,caf\xe9\n", base, key="id")
+    source = base[:5] + "-1,café\n".encode() + lines + b"20001,caf\xe9\n"
+    with pytest.raises(Conflict, match=r"the source .* lines are UTF-8, and others are not"):
+        run("t.csv", base, source, base, key="id")
 
 
 @pytest.mark.parametrize("kind", [pa.struct([("x", pa.int64())]), pa.date32(), pa.list_(pa.int8())])

@@ -12,9 +12,12 @@ import codecs
 from collections.abc import Iterator
 from typing import Any
 
-from anabranch.tables.table import Note, UnreadableTable
+import msgspec
 
-__all__ = ["Utf8Text", "first_text"]
+from anabranch.tables.table import Note, UnreadableTable
+from anabranch.tables.text import windows_1252
+
+__all__ = ["TextEncoding", "Utf8Text", "first_text"]
 
 _BLOCK_BYTES = 1 << 20
 _MAX_LINE_BYTES = 16 << 20
@@ -31,17 +34,39 @@ _MARKS = (
 )
 
 
-class Utf8Text:
-    """A text that is read once. `note` is complete when `blocks` has ended."""
+class TextEncoding(msgspec.Struct, frozen=True):
+    """The encoding of a text: a codec of Python or "windows-1252", its name for users, and the byte
+    order mark. Text in ASCII has the codec "ascii": it is UTF-8 and Windows-1252 alike.
+    """
 
-    def __init__(self, stream: Any) -> None:
+    codec: str
+    title: str
+    mark: bytes = b""
+
+
+class Utf8Text:
+    """A text that is read once. `notes` and `encoding` are complete when `blocks` has ended. If it
+    is `strict`, text that is not all of one encoding is an error.
+    """
+
+    def __init__(self, stream: Any, *, strict: bool = False) -> None:
         self._stream = stream
+        self._strict = strict
         self._other_lines = 0
         self._has_utf8 = False
         self._replaced = 0
         self._start = _read(stream, _BLOCK_BYTES)
         self._codec, self._title, mark = _encoding_of(self._start)
-        self._start = self._start[mark:]
+        self._mark, self._start = self._start[:mark], self._start[mark:]
+
+    @property
+    def encoding(self) -> TextEncoding:
+        """The encoding."""
+        if self._other_lines:
+            return TextEncoding("windows-1252", "Windows-1252")
+        if self._codec == "utf-8" and not self._has_utf8 and not self._mark:
+            return TextEncoding("ascii", "ASCII")
+        return TextEncoding(self._codec, self._title, self._mark)
 
     @property
     def notes(self) -> list[Note]:
@@ -61,7 +86,7 @@ class Utf8Text:
 
     def blocks(self) -> Iterator[bytes]:
         """Yields the text as UTF-8, in blocks of whole lines, the last one as it ends. Raises
-        UnreadableTable for a line of more than 16 MiB.
+        UnreadableTable for a line of more than 16 MiB, and for text that `strict` excludes.
         """
         if self._codec != "utf-8":
             yield from self._transcoded()
@@ -85,10 +110,10 @@ class Utf8Text:
             block = _read(self._stream, _BLOCK_BYTES)
 
     def _transcoded(self) -> Iterator[bytes]:
-        decoder = codecs.getincrementaldecoder(self._codec)("replace")
+        decoder = codecs.getincrementaldecoder(self._codec)("strict" if self._strict else "replace")
         rest = ""
         for block in self._raw_blocks():
-            text = rest + decoder.decode(block)
+            text = rest + self._decoded(decoder, block)
             end = max(text.rfind("\n"), text.rfind("\r", 0, -1)) + 1
             rest = text[end:]
             self._replaced += text.count("\ufffd", 0, end)
@@ -96,10 +121,18 @@ class Utf8Text:
                 yield text[:end].encode(errors="replace")
             elif len(rest) > _MAX_LINE_BYTES:
                 raise _too_long()
-        rest += decoder.decode(b"", final=True)
+        rest += self._decoded(decoder, b"", final=True)
         self._replaced += rest.count("\ufffd")
         if rest:
             yield rest.encode(errors="replace")
+
+    def _decoded(
+        self, decoder: codecs.IncrementalDecoder, block: bytes, *, final: bool = False
+    ) -> str:
+        try:
+            return decoder.decode(block, final)
+        except UnicodeDecodeError as error:
+            raise UnreadableTable(f"it has bytes that are no {self._title}") from error
 
     def _utf8(self, block: bytes) -> bytes:
         if block.isascii():
@@ -107,8 +140,13 @@ class Utf8Text:
         try:
             block.decode()
         except UnicodeDecodeError:
-            return b"".join(map(self._line, block.splitlines(keepends=True)))
-        self._has_utf8 = True
+            block = b"".join(map(self._line, block.splitlines(keepends=True)))
+        else:
+            self._has_utf8 = True
+        if self._strict and self._other_lines and (self._has_utf8 or self._mark):
+            raise UnreadableTable(
+                "some of its lines are UTF-8, and others are not: they have no encoding in common"
+            )
         return block
 
     def _line(self, line: bytes) -> bytes:
@@ -121,10 +159,7 @@ class Utf8Text:
         else:
             self._has_utf8 = True
             return line
-        try:
-            return line.decode("cp1252").encode()
-        except UnicodeDecodeError:
-            return line.decode("latin-1").encode()
+        return windows_1252.decode(line).encode()
 
 
 def _too_long() -> UnreadableTable:

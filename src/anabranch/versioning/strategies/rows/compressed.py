@@ -5,50 +5,19 @@ from __future__ import annotations
 import gzip
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import BinaryIO, cast
 
 from anabranch.dependency_errors import reason_of
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.json_text import refuse
+from anabranch.versioning.strategies.rows.temporary_version import TemporaryVersion
 
-__all__ = ["Unpacked", "packed", "unpack"]
+__all__ = ["packed", "unpack"]
 
 _MAX_BYTES = 16 << 30
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-
-
-class Unpacked:
-    """The content of a compressed object, in a temporary file."""
-
-    def __init__(self, path: str, version: ObjectVersion) -> None:
-        self._path = path
-        self._version = version
-
-    @property
-    def size(self) -> int:
-        """The size in bytes."""
-        return Path(self._path).stat().st_size
-
-    @property
-    def content_type(self) -> str:
-        """The media type of the object."""
-        return self._version.content_type
-
-    @property
-    def metadata(self) -> Mapping[str, str]:
-        """The user metadata of the object."""
-        return self._version.metadata
-
-    def open(self) -> BinaryIO:
-        """Returns a stream of the content."""
-        return Path(self._path).open("rb")
-
-    def path(self) -> str:
-        """Returns the path of the file."""
-        return self._path
 
 
 def unpack(side: str, version: ObjectVersion, folder: str) -> ObjectVersion:
@@ -77,7 +46,7 @@ def unpack(side: str, version: ObjectVersion, folder: str) -> ObjectVersion:
                     raise
                 reason = reason_of(error).splitlines()[0]
                 refuse(side, f"cannot be read as {codec}: {reason}")
-    return Unpacked(file.name, version)
+    return TemporaryVersion(file.name, version)
 
 
 @contextmanager

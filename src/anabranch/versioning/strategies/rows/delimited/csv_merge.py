@@ -1,7 +1,8 @@
 """Writes merged CSV: records that come from one side unchanged, as that side spells them.
 
 Of a record that both sides changed, each cell is spelled as on its side. Blank lines, line ends and
-a missing last line end are the destination's; rows of the source have the line end of its header.
+a missing last line end are the destination's, and so is the encoding; rows of the source have the
+line end of its header.
 """
 
 from __future__ import annotations
@@ -11,7 +12,13 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import BinaryIO
 
+from anabranch.tables.text.encoding import TextEncoding
 from anabranch.versioning.strategies.rows.delimited.csv_table import CsvTable
+from anabranch.versioning.strategies.rows.delimited.encodings import (
+    encoded,
+    require_writable,
+    result_encoding,
+)
 from anabranch.versioning.strategies.rows.delimited.records import CsvRecords, open_records
 from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions
 from anabranch.versioning.strategies.rows.table_format import PIECE_BYTES, failed
@@ -26,16 +33,22 @@ def write_csv(
     output: BinaryIO,
 ) -> None:
     """Writes the merge of tables with these columns, by the decisions about them. Raises Conflict
-    for a file whose records cannot be told from each other.
+    for a file whose records cannot be told from each other, and for a value that the encoding does
+    not have.
     """
     source, destination = tables["source"], tables["destination"]
+    encodings = {
+        side: table.encoding for side, table in tables.items() if isinstance(table, CsvTable)
+    }
+    encoding = result_encoding(encodings)
     with (
         open_records(source.path, source.dialect) as theirs,
         open_records(destination.path, destination.dialect) as ours,
+        encoded(output, encoding) as stream,
     ):
         _require_records("source", theirs, source)
         _require_records("destination", ours, destination)
-        _Merge(decisions, ours, theirs, tables, names, output).write()
+        _Merge(decisions, ours, theirs, tables, names, encoding, stream).write()
 
 
 def _require_records(side: str, records: CsvRecords, table: CsvTable) -> None:
@@ -51,8 +64,10 @@ class _Merge:
         theirs: CsvRecords,
         tables: Mapping[str, CsvTable],
         names: Sequence[str],
+        encoding: TextEncoding,
         output: BinaryIO,
     ) -> None:
+        self._encoding = encoding
         self._ours, self._theirs = ours, theirs
         here = {side: list(tables[side].schema.names) for side in ("source", "destination")}
         self._places = {
@@ -75,21 +90,24 @@ class _Merge:
         ours = self._ours
         content, ends = ours.content, ours.ends
         self._output.write(content[: ours.starts[0]])
-        if self._is_same:
-            self._write(ours.record(0), content[ours.stops[0] : ends[0]])
-        else:
-            self._write(self._joined(self._header()), content[ours.stops[0] : ends[0]])
+        header = ours.record(0) if self._is_same else self._joined(self._header())
+        require_writable(header, self._encoding, ours.dialect.delimiter, None)
+        self._write(header, content[ours.stops[0] : ends[0]])
         self._write_destination()
         line_end = ours.dialect.line_end
         for number in self._added:
             record = self._theirs.record(number + 1)
             if not self._may_copy:
                 record = self._joined(self._placed("source", self._theirs, number + 1))
-            self._write(record, line_end)
+            self._write_row(record, line_end)
         tail = bytes(content[ends[-1] :])
         has_last_end = ends[-1] > ours.stops[-1]
         if has_last_end:
             self._output.write((self._line_end or line_end) + tail)
+
+    def _write_row(self, record: bytes, line_end: bytes) -> None:
+        require_writable(record, self._encoding, self._ours.dialect.delimiter, self._names)
+        self._write(record, line_end)
 
     def _write(self, record: bytes, line_end: bytes) -> None:
         """Writes a record after the line end of the one before."""
@@ -119,7 +137,7 @@ class _Merge:
                 others = self._placed("source", self._theirs, other + 1)
                 for place in places:
                     cells[place] = others[place]
-            self._write(self._joined(cells), content[ours.stops[number] : ours.ends[number]])
+            self._write_row(self._joined(cells), content[ours.stops[number] : ours.ends[number]])
         self._copy(first, count + 1)
 
     def _copy(self, first: int, end: int) -> None:

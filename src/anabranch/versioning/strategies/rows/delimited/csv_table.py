@@ -1,4 +1,4 @@
-"""CSV and TSV files of tables: all cells are text.
+"""CSV and TSV files of tables: all cells are text, in UTF-8 whatever the file has.
 
 Arrow reads them, whose parser, unlike DuckDB's, loses no rows of files with quoted or mixed line
 ends. What it finds is kept in a file of Arrow's, of which columns are read apart.
@@ -14,10 +14,12 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from anabranch.tables.byte_forms import ByteForm
+from anabranch.tables.text.encoding import TextEncoding
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.json_text import refuse
 from anabranch.versioning.strategies.rows.columns import require_usable
 from anabranch.versioning.strategies.rows.delimited.dialect import LINE_END, Dialect, find_dialect
+from anabranch.versioning.strategies.rows.delimited.encodings import read_encoding
 from anabranch.versioning.strategies.rows.table_format import PIECE_BYTES, unreadable
 
 __all__ = ["CsvTable", "open_csv"]
@@ -35,11 +37,16 @@ class CsvTable:
 
     byte_forms: Mapping[str, ByteForm] = MappingProxyType({})
 
-    def __init__(self, parsed: str, dialect: Dialect, path: str) -> None:
+    def __init__(self, parsed: str, dialect: Dialect, path: str, encoding: TextEncoding) -> None:
         import pyarrow as pa  # noqa: PLC0415  an optional library
 
         self.dialect = dialect
         self.path = path
+        """The path of a file with the text in UTF-8."""
+
+        self.encoding = encoding
+        """How the table was encoded."""
+
         self._parsed = parsed
         with pa.ipc.open_file(pa.OSFile(parsed)) as file:
             self.schema = file.schema
@@ -64,6 +71,7 @@ def open_csv(side: str, version: ObjectVersion, delimiter: str, folder: str) -> 
     """Returns the table of a file. Raises Conflict for one that cannot be read."""
     import pyarrow as pa  # noqa: PLC0415
 
+    version, encoding = read_encoding(side, version, folder)
     dialect = find_dialect(version, delimiter)
     parsed = str(Path(folder, f"{side}.arrow"))
     try:
@@ -74,7 +82,7 @@ def open_csv(side: str, version: ObjectVersion, delimiter: str, folder: str) -> 
             _parse(side, stream, dialect, names, parsed)
     except (pa.ArrowException, UnicodeDecodeError) as error:
         raise unreadable(side, "CSV", error) from error
-    table = CsvTable(parsed, dialect, version.path())
+    table = CsvTable(parsed, dialect, version.path(), encoding)
     _require_closed_quotes(side, version, table)
     return table
 
@@ -124,8 +132,6 @@ def _content(side: str, version: ObjectVersion) -> Iterator[BinaryIO]:
     """Yields a stream of a file, with a line end if it has no other."""
     with version.open() as stream:
         start = stream.read(PIECE_BYTES)
-        if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-            refuse(side, "is UTF-16, not UTF-8")
         if not start.strip():
             refuse(side, "has no header")
         stream.seek(0)
