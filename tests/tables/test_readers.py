@@ -269,16 +269,6 @@ def test_damaged_files_are_refused_in_one_sentence(name):
         assert "/" not in caught.value.message
 
 
-def test_int96_reaches_the_year_9999_and_a_note_says_its_unit():
-    table = pa.table({"t": pa.array([FAR], pa.timestamp("us"))})
-    content = written(
-        lambda stream: pq.write_table(table, stream, use_deprecated_int96_timestamps=True)
-    )
-    assert rows(content) == [{"t": FAR}]
-    (note,) = open_table(io.BytesIO(content)).notes
-    assert "INT96" in note.text
-
-
 JSON = {
     "integers": ([1, -(2**63)], pa.int64()),
     "20 digits": ([12345678901234567890, 1], pa.decimal128(38, 0)),

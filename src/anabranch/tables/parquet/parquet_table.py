@@ -1,65 +1,80 @@
-"""Parquet files of tables, as Arrow reads them.
-
-INT96 timestamps are read in microseconds, which have the year 9999, unless one has nanoseconds.
-"""
+"""Parquet files as Arrow reads them. Row groups are the pieces."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from anabranch.tables.byte_forms import ByteForm
-from anabranch.tables.lists import entries, is_list
+from anabranch.tables.kept_stream import KeptStream
 from anabranch.tables.parquet.form import leaf_count
-from anabranch.tables.parquet.schema_elements import Element, is_enum, is_interval, read_columns
-from anabranch.tables.table import batch_rows
+from anabranch.tables.parquet.int96 import Int96Units, int96_places, int96_units
+from anabranch.tables.parquet.schema_elements import Element, read_columns
+from anabranch.tables.table import Note, batch_rows, unreadable
 
-__all__ = ["ParquetTable", "UnreadableColumn"]
+__all__ = ["ParquetTable"]
 
-
-class UnreadableColumn(ValueError):
-    """A column has values that no type holds together; the message names it."""
+_BUFFER_BYTES = 1 << 20
+_ERRORS = (pa.ArrowException, OSError, ValueError, NotImplementedError, KeyError)
+_MAX_THRIFT_BYTES = 256 << 20
+"""The most memory that a footer may take; a damaged one may name any size."""
 
 
 class ParquetTable:
-    """A Parquet file. Raises what Arrow does for one that is damaged, UnreadableColumn for INT96
-    timestamps of which some have nanoseconds, and others are out of the range of these.
+    """A Parquet file in a stream, which may be a file of Arrow's. Each column of INT96 timestamps
+    has the unit that holds them, which is found from all rows, or from so many first `rows` for
+    callers that read no others.
     """
 
-    def __init__(self, path: str) -> None:
-        import pyarrow.parquet as pq  # noqa: PLC0415  an optional library
-
-        self.path = path
-        self._file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us", pre_buffer=False)
+    def __init__(self, stream: BinaryIO, *, rows: int | None = None) -> None:
+        self._stream = stream
+        try:
+            self._file = self._open("us")
+            stored, schema = self._file.schema, self._file.schema_arrow
+            self._fine, units = self._file, Int96Units(frozenset(), frozenset())
+            places = int96_places(schema, stored)
+            if places:
+                self._fine = self._open("ns")
+                pairs = self._in_both_units(places, rows)
+                units = int96_units(pairs, places, rows)
+        except _ERRORS as error:
+            raise unreadable("Parquet", error) from error
+        self._fine_places = units.fine
+        for place in units.fine:
+            schema = schema.set(place, self._fine.schema_arrow.field(place))
+        self.schema = schema
         self.metadata = self._file.metadata
-        names = self._int96_names()
-        if names and self._has_nanoseconds(names):
-            self._file = pq.ParquetFile(path, coerce_int96_timestamp_unit="ns")
-        self.int96 = frozenset(names)
+        self.byte_forms = _byte_forms(stored, schema)
+        self.int96 = frozenset(schema.names[place] for place in places)
         """The names of the columns that have INT96 timestamps, also within other types."""
 
-    @cached_property
-    def schema(self) -> Any:
-        """The Arrow schema of the file."""
-        return self._file.schema_arrow
+        self.notes: Sequence[Note] = [
+            Note(
+                f"Column {schema.names[place]} has timestamps with nanoseconds, and others that "
+                "are out of the range of nanoseconds: it is read in microseconds.",
+                inexact_column=schema.names[place],
+            )
+            for place in sorted(units.mixed)
+        ]
+
+    def _open(self, unit: str) -> Any:
+        is_file = isinstance(self._stream, pa.NativeFile)
+        return pq.ParquetFile(
+            self._stream if is_file else KeptStream(self._stream),
+            buffer_size=0 if is_file else _BUFFER_BYTES,
+            coerce_int96_timestamp_unit=unit,
+            pre_buffer=False,
+            thrift_string_size_limit=_MAX_THRIFT_BYTES,
+        )
 
     @cached_property
     def elements(self) -> Mapping[str, Element]:
         """The columns of the file's own schema by name. Raises ValueError for a malformed one."""
-        with open(self.path, "rb") as file:  # noqa: PTH123
-            return read_columns(file)
-
-    @cached_property
-    def byte_forms(self) -> Mapping[str, ByteForm]:
-        """What the bytes of columns are that Arrow reads as bytes alone."""
-        found: dict[str, ByteForm] = {}
-        for name, element in self.elements.items():
-            if is_interval(element):
-                found[name] = "interval"
-            elif is_enum(element):
-                found[name] = "text"
-        return found
+        return read_columns(self._stream)
 
     @cached_property
     def pieces(self) -> Sequence[int]:
@@ -67,73 +82,90 @@ class ParquetTable:
         about = self.metadata
         return [about.row_group(number).num_rows for number in range(about.num_row_groups)]
 
-    def read(self, piece: int, names: Sequence[str]) -> Iterator[Any]:
-        """Yields record batches of some columns of a row group."""
-        return _read(self._file, piece, names)
+    def count_rows(self) -> int:
+        """Returns the number of rows, from the footer."""
+        return int(self.metadata.num_rows)
 
-    def _int96_names(self) -> list[str]:
-        schema = self._file.schema_arrow
-        names = [field.name for field in schema for _ in range(leaf_count(field.type))]
-        columns = self._file.schema
-        found = [
-            names[number]
-            for number in range(len(columns))
-            if columns.column(number).physical_type == "INT96"
-        ]
-        return list(dict.fromkeys(found))
+    def read(self, piece: int, columns: Sequence[int]) -> Iterator[Any]:
+        """Yields the rows of a row group."""
+        yield from self._read(list(columns), [piece])
 
-    def _has_nanoseconds(self, names: Sequence[str]) -> bool:
-        """Returns whether a timestamp is no whole microsecond. Raises UnreadableColumn."""
-        import pyarrow.parquet as pq  # noqa: PLC0415
+    def batches(self, columns: Sequence[int] | None = None) -> Iterator[Any]:
+        """Yields the rows."""
+        places = list(range(len(self.schema))) if columns is None else list(columns)
+        yield from self._read(places, None)
 
-        fine = pq.ParquetFile(self.path, coerce_int96_timestamp_unit="ns")
-        has_nanoseconds: set[str] = set()
-        far: set[str] = set()
-        for piece in range(self.metadata.num_row_groups):
-            pairs = zip(_read(self._file, piece, names), _read(fine, piece, names), strict=True)
-            for micros, nanos in pairs:
-                for name in names:
-                    for one, other in zip(
-                        _instants(micros[name]), _instants(nanos[name]), strict=True
-                    ):
-                        # beyond the range of nanoseconds, Arrow wraps them: differences still hold
-                        rest = other - one * 1000
-                        if rest.any():
-                            has_nanoseconds.add(name)
-                        if (other // 1000 != one).any():
-                            far.add(name)
-        if has_nanoseconds and far:
-            both = sorted(has_nanoseconds & far) or sorted(far)
-            raise UnreadableColumn(
-                f"the column {both[0]!r} has timestamps with nanoseconds, and others that are out "
-                "of the range of nanoseconds"
+    def _read(self, places: list[int], groups: list[int] | None) -> Iterator[Any]:
+        size = batch_rows(len(places))
+        if not places:  # Arrow counts the rows of no columns wrongly
+            count = self.count_rows() if groups is None else sum(self.pieces[n] for n in groups)
+            yield from _without_columns(count, size)
+            return
+        fine = [place for place in places if place in self._fine_places]
+        usual = [place for place in places if place not in self._fine_places]
+        schema = pa.schema([self.schema.field(place) for place in places])
+        try:
+            if not fine or not usual:
+                file = self._fine if fine else self._file
+                for columns in _columns(file, places, groups, size):
+                    yield pa.RecordBatch.from_arrays(columns, schema=schema)
+                return
+            pairs = zip(
+                _columns(self._file, usual, groups, size),
+                _columns(self._fine, fine, groups, size),
+                strict=True,
             )
-        return bool(has_nanoseconds)
+            for one, other in pairs:
+                found = dict(zip((*usual, *fine), (*one, *other), strict=True))
+                yield pa.RecordBatch.from_arrays([found[place] for place in places], schema=schema)
+        except _ERRORS as error:
+            raise unreadable("Parquet", error) from error
+
+    def _in_both_units(self, places: list[int], rows: int | None) -> Iterator[tuple[Any, Any]]:
+        size = batch_rows(len(places))
+        size = size if rows is None else max(1, min(size, rows))
+        for columns in zip(
+            _columns(self._file, places, None, size),
+            _columns(self._fine, places, None, size),
+            strict=True,
+        ):
+            one, other = (pa.RecordBatch.from_arrays(c, names=[""] * len(places)) for c in columns)
+            yield one, other
 
 
-def _read(file: Any, piece: int, names: Sequence[str]) -> Iterator[Any]:
-    import pyarrow as pa  # noqa: PLC0415
+def _columns(
+    file: Any, places: Sequence[int], groups: list[int] | None, size: int
+) -> Iterator[list[Any]]:
+    """Yields the columns at places, in batches of so many rows."""
+    names = file.schema_arrow.names
+    # pyarrow selects by name, and takes a name with dots for a path as well
+    is_selected = len(places) < len(names) and len(set(names)) == len(names)
+    selected = [names[place] for place in places] if is_selected else None
+    for batch in file.iter_batches(size, row_groups=groups, columns=selected):
+        if is_selected:
+            yield [batch.column(batch.schema.get_field_index(name)) for name in selected or ()]
+        else:
+            yield [batch.column(place) for place in places]
 
-    if not names:  # Arrow counts the rows of no columns wrongly
-        count = file.metadata.row_group(piece).num_rows
-        nothing = pa.record_batch({"": pa.nulls(count)})
-        yield nothing.select([])
-        return
-    # a name with a dot also selects the fields of other columns
-    for batch in file.iter_batches(batch_rows(len(names)), row_groups=[piece], columns=list(names)):
-        yield batch.select(list(names))
+
+def _byte_forms(stored: Any, schema: Any) -> Mapping[int, ByteForm]:
+    """Returns the places of columns whose bytes are of another kind."""
+    found: dict[int, ByteForm] = {}
+    leaf = 0
+    for place, field in enumerate(schema):
+        leaves = leaf_count(field.type)
+        if leaves == 1 and not pa.types.is_nested(field.type):
+            column = stored.column(leaf)
+            if column.converted_type == "INTERVAL":
+                found[place] = "interval"
+            elif "ENUM" in (column.converted_type, column.logical_type.type):
+                found[place] = "text"
+        leaf += leaves
+    return found
 
 
-def _instants(array: Any) -> list[Any]:
-    """Returns the timestamps in an array, also within other types, as NumPy arrays of integers."""
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.types as kinds  # noqa: PLC0415
-
-    kind = array.type
-    if kinds.is_timestamp(kind):
-        return [array.view(pa.int64()).drop_null().to_numpy()]
-    if kinds.is_struct(kind):
-        return [each for field in array.flatten() for each in _instants(field)]
-    if kinds.is_map(kind) or is_list(kind):
-        return [each for part in entries(array)[1] for each in _instants(part)]
-    return []
+def _without_columns(count: int, rows: int) -> Iterator[Any]:
+    """Yields batches that have rows and no columns."""
+    for start in range(0, count, rows):
+        empty = pa.array([{}] * min(rows, count - start), pa.struct([]))
+        yield pa.RecordBatch.from_struct_array(empty)

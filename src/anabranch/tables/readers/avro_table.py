@@ -10,7 +10,7 @@ import fastavro.schema
 import pyarrow as pa
 
 from anabranch.tables.readers.avro_types import AvroColumn, avro_column, stored_schema
-from anabranch.tables.table import Note, UnreadableTable, batch_rows, unreadable
+from anabranch.tables.table import Note, UndividedTable, UnreadableTable, batch_rows, unreadable
 
 __all__ = ["AvroTable"]
 
@@ -18,7 +18,7 @@ _VALUE = "value"
 """The column of a file whose schema is no record."""
 
 
-class AvroTable:
+class AvroTable(UndividedTable):
     """An Avro file."""
 
     def __init__(self, stream: BinaryIO) -> None:

@@ -16,7 +16,7 @@ from pyarrow import json as arrow_json
 from anabranch._kernel import JsonLines
 from anabranch.tables.formats import TableFormat
 from anabranch.tables.readers.json_form import is_json_lines
-from anabranch.tables.table import Note, UnreadableTable, unreadable
+from anabranch.tables.table import Note, UndividedTable, UnreadableTable, unreadable
 from anabranch.tables.text.decompressed import DECOMPRESSION_ERRORS, decompressed
 from anabranch.tables.text.encoding import Utf8Text
 
@@ -46,7 +46,7 @@ def scan_lines(
     return ScannedLines(stream, table_format.title, compression, lines, text.notes)
 
 
-class ScannedLines:
+class ScannedLines(UndividedTable):
     """The table of scanned lines."""
 
     def __init__(

@@ -16,7 +16,7 @@ from anabranch.tables.formats import TableFormat
 from anabranch.tables.readers.doubled_names import doubled_name
 from anabranch.tables.readers.json_form import is_json_lines
 from anabranch.tables.readers.json_types import MAX_COLUMNS, JsonType, decode_number
-from anabranch.tables.table import Note, UnreadableTable, batch_rows, unreadable
+from anabranch.tables.table import Note, UndividedTable, UnreadableTable, batch_rows, unreadable
 from anabranch.tables.text.decompressed import DECOMPRESSION_ERRORS, decompressed
 from anabranch.tables.text.encoding import Utf8Text
 
@@ -33,7 +33,7 @@ _ENCODE = msgspec.json.Encoder(decimal_format="number").encode
 _ERRORS = (msgspec.DecodeError, RecursionError, *DECOMPRESSION_ERRORS)
 
 
-class JsonTable:
+class JsonTable(UndividedTable):
     """A table in JSON."""
 
     def __init__(self, stream: BinaryIO, table_format: TableFormat, compression: str) -> None:

@@ -9,14 +9,14 @@ import pyarrow as pa
 from pyarrow import orc
 
 from anabranch.tables.kept_stream import KeptStream
-from anabranch.tables.table import Note, batch_rows, unreadable
+from anabranch.tables.table import Note, UndividedTable, batch_rows, unreadable
 
 __all__ = ["OrcTable"]
 
 _ERRORS = (pa.ArrowException, OSError, ValueError, NotImplementedError, KeyError)
 
 
-class OrcTable:
+class OrcTable(UndividedTable):
     """An ORC file."""
 
     notes: Sequence[Note] = ()

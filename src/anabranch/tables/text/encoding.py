@@ -132,7 +132,7 @@ class Utf8Text:
         try:
             return decoder.decode(block, final)
         except UnicodeDecodeError as error:
-            raise UnreadableTable(f"it has bytes that are no {self._title}") from error
+            raise UnreadableTable(f"it has bytes that are not {self._title}") from error
 
     def _utf8(self, block: bytes) -> bytes:
         if block.isascii():
@@ -145,7 +145,7 @@ class Utf8Text:
             self._has_utf8 = True
         if self._strict and self._other_lines and (self._has_utf8 or self._mark):
             raise UnreadableTable(
-                "some of its lines are UTF-8, and others are not: they have no encoding in common"
+                "it is of several encodings: some of its lines are UTF-8, and others are not"
             )
         return block
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from anabranch.tables.formats import TableFormat
-from anabranch.tables.table import Note, UnreadableTable, batch_rows, unreadable
+from anabranch.tables.table import Note, UndividedTable, UnreadableTable, batch_rows, unreadable
 from anabranch.tables.text.cells import Row, read_rows
 from anabranch.tables.text.decompressed import DECOMPRESSION_ERRORS, decompressed
 from anabranch.tables.text.dialects import find_dialect
@@ -34,7 +34,7 @@ _DELIMITERS = {
 _MAX_COLUMNS = 65_536
 
 
-class TextTable:
+class TextTable(UndividedTable):
     """A table of texts. An empty cell without quotes is null."""
 
     def __init__(self, stream: BinaryIO, table_format: TableFormat, compression: str) -> None:

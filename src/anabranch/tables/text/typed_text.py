@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from anabranch.tables.table import Note
+from anabranch.tables.table import Note, UndividedTable
 from anabranch.tables.text.cell_types import ColumnType, cast_cells
 from anabranch.tables.text.text_table import TextTable
 
@@ -18,7 +18,7 @@ _GROUP_BYTES = 16 << 20
 """Cells whose types are found at once, as bytes."""
 
 
-class TypedText:
+class TypedText(UndividedTable):
     """A table of text whose columns have types that hold each of their cells: of all rows, or, if
     `rows` is given, of so many first ones. A later cell of another type is an error then.
     """

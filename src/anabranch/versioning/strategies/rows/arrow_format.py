@@ -2,54 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, BinaryIO
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from anabranch.tables.byte_forms import ByteForm
+from anabranch.tables.table import UnreadableTable
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.columns import require_usable
 from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions
 from anabranch.versioning.strategies.rows.merging.merged_rows import MergedRows
-from anabranch.versioning.strategies.rows.scanned_sides import read_error
+from anabranch.versioning.strategies.rows.table_format import unreadable_table
+
+if TYPE_CHECKING:
+    from anabranch.tables.readers.arrow_table import ArrowTable
 
 __all__ = ["ArrowFormat"]
-
-
-class ArrowTable:
-    """An Arrow file: record batches are its pieces."""
-
-    byte_forms: Mapping[str, ByteForm] = MappingProxyType({})
-
-    def __init__(self, path: str) -> None:
-        import pyarrow as pa  # noqa: PLC0415  an optional library
-
-        self._path = path
-        with pa.ipc.open_file(pa.OSFile(path)) as file:
-            self.schema = file.schema
-            self.pieces = [
-                file.get_batch(number).num_rows for number in range(file.num_record_batches)
-            ]
-
-    def read(self, piece: int, names: Sequence[str]) -> Iterator[Any]:
-        """Yields the record batch of a piece, with these columns."""
-        import pyarrow as pa  # noqa: PLC0415
-
-        with pa.ipc.open_file(pa.OSFile(self._path)) as file:
-            yield file.get_batch(piece).select(list(names))
-
-    def compression(self) -> str | None:
-        """Returns the codec of the first record batch, None without compression."""
-        import pyarrow as pa  # noqa: PLC0415
-
-        with pa.OSFile(self._path) as file:
-            file.seek(0)
-            start = bytes(file.read(1 << 20))
-        # the body compression of a batch is in its message, which Arrow does not show
-        for codec, magic in (("lz4", b"\x04\x22\x4d\x18"), ("zstd", b"\x28\xb5\x2f\xfd")):
-            if magic in start:
-                return codec
-        return None
 
 
 class ArrowFormat:
@@ -60,12 +26,15 @@ class ArrowFormat:
 
     def open(self, side: str, version: ObjectVersion, folder: str) -> ArrowTable:  # noqa: ARG002
         """Returns the table of a file. Raises Conflict for one that cannot be read."""
-        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow as pa  # noqa: PLC0415  an optional library
+
+        from anabranch.tables.readers.arrow_table import ArrowTable  # noqa: PLC0415
 
         try:
-            table = ArrowTable(version.path())
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise read_error(side, self.name, error) from error
+            table = ArrowTable(pa.OSFile(version.path()))
+            table.pieces  # noqa: B018  what is read later must not fail then
+        except UnreadableTable as error:
+            raise unreadable_table(side, error) from error
         require_usable(side, table.schema.names)
         return table
 

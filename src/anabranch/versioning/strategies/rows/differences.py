@@ -12,7 +12,7 @@ import msgspec
 
 from anabranch.errors import Invalid
 from anabranch.model.page import Page
-from anabranch.tables.column_table import ColumnTable
+from anabranch.tables.table import Table
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.column_comparison import ColumnComparison
 from anabranch.versioning.strategies.rows.compressed import unpack
@@ -132,7 +132,7 @@ def row_differences(
         if isinstance(table_format, JsonLinesTable):
             sides: Sides = load_lines(connection, table_format, present, known)
         else:
-            tables: dict[str, ColumnTable] = {
+            tables: dict[str, Table] = {
                 side: table_format.open(side, version, folder) for side, version in present.items()
             }
             sides = _scanned(connection, tables, table_format.name)
@@ -153,7 +153,7 @@ def row_differences(
         return _page(rows, amount, known, matched_by)
 
 
-def _scanned(connection: Any, tables: Mapping[str, ColumnTable], format_name: str) -> ScannedSides:
+def _scanned(connection: Any, tables: Mapping[str, Table], format_name: str) -> ScannedSides:
     types = common_types({side: table.schema for side, table in tables.items()}, clashing=True)
     return ScannedSides(connection, tables, types, format_name)
 

@@ -5,24 +5,27 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from anabranch.tables.lists import is_list
 from anabranch.tables.parquet.footers import SideFooter, merged_metadata
 from anabranch.tables.parquet.form import file_form
-from anabranch.tables.parquet.parquet_table import ParquetTable
 from anabranch.tables.parquet.schema_elements import (
     Element,
     is_opaque,
     replace_annotations,
 )
 from anabranch.tables.parquet.writer import open_writer
+from anabranch.tables.table import UnreadableTable
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.columns import require_usable
 from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions
 from anabranch.versioning.strategies.rows.merging.merged_rows import MergedRows
 from anabranch.versioning.strategies.rows.scanned_sides import read_error
-from anabranch.versioning.strategies.rows.table_format import failed
+from anabranch.versioning.strategies.rows.table_format import failed, require_exact
+
+if TYPE_CHECKING:
+    from anabranch.tables.parquet.parquet_table import ParquetTable
 
 __all__ = ["ParquetFormat"]
 
@@ -37,13 +40,15 @@ class ParquetFormat:
         """Returns the table of a file. Raises Conflict for one that cannot be read."""
         import pyarrow as pa  # noqa: PLC0415  an optional library
 
+        from anabranch.tables.parquet.parquet_table import ParquetTable  # noqa: PLC0415
+
         try:
-            table = ParquetTable(version.path())
-            names = table.schema.names
+            table = ParquetTable(pa.OSFile(version.path()))
             table.elements  # noqa: B018  what is read later must not fail then
-        except (pa.ArrowException, OSError, ValueError) as error:
+        except (pa.ArrowException, OSError, ValueError, UnreadableTable) as error:
             raise read_error(side, self.name, error) from error
-        require_usable(side, names)
+        require_exact(side, table.notes)
+        require_usable(side, table.schema.names)
         return table
 
     def whole_columns(self, tables: Mapping[str, ParquetTable]) -> set[str]:

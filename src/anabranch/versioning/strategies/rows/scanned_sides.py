@@ -11,17 +11,15 @@ from typing import Any
 
 from anabranch.errors import Conflict
 from anabranch.tables.carriage import carriage_of, carry
-from anabranch.tables.column_table import ColumnTable, read_all
 from anabranch.tables.json_values import json_column
-from anabranch.tables.parquet.parquet_table import UnreadableColumn
 from anabranch.tables.sql_names import quoted
-from anabranch.tables.table import UnreadableTable
+from anabranch.tables.table import Table, UnreadableTable, read_columns
 from anabranch.tables.widening import convert
 from anabranch.versioning.strategies.rows.aligned_rows import aligned_batches
 from anabranch.versioning.strategies.rows.columns import ROW
 from anabranch.versioning.strategies.rows.comparable_text import comparable_text
 from anabranch.versioning.strategies.rows.loaded_sides import LoadedSides
-from anabranch.versioning.strategies.rows.table_format import failed, unreadable
+from anabranch.versioning.strategies.rows.table_format import failed, unreadable, unreadable_table
 
 __all__ = ["ScannedSides", "read_error"]
 
@@ -34,7 +32,7 @@ class ScannedSides:
     def __init__(
         self,
         connection: Any,
-        tables: Mapping[str, ColumnTable],
+        tables: Mapping[str, Table],
         types: Mapping[str, Any],
         format_name: str,
     ) -> None:
@@ -216,7 +214,7 @@ class ScannedSides:
         import pyarrow as pa  # noqa: PLC0415
 
         try:
-            for batch in read_all(self.tables[side], names):
+            for batch in read_columns(self.tables[side], names):
                 if not names:
                     yield batch
                     continue
@@ -238,7 +236,7 @@ class ScannedSides:
         except ValueError as error:
             if column.type == kind:
                 raise
-            raise UnreadableColumn(
+            raise UnreadableTable(
                 f"the column {name!r} has a value of the type {column.type} that the type {kind} "
                 "cannot hold"
             ) from error
@@ -246,14 +244,14 @@ class ScannedSides:
 
 def read_error(side: str, format_name: str, error: Exception) -> Conflict:
     """Returns the error for a file that cannot be read."""
-    if isinstance(error, UnreadableTable):
-        return failed(f"the {side} cannot be read as {format_name}: {error.message}")
-    if isinstance(error, UnreadableColumn):
-        return failed(f"in the {side}, {error}")
-    return unreadable(side, format_name, error)
+    return (
+        unreadable_table(side, error)
+        if isinstance(error, UnreadableTable)
+        else unreadable(side, format_name, error)
+    )
 
 
-def _row_at(table: ColumnTable, names: Sequence[str], row: int) -> list[Any]:
+def _row_at(table: Table, names: Sequence[str], row: int) -> list[Any]:
     """Returns a row as JSON values."""
     import numpy as np  # noqa: PLC0415
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from anabranch.tables.byte_forms import ByteForm
 from anabranch.tables.sql_names import quoted
+from anabranch.tables.table import Note
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.json_lines.table import JsonLinesTable
 from anabranch.versioning.strategies.rows.loaded_sides import LoadedSides
@@ -41,14 +42,23 @@ def create_empty(connection: Any, name: str, like: str) -> None:
 class EmptyTable:
     """A table without rows, with some columns of a schema."""
 
+    notes: Sequence[Note] = ()
     pieces: Sequence[int] = ()
-    byte_forms: Mapping[str, ByteForm] = MappingProxyType({})
+    byte_forms: Mapping[int, ByteForm] = MappingProxyType({})
 
     def __init__(self, schema: Any, names: Sequence[str]) -> None:
         import pyarrow as pa  # noqa: PLC0415  an optional library
 
         self.schema = pa.schema([schema.field(name) for name in names])
 
-    def read(self, piece: int, names: Sequence[str]) -> Iterator[Any]:  # noqa: ARG002
+    def count_rows(self) -> int:
+        """Returns 0."""
+        return 0
+
+    def read(self, piece: int, columns: Sequence[int]) -> Iterator[Any]:  # noqa: ARG002
+        """Yields nothing."""
+        yield from ()
+
+    def batches(self, columns: Sequence[int] | None = None) -> Iterator[Any]:  # noqa: ARG002
         """Yields nothing."""
         yield from ()

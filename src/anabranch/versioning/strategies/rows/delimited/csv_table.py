@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, BinaryIO
 
 from anabranch.tables.byte_forms import ByteForm
+from anabranch.tables.table import Note
 from anabranch.tables.text.encoding import TextEncoding
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.json_text import refuse
@@ -35,7 +36,8 @@ by this name, too."""
 class CsvTable:
     """The cells of a CSV file, in a file of Arrow's. An empty cell is null, `""` is not."""
 
-    byte_forms: Mapping[str, ByteForm] = MappingProxyType({})
+    notes: Sequence[Note] = ()
+    byte_forms: Mapping[int, ByteForm] = MappingProxyType({})
 
     def __init__(self, parsed: str, dialect: Dialect, path: str, encoding: TextEncoding) -> None:
         import pyarrow as pa  # noqa: PLC0415  an optional library
@@ -54,17 +56,27 @@ class CsvTable:
                 file.get_batch(number).num_rows for number in range(file.num_record_batches)
             ]
 
-    def read(self, piece: int, names: Sequence[str]) -> Iterator[Any]:
+    def count_rows(self) -> int:
+        """Returns the number of rows."""
+        return sum(self.pieces)
+
+    def batches(self, columns: Sequence[int] | None = None) -> Iterator[Any]:
+        """Yields the rows."""
+        places = range(len(self.schema)) if columns is None else columns
+        for piece in range(len(self.pieces)):
+            yield from self.read(piece, places)
+
+    def read(self, piece: int, columns: Sequence[int]) -> Iterator[Any]:
         """Yields the record batch of a piece, with these columns."""
         import pyarrow as pa  # noqa: PLC0415
 
-        numbers = [self.schema.get_field_index(name) for name in names]
-        if not numbers:
+        if not columns:
             yield pa.record_batch({"": pa.nulls(self.pieces[piece])}).select([])
             return
-        options = pa.ipc.IpcReadOptions(included_fields=numbers)
+        options = pa.ipc.IpcReadOptions(included_fields=list(columns))
         with pa.ipc.open_file(pa.OSFile(self._parsed), options=options) as file:
-            yield file.get_batch(piece).select(list(names))
+            batch = file.get_batch(piece)
+            yield batch.select([self.schema.field(place).name for place in columns])
 
 
 def open_csv(side: str, version: ObjectVersion, delimiter: str, folder: str) -> CsvTable:
@@ -149,7 +161,7 @@ def _require_closed_quotes(side: str, version: ObjectVersion, table: CsvTable) -
         last = ""
         for number in reversed(range(len(table.pieces))):
             if table.pieces[number]:
-                (batch,) = table.read(number, table.schema.names[-1:])
+                (batch,) = table.read(number, [len(table.schema) - 1])
                 last = batch.column(0)[-1].as_py() or ""
                 break
         tail = b'"' + last.replace('"', '""').encode()

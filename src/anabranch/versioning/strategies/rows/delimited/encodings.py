@@ -19,7 +19,7 @@ from anabranch.tables.table import UnreadableTable
 from anabranch.tables.text import windows_1252
 from anabranch.tables.text.encoding import TextEncoding, Utf8Text
 from anabranch.versioning.strategies.contract import ObjectVersion
-from anabranch.versioning.strategies.rows.table_format import failed
+from anabranch.versioning.strategies.rows.table_format import failed, unreadable_table
 from anabranch.versioning.strategies.rows.temporary_version import TemporaryVersion
 
 __all__ = ["encoded", "read_encoding", "require_writable", "result_encoding"]
@@ -45,7 +45,7 @@ def read_encoding(
         with version.open() as stream, tempfile.NamedTemporaryFile(dir=folder, delete=False) as out:
             out.writelines(Utf8Text(stream).blocks())
     except UnreadableTable as error:
-        raise failed(f"the {side} cannot be read as CSV: {error.message}") from error
+        raise unreadable_table(side, error) from error
     return TemporaryVersion(out.name, version), text.encoding
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anabranch.tables.byte_forms import ByteForm, form_text
-from anabranch.tables.column_table import ColumnTable
 from anabranch.tables.json_values import json_column
 from anabranch.tables.row_selection import rows_at
+from anabranch.tables.table import Table, places
 from anabranch.versioning.strategies.contract import ContentConflict
 from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions
 
@@ -19,7 +19,7 @@ _SIDES = ("destination", "source", "base")
 
 
 def cell_conflicts(
-    decisions: CellDecisions, tables: Mapping[str, ColumnTable], key: Sequence[str]
+    decisions: CellDecisions, tables: Mapping[str, Table], key: Sequence[str]
 ) -> list[ContentConflict]:
     """Returns the first conflicts: rows that one side removed and the other changed, then cells
     that both sides changed differently.
@@ -45,7 +45,7 @@ def _conflict(
     column: str,
     rows: Sequence[int | None],
     key: Sequence[str],
-    tables: Mapping[str, ColumnTable],
+    tables: Mapping[str, Table],
     values: Mapping[str, Mapping[int, Mapping[str, Any]]],
 ) -> ContentConflict:
     here = {
@@ -73,19 +73,17 @@ def _conflict(
 
 
 def rows_as_json(
-    table: ColumnTable, names: Sequence[str], numbers: Sequence[int | None]
+    table: Table, names: Sequence[str], numbers: Sequence[int | None]
 ) -> dict[int, dict[str, Any]]:
     """Returns columns of the rows with these numbers, by number, as JSON values."""
     import numpy as np  # noqa: PLC0415  an optional library
 
     wanted = sorted({number for number in numbers if number is not None})
-    rows, forms = iter(wanted), table.byte_forms
+    rows = iter(wanted)
+    forms = [table.byte_forms.get(place) for place in places(table, names)]
     found: dict[int, dict[str, Any]] = {}
     for batch in rows_at(table, names, np.array(wanted, np.int64)):
-        columns = [
-            _shown(column, forms.get(name))
-            for name, column in zip(names, batch.columns, strict=True)
-        ]
+        columns = list(map(_shown, batch.columns, forms))
         for place in range(batch.num_rows):
             cells = [column[place] for column in columns]
             found[next(rows)] = dict(zip(names, cells, strict=True))

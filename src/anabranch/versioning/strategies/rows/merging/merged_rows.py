@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from anabranch.tables.column_table import ColumnTable
 from anabranch.tables.lists import entries, is_list
 from anabranch.tables.row_selection import rows_at
 from anabranch.tables.row_taking import ChunkedRows, joined, taken
+from anabranch.tables.table import Table, read_columns
 from anabranch.tables.widening import convert
 from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions, Taken
 from anabranch.versioning.strategies.rows.merging.merged_schema import may_have_null
@@ -28,8 +28,8 @@ class MergedRows:
     def __init__(
         self,
         decisions: CellDecisions,
-        source: ColumnTable,
-        destination: ColumnTable,
+        source: Table,
+        destination: Table,
         schema: Any,
         folder: str,
     ) -> None:
@@ -81,10 +81,9 @@ class MergedRows:
     def _destination_batches(self) -> Iterator[tuple[int, Any]]:
         names = [name for name in self.schema.names if name in self._destination.schema.names]
         start = 0
-        for piece in range(len(self._destination.pieces)):
-            for batch in self._destination.read(piece, names):
-                yield start, batch
-                start += batch.num_rows
+        for batch in read_columns(self._destination, names):
+            yield start, batch
+            start += batch.num_rows
 
     def _source_cells(self) -> dict[str, tuple[ChunkedRows, Any]]:
         """Returns the cells of the columns of which any are taken, and their row numbers."""
