@@ -150,6 +150,12 @@ LATER = dt.datetime.fromisoformat("2014-01-01T00:00:00")
             2,
         ),
         ([dt.time(9), dt.time(18)], '{max: "17:00"}', 2),
+        ([2.0**53 + 2, 2.0**53], "{min: 9007199254740993}", 2),
+        (pa.array([1, 0], pa.timestamp("s")), '{min: "1970-01-01T00:00:00.5"}', 2),
+        (pa.array([1, 2], pa.timestamp("ns")), '{max: "1970-01-01T00:00:00.000000001"}', 2),
+        (pa.array([0], pa.timestamp("ns")), "{min: 9999-12-31}", 1),
+        (pa.array([1], pa.int8()), "{min: 1000}", 1),
+        ([DAY, dt.date(2013, 4, 30)], '{min: "2013-04-30T12:00"}', 2),
     ],
 )
 def test_values_outside_of_their_range_are_refused_with_their_row(lake, values, bounds, row):
@@ -171,6 +177,10 @@ def test_values_outside_of_their_range_are_refused_with_their_row(lake, values, 
         (b"a\n1\n\n-1\n", {"min": 0}, 2),
         (b"a\n2013-05-01\n2012-12-31\n", {"min": "2013-01-01"}, 2),
         (b"a\n1\nnan\n", {"min": 0}, 2),
+        (b"a\n9007199254740992\n9007199254740993\n", {"max": 9007199254740992}, 2),
+        (b"a\n0.1\n 0.10000000000000000001\n", {"max": 0.1}, 2),
+        (b"a\n1\n+1e9999999999999999999\n", {"max": 5}, 2),
+        (b"a\n1\n1_000\n", {"min": 0}, 2),
     ],
 )
 def test_values_of_text_files_are_compared_as_numbers_if_the_bounds_are(lake, content, bounds, row):

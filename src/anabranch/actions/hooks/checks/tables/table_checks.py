@@ -10,12 +10,14 @@ from typing import Any
 from anabranch.actions.hooks.checks.changed_files import changed_files, files_at
 from anabranch.actions.hooks.checks.problems import Problems, TooManyProblems
 from anabranch.actions.hooks.checks.table_rules import TableRule
-from anabranch.actions.hooks.checks.tables.cells import Misfit, RangeRule, first_null
+from anabranch.actions.hooks.checks.tables.cells import RangeRule, first_null
+from anabranch.actions.hooks.checks.tables.limits import Misfit
 from anabranch.actions.hooks.checks.tables.schemas import schema_differences
 from anabranch.actions.hooks.checks.tables.table_file import TableFile, open_table_file
 from anabranch.actions.hooks.contract import HookContext
 from anabranch.converter import Converter
 from anabranch.errors import NotFound
+from anabranch.tables.json_values import json_column
 from anabranch.tables.table import UnreadableTable
 
 __all__ = ["TableChecks", "table_checks"]
@@ -152,7 +154,7 @@ class _Rule:
                 at = within.first_outside(batch.column(name))
                 if at is not None:
                     del ranges[name]
-                    value = batch.column(name)[at].as_py()
+                    (value,) = json_column(batch.column(name).slice(at, 1))
                     self._problems.add(
                         f"{path}, row {row + at + 1}: column {name} is {value!r}, outside of "
                         f"{_in_words(rule, name)}"
