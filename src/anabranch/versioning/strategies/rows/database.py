@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,7 +12,13 @@ from anabranch.dependency_errors import reason_of
 from anabranch.errors import Conflict
 from anabranch.versioning.strategies.installed_libraries import require_installed
 
-__all__ = ["MAX_MEMORY", "open_database", "require_libraries"]
+__all__ = [
+    "MAX_MEMORY",
+    "database_errors",
+    "open_database",
+    "opening_database",
+    "require_libraries",
+]
 
 MAX_MEMORY = 10**9
 """How many bytes of memory a database may use; the rest is in temporary files."""
@@ -25,21 +32,50 @@ def require_libraries(purpose: str) -> None:
 
 
 @contextmanager
+def opening_database(folder: str) -> Iterator[Future[Any]]:
+    """Begins to open an empty database, whose temporary files are in `folder`, on another thread,
+    and yields the future connection: files are fetched and read meanwhile.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        opening = thread.submit(_connect, folder)
+        try:
+            yield opening
+        finally:
+            if opening.exception() is None:
+                opening.result().close()
+
+
+def _connect(folder: str) -> Any:
+    import duckdb  # noqa: PLC0415  an optional library
+
+    config = {"memory_limit": f"{_memory()}B", "temp_directory": f"{folder}/spilled"}
+    connection = duckdb.connect(config=config)
+    # a file's content must not make the server load code
+    connection.execute("SET autoinstall_known_extensions = false")
+    connection.execute("SET TimeZone = 'UTC'")  # not that of the machine
+    connection.execute("SET enable_progress_bar = false")  # it would be printed
+    return connection
+
+
+@contextmanager
 def open_database(folder: str) -> Iterator[Any]:
     """Yields a connection to an empty database, whose temporary files are in `folder`. Raises
-    Conflict (kind merge_failed) for what the database cannot do, such as reading a damaged file.
+    Conflict as `database_errors`.
+    """
+    with database_errors(), opening_database(folder) as opening:
+        yield opening.result()
+
+
+@contextmanager
+def database_errors() -> Iterator[None]:
+    """Raises Conflict (kind merge_failed) for what the database cannot do, such as reading a
+    damaged file.
     """
     import duckdb  # noqa: PLC0415  optional libraries
     import pyarrow as pa  # noqa: PLC0415
 
-    config = {"memory_limit": f"{_memory()}B", "temp_directory": f"{folder}/spilled"}
     try:
-        with duckdb.connect(config=config) as connection:
-            # a file's content must not make the server load code
-            connection.execute("SET autoinstall_known_extensions = false")
-            connection.execute("SET TimeZone = 'UTC'")  # not that of the machine
-            connection.execute("SET enable_progress_bar = false")  # it would be printed
-            yield connection
+        yield
     except (duckdb.Error, pa.ArrowException, OSError, RecursionError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # it is not about the files: a full disk

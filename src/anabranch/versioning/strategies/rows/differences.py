@@ -16,7 +16,11 @@ from anabranch.tables.table import Table
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.column_comparison import ColumnComparison
 from anabranch.versioning.strategies.rows.compressed import unpack
-from anabranch.versioning.strategies.rows.database import open_database, require_libraries
+from anabranch.versioning.strategies.rows.database import (
+    database_errors,
+    opening_database,
+    require_libraries,
+)
 from anabranch.versioning.strategies.rows.formats import (
     compared_format,
     find_format,
@@ -128,13 +132,15 @@ def row_differences(
     if compression:
         present = {side: unpack(side, version, folder) for side, version in present.items()}
     table_format = compared_format(table_format, present, known)
-    with open_database(folder) as connection:
+    with database_errors(), opening_database(folder) as opening:
         if isinstance(table_format, JsonLinesTable):
+            connection = opening.result()
             sides: Sides = load_lines(connection, table_format, present, known)
         else:
             tables: dict[str, Table] = {
                 side: table_format.open(side, version, folder) for side, version in present.items()
             }
+            connection = opening.result()
             sides = _scanned(connection, tables, table_format.name)
         if known:
             require_unique(sides, known)

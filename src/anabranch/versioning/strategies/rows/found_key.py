@@ -91,7 +91,7 @@ def _with_values(sides: Sides, names: Sequence[str]) -> list[str]:
                 for name, column in zip(group, map(quoted, group), strict=True)
             )
             query = f"SELECT {facts} FROM {sides.table(side)}"  # noqa: S608  quoted names
-            (found,) = sides.execute(query, group)
+            (found,) = sides.execute(query, group, only=side)
             for number, name in enumerate(group):
                 is_complete, differs, is_other = found[3 * number : 3 * number + 3]
                 if not is_complete or is_other:

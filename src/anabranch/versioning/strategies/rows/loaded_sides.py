@@ -24,10 +24,12 @@ class Sides(Protocol):
     def table(self, side: str) -> str:
         """Returns the name of a side's table as SQL."""
 
-    def execute(self, query: str, names: Sequence[str], *, rows: int | None = None) -> list[Any]:
+    def execute(
+        self, query: str, names: Sequence[str], *, rows: int | None = None, only: str = ""
+    ) -> list[Any]:
         """Runs SQL over the tables with these columns, and ROW, and returns its rows. Each table
-        may occur once. `rows` may leave out all but the first rows. Raises Conflict for a file that
-        cannot be read.
+        may occur once; `only` is the side of a query of one. `rows` may leave out all but the first
+        rows. Raises Conflict for a file that cannot be read.
         """
 
     def may_identify(self, name: str) -> bool:
@@ -39,9 +41,9 @@ class Sides(Protocol):
     def key_text(self, side: str, key: Sequence[str], row: int) -> str:
         """Returns the key of a row for a message."""
 
-    def is_increasing(self, side: str, name: str) -> bool:
-        """Returns True if each value of a column is greater than the one before, False if that is
-        not known. It costs less than a search for values that occur twice.
+    def is_surely_unique(self, side: str, name: str) -> bool:
+        """Returns True if a column has no null and no value twice, False if that is not known. It
+        costs less than a query.
         """
 
     def load(self, names: Sequence[str]) -> LoadedSides:
@@ -67,7 +69,14 @@ class LoadedSides:
         """Returns the name of a side's table as SQL."""
         return self._tables[side]
 
-    def execute(self, query: str, names: Sequence[str], *, rows: int | None = None) -> list[Any]:  # noqa: ARG002
+    def execute(
+        self,
+        query: str,
+        names: Sequence[str],  # noqa: ARG002
+        *,
+        rows: int | None = None,  # noqa: ARG002
+        only: str = "",  # noqa: ARG002
+    ) -> list[Any]:
         """Runs SQL, and returns its rows."""
         found: list[Any] = self._connection.execute(query).fetchall()
         return found
@@ -87,7 +96,7 @@ class LoadedSides:
         values = self._connection.execute(query).fetchone()
         return ", ".join(f"{name}={value}" for name, value in zip(key, values, strict=True))
 
-    def is_increasing(self, side: str, name: str) -> bool:  # noqa: ARG002  not known
+    def is_surely_unique(self, side: str, name: str) -> bool:  # noqa: ARG002  not known
         """Returns False."""
         return False
 

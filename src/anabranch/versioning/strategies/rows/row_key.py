@@ -46,7 +46,7 @@ def unique_column(sides: Sides, names: Sequence[str]) -> str | None:
 
 def _is_unique(sides: Sides, name: str) -> bool:
     return all(
-        sides.is_increasing(side, name) or _unique(sides, [name], rows=None, only=side)
+        sides.is_surely_unique(side, name) or _unique(sides, [name], rows=None, only=side)
         for side in sides.names
     )
 
@@ -73,7 +73,7 @@ def _unique(
         )
         limit = "" if rows is None else f" WHERE {quoted(ROW)} <= {rows}"
         query = f"SELECT {checks} FROM {sides.table(side)}{limit}"  # noqa: S608  quoted names
-        (found,) = sides.execute(query, names, rows=rows)
+        (found,) = sides.execute(query, names, rows=rows, only=side)
         names = [name for name, is_unique in zip(names, found, strict=True) if is_unique]
     return names
 
@@ -85,7 +85,7 @@ def require_unique(sides: Sides, key: Sequence[str]) -> None:
         missing = [name for name in key if name not in names]
         if missing:
             raise failed(f"the {side} has no key column {missing[0]!r}")
-        if len(key) == 1 and sides.is_increasing(side, key[0]):
+        if len(key) == 1 and sides.is_surely_unique(side, key[0]):
             continue
         table, row = sides.table(side), quoted(ROW)
         nulls = " OR ".join(f"{quoted(name)} IS NULL" for name in key)
@@ -93,7 +93,7 @@ def require_unique(sides: Sides, key: Sequence[str]) -> None:
             f"SELECT bool_or({nulls}), max({row}), count(*) FROM {table} "  # noqa: S608
             f"GROUP BY {listed} HAVING bool_or({nulls}) OR count(*) > 1 ORDER BY 1 DESC, 2 LIMIT 1"
         )
-        for is_null, number, _ in sides.execute(query, key):
+        for is_null, number, _ in sides.execute(query, key, only=side):
             if is_null:
                 raise failed(f"the {side} has a row without a key ({', '.join(key)})")
             shown = sides.key_text(side, key, number)

@@ -7,6 +7,7 @@ removed. DuckDB compares the three versions within a limit of memory; values are
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
@@ -18,7 +19,11 @@ from anabranch.versioning.strategies.contract import (
     PathConflict,
 )
 from anabranch.versioning.strategies.rows.compressed import packed, unpack
-from anabranch.versioning.strategies.rows.database import open_database, require_libraries
+from anabranch.versioning.strategies.rows.database import (
+    database_errors,
+    opening_database,
+    require_libraries,
+)
 from anabranch.versioning.strategies.rows.formats import (
     ColumnFormat,
     find_format,
@@ -88,6 +93,12 @@ class _RowsStrategy:
         """Writes the merged table, or returns the rows and cells that conflict. Raises Conflict for
         tables that cannot be merged.
         """
+        with opening_database(conflict.work_folder) as opening:
+            return self._merge(conflict, output, opening)
+
+    def _merge(
+        self, conflict: PathConflict, output: MergeOutput, opening: Future[Any]
+    ) -> Sequence[ContentConflict]:
         source, destination = conflict.source, conflict.destination
         if source is None or destination is None:
             side = "source" if source is None else "destination"
@@ -100,23 +111,24 @@ class _RowsStrategy:
         if compression:
             folder = conflict.work_folder
             versions = {side: unpack(side, each, folder) for side, each in versions.items()}
-        with open_database(conflict.work_folder) as connection:
-            if isinstance(file_format, JsonLinesTable):
-                sides = load_lines(connection, file_format, versions, self._key)
-                key = self._key or detect_key(sides)
-                require_unique(sides, key)
-                if conflict.base is None:
-                    create_empty(connection, "base", like="source")
-                lines = JsonLinesMerge(connection, key)
-                with target.create() as stream:
-                    like = versions["destination"]
-                    file_format.write(lines.merged(), like=like, output=stream)
-                return lines.conflicts
-            return self._merge_columns(connection, file_format, versions, target)
+        with database_errors():
+            if not isinstance(file_format, JsonLinesTable):
+                return self._merge_columns(opening, file_format, versions, target)
+            connection = opening.result()
+            sides = load_lines(connection, file_format, versions, self._key)
+            key = self._key or detect_key(sides)
+            require_unique(sides, key)
+            if conflict.base is None:
+                create_empty(connection, "base", like="source")
+            lines = JsonLinesMerge(connection, key)
+            with target.create() as stream:
+                like = versions["destination"]
+                file_format.write(lines.merged(), like=like, output=stream)
+            return lines.conflicts
 
     def _merge_columns(
         self,
-        connection: Any,
+        opening: Future[Any],
         file_format: ColumnFormat,
         versions: Mapping[str, ObjectVersion],
         target: _Target,
@@ -128,6 +140,7 @@ class _RowsStrategy:
             side: file_format.open(side, version, folder) for side, version in versions.items()
         }
         whole = file_format.whole_columns(tables)
+        connection = opening.result()
         types = common_types({side: table.schema for side, table in tables.items()}, whole=whole)
         sides = ScannedSides(connection, tables, types, file_format.name)
         key = self._key or detect_key(sides)

@@ -59,7 +59,15 @@ _STRATEGIES: dict[str, StrategyFactory] = {
     "iceberg": iceberg_strategy,
 }
 _MEMORY_ERROR = re.compile(r"MemoryError|bad_alloc|alloc of size")
+_READERS = "anabranch.tables.readers"
 _LIBRARIES = (
+    "anabranch.tables.parquet.parquet_table",
+    f"{_READERS}.arrow_table",
+    f"{_READERS}.avro_table",
+    f"{_READERS}.json_lines",
+    f"{_READERS}.json_table",
+    f"{_READERS}.orc_table",
+    "anabranch.tables.text.text_table",
     "duckdb",
     "encodings.utf_8_sig",
     "fastavro",

@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from threading import Thread
 from typing import Any
 
 from anabranch.child_process.fork_server import ForkServer, StartedProcess
@@ -61,12 +62,14 @@ class TableProcesses:
         Conflict (kinds merge_timed_out, merge_out_of_memory, merge_process_ended) if it exceeds a
         limit or crashes, PreconditionFailed (client_gone), and Busy (too_many_tables).
         """
-        with (
-            self._place(),
-            _PROCESSES.start() as process,
-            Supervision(process, self._limits.seconds, abandonment()) as supervision,
-        ):
-            return _Run(process, supervision, self._limits, answer).perform(task)
+        with ExitStack() as ending:
+            ending.enter_context(self._place())
+            process = ending.enter_context(_PROCESSES.start())
+            with Supervision(process, self._limits.seconds, abandonment()) as supervision:
+                result = _Run(process, supervision, self._limits, answer).perform(task)
+            # the process ends by itself, for which the result need not wait
+            Thread(target=ending.pop_all().close, daemon=True).start()
+            return result
 
     @contextmanager
     def _place(self) -> Iterator[None]:
