@@ -61,7 +61,7 @@ class _JsonStrategy:
         elif isinstance(ours, dict) and isinstance(theirs, dict):
             base = {}
         conflicts: list[ContentConflict] = []
-        merged = _merge(base, theirs, ours, "", conflicts)
+        merged = _merge(base, theirs, ours, [], conflicts)
         if not conflicts:
             with output.create(conflict.path) as stream:
                 stream.write(write_json(merged, text).encode("utf-8", "surrogatepass"))
@@ -69,9 +69,12 @@ class _JsonStrategy:
 
 
 def _merge(
-    base: Any, source: Any, destination: Any, pointer: str, conflicts: list[ContentConflict]
+    base: Any, source: Any, destination: Any, names: list[str], conflicts: list[ContentConflict]
 ) -> Any:
-    """Returns the merge of three values, of which each may be missing; adds to `conflicts`."""
+    """Returns the merge of three values, of which each may be missing; adds to `conflicts`. `names`
+    are those of the members that lead to them: as a pointer at each level, long ones would take
+    gigabytes.
+    """
     if source in (base, destination):
         return destination
     if destination == base:
@@ -80,7 +83,7 @@ def _merge(
     if not all(isinstance(side, dict) for side in sides):
         if len(conflicts) < _MAX_CONFLICTS:
             values = [plain_json(side) for side in sides]
-            key = {"pointer": pointer}
+            key = {"pointer": "".join(map(_pointer_part, names))}
             conflicts.append(
                 ContentConflict(key=key, base=values[0], source=values[1], destination=values[2])
             )
@@ -91,11 +94,17 @@ def _merge(
         # added by both: two new objects are merged like changes of an empty one
         if values[0] is MISSING and all(isinstance(value, dict) for value in values[1:]):
             values[0] = {}
-        escaped = name.replace("~", "~0").replace("/", "~1")
-        value = _merge(values[0], values[1], values[2], f"{pointer}/{escaped}", conflicts)
+        names.append(name)
+        value = _merge(values[0], values[1], values[2], names, conflicts)
+        names.pop()
         if value is not MISSING:
             merged[name] = value
     return merged
+
+
+def _pointer_part(name: str) -> str:
+    """Returns a name as JSON pointers (RFC 6901) have it."""
+    return "/" + name.replace("~", "~0").replace("/", "~1")
 
 
 def _read(side: str, version: ObjectVersion) -> str:

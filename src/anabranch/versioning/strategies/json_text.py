@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal
 from functools import lru_cache
@@ -31,7 +32,8 @@ MAX_DEPTH = 200
 _MAX_DIGITS = 38
 """Digits of numbers that are shown without an exponent."""
 
-_INDENT = re.compile(r"[\[{]\r?\n([ \t]+)")
+_INDENT = re.compile(r"[\[{]\r?\n([ \t]{1,64})")
+"""The indentation of a document. More of it would be repeated before each member at each level."""
 
 
 class _Number(msgspec.Struct, frozen=True):
@@ -60,8 +62,8 @@ def parse_json(side: str, text: str) -> Any:
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
+            counts = Counter(name for name, _ in pairs)
+            twice = next(name for name, count in counts.items() if count > 1)
             refuse(side, f"has the member {twice!r} twice in one object")
         return found
 
@@ -109,26 +111,32 @@ def write_json(value: Any, like: str) -> str:
     is_ascii = like.isascii()
     comma, colon = (",", ":") if compact else (", ", ": ")
 
-    def write(value: Any, margin: str) -> str:
-        if isinstance(value, _Number):
-            return value.text
-        if not isinstance(value, dict | list) or not value:
-            return json.dumps(value, ensure_ascii=is_ascii)
-        inner = margin + (indent or "")
-        if isinstance(value, dict):
-            items = [
-                f"{json.dumps(name, ensure_ascii=is_ascii)}{colon}{write(member, inner)}"
-                for name, member in value.items()
-            ]
-        else:
-            items = [write(item, inner) for item in value]
-        opening, closing = "{}" if isinstance(value, dict) else "[]"
-        if indent is None:
-            return opening + comma.join(items) + closing
-        lines = f",{line_end}{inner}".join(items)
-        return f"{opening}{line_end}{inner}{lines}{line_end}{margin}{closing}"
+    parts = [mark]
 
-    return mark + write(value, "") + end
+    def write(value: Any, margin: str) -> None:
+        if isinstance(value, _Number):
+            parts.append(value.text)
+            return
+        if not isinstance(value, dict | list) or not value:
+            parts.append(json.dumps(value, ensure_ascii=is_ascii))
+            return
+        inner = margin + (indent or "")
+        opening, closing = "{}" if isinstance(value, dict) else "[]"
+        before = opening if indent is None else f"{opening}{line_end}{inner}"
+        between = comma if indent is None else f",{line_end}{inner}"
+        for item in value:
+            parts.append(before)
+            before = between
+            if isinstance(value, dict):
+                parts.append(json.dumps(item, ensure_ascii=is_ascii) + colon)
+                write(value[item], inner)
+            else:
+                write(item, inner)
+        parts.append(closing if indent is None else f"{line_end}{margin}{closing}")
+
+    write(value, "")
+    parts.append(end)
+    return "".join(parts)
 
 
 def member_order(source: Mapping[str, Any], destination: Mapping[str, Any]) -> list[str]:

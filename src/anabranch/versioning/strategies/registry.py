@@ -39,8 +39,7 @@ _BUILT_IN = {
     "delta": (f"{_PACKAGE}.delta.strategy", "delta_strategy"),
     "iceberg": (f"{_PACKAGE}.iceberg.strategy", "iceberg_strategy"),
 }
-_OF_TABLES = frozenset({"rows", "delta", "iceberg"})
-"""Strategies that run in processes of their own: libraries read what they merge."""
+_OF_DOCUMENTS = frozenset({"json", "text"})
 
 
 def strategy_names() -> list[str]:
@@ -56,7 +55,7 @@ def make_strategy(
     processes: TableProcesses = _PROCESSES,
 ) -> MergeStrategy | None:
     """Returns the strategy of that name, None if it is one of PATH_STRATEGIES. `guard` decides
-    where webhooks may lead; `processes` merge tables.
+    where webhooks may lead; `processes` merge all content but that of strategies of others.
 
     Raises Invalid (kind invalid_strategy) for an unknown name, Invalid (kind
     invalid_merge_options), and NotSupported if a library is not installed.
@@ -72,8 +71,9 @@ def make_strategy(
     if name in _BUILT_IN:
         module, factory_name = _BUILT_IN[name]
         factory: StrategyFactory = getattr(import_module(module), factory_name)
-        strategy = factory(options)  # also checks the options
-        return ProcessStrategy(name, options, processes) if name in _OF_TABLES else strategy
+        strategy = factory(options)  # also checks the options, and what is installed
+        small = strategy if name in _OF_DOCUMENTS else None
+        return ProcessStrategy(name, options, processes, small)
     if name in entry_points(group=ENTRY_POINT_GROUP).names:
         return UserDefinedStrategy(name, options)
     raise Invalid(

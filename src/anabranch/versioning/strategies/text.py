@@ -7,7 +7,6 @@ one at the end of a file, stay as they are.
 from __future__ import annotations
 
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -21,6 +20,7 @@ from anabranch.versioning.strategies.contract import (
     ObjectVersion,
     PathConflict,
 )
+from anabranch.versioning.strategies.git_process import run_git
 from anabranch.versioning.strategies.text_regions import (
     TextRegion,
     base_starts,
@@ -103,18 +103,8 @@ def _merge_file(ours: str, ancestor: str, theirs: str, marker: int, output: int)
     """Writes the merge of three files to the file `output`, with conflict markers of this length;
     returns whether it has no conflicts.
     """
-    command = ["git", "merge-file", "-p", "--diff3", f"--marker-size={marker}"]
-    try:
-        done = subprocess.run(
-            [*command, ours, ancestor, theirs],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.PIPE,
-            timeout=_TIMEOUT_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise _failed(f"git did not merge the text within {_TIMEOUT_SECONDS:g} s") from error
+    command = ["merge-file", "-p", "--diff3", f"--marker-size={marker}"]
+    done = run_git([*command, ours, ancestor, theirs], seconds=_TIMEOUT_SECONDS, output=output)
     if not 0 <= done.returncode <= 127:  # noqa: PLR2004  the number of conflicts, up to 127
         raise _failed(done.stderr.decode("utf-8", "replace").strip() or "git failed")
     return done.returncode == 0

@@ -11,13 +11,13 @@ import hashlib
 import mmap
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile, groupby
 from pathlib import Path
 from typing import NamedTuple
 
 from anabranch.errors import Conflict
+from anabranch.versioning.strategies.git_process import run_git
 
 __all__ = ["TextRegion", "base_starts", "marker_length", "read_regions"]
 
@@ -26,10 +26,9 @@ _MIN_MARKER, _MAX_MARKER = 60, 100
 
 _RUN = re.compile(rb"^(?:<{60,}|\|{60,}|={60,}|>{60,})", re.MULTILINE)
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? ")
-_ENVIRONMENT = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 # as in `git merge-file`, whatever the configuration says; without context lines, git diff would
 # leave out the common end of both texts, and place some changes elsewhere
-_DIFF = ["git", "-c", "core.autocrlf=false", "diff", "--no-index", "--unified=1"]
+_DIFF = ["-c", "core.autocrlf=false", "diff", "--no-index", "--unified=1"]
 _AS_MERGED = ["--text", "--diff-algorithm=myers", "--no-indent-heuristic"]
 _PLAIN = ["--no-ext-diff", "--no-textconv", "--no-color"]
 
@@ -116,18 +115,8 @@ def _conflict(group: Sequence[tuple[_Change, int]]) -> list[int]:
 
 def _changes(base: str, changed: str, timeout: float) -> list[_Change]:
     """Returns the changes from one file to another, in order."""
-    try:
-        done = subprocess.run(
-            [*_DIFF, *_AS_MERGED, *_PLAIN, "--", base, changed],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env={**os.environ, **_ENVIRONMENT},
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired as error:
-        reason = f"git did not compare the texts within {timeout:g} s"
-        raise Conflict(reason, kind="merge_failed") from error
+    command = [*_DIFF, *_AS_MERGED, *_PLAIN, "--", base, changed]
+    done = run_git(command, seconds=timeout)
     if done.returncode not in (0, 1):
         reason = done.stderr.decode("utf-8", "replace").strip() or "git failed"
         raise Conflict(reason, kind="merge_failed")

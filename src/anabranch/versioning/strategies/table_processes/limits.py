@@ -1,4 +1,4 @@
-"""Limits of a process that merges or compares a table."""
+"""Limits of a process that merges or compares an object, mostly a table."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ import msgspec
 
 from anabranch.child_process.limits import set_limits
 
-__all__ = ["SPLIT_HINT", "TableLimits"]
+__all__ = ["TABLE", "TableLimits", "split_hint"]
 
-SPLIT_HINT = "Split the table into smaller objects."
-"""What can be done about a table that exceeds a limit."""
+TABLE = "table"
+"""What is merged or compared, for messages, if it is no document or text."""
 
 _AFTER_TIME = 10
 """Seconds of processor time after which a process ends that was not killed when its time was up."""
+
+
+def split_hint(noun: str) -> str:
+    """Returns what can be done about what exceeds a limit."""
+    return f"Split the {noun} into smaller objects."
 
 
 class TableLimits(msgspec.Struct, frozen=True, kw_only=True):

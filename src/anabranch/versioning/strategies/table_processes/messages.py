@@ -18,7 +18,7 @@ from anabranch.converter import Converter
 from anabranch.errors import AnabranchError
 from anabranch.versioning.strategies.contract import ContentConflict, Side
 from anabranch.versioning.strategies.rows.differences import RowDifferencePage
-from anabranch.versioning.strategies.table_processes.limits import TableLimits
+from anabranch.versioning.strategies.table_processes.limits import TABLE, TableLimits
 
 __all__ = [
     "Call",
@@ -35,6 +35,7 @@ __all__ = [
     "RowMatching",
     "Task",
     "failure",
+    "noun_of",
     "receive_message",
     "receive_request",
     "receive_result",
@@ -105,6 +106,13 @@ class FolderComparison(msgspec.Struct, frozen=True, tag="folders"):
 
 
 Task = MergeTask | FileComparison | FolderComparison
+
+_NOUNS = {"json": "document", "text": "text"}
+
+
+def noun_of(task: Task) -> str:
+    """Returns what a task is about: a table, document or text."""
+    return _NOUNS.get(task.strategy, TABLE) if isinstance(task, MergeTask) else TABLE
 
 
 class Request(msgspec.Struct, frozen=True):

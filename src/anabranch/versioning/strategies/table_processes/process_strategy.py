@@ -1,4 +1,4 @@
-"""The strategies for tables, each merge of which is a process of its own."""
+"""The strategies for tables, documents and texts, each merge of which is a process of its own."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from anabranch.versioning.strategies.call_answers import answer_call
 from anabranch.versioning.strategies.contract import (
     ContentConflict,
     MergeOutput,
+    MergeStrategy,
     PathConflict,
 )
 from anabranch.versioning.strategies.table_processes.messages import Call, Merged, MergeTask
@@ -18,18 +19,37 @@ from anabranch.versioning.strategies.table_processes.table_processes import Tabl
 __all__ = ["ProcessStrategy"]
 
 
-class ProcessStrategy:
-    """A strategy of Anabranch, by its name. Its options have been checked."""
+_MAX_SMALL_BYTES = 16 << 10
+"""The size of the versions of a document or text, in all, that are merged in this process, since a
+process takes longer. They expand to at most 40 MB: a merged document has 5,000 members at most,
+each behind 200 levels of indentation, of 64 characters at most.
+"""
 
-    def __init__(self, name: str, options: Mapping[str, Any], processes: TableProcesses) -> None:
+
+class ProcessStrategy:
+    """A strategy of Anabranch, by its name. Its options have been checked. `small` is the strategy
+    for documents and texts that are so small that they need no process; None for tables, which
+    libraries read that may crash.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        options: Mapping[str, Any],
+        processes: TableProcesses,
+        small: MergeStrategy | None = None,
+    ) -> None:
         self._name = name
         self._options = dict(options)
         self._processes = processes
+        self._small = small
 
     def merge(self, conflict: PathConflict, output: MergeOutput) -> Sequence[ContentConflict]:
         """Returns the conflicts of the strategy. Raises what it raises, and Conflict if it takes
         too much time or memory.
         """
+        if self._small is not None and _size(conflict) <= _MAX_SMALL_BYTES:
+            return self._small.merge(conflict, output)
 
         def answer(call: Call) -> Any:
             return answer_call({"call": call.name, **call.parameters}, conflict, output)
@@ -46,3 +66,8 @@ class ProcessStrategy:
         if not isinstance(result, Merged):
             raise Conflict("the process has another result", kind="merge_failed")
         return result.conflicts
+
+
+def _size(conflict: PathConflict) -> int:
+    versions = (conflict.base, conflict.source, conflict.destination)
+    return sum(version.size for version in versions if version is not None)

@@ -29,6 +29,7 @@ from anabranch.versioning.strategies.contract import (
 )
 from anabranch.versioning.strategies.delta.strategy import delta_strategy
 from anabranch.versioning.strategies.iceberg.strategy import iceberg_strategy
+from anabranch.versioning.strategies.json_document import json_strategy
 from anabranch.versioning.strategies.rows.differences import (
     MAX_PAGE_BYTES,
     RowDifferencePage,
@@ -36,7 +37,7 @@ from anabranch.versioning.strategies.rows.differences import (
 )
 from anabranch.versioning.strategies.rows.strategy import rows_strategy
 from anabranch.versioning.strategies.table_processes.compared_tables import compare_tables
-from anabranch.versioning.strategies.table_processes.limits import SPLIT_HINT
+from anabranch.versioning.strategies.table_processes.limits import split_hint
 from anabranch.versioning.strategies.table_processes.messages import (
     Call,
     Compared,
@@ -46,15 +47,19 @@ from anabranch.versioning.strategies.table_processes.messages import (
     MergeTask,
     Task,
     failure,
+    noun_of,
     receive_request,
     receive_result,
     send,
 )
+from anabranch.versioning.strategies.text import text_strategy
 
 __all__ = ["main", "prepare"]
 
 _STRATEGIES: dict[str, StrategyFactory] = {
     "rows": rows_strategy,
+    "json": json_strategy,
+    "text": text_strategy,
     "delta": delta_strategy,
     "iceberg": iceberg_strategy,
 }
@@ -144,14 +149,14 @@ def _compare_files(task: FileComparison) -> RowDifferencePage:
     )
 
 
-def _failed(error: Exception) -> Failed:
-    """Returns the message for what a task has raised."""
+def _failed(error: Exception, noun: str) -> Failed:
+    """Returns the message for what a task about a table, document or text has raised."""
     if _is_out_of_memory(error):
         return failure(
             Conflict(
-                "the table needs more memory than its merge or comparison may use",
+                f"the {noun} needs more memory than its merge or comparison may use",
                 kind=OUT_OF_MEMORY,
-                hint=f"{SPLIT_HINT} merges.memory_bytes is the limit.",
+                hint=f"{split_hint(noun)} merges.memory_bytes is the limit.",
             )
         )
     if isinstance(error, AnabranchError):
@@ -160,15 +165,15 @@ def _failed(error: Exception) -> Failed:
     if isinstance(error, ImportError):
         return failure(NotSupported(reason, kind="library_missing"))
     if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return failure(Busy("there is no space for the temporary files of a table"))
+        return failure(Busy(f"there is no space for the temporary files of a {noun}"))
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
         return failure(
             Conflict(
-                f"the table needs a temporary file of more than {limit >> 20} MiB, such as the "
+                f"the {noun} needs a temporary file of more than {limit >> 20} MiB, such as the "
                 "content of a compressed one",
                 kind=TOO_LARGE,
-                hint=SPLIT_HINT,
+                hint=split_hint(noun),
             )
         )
     failed = failure(Conflict(f"{type(error).__name__}: {reason}", kind="merge_failed"))
@@ -201,4 +206,4 @@ def main(lifeline: int) -> None:
     try:
         server.finish(_perform(server.request.task, server))
     except Exception as error:  # noqa: BLE001  whatever it is, it is the reason
-        server.finish(_failed(error))
+        server.finish(_failed(error, noun_of(server.request.task)))

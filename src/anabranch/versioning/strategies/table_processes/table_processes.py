@@ -1,4 +1,4 @@
-"""The processes that merge and compare tables: each performs one task, and ends.
+"""The processes that merge and compare objects: each performs one task, and ends.
 
 A process has neither secrets nor a connection to the stores. It is killed when its time is up, and
 when the client of the request that it works for has gone.
@@ -18,7 +18,7 @@ from anabranch.child_process.supervision import Stop, Supervision
 from anabranch.errors import AnabranchError, Busy, Conflict, PreconditionFailed
 from anabranch.http.abandonment import abandonment
 from anabranch.versioning.strategies.contract import PROCESS_ENDED, TIMED_OUT, TOO_LARGE
-from anabranch.versioning.strategies.table_processes.limits import SPLIT_HINT, TableLimits
+from anabranch.versioning.strategies.table_processes.limits import TABLE, TableLimits, split_hint
 from anabranch.versioning.strategies.table_processes.messages import (
     Call,
     Compared,
@@ -29,13 +29,17 @@ from anabranch.versioning.strategies.table_processes.messages import (
     Request,
     Result,
     Task,
+    noun_of,
     receive_message,
     send,
 )
 
 __all__ = ["AnswerCall", "TableProcesses"]
 
-_PROCESSES = ForkServer("anabranch.versioning.strategies.table_processes.table_process")
+_PACKAGE = "anabranch.versioning.strategies.table_processes"
+_TABLES = ForkServer(f"{_PACKAGE}.table_process")
+_DOCUMENTS = ForkServer(f"{_PACKAGE}.document_process")
+"""That of JSON documents and texts, which need no libraries."""
 
 _log = logging.getLogger(__name__)
 
@@ -62,24 +66,33 @@ class TableProcesses:
         Conflict (kinds merge_timed_out, merge_out_of_memory, merge_process_ended) if it exceeds a
         limit or crashes, PreconditionFailed (client_gone), and Busy (too_many_tables).
         """
+        noun = noun_of(task)
+        server = _TABLES if noun == TABLE else _DOCUMENTS
         with ExitStack() as ending:
             ending.enter_context(self._place())
-            process = ending.enter_context(_PROCESSES.start())
+            process = ending.enter_context(server.start())
             with Supervision(process, self._limits.seconds, abandonment()) as supervision:
-                result = _Run(process, supervision, self._limits, answer).perform(task)
-            # the process ends by itself, for which the result need not wait
-            Thread(target=ending.pop_all().close, daemon=True).start()
+                result = _Run(process, supervision, self._limits, answer, noun).perform(task)
+            _end_later(ending.pop_all())
             return result
 
     @contextmanager
     def _place(self) -> Iterator[None]:
         """Waits until fewer processes run than are permitted."""
         if not self._free.acquire(timeout=self._max_wait):
-            raise Busy("the server merges or compares other tables", kind="too_many_tables")
+            raise Busy("the server merges or compares other objects", kind="too_many_tables")
         try:
             yield
         finally:
             self._free.release()
+
+
+def _end_later(ending: ExitStack) -> None:
+    """Ends a process that has sent its result, which need not wait for that."""
+    try:
+        Thread(target=ending.close, daemon=True).start()
+    except RuntimeError:  # the system has no more threads
+        ending.close()
 
 
 class _Run:
@@ -91,11 +104,13 @@ class _Run:
         supervision: Supervision,
         limits: TableLimits,
         answer: AnswerCall,
+        noun: str,
     ) -> None:
         self._process = process
         self._supervision = supervision
         self._limits = limits
         self._answer = answer
+        self._noun = noun
 
     def perform(self, task: Task) -> Merged | Compared:
         """Sends the task, and answers calls until there is a result."""
@@ -114,9 +129,9 @@ class _Run:
             return receive_message(self._process.stdout)
         except MessageTooLarge:
             raise Conflict(
-                "the rows that conflict or differ are too large to be shown",
+                "the values that conflict or differ are too large to be shown",
                 kind=TOO_LARGE,
-                hint=SPLIT_HINT,
+                hint=split_hint(self._noun),
             ) from None
         except (EOFError, OSError, ValueError):
             raise self._ended() from None
@@ -128,12 +143,12 @@ class _Run:
                 return PreconditionFailed("the client has disconnected", kind="client_gone")
             case Stop.TIMED_OUT:
                 return Conflict(
-                    f"the table took more than {self._limits.seconds:g} s",
+                    f"the {self._noun} took more than {self._limits.seconds:g} s",
                     kind=TIMED_OUT,
-                    hint=f"{SPLIT_HINT} merges.timeout is the limit.",
+                    hint=f"{split_hint(self._noun)} merges.timeout is the limit.",
                 )
         return Conflict(
-            "the process that read the table ended: it crashed, or needed too much memory",
+            f"the process that read the {self._noun} ended: it crashed, or needed too much memory",
             kind=PROCESS_ENDED,
-            hint=f"{SPLIT_HINT} merges.memory_bytes is the limit of memory.",
+            hint=f"{split_hint(self._noun)} merges.memory_bytes is the limit of memory.",
         )
