@@ -2,7 +2,8 @@
 //! at its first invalid line instead of its end, which may never arrive.
 
 use super::fault::Fault;
-use super::head::{MAX_HEAD_BYTES, MAX_HEADER_LINES, check_request_line, is_token_byte};
+use super::head::{MAX_HEAD_BYTES, MAX_HEADER_LINES};
+use super::request_line::{check_request_line, is_token_byte};
 
 /// The most empty lines before a request (RFC 9112, 2.2, wants one to be ignored).
 const MAX_EMPTY_LINES: usize = 4;

@@ -6,6 +6,7 @@ mod fault;
 mod head;
 mod head_reader;
 mod request;
+mod request_line;
 mod response;
 
 pub use chunks::ChunkReader;

@@ -2,7 +2,8 @@
 
 use httparse::{EMPTY_HEADER, Header, Status};
 
-use super::head::{MAX_HEAD_BYTES, is_valid_host, parse_length};
+use super::head::{MAX_HEAD_BYTES, parse_length};
+use super::request_line::is_valid_host;
 
 /// The maximum number of headers of a plain request.
 const MOST_HEADERS: usize = 48;

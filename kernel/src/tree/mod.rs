@@ -11,16 +11,13 @@
 mod changes;
 mod copy;
 mod cursor;
-mod diff_page;
-mod list_range;
-mod listing;
 mod look_ups;
-mod merge_walk;
+mod merging;
+mod pages;
 mod parallel;
 mod pool;
 mod range_list;
 mod rewrite;
-mod stretches;
 #[expect(
     clippy::module_inception,
     reason = "a tree is what the module is about"
@@ -30,18 +27,10 @@ mod write_result;
 
 pub mod addresses;
 pub mod apply;
-pub mod compare;
-pub mod conflicts;
 pub mod diff;
 pub mod layers;
 pub mod load;
-pub mod merge;
-pub mod s3_xml;
-pub mod shown_entry;
-pub mod stats_json;
 
-#[cfg(test)]
-mod merge_rule;
 #[cfg(test)]
 mod model_tests;
 #[cfg(test)]
@@ -49,10 +38,12 @@ pub(crate) mod testing;
 
 pub use changes::{Change, Changes};
 pub use cursor::TreeCursor;
-pub use diff_page::{DiffPage, Kind, Row, compare_page, diff_page};
-pub use list_range::ListRange;
-pub use listing::{Item, Listing, Staged};
 pub use look_ups::Values;
+pub use merging::{compare, conflicts, merge};
+pub use pages::diff_page::{DiffPage, Kind, Row, compare_page, diff_page};
+pub use pages::list_range::ListRange;
+pub use pages::listing::{Item, Listing, Staged};
+pub use pages::{s3_xml, shown_entry, stats_json};
 pub use pool::{Locate, Pool, TableId};
 pub use range_list::RangeList;
 pub use tree::Tree;

@@ -9,9 +9,9 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 
 use super::apply::apply;
-use super::list_range::successor;
-use super::merge::{Merged, Rules, Sides, Strategy as Resolve, merge_within};
-use super::merge_rule::merge_by_the_rule;
+use super::merging::merge::{Merged, Rules, Sides, Strategy as Resolve, merge_within};
+use super::merging::merge_rule::merge_by_the_rule;
+use super::pages::list_range::successor;
 use super::testing::{Folder, value};
 use super::{
     Change, ChangeCounts, Changes, DiffPage, Kind, ListRange, Row, Tree, WriteResult, compare_page,

@@ -9,7 +9,7 @@ use super::walk::Walk;
 use crate::codec::RangeInfo;
 use crate::error::Result;
 use crate::ranges::break_after;
-use crate::tree::list_range::{successor, upper_bound};
+use crate::tree::pages::list_range::{successor, upper_bound};
 use crate::tree::parallel;
 
 /// The keys from `start` on, up to `end` and with it.

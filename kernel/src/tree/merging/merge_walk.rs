@@ -20,15 +20,15 @@
 use std::cmp::Ordering;
 
 use super::compare::{Verdict, verdict};
-use super::copy::{copy_before, copy_through};
-use super::cursor::TreeCursor;
-use super::diff::has_equal_block;
 use super::merge::{Sides, Strategy};
 use super::stretches::Stretches;
-use super::tree::Tree;
 use crate::codec::RangeInfo;
 use crate::error::Result;
 use crate::ranges::RangeWriter;
+use crate::tree::copy::{copy_before, copy_through};
+use crate::tree::cursor::TreeCursor;
+use crate::tree::diff::has_equal_block;
+use crate::tree::tree::Tree;
 
 /// A walk through three trees that writes their merge.
 pub struct MergeWalk<'a> {

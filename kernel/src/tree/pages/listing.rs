@@ -6,11 +6,11 @@
 
 use std::ops::Range;
 
-use super::cursor::TreeCursor;
 use super::list_range::{ListRange, successor, upper_bound};
-use super::tree::Tree;
 use crate::codec::decode_value;
 use crate::error::{Error, Result};
+use crate::tree::cursor::TreeCursor;
+use crate::tree::tree::Tree;
 
 /// A staged change: the identity and data of a value, None for a tombstone.
 pub type Staged<'a> = (&'a [u8], Option<(&'a [u8], &'a [u8])>);

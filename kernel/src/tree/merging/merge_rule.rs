@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::compare::{Verdict, verdict};
 use super::merge::{Sides, Strategy};
-use super::testing::Folder;
-use super::tree::Tree;
 use crate::codec::RangeInfo;
 use crate::ranges::RangeWriter;
+use crate::tree::testing::Folder;
+use crate::tree::tree::Tree;
 
 type Records = VecDeque<(Vec<u8>, Vec<u8>)>;
 

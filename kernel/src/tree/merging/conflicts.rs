@@ -1,9 +1,9 @@
 //! A page of the keys that both sides of a merge changed differently.
 
 use super::compare::{CompareWalk, Step};
-use super::list_range::{ListRange, upper_bound};
 use super::merge::Sides;
 use crate::error::Result;
+use crate::tree::pages::list_range::{ListRange, upper_bound};
 
 /// A conflicting key, with the framed values of the three trees; None if a tree does not have it.
 #[derive(Clone, Debug, PartialEq, Eq)]

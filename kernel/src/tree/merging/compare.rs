@@ -5,12 +5,12 @@
 //! that both changed differently is a conflict. Only keys that differ between source and base need
 //! to be examined.
 
-use super::cursor::TreeCursor;
-use super::diff::{DiffWalk, Side, same_identity};
-use super::tree::Tree;
-use super::write_result::ChangeCounts;
 use crate::codec::RangeInfo;
 use crate::error::Result;
+use crate::tree::cursor::TreeCursor;
+use crate::tree::diff::{DiffWalk, Side, same_identity};
+use crate::tree::tree::Tree;
+use crate::tree::write_result::ChangeCounts;
 
 /// The effect of a merge on a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

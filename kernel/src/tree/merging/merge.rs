@@ -10,16 +10,16 @@
 use std::path::Path;
 
 use super::compare::{CompareWalk, Comparison, Step};
-use super::diff_page::{Kind, kind};
-use super::list_range::successor;
 use super::merge_walk::MergeWalk;
-use super::parallel;
 use super::stretches::Stretches;
-use super::tree::Tree;
-use super::write_result::{ChangeCounts, WriteResult};
 use crate::codec::RangeInfo;
 use crate::error::Result;
 use crate::ranges::{RangeWriter, break_after};
+use crate::tree::pages::diff_page::{Kind, kind};
+use crate::tree::pages::list_range::successor;
+use crate::tree::parallel;
+use crate::tree::tree::Tree;
+use crate::tree::write_result::{ChangeCounts, WriteResult};
 
 /// The memory for changed keys in bytes, divided equally among the pieces.
 const MEMORY: usize = 64 << 20;
@@ -66,7 +66,7 @@ pub fn merge(sides: Sides<'_>, folder: &Path, rules: Rules) -> Result<Merged> {
 }
 
 /// Like [`merge`], with about `memory` bytes of what is changed remembered.
-pub(super) fn merge_within(
+pub(in crate::tree) fn merge_within(
     memory: usize,
     sides: Sides<'_>,
     folder: &Path,

@@ -1,10 +1,10 @@
 //! A page of differences.
 
-use super::compare::CompareWalk;
-use super::diff::DiffWalk;
 use super::list_range::{ListRange, upper_bound};
-use super::tree::Tree;
 use crate::error::Result;
+use crate::tree::diff::DiffWalk;
+use crate::tree::merging::compare::CompareWalk;
+use crate::tree::tree::Tree;
 
 /// The kind of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
