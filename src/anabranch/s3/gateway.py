@@ -6,21 +6,17 @@ synchronous and may run on any thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
-from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.authorize import authorize
-from anabranch.access.sessions.tokens import parse_session_cookie
 from anabranch.audit.log import RequestAudit
 from anabranch.errors import AnabranchError
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Headers, Response
-from anabranch.http.same_origin import session_authenticates
 from anabranch.model.caller import Caller, acting_as
-from anabranch.model.secret import Secret
+from anabranch.s3.authenticator import RequestAuthenticator
 from anabranch.s3.call import Call
 from anabranch.s3.misdirected import is_misdirected, refusing
 from anabranch.s3.operation import ByKey
@@ -40,9 +36,6 @@ from anabranch.s3.protocol.errors import S3Error
 from anabranch.s3.protocol.presigned_headers import with_presigned_headers
 from anabranch.s3.protocol.xml_reader import MAX_DOCUMENT_BYTES
 from anabranch.s3.services import Services
-from anabranch.s3.signatures.claimed_key import claimed_access_key
-from anabranch.s3.signatures.verified import Verified
-from anabranch.s3.signatures.verifier import Verifier
 from anabranch.s3.table import Choice, choose, is_form
 from anabranch.signing.request import Request
 
@@ -63,8 +56,6 @@ _FRAMING = 1 << 20
 _BEFORE_SIGNATURE = frozenset({"RequestHeaderSectionTooLarge", "InvalidURI"})
 """Errors that are reported whatever the signature, which S3 checks after reading the head."""
 
-_CROSS_SITE = "The session cookie does not authenticate a change that another site may have caused"
-
 
 class S3Gateway:
     """Selects, authenticates and authorizes the operations of requests."""
@@ -73,8 +64,7 @@ class S3Gateway:
         self._services = services
         self._domains = Domains(services.domains)
         self.cors = Cors(services.cors)
-        self._authenticator = services.access.authenticator
-        self._verifier = Verifier(self._secret, services.clock)
+        self.authenticator = RequestAuthenticator(services.access.authenticator, services.clock)
 
     def matches(self, headers: Mapping[str, str], query: str) -> bool:
         """Returns whether a request is for this gateway."""
@@ -120,8 +110,8 @@ class S3Gateway:
         authorized, before any of the body is read. `carried` is the request with the headers of its
         URL, `client` the address of the client. Raises the error that refuses it.
         """
-        actor, verified = self.authenticate(request, client, audit)
-        actor = self._in_context(actor, client, audit)
+        actor, verified = self.authenticator.authenticate(request, client, audit)
+        actor = self.authenticator.in_context(actor, client, audit)
         call = Call(self._services, carried, choice.address, choice.query, actor, verified)
         permission = choice.operation.permission
         if not isinstance(permission, ByKey):
@@ -142,9 +132,8 @@ class S3Gateway:
         """
         form = read_form(carried.headers.get("content-type", ""), content)
         fields, bucket = form.fields, choice.address.bucket
-        with _recorded(audit, ""):
-            actor = self._actor_of_key(self._verifier.verify_policy(fields))
-        actor = self._in_context(actor, client, audit)
+        actor = self.authenticator.authenticate_policy(fields, audit)
+        actor = self.authenticator.in_context(actor, client, audit)
         sizes = check_policy(fields["policy"], fields, bucket, self._services.clock())
         if "key" not in fields:
             raise S3Error(
@@ -166,72 +155,6 @@ class S3Gateway:
     def bucket(self, host: str) -> str:
         """Returns the bucket that a host names, the empty string for none."""
         return self._domains.bucket(host) or ""
-
-    def authenticate(
-        self, request: Request, client: str, audit: RequestAudit | None
-    ) -> tuple[Actor, Verified | None]:
-        """Returns the actor, and what the request's signature covers, if it has one. Raises the
-        error that refuses it, and records it.
-        """
-        if audit is None:
-            return self._authenticate(request, client)
-        with _recorded(audit, claimed_access_key(request)):
-            return self._authenticate(request, client)
-
-    def _authenticate(self, request: Request, client: str) -> tuple[Actor, Verified | None]:
-        throttle = self._authenticator.throttle
-        if throttle.has_failures:
-            throttle.check(claimed_access_key(request), client)
-        try:
-            verified = self._verifier.verify(request)
-        except S3Error as error:
-            if error.code == "SignatureDoesNotMatch":
-                throttle.failed(claimed_access_key(request), client)
-            raise
-        if verified is None:
-            return self._actor_by_credentials(request, client), None
-        throttle.succeeded(verified.access_key_id, client)
-        return self._actor_of_key(verified.access_key_id), verified
-
-    def _in_context(self, actor: Actor, client: str, audit: RequestAudit | None) -> Actor:
-        """Returns the actor of a request: with its context, and recorded."""
-        if audit is not None:
-            audit.user = actor.username
-            return actor.in_context(client, self._services.clock(), audit.decided)
-        if actor.is_conditional:
-            return actor.in_context(client, self._services.clock())
-        return actor
-
-    def _actor_of_key(self, access_key_id: str) -> Actor:
-        actor = self._authenticator.find_actor_by_key(access_key_id)
-        if actor is None:
-            raise S3Error("InvalidAccessKeyId")
-        return actor
-
-    def _actor_by_credentials(self, request: Request, client: str) -> Actor:
-        """Returns the actor by the API's own schemes: Basic, Bearer or the session's cookie."""
-        authorization = request.headers.get("authorization")
-        session = parse_session_cookie(request.headers.get("cookie", ""))
-        counts = not session or session_authenticates(request.method, request.headers)
-        actor = self._authenticator.authenticate(authorization, session if counts else None, client)
-        if actor is None:
-            raise S3Error("AccessDenied", None if counts else _CROSS_SITE)
-        return actor
-
-    def _secret(self, access_key_id: str) -> Secret | None:
-        credential = self._authenticator.find_credential(access_key_id)
-        return None if credential is None else credential.secret
-
-
-@contextmanager
-def _recorded(audit: RequestAudit | None, access_key_id: str) -> Iterator[None]:
-    """Records an error of authentication."""
-    try:
-        yield
-    except AnabranchError as error:
-        if audit is not None:
-            audit.refused(error.kind, access_key_id)
-        raise
 
 
 class S3Request:
@@ -326,7 +249,9 @@ class S3Request:
                         self.request, self._carried, self.choice, self._client, self._audit
                     )
                 elif self._is_authenticated_first(self._error):
-                    self._gateway.authenticate(self.request, self._client, self._audit)
+                    self._gateway.authenticator.authenticate(
+                        self.request, self._client, self._audit
+                    )
             except Exception as error:  # noqa: BLE001  the client gets a response for every error
                 self._error = self._to_error(error)
             self._refused = self._error is not None
