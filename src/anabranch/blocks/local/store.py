@@ -24,15 +24,15 @@ from anabranch.blocks.local.cleanup import remove_leftovers
 from anabranch.blocks.local.copy_file import compute_md5, copy_bytes
 from anabranch.blocks.local.errors import NOT_THERE, gone, translate_error
 from anabranch.blocks.local.external_objects import LocalExternalObjects
-from anabranch.blocks.local.files import NewFile, TemporaryNames, supports_unnamed_files
+from anabranch.blocks.local.files import TemporaryNames, supports_unnamed_files
 from anabranch.blocks.local.folders import LocalFolders, make_durable
 from anabranch.blocks.local.journal.journal import MAX_JOURNAL_BYTES, Journal
 from anabranch.blocks.local.journal.recovery import recover
 from anabranch.blocks.local.listing import walk
+from anabranch.blocks.local.new_blocks import NewBlocks
 from anabranch.blocks.local.paths import (
     SCHEME,
     TEMPORARY,
-    Place,
     normalize_namespace,
     parse_address,
     parse_prefix,
@@ -43,7 +43,7 @@ from anabranch.blocks.local.range_reader import RangeReader, open_block
 from anabranch.blocks.local.small_objects import SmallObjects, read_small_body
 from anabranch.blocks.local.uploads import LocalUploads
 from anabranch.blocks.namespaces import invalid_namespace
-from anabranch.errors import AlreadyExists, Busy, Invalid
+from anabranch.errors import Busy, Invalid
 from anabranch.model.uploads.part import Part
 
 __all__ = ["LocalBlocks"]
@@ -93,7 +93,7 @@ class LocalBlocks:
                 path for path in (*reversed(folder.parents), folder) if not path.is_dir()
             ]:
                 make_durable(str(missing))
-            self._unnamed = supports_unnamed_files(self._names)
+            unnamed = supports_unnamed_files(self._names)
             recover(journals, self._folders)
         except OSError as error:
             raise Busy(
@@ -102,11 +102,12 @@ class LocalBlocks:
                 hint="Check the folder's permissions and the free disk space.",
             ) from error
         self._journal = Journal(journals, self._names, self._folders, max_bytes=journal_bytes)
+        self._new_blocks = NewBlocks(self._folders, self._names, self._journal, unnamed=unnamed)
         self.checked = LocalCheckedReads(self._path, checked_up_to_bytes)
         self.quarantine = LocalQuarantine(self._root, self._folders, self._journal)
         self._small = SmallObjects(self._folders, self._journal, clock)
         self._uploads = LocalUploads(
-            f"{self._names.folder}/uploads", self._names, unnamed=self._unnamed, clock=clock
+            f"{self._names.folder}/uploads", self._names, unnamed=unnamed, clock=clock
         )
 
     def opener(self) -> Callable[[], LocalBlocks]:
@@ -160,7 +161,7 @@ class LocalBlocks:
                     return stored
         digest = hashlib.md5(usedforsecurity=False)
         size = 0
-        with self._new_file(place, address) as file:
+        with self._new_blocks.open(place, address) as file:
             with BackgroundHasher((digest,)) as hasher:
                 for chunk in chunks:
                     hasher.update(chunk)
@@ -169,7 +170,7 @@ class LocalBlocks:
                         file.write(chunk)
                     except OSError as error:
                         raise translate_error(error, address) from error
-            self._publish(file, place, address, if_absent=if_absent)
+            self._new_blocks.publish(file, place, address, if_absent=if_absent)
         return Stored(size, digest.hexdigest(), int(self._clock()))
 
     def get(self, address: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
@@ -243,10 +244,10 @@ class LocalBlocks:
         place = parse_address(destination, self._root)
         descriptor, size = open_block(self._path(source), source)
         try:
-            with self._new_file(place, destination) as file:
+            with self._new_blocks.open(place, destination) as file:
                 copy_bytes(descriptor, 0, size, file, source)
                 checksum = checksum or compute_md5(descriptor, 0, size)
-                self._publish(file, place, destination, if_absent=False)
+                self._new_blocks.publish(file, place, destination, if_absent=False)
         finally:
             os.close(descriptor)
         return Stored(size, checksum, int(self._clock()))
@@ -297,7 +298,7 @@ class LocalBlocks:
         with other parts, Invalid for a part that does not exist.
         """
         place = parse_address(address, self._root)
-        folder = self._make_folder(place.folder, address)
+        folder = self._new_blocks.make_folder(place.folder, address)
         size, checksum = self._uploads.complete(
             SCHEME + place.path, upload_id, parts, folder, place.name
         )
@@ -325,7 +326,7 @@ class LocalBlocks:
         """Returns the path of the folder `prefix`, which is created if it does not exist. A file
         that a caller writes into it is a block, durable when the file and the folder are synced.
         """
-        return self._make_folder(parse_address(prefix, self._root).path, prefix)
+        return self._new_blocks.make_folder(parse_address(prefix, self._root).path, prefix)
 
     def presign(
         self,
@@ -370,45 +371,3 @@ class LocalBlocks:
     def _path(self, address: str) -> str:
         folder, name = kernel.ordinary_place(address) or parse_address(address, self._root)
         return f"{self._folders.path(folder)}/{name}"
-
-    def _make_folder(self, folder: str, address: str) -> str:
-        """Returns the path of a folder, which is created if it does not exist."""
-        try:
-            path = self._folders.make(folder)
-            if not os.path.isdir(path):
-                self._folders.clear_cache()  # it was removed meanwhile
-                self._folders.make(folder)
-        except OSError as error:
-            raise translate_error(error, address) from error
-        return path
-
-    def _new_file(self, place: Place, address: str) -> NewFile:
-        try:
-            try:
-                return self._open_new(place)
-            except FileNotFoundError:
-                self._folders.clear_cache()  # a folder was removed meanwhile
-                return self._open_new(place)
-        except OSError as error:
-            raise translate_error(error, address) from error
-
-    def _open_new(self, place: Place) -> NewFile:
-        return NewFile(self._folders.make(place.folder), self._names, unnamed=self._unnamed)
-
-    def _checkpoint(self, place: Place) -> None:
-        """Ensures that a recovery does not restore the block that a new one replaces."""
-        if self._journal.is_pending(place.path) and not self._journal.checkpoint():
-            raise Busy(
-                f"{place.path}: the existing block cannot be synced",
-                kind="storage_failed",
-                hint="Check the disk.",
-            )
-
-    def _publish(self, file: NewFile, place: Place, address: str, *, if_absent: bool) -> None:
-        self._checkpoint(place)
-        try:
-            file.publish(place.name, if_absent=if_absent)
-        except FileExistsError as error:
-            raise AlreadyExists(f"{address}: there is a block already") from error
-        except OSError as error:
-            raise translate_error(error, address) from error
