@@ -24,6 +24,14 @@ from anabranch._kernel_http import RequestHead as RequestHead
 from anabranch._kernel_http import whole_answer as whole_answer
 from anabranch._kernel_http import whole_request as whole_request
 from anabranch._kernel_json import JsonLines as JsonLines
+from anabranch._kernel_layers import Layer as Layer
+from anabranch._kernel_layers import LayerCounts as LayerCounts
+from anabranch._kernel_layers import write_layers as write_layers
+from anabranch._kernel_signatures import SignedHead as SignedHead
+from anabranch._kernel_signatures import canonical_request as canonical_request
+from anabranch._kernel_signatures import is_signature_v4 as is_signature_v4
+from anabranch._kernel_signatures import joined_headers as joined_headers
+from anabranch._kernel_signatures import signature_v4 as signature_v4
 
 Value: TypeAlias = tuple[bytes, bytes]
 """(identity, data) of a record."""
@@ -342,110 +350,6 @@ def write_metarange(ranges: Sequence[RangeInfo], folder: str) -> str:
 
 def ends_range(key: bytes) -> bool:
     """Returns whether a range ends after this key, whatever its size."""
-
-# --- layers ----------------------------------------------------------------------------------
-
-@final
-class Layer:
-    """The entries of a tree whose keys begin with `prefix`, which is replaced by `target`.
-
-    `single` selects only the entry with the key `prefix`. Addresses relative to the storage
-    `namespace` are made full (`AddressType.FULL`); with None they do not change. `leave_out` is
-    called from any thread with each name, the key without the prefix; a true result excludes the
-    entry. It takes about two microseconds per entry.
-
-    A layer without a namespace and `leave_out`, whose prefix is not replaced, is *unchanged*: its
-    ranges are reused without reading them. The new tree's repository must have its tables.
-    """
-
-    def __init__(
-        self,
-        tree: Tree,
-        *,
-        prefix: bytes = b"",
-        target: bytes = b"",
-        single: bool = False,
-        namespace: str | None = None,
-        leave_out: Callable[[bytes], object] | None = None,
-    ) -> None: ...
-
-@final
-class LayerCounts:
-    """The statistics of a layer."""
-
-    found: int
-    """The number of its entries, without those that are left out or unfit."""
-    left_out: int
-    shadowed: int
-    """Entries whose key a layer above has too."""
-    shadowed_keys: list[bytes]
-    """The first ten of their new keys."""
-    unfit: int
-    """Entries whose new key would be empty or too long, which are not in the tree."""
-    unfit_keys: list[bytes]
-    """The first ten of their old keys."""
-    size: int
-    """The total size of the objects found, in bytes; 0 for an unchanged layer."""
-    shadowed_size: int
-    """The total size of the shadowed objects, in bytes."""
-
-def write_layers(
-    layers: Sequence[Layer],
-    folder: str,
-    *,
-    longest_key: int = 1024,
-    look: Callable[[int], object] | None = None,
-) -> tuple[Written, list[LayerCounts]]:
-    """Writes the overlay of layers as a tree into `folder`: if several layers have a key, the last
-    layer wins, also if the identities are equal.
-
-    Returns the result, without the tables of unchanged layers, and the counts of each layer. The
-    tree is equal, byte for byte, to the one that `write_tree` writes for the same entries: it does
-    not depend on the range boundaries of the layers. Entries keep their identities, which do not
-    depend on addresses. Unfit keys are not an error; the caller must not use such a tree.
-
-    Several threads write large layers. `look` is called on the caller's thread, about every 16,000
-    entries and at the end, with the number of entries processed since the call before. Exceptions
-    of `look` and `leave_out` cancel the work. Raises KernelError for values that are not entries.
-    """
-
-# --- signatures of version 4 -----------------------------------------------------------------
-
-def joined_headers(pairs: Iterable[tuple[bytes | str, bytes | str]]) -> dict[str, str]:
-    """Returns headers by lower-case name, with a character for each byte (Latin-1). The values of a
-    repeated name are trimmed and joined by commas, in order. Text that is not Latin-1 is encoded as
-    UTF-8.
-    """
-
-SignedHead: TypeAlias = tuple[str, str, str, dict[str, str], str, str]
-"""(method, path, query, headers, signed headers, payload) of a request, which a signature covers.
-The signed headers are `name;name`; all text is Latin-1, a character for each byte."""
-
-def canonical_request(head: SignedHead, *, as_sent: bool = False) -> str:
-    """Returns the canonical form of a request: path and query decoded and encoded again, parameters
-    sorted without X-Amz-Signature, spaces in headers folded. With `as_sent`, parameters are sorted
-    and everything else is unchanged. Raises ValueError for text that is not Latin-1.
-
-    [AWS, "Signature Version 4 signing process for Amazon S3"]
-    """
-
-def signature_v4(key: bytes, timestamp: str, scope: str, canonical: str) -> str:
-    """Returns the signature of a canonical request in hexadecimal, with the key of 32 bytes derived
-    for the scope `YYYYMMDD/region/service/aws4_request`. Raises ValueError for another length.
-    """
-
-def is_signature_v4(
-    signature: str,
-    key: bytes,
-    timestamp: str,
-    scope: str,
-    head: SignedHead,
-    *,
-    as_sent: bool = False,
-) -> bool:
-    """Returns whether `signature` is that of the canonical form of a request, compared in constant
-    time. Raises ValueError as `canonical_request` and `signature_v4` do.
-    """
 
 # --- checksums -------------------------------------------------------------------------------
 

@@ -5,69 +5,19 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from support.session.hypothesis_profiles import examples
 
-from anabranch.blocks.memory import MemoryBlocks
 from anabranch.catalog.objects.multipart_completion import MIN_PART_BYTES, WantedPart
 from anabranch.errors import AnabranchError, Busy, Invalid, NotFound, PreconditionFailed
-from anabranch.keyvalue.memory import MemoryStore
-from anabranch.library import Lake
-from anabranch.model.objects.stat import CommonPrefix
-from anabranch.testing.stores import FaultyBlocks, FaultyStore, fail_at
-from anabranch.versioning.records import keys
+from anabranch.testing.stores import fail_at
 
 FIRST = b"0123456789abcdef" * (MIN_PART_BYTES // 16)
+
+
 BODIES = [FIRST, b"the rest"]
-HOUR = 3600
 
 
 class Stopped(BaseException):
     """The process was killed here."""
-
-
-class World:
-    """Two stores that outlive the lakes over them, and what happens before their steps."""
-
-    def __init__(self, folder, clock):
-        self.folder = folder
-        self.clock = clock
-        self.keyvalue, self.blocks = MemoryStore(), MemoryBlocks(clock=clock)
-        self.open().repositories.create("sea", "mem://sea")
-
-    def open(self, before=lambda _step, _subject: None):
-        return Lake(
-            FaultyStore(self.keyvalue, before),
-            FaultyBlocks(self.blocks, before),
-            cache_folder=self.folder / "cache",
-            signing_secret=b"",
-            clock=self.clock,
-        )
-
-    def data(self):
-        return list(self.blocks.list("mem://sea/data/"))
-
-    def left(self):
-        """Returns what is kept of uploads anywhere."""
-        repository = self.open().repositories.get("sea")
-        found = [
-            *self.keyvalue.scan(keys.UPLOADS),
-            *self.keyvalue.scan(keys.FINISHED_UPLOADS),
-            *self.keyvalue.scan(repository.partition, *keys.all_uploads()),
-            *self.blocks._uploads._uploads,
-        ]
-        parts = [name for name in self.keyvalue._partitions if name.startswith("multiparts-parts")]
-        return [*found, *(name for name in parts if list(self.keyvalue.scan(name)))]
-
-    def clean(self):
-        self.clock.advance(HOUR + 1)
-        self.open().uploads.clean()
-
-
-@pytest.fixture
-def world(tmp_path, clock):
-    return World(tmp_path, clock)
 
 
 def begin(lake, path="a", bodies=BODIES):
@@ -362,110 +312,3 @@ def test_where_nothing_may_be_written_nothing_is_begun(world):
     with pytest.raises(AnabranchError):
         lake.uploads.create("sea", "main", "a")
     assert world.left() == []
-
-
-def test_the_record_is_one_that_lakefs_reads(world):
-    lake = world.open()
-    upload = lake.uploads.create(
-        "sea", "main", "a", content_type="text/x", metadata={"k": "v"}, checksum_algorithm="crc32"
-    )
-    ((key, raw),) = world.keyvalue.scan("multiparts")
-    assert key.decode() == upload.id
-    assert (
-        fields(raw)
-        >= {
-            1: upload.id.encode(),
-            2: b"a",
-            4: upload.address.encode(),
-            5: b"\n\x01k\x12\x01v",
-            6: b"text/x",
-        }.items()
-    )
-    assert fields(raw).keys() - {*range(1, 7)} == {101, 102, 103, 104}
-
-
-def fields(raw):
-    """Returns the fields of a message, all of which are strings or messages."""
-    found, at = {}, 0
-
-    def varint():
-        nonlocal at
-        number, shift = 0, 0
-        while True:
-            byte = raw[at]
-            at += 1
-            number |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return number
-
-    while at < len(raw):
-        tag, length = varint(), varint()
-        assert tag & 7 == 2
-        found[tag >> 3] = raw[at : at + length]
-        at += length
-    return Fields(found)
-
-
-class Fields(dict):
-    def __ge__(self, other):
-        return set(self.items()) >= set(other)
-
-
-KEYS = st.text("ab/", min_size=1, max_size=4)
-
-
-@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    paths=st.lists(KEYS, max_size=12),
-    prefix=st.sampled_from(["", "m", "main/", "main/a", "main/a/", "none/"]),
-    delimiter=st.sampled_from(["", "/", "a", "b/"]),
-    amount=st.integers(1, 4),
-)
-def test_pages_against_a_plain_model(tmp_path_factory, paths, prefix, delimiter, amount):
-    from anabranch.testing.lake import Clock
-
-    lake = World(tmp_path_factory.getbasetemp() / "pages", Clock()).open()
-    for path in paths:
-        lake.uploads.create("sea", "main", path)
-    ids = {item.id: item.key for item in lake.uploads.list("sea", amount=100).items}
-    assert sorted(ids.values()) == sorted(f"main/{path}" for path in paths)
-    expected = []
-    for key, upload in sorted((key, upload) for upload, key in ids.items()):
-        if not key.startswith(prefix):
-            continue
-        head, found, _ = key[len(prefix) :].partition(delimiter) if delimiter else ("", "", "")
-        item = (prefix + head + found, "") if found else (key, upload)
-        if item not in expected:
-            expected.append(item)
-    got, after = [], ("", "")
-    while True:
-        page = lake.uploads.list(
-            "sea",
-            prefix=prefix,
-            delimiter=delimiter,
-            after_key=after[0],
-            after_id=after[1],
-            amount=amount,
-        )
-        rows = [
-            (item.path, "") if isinstance(item, CommonPrefix) else (item.key, item.id)
-            for item in page.items
-        ]
-        got += rows
-        if page.last is None:
-            break
-        assert len(rows) == amount
-        assert rows[-1] == page.last
-        after = page.last
-    assert got == expected
-
-
-def test_a_page_begins_behind_all_uploads_of_a_key(world):
-    lake = world.open()
-    for path in ("a", "a", "a/b", "b"):
-        lake.uploads.create("sea", "main", path)
-    page = lake.uploads.list("sea", after_key="main/a", amount=10)
-    assert [item.key for item in page.items] == ["main/a/b", "main/b"]
-    page = lake.uploads.list("sea", after_key="main/a", after_id="0", amount=10)
-    assert [item.key for item in page.items] == ["main/a", "main/a", "main/a/b", "main/b"]

@@ -10,6 +10,7 @@ import boto3
 import botocore.config
 import httpx2
 import pytest
+from support.clients.s3_uploads import checksum
 
 from anabranch.testing.server import Server
 
@@ -58,3 +59,41 @@ def new_bucket(api: httpx2.Client) -> Callable[[], str]:
 def bucket(new_bucket: Callable[[], str]) -> str:
     """The name of a fresh repository."""
     return new_bucket()
+
+
+MODE = {"ChecksumMode": "ENABLED"}
+
+
+def place(bucket, path="a"):
+    return {"Bucket": bucket, "Key": f"main/{path}"}
+
+
+def sent_checksum(algorithm, body):
+    return {f"Checksum{algorithm}": checksum(algorithm.lower(), body)}
+
+
+@pytest.fixture
+def put_parts(s3, bucket):
+    """Uploads bodies as the parts of an object, and returns the answer to its completion."""
+
+    def put(bodies, path="a", numbers=None, algorithm="CRC32", **options):
+        where = place(bucket, path)
+        options = {"ChecksumAlgorithm": algorithm, **options}
+        where["UploadId"] = s3.create_multipart_upload(**where, **options)["UploadId"]
+        parts = []
+        for number, body in zip(numbers or range(1, len(bodies) + 1), bodies, strict=True):
+            sent = sent_checksum(algorithm, body)
+            answer = s3.upload_part(**where, PartNumber=number, Body=body, **sent)
+            parts.append({"PartNumber": number, "ETag": answer["ETag"], **sent})
+        return s3.complete_multipart_upload(**where, MultipartUpload={"Parts": parts})
+
+    return put
+
+
+@pytest.fixture
+def commit(api, bucket):
+    def commit(message="m"):
+        url = f"/repositories/{bucket}/branches/main/commits"
+        return api.post(url, json={"message": message})
+
+    return commit

@@ -2,148 +2,23 @@
 
 import datetime as dt
 import json
-import uuid
 from decimal import Decimal
 
 import pyarrow as pa
 import pytest
-from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionField, PartitionSpec
-from pyiceberg.schema import Schema
-from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import (
-    BinaryType,
-    BooleanType,
-    DateType,
     DecimalType,
     DoubleType,
-    FixedType,
-    FloatType,
     IntegerType,
-    ListType,
     LongType,
-    MapType,
-    NestedField,
     StringType,
-    StructType,
-    TimestampType,
-    TimestamptzType,
-    TimeType,
-    UUIDType,
 )
-from support.formats.folder_objects import FolderObjects, live_rows
-from support.formats.iceberg_deletes import IcebergDeletes, field_with_id
 from support.formats.iceberg_tables import FolderCatalog
-from support.formats.table_rows import comparable_rows
 
 from anabranch.errors import Invalid
-from anabranch.tables.iceberg.snapshot import read_iceberg_table, read_iceberg_versions
-from anabranch.tables.live_rows.addresses import TablePlace
+from anabranch.tables.iceberg.snapshot import read_iceberg_versions
 
-PLACE = TablePlace("sea", "tables/t/")
-SCHEMA = Schema(
-    NestedField(1, "id", LongType()),
-    NestedField(2, "day", DateType()),
-    NestedField(3, "price", DecimalType(10, 2)),
-    NestedField(4, "at", TimestamptzType()),
-    NestedField(5, "local", TimestampType()),
-    NestedField(6, "flag", BooleanType()),
-    NestedField(7, "raw", BinaryType()),
-    NestedField(8, "level", DoubleType()),
-    NestedField(9, "small", IntegerType()),
-    NestedField(
-        10,
-        "nested",
-        StructType(
-            NestedField(11, "x", IntegerType()),
-            NestedField(12, "words", ListType(13, StringType(), False)),
-        ),
-    ),
-    NestedField(
-        14,
-        "by_name",
-        MapType(15, StringType(), 16, StructType(NestedField(17, "y", IntegerType())), False),
-    ),
-    NestedField(18, "time", TimeType()),
-    NestedField(19, "text", StringType()),
-    NestedField(20, "code", FixedType(3)),
-    NestedField(21, "key", UUIDType()),
-    NestedField(22, "ratio", FloatType()),
-)
-ROWS = [
-    {
-        "id": number,
-        "day": dt.date(1850 + 40 * number, 2, 28) if number % 3 else None,
-        "price": Decimal("1.50") if number % 2 else Decimal("-12345678.99"),
-        "at": dt.datetime(1950 + 10 * number, 1, 1, number, 0, 0, 5, tzinfo=dt.UTC),
-        "local": dt.datetime(1900, 1, 1, number, 30),  # noqa: DTZ001
-        "flag": bool(number % 2),
-        "raw": b"\x01\xfe" if number % 2 else b"ab",
-        "level": [float("nan"), float("inf"), 1.5][number % 3],
-        "small": -number,
-        "nested": None if number % 2 else {"x": number, "words": ["q", None]},
-        "by_name": None if number % 2 else [("k", {"y": 1}), ("n", None)],
-        "time": dt.time(1, 2, 3, number),
-        "text": ["a", "b ü/:%"][number % 2] if number % 3 else None,
-        "code": b"abc",
-        "key": uuid.UUID(int=number + 5).bytes,
-        "ratio": number / 3,
-    }
-    for number in range(8)
-]
-
-
-@pytest.fixture
-def folder(tmp_path):
-    found = tmp_path / "tables" / "t"
-    found.mkdir(parents=True)
-    return found
-
-
-@pytest.fixture
-def objects(tmp_path):
-    return FolderObjects(tmp_path)
-
-
-@pytest.fixture
-def read(objects):
-    def read(snapshot=None, **options):
-        return live_rows(read_iceberg_table(objects, PLACE, snapshot), objects, **options)
-
-    return read
-
-
-@pytest.fixture(params=[True, False], ids=["hadoop", "catalog"])
-def catalog(request, folder):
-    return FolderCatalog(folder, hadoop=request.param)
-
-
-@pytest.fixture
-def deletes(folder):
-    return IcebergDeletes(folder)
-
-
-def create(catalog, *columns):
-    fields = [
-        PartitionField(SCHEMA.find_field(name).field_id, 1000 + number, IdentityTransform(), name)
-        for number, name in enumerate(columns)
-    ]
-    catalog.create(SCHEMA, PartitionSpec(*fields) if fields else UNPARTITIONED_PARTITION_SPEC)
-
-
-def append(catalog, *rows):
-    table = catalog.load()
-    table.append(pa.Table.from_pylist(list(rows), table.schema().as_arrow()))
-
-
-def assert_same(read, catalog, snapshot=None):
-    expected = catalog.load().scan(snapshot_id=snapshot).to_arrow()
-    key = expected.schema.get_field_index("key")
-    if key >= 0:  # DuckDB gives UUIDs as texts
-        texts = [None if each is None else str(each) for each in expected["key"].to_pylist()]
-        expected = expected.set_column(key, "key", pa.array(texts, pa.string()))
-    found = read(snapshot)
-    assert found.column_names == expected.column_names
-    assert comparable_rows(found) == comparable_rows(expected)
+from .conftest import PLACE, ROWS, append, assert_same, create, stored
 
 
 @pytest.mark.parametrize(
@@ -255,91 +130,6 @@ def test_versions_are_snapshots(catalog, objects):
         (each.snapshot_id, each.timestamp_ms, each.summary.operation.value) for each in expected
     ]
     assert read_iceberg_versions(objects, PLACE, 1) == found[:1]
-
-
-@pytest.mark.parametrize("only", [True, False], ids=["one-file", "any-file"])
-def test_rows_of_position_deletes_are_left_out(folder, read, deletes, only):
-    catalog = FolderCatalog(folder)
-    create(catalog)
-    append(catalog, *ROWS[:4])
-    (first,) = deletes.data_files()
-    deletes.delete_positions([(first, 1), (first, 3)], only=first if only else "")
-    append(catalog, *ROWS[4:])
-    second = next(each for each in deletes.data_files() if each != first)
-    deletes.delete_positions([(second, 0)])
-    assert sorted(read()["id"].to_pylist()) == [0, 2, 5, 6, 7]
-    assert_same(read, catalog)  # pyiceberg applies them, too
-
-
-def test_position_deletes_do_not_concern_files_of_later_snapshots(folder, read, deletes):
-    catalog = FolderCatalog(folder)
-    create(catalog)
-    append(catalog, *ROWS[:2])
-    (address,) = deletes.data_files()
-    deletes.delete_positions([(address, 0)])
-    # a file with the same address is added once more, as after a rollback
-    metadata = deletes.metadata()
-    old, new = metadata["snapshots"]
-    assert read(old["snapshot-id"]).num_rows == 2
-    assert read(new["snapshot-id"])["id"].to_pylist() == [1]
-
-
-def test_vectors_in_puffin_files_replace_position_deletes(folder, read, deletes):
-    catalog = FolderCatalog(folder)
-    create(catalog)
-    append(catalog, *ROWS)
-    (address,) = deletes.data_files()
-    deletes.delete_positions([(address, 0)])
-    deletes.delete_vector(address, [5, 6])
-    deletes.change_metadata(**{"format-version": 3})
-    assert sorted(read()["id"].to_pylist()) == [0, 1, 2, 3, 4, 7]
-
-
-def values(schema, *rows):
-    return pa.Table.from_pylist([dict(zip(schema.names, row, strict=True)) for row in rows], schema)
-
-
-def stored(catalog, name, kind):
-    return field_with_id(name, kind, catalog.load().schema().find_field(name).field_id)
-
-
-def test_rows_of_equality_deletes_are_left_out(folder, read, deletes):
-    catalog = FolderCatalog(folder)
-    create(catalog)
-    append(catalog, *ROWS)
-    number, text = stored(catalog, "id", pa.int64()), stored(catalog, "text", pa.string())
-    deletes.delete_values(values(pa.schema([number]), [1], [2], [99]))
-    deletes.delete_values(
-        values(pa.schema([number, text]), [3, None], [4, "b ü/:%"], [5, "b ü/:%"])
-    )
-    append(catalog, ROWS[1], ROWS[5])  # newer rows stay
-    assert sorted(read()["id"].to_pylist()) == [0, 1, 4, 5, 6, 7]
-
-
-def test_equality_deletes_follow_renamed_widened_and_dropped_columns(folder, read, deletes):
-    catalog = FolderCatalog(folder)
-    create(catalog)
-    append(catalog, *ROWS)
-    text = stored(catalog, "text", pa.string())
-    with catalog.load().update_schema() as update:
-        update.rename_column("small", "wide")
-        update.update_column("small", LongType())
-        update.delete_column("text")
-    wide = stored(catalog, "wide", pa.int64())
-    deletes.delete_values(values(pa.schema([wide]), [-2]))
-    deletes.delete_values(values(pa.schema([text]), ["b ü/:%"]))
-    kept = [each for each in range(8) if each != 2 and ROWS[each]["text"] != "b ü/:%"]
-    assert sorted(read()["id"].to_pylist()) == kept
-
-
-def test_equality_deletes_concern_their_partition(folder, read, deletes):
-    catalog = FolderCatalog(folder)
-    create(catalog, "flag")
-    append(catalog, *ROWS)
-    deletes.delete_values(
-        values(pa.schema([stored(catalog, "id", pa.int64())]), [1], [2]), flag=True
-    )
-    assert sorted(read()["id"].to_pylist()) == [0, 2, 3, 4, 5, 6, 7]
 
 
 def test_new_columns_have_their_defaults_in_old_rows(folder, read, deletes):

@@ -1,26 +1,16 @@
 """The catalog exporters of Lua against a running server, and moto's S3 and Glue."""
 
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import boto3
 import deltalake
-import httpx2
-import msgspec
 import pyarrow as pa
 import pytest
-from moto.server import ThreadedMotoServer
-from support.hooks.hook_runs import EVENT, hook_context
-from support.library_lake import LibraryLake
 
-from anabranch.actions.hooks.lua.libraries.registry import Libraries
-from anabranch.actions.hooks.lua.sandbox import Sandbox
 from anabranch.errors import HookFailed
 
-REPOSITORY = "exporters"
-KEYS = {"aws_access_key_id": "key", "aws_secret_access_key": "secret", "region_name": "eu-west-1"}
+from .conftest import KEYS, REPOSITORY
 
 HIVE = """
 name: animals
@@ -35,79 +25,6 @@ schema:
     - {name: year, type: integer}
     - {name: kind, type: string}
 """
-
-
-@pytest.fixture(scope="module")
-def aws():
-    """The address of a server with S3 and Glue."""
-    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
-@pytest.fixture(scope="module")
-def s3(aws):
-    client = boto3.client("s3", endpoint_url=aws, **KEYS)
-    client.create_bucket(
-        Bucket="exports", CreateBucketConfiguration={"LocationConstraint": "eu-west-1"}
-    )
-    return client
-
-
-@pytest.fixture(scope="module")
-def api(server):
-    with httpx2.Client(base_url=server.api, auth=server.auth, timeout=60) as client:
-        body = {"name": REPOSITORY, "storage_namespace": f"local://{REPOSITORY}"}
-        assert client.post("/repositories", json=body).status_code == 201
-        yield client
-
-
-@pytest.fixture
-def commit(api):
-    """Returns a function that commits files and returns the commit's id."""
-
-    def commit(files):
-        place = f"/repositories/{REPOSITORY}/branches/main"
-        for path, content in files.items():
-            sent = api.post(f"{place}/objects", params={"path": path}, content=content)
-            assert sent.status_code == 201
-        return api.post(f"{place}/commits", json={"message": "files"}).json()["id"]
-
-    return commit
-
-
-@pytest.fixture
-def run(api, aws):
-    """Returns a function that runs a script after a commit, and returns what it prints."""
-
-    def request(method, path, query, body):
-        found = api.request(method, path, params=dict(query), content=body)
-        return found.status_code, found.content
-
-    def run(script, commit_id, **args):
-        event = msgspec.structs.replace(
-            EVENT, event_type="post-commit", repository_id=REPOSITORY, commit_id=commit_id
-        )
-        lake = LibraryLake(None, REPOSITORY, request)
-        context = hook_context(lake, event=event, storage_namespace="s3://exports/base")
-        written = []
-        sandbox = Sandbox(written.append, Libraries(context).open, lambda: None)
-        fields = ("repository_id", "commit_id", "branch_id", "event_type")
-        action = {name: getattr(event, name) for name in fields}
-        sandbox.define("action", {**action, "storage_namespace": context.storage_namespace})
-        sandbox.define("args", {"aws": aws, **args})
-        clients = """
-            local aws = require("aws")
-            s3 = aws.s3_client("key", "secret", "eu-west-1", args.aws)
-            glue = aws.glue_client("key", "secret", "eu-west-1", args.aws)
-            json = require("encoding/json")
-        """
-        sandbox.run((clients + script).encode(), "script")
-        return "".join(written)
-
-    return run
 
 
 def stored(s3, prefix=""):
@@ -365,101 +282,3 @@ def test_tables_of_glue(run):
     ).splitlines() == ["\tfalse", "2\ttrue", "false"]
     with pytest.raises(HookFailed, match=r"Glue DeleteTable: HTTP 400 .*EntityNotFoundException"):
         run('glue.delete_table("none", "t")', "")
-
-
-@pytest.fixture
-def databricks():
-    """The address of a server with the operations that exports use, and its requests."""
-    requests, tables, schemas = [], set(), set()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self):
-            content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            body = json.loads(content) if content else {}
-            path = urlsplit(self.path).path
-            requests.append((self.command, path, self.headers["Authorization"], body))
-            status, answer = 200, {}
-            if path.endswith("/schemas"):
-                name = body["name"]
-                status, answer = (
-                    (400, {"message": "schema already exists"})
-                    if (name in schemas)
-                    else (200, {"name": name})
-                )
-                schemas.add(name)
-            elif "/schemas/" in path:
-                answer = {"name": path.rpartition(".")[2]}
-            elif path.endswith("/statements/"):
-                table = body["statement"].split()[3]
-                answer = {"statement_id": "s1", "status": {"state": "SUCCEEDED"}}
-                if table in tables:
-                    error = {"message": f"{table} already exists"}
-                    answer["status"] = {"state": "FAILED", "error": error}
-                tables.add(table)
-            elif self.command == "DELETE":
-                tables.discard(path.rpartition(".")[2])
-            self.send_response(status)
-            self.end_headers()
-            self.wfile.write(json.dumps(answer).encode())
-
-        do_GET = do_DELETE = do_POST  # noqa: N815
-
-        def log_message(self, *_):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}", requests
-        server.shutdown()
-
-
-def test_tables_are_registered_in_unity_catalog(run, commit, databricks):
-    host, requests = databricks
-    descriptor = b"{name: d, type: delta, path: tables/d, catalog: cat}"
-    commit_id = commit({"_lakefs_tables/u.yaml": descriptor, "unity": b"1"})
-    script = """
-        local client = require("databricks").client(args.host, "t0ken")
-        local exporter = require("lakefs/catalogexport/unity_exporter")
-        local tables = {u = {path = "s3://exports/x/d", metadata = {description = "Ada's"}}}
-        print(exporter.register_tables(action, "_lakefs_tables", tables, client, "w1").d)
-    """
-    for _ in range(2):
-        assert run(script, commit_id, host=host) == "SUCCEEDED\n"
-    created = {"name": "main", "catalog_name": "cat"}
-    statement = {
-        "warehouse_id": "w1",
-        "catalog": "cat",
-        "schema": "main",
-        "statement": r"CREATE EXTERNAL TABLE d LOCATION 's3://exports/x/d' COMMENT 'Ada\'s'",
-    }
-    schemas, statements = "/api/2.1/unity-catalog/schemas", "/api/2.0/sql/statements/"
-    assert [(method, path, body) for method, path, _, body in requests] == [
-        ("POST", schemas, created),
-        ("POST", statements, statement),
-        ("POST", schemas, created),
-        ("GET", f"{schemas}/cat.main", {}),
-        ("POST", statements, statement),
-        ("DELETE", "/api/2.1/unity-catalog/tables/cat.main.d", {}),
-        ("POST", statements, statement),
-    ]
-    assert {authorization for _, _, authorization, _ in requests} == {"Bearer t0ken"}
-
-
-@pytest.mark.parametrize(
-    ("name", "location"),
-    [("d; DROP TABLE x", "s3://a/b"), ("d", "s3://a/b' COMMENT 'x"), ("d", "no address")],
-)
-def test_statements_cannot_be_injected(run, databricks, name, location):
-    host, requests = databricks
-    with pytest.raises(HookFailed, match="invalid table"):
-        run(
-            """
-            local client = require("databricks").client(args.host, "t0ken")
-            client.register_external_table(args.name, args.location, "w", "c", "s")
-            """,
-            "",
-            host=host,
-            name=name,
-            location=location,
-        )
-    assert requests == []
