@@ -35,6 +35,12 @@ class AvroFile(NamedTuple):
             schema = next(field["type"] for field in schema["fields"] if field["name"] == name)
         return {field["field-id"]: field["name"] for field in schema["fields"]}
 
+    def item_names(self, name: str) -> dict[int, str]:
+        """Returns the names of the fields by their ids, of the records in a list of the record."""
+        kind = next(field["type"] for field in self.schema["fields"] if field["name"] == name)
+        lists = [each for each in (kind if isinstance(kind, list) else [kind]) if each != "null"]
+        return {field["field-id"]: field["name"] for field in lists[0]["items"]["fields"]}
+
 
 def read_avro(name: str, content: bytes) -> AvroFile:
     """Returns the content of a file. Raises Invalid, with `name`, for a damaged one, and for one

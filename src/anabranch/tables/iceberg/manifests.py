@@ -34,6 +34,9 @@ DELETED = 2
 _SEQUENCE_NUMBER = 3
 """The id of the field; version 1 of the format does not have it."""
 
+_SUMMARIES = 507
+"""The id of the field with summaries of partitions."""
+
 _PATH_COLUMN = 2147483546
 """The id of the column of paths in files of position deletes."""
 
@@ -69,11 +72,20 @@ class ManifestList(NamedTuple):
 
 
 class ListedManifest:
-    """A manifest of a snapshot. `listed` is its record in the manifest list."""
+    """A manifest of a snapshot. `listed` is its record in the manifest list, `summary_names` are
+    the names of the fields of its summaries of partitions, by their ids.
+    """
 
-    def __init__(self, files: MetadataFiles, listed: dict[str, Any], names: dict[int, str]) -> None:
+    def __init__(
+        self,
+        files: MetadataFiles,
+        listed: dict[str, Any],
+        names: dict[int, str],
+        summary_names: dict[int, str],
+    ) -> None:
         self.listed = listed
         self.names = names
+        self.summary_names = summary_names
         self._files = files
 
     @property
@@ -166,5 +178,6 @@ def read_manifest_list(files: MetadataFiles, snapshot: Mapping[str, Any] | None)
     names = file.names()
     if not {500, 501, 503} <= names.keys():
         raise unreadable(f"{address} is no manifest list")
-    manifests = [ListedManifest(files, record, names) for record in file.records]
+    inner = file.item_names(names[_SUMMARIES]) if _SUMMARIES in names else {}
+    manifests = [ListedManifest(files, record, names, inner) for record in file.records]
     return ManifestList(file, {manifest.address: manifest for manifest in manifests})

@@ -25,6 +25,7 @@ from anabranch.tables.iceberg.table_schema import (
     read_columns,
     value_literal,
 )
+from anabranch.tables.iceberg.value_bounds import is_file_needed, is_manifest_needed
 from anabranch.tables.live_rows.addresses import TablePlace
 from anabranch.tables.live_rows.columns import Column
 from anabranch.tables.live_rows.file_fields import NameMapping
@@ -37,6 +38,7 @@ from anabranch.tables.live_rows.live_table import (
     TableVersion,
     VectorPlace,
 )
+from anabranch.tables.live_rows.needs import EVERYTHING, Needs
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import TableObjects
 
@@ -50,18 +52,22 @@ _DAMAGED = (KeyError, TypeError, ValueError, AttributeError, StopIteration)
 
 
 def read_iceberg_table(
-    objects: TableObjects, place: TablePlace, snapshot: int | str | None = None
+    objects: TableObjects,
+    place: TablePlace,
+    snapshot: int | str | None = None,
+    needs: Needs = EVERYTHING,
 ) -> LiveTable:
     """Returns a snapshot of the table at a place: the current one, or one given by its id or by the
-    name of a branch or tag of the table. Raises Invalid for what is no Iceberg table, for a damaged
-    one, and for one that needs what is unknown here.
+    name of a branch or tag of the table. Its files are those that `needs` may need, as far as
+    bounds in the manifests, and summaries of manifests, say it. Raises Invalid for what is no
+    Iceberg table, for a damaged one, and for one that needs what is unknown here.
     """
     files = MetadataFiles(objects, place)
     metadata = _current(files)
     place = place.at(str(metadata.get("location") or ""))
     files.at(place.location)
     try:
-        return _read(files, place, metadata, snapshot)
+        return _read(files, place, metadata, snapshot, needs)
     except _DAMAGED as error:
         raise unreadable(f"the table's metadata cannot be read: {error!r}") from error
 
@@ -97,6 +103,7 @@ def _read(
     place: TablePlace,
     metadata: Mapping[str, Any],
     wanted: int | str | None,
+    needs: Needs,
 ) -> LiveTable:
     found, is_current = _snapshot(metadata, wanted)
     schemas = {each.get("schema-id", 0): each for each in metadata.get("schemas") or ()}
@@ -107,16 +114,19 @@ def _read(
     known = all_columns((*schemas.values(), current, schema))
     specs = _specs(metadata)
     mapping = (metadata.get("properties") or {}).get(_NAME_MAPPING)
+    columns = read_columns(schema)
+    by_name = {column.name: column for column in columns}
     entries = [
         entry
         for manifest in read_manifest_list(files, found).manifests.values()
+        if is_manifest_needed(manifest, specs.get(manifest.spec_id), by_name, needs)
         for entry in manifest.live
+        if is_file_needed(entry, by_name, needs)
     ]
     if len(entries) > MAX_LIVE_FILES:
         raise unreadable(f"the table has more than {MAX_LIVE_FILES:,} files", "Compact the table.")
     for entry in entries:
         _require_readable(entry)
-    columns = read_columns(schema)
     deletes = _Deletes(place, entries, specs)
     default_spec = specs.get(metadata.get("default-spec-id", 0), {"fields": []})
     names = {column.field_id: column.name for column in columns}

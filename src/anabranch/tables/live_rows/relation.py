@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from anabranch.tables.live_rows.columns import require_distinct, sql_type
+from anabranch.tables.live_rows.columns import Column, require_distinct, sql_type
 from anabranch.tables.live_rows.deleted_positions import (
     VIRTUAL_COLUMNS,
     DeletedPositions,
@@ -24,7 +24,7 @@ from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import TableObjects, open_table_file
 from anabranch.tables.sql_names import literal, quoted
 
-__all__ = ["LiveRows", "create_relation"]
+__all__ = ["LiveRows", "create_counted_relation", "create_relation", "typed_nulls"]
 
 
 class LiveRows(NamedTuple):
@@ -64,6 +64,33 @@ def create_relation(
     if max_rows is not None and not table.equality_deletes:
         files = list(_first_files(files, max_rows))
     _Relation(connection, name, table, objects).create(files)
+
+
+def create_counted_relation(connection: Any, name: str, table: LiveTable) -> bool:
+    """Creates the view `name` with as many rows as a table has, whose columns are null, if the
+    metadata say how many there are; returns whether they do.
+    """
+    counts = [_live_count(file) for file in table.files]
+    if table.equality_deletes or None in counts:
+        return False
+    require_distinct(table.columns)
+    columns = typed_nulls(table.columns, [column.name for column in table.columns])
+    select = f"SELECT {columns} FROM range({sum(filter(None, counts))})"  # noqa: S608  quoted names
+    connection.execute(f"CREATE OR REPLACE VIEW {quoted(name)} AS {select}")
+    return True
+
+
+def _live_count(file: LiveFile) -> int | None:
+    if file.rows is None or file.position_deletes:
+        return None
+    return file.rows - (file.vector.rows if file.vector else 0)
+
+
+def typed_nulls(columns: Sequence[Column], names: Sequence[str]) -> str:
+    """Returns the list of a SELECT of null as each column, under other names."""
+    pairs = zip(columns, names, strict=True)
+    nulls = (f"CAST(NULL AS {sql_type(each.type)}) AS {quoted(name)}" for each, name in pairs)
+    return ", ".join(nulls) or "NULL"
 
 
 def _first_files(files: Iterable[LiveFile], max_rows: int) -> Iterator[LiveFile]:
@@ -126,11 +153,8 @@ class _Relation:
         return groups
 
     def _empty(self) -> str:
-        columns = ", ".join(
-            f"CAST(NULL AS {sql_type(each.type)}) AS {quoted(each.name)}"
-            for each in self._table.columns
-        )
-        return f"SELECT {columns or 'NULL'} LIMIT 0"
+        columns = self._table.columns
+        return f"SELECT {typed_nulls(columns, [each.name for each in columns])} LIMIT 0"
 
     def _group(self, file: LiveFile, form: FileForm, values: FileValues | None) -> _Group:
         constants = file.values if values is None else values.references()

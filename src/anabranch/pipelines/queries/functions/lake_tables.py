@@ -13,10 +13,8 @@ from anabranch.errors import Invalid
 from anabranch.model.uri import LakeUri, parse_uri
 from anabranch.pipelines.queries.functions.table_functions import TableFunction
 from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem
-from anabranch.tables.delta.snapshot import read_delta_table
-from anabranch.tables.iceberg.snapshot import read_iceberg_table
+from anabranch.tables.lake_table import DeltaLakeTable, IcebergLakeTable, LakeTable
 from anabranch.tables.live_rows.addresses import TablePlace
-from anabranch.tables.live_rows.relation import LiveRows
 
 __all__ = ["QueryObjects", "lake_tables", "open_lake_table"]
 
@@ -24,15 +22,15 @@ __all__ = ["QueryObjects", "lake_tables", "open_lake_table"]
 def lake_tables(objects: ObjectFilesystem) -> list[TableFunction]:
     """Returns the functions for tables in `objects`."""
 
-    def delta(address: str, version: str) -> LiveRows:
+    def delta(address: str, version: str) -> LakeTable:
         found, place = open_lake_table(objects, address)
-        return LiveRows(read_delta_table(found, place, _number("version", version)), found)
+        return DeltaLakeTable(found, place, _number("version", version))
 
-    def iceberg(address: str, snapshot: str) -> LiveRows:
+    def iceberg(address: str, snapshot: str) -> LakeTable:
         found, place = open_lake_table(objects, address)
         is_number = snapshot.isascii() and snapshot.isdigit()
         wanted = int(snapshot) if is_number else snapshot or None
-        return LiveRows(read_iceberg_table(found, place, wanted), found)
+        return IcebergLakeTable(found, place, wanted)
 
     return [
         TableFunction("delta_table", ("address",), delta, ("version",)),

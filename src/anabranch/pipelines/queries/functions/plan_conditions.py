@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
 from anabranch.pipelines.queries.functions.conditions import Condition
+from anabranch.pipelines.queries.functions.plan_text import enclosed_parts, plan_nodes
 
 __all__ = ["conditions_in_plan"]
 
@@ -23,14 +23,13 @@ _VALUE = rf"map_extract_value\((\w+), {_TEXT}\)"
 _EQUAL = re.compile(rf"\({_VALUE} = {_TEXT}\)")
 _PART = re.compile(rf"(prefix|suffix|contains)\({_VALUE}, {_TEXT}\)")
 _EXISTS = re.compile(rf"\({_VALUE} IS NOT NULL\)")
-_QUOTES = frozenset("'\"")
 
 
 def conditions_in_plan(plan: str) -> list[Condition]:
     """Returns conditions that all rows meet which a plan uses of the one relation that it scans;
     none for a plan with several scans, or for an unknown form.
     """
-    nodes = list(_nodes(msgspec.json.decode(plan)))
+    nodes = list(plan_nodes(msgspec.json.decode(plan)))
     if sum(node.get("name") == "ARROW_SCAN" for node in nodes) != 1:
         return []
     for node in nodes:
@@ -41,20 +40,14 @@ def conditions_in_plan(plan: str) -> list[Condition]:
     return []
 
 
-def _nodes(nodes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for node in nodes:
-        yield node
-        yield from _nodes(node.get("children", []))
-
-
 def _conditions(expression: str) -> Iterator[Condition]:
-    for conjunct in _parts(expression, " AND "):
+    for conjunct in enclosed_parts(expression, " AND "):
         if part := _PART.fullmatch(conjunct):
             yield Condition(part[2], part[1], (_unquoted(part[4]),), _unquoted(part[3]))
         elif value := _EXISTS.fullmatch(conjunct):
             yield Condition(value[1], "exists", (), _unquoted(value[2]))
         else:
-            yield from _one_of(list(map(_EQUAL.fullmatch, _parts(conjunct, " OR "))))
+            yield from _one_of(list(map(_EQUAL.fullmatch, enclosed_parts(conjunct, " OR "))))
 
 
 def _one_of(equal: list[re.Match[str] | None]) -> Iterator[Condition]:
@@ -68,23 +61,3 @@ def _one_of(equal: list[re.Match[str] | None]) -> Iterator[Condition]:
 
 def _unquoted(text: str) -> str:
     return text.replace("''", "'")
-
-
-def _parts(expression: str, operator: str) -> Iterator[str]:
-    """Yields the parts of `(part OPERATOR part)`, or the expression itself."""
-    depth, quote, start, ends = 0, "", 1, []
-    for at, char in enumerate(expression):
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in _QUOTES:
-            quote = char
-        elif char in "()":
-            depth += 1 if char == "(" else -1
-        elif depth == 1 and expression.startswith(operator, at):
-            ends.append(at)
-    if not ends:
-        yield expression
-        return
-    for end in [*ends, len(expression) - 1]:
-        yield expression[start:end]
-        start = end + len(operator)

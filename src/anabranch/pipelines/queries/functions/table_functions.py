@@ -15,8 +15,9 @@ from typing import Any
 
 import msgspec
 
+from anabranch.pipelines.queries.functions.lake_relations import LakeRelations
 from anabranch.pipelines.queries.functions.plan_conditions import conditions_in_plan
-from anabranch.tables.live_rows.relation import LiveRows, create_relation
+from anabranch.tables.lake_table import LakeTable
 from anabranch.tables.sql_names import quoted
 
 __all__ = ["CallError", "TableFunction", "TableFunctions"]
@@ -31,7 +32,7 @@ _WRONG_ARGUMENTS = re.compile(
 
 class TableFunction(msgspec.Struct, frozen=True):
     """A function of SQL. `open` returns the relation for its arguments, which are texts: an Arrow
-    table, a `Relation`, whose rows are read when they are needed, or `LiveRows`. Arguments after
+    table, a `Relation`, whose rows are read when they are needed, or a `LakeTable`. Arguments after
     `required` ones may be left out, or named as in `prefix := 'a/'`; they are empty texts then.
     """
 
@@ -63,6 +64,7 @@ class TableFunctions:
         self._connection = connection
         self._functions = {function.name: function for function in functions}
         self._relations: dict[str, Any] = {}
+        self._lake_tables = LakeRelations(connection)
         for function in functions:
             connection.execute(_macro(function))
 
@@ -83,6 +85,7 @@ class TableFunctions:
 
         while True:
             try:
+                self._lake_tables.prepare(statement)
                 self._push_down(statement)
                 return run(statement)
             except duckdb.CatalogException as error:
@@ -121,8 +124,8 @@ class TableFunctions:
         except UnicodeDecodeError:
             raise CallError(f"an argument of {name}() is not UTF-8", self._hint()) from None
         opened = self._functions[name].open(*arguments)
-        if isinstance(opened, LiveRows):
-            create_relation(self._connection, relation, opened.table, opened.objects)
+        if isinstance(opened, LakeTable):
+            self._lake_tables.add(relation, opened)
         else:
             self._connection.register(relation, opened)
         self._relations[relation] = opened

@@ -1,0 +1,48 @@
+"""A table of Delta Lake or Iceberg, of which the files are read that a statement needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from anabranch.tables.delta.snapshot import read_delta_table
+from anabranch.tables.iceberg.snapshot import read_iceberg_table
+from anabranch.tables.live_rows.addresses import TablePlace
+from anabranch.tables.live_rows.columns import Column
+from anabranch.tables.live_rows.live_table import LiveTable
+from anabranch.tables.live_rows.needs import NOTHING, Needs
+from anabranch.tables.live_rows.table_objects import TableObjects
+
+__all__ = ["DeltaLakeTable", "IcebergLakeTable", "LakeTable"]
+
+
+class IcebergLakeTable:
+    """A snapshot of a table of Iceberg: see `read_iceberg_table`."""
+
+    def __init__(
+        self, objects: TableObjects, place: TablePlace, snapshot: int | str | None
+    ) -> None:
+        self.objects = objects
+        self._place = place
+        self._snapshot = snapshot
+        self.columns: Sequence[Column] = self.rows(NOTHING).columns
+
+    def rows(self, needs: Needs) -> LiveTable:
+        """Returns the table with the files that are needed. Raises Invalid."""
+        return read_iceberg_table(self.objects, self._place, self._snapshot, needs)
+
+
+class DeltaLakeTable:
+    """A version of a table of Delta Lake: see `read_delta_table`."""
+
+    def __init__(self, objects: TableObjects, place: TablePlace, version: int | None) -> None:
+        self.objects = objects
+        self._table = read_delta_table(objects, place, version)
+        self.columns: Sequence[Column] = self._table.columns
+
+    def rows(self, needs: Needs) -> LiveTable:
+        """Returns the table with all files."""
+        del needs
+        return self._table
+
+
+LakeTable = IcebergLakeTable | DeltaLakeTable
