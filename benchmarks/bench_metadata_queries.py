@@ -50,6 +50,11 @@ _QUERIES = {
     "bytes by content type": "SELECT content_type, count(*), sum(size) FROM "
     "objects('lake', 'main') GROUP BY ALL",
     "count": "SELECT count(*) FROM objects('lake', 'main')",
+    "changes: all, with their objects": "SELECT count(*), sum(c.right.size) FROM "
+    "changes('lake', 'main~1', 'main') c",
+    "changes: all paths": "SELECT count(path) FROM changes('lake', 'main~1', 'main')",
+    "changes below a prefix": "SELECT path FROM changes('lake', 'main~1', 'main') "
+    "WHERE path LIKE 'data/007/00%'",
 }
 
 

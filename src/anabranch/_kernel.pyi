@@ -264,6 +264,25 @@ class Tree:
         default content type, U+FFFD for bytes that are not UTF-8. A time out of bounds is null.
         """
 
+    def changes(
+        self,
+        right: Tree,
+        columns: Sequence[str],
+        *,
+        prefix: bytes = b"",
+        start: bytes = b"",
+        end: bytes | None = None,
+        kinds: Sequence[str] = (),
+        namespace: str = "",
+        local_root: str = "",
+        batch: int = 65536,
+    ) -> ArrowStream:
+        """Returns what must change to make this tree the `right` one, as a stream of Arrow record
+        batches of some columns: change (one of `kinds`, if any: added, removed, changed), key
+        (bytes), path, left and right, which have the columns of `search` but key and path, or are
+        null. Keys are bounded, and entries shown, as by `search`.
+        """
+
 @final
 class Listing:
     """A page being filled from a tree with staged changes applied. The caller feeds the changes in

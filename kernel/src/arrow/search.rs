@@ -13,11 +13,11 @@ use crate::tree::shown_entry::content_type;
 use crate::tree::{Tree, TreeCursor};
 
 /// A batch ends after this many bytes of records, so that no column's offsets overflow.
-const MAX_BATCH_BYTES: usize = 32 << 20;
+pub(super) const MAX_BATCH_BYTES: usize = 32 << 20;
 
 /// A batch ends after this many records that were looked at, so that a search for few objects
 /// returns now and then.
-const MAX_EXAMINED: usize = 1 << 20;
+pub(super) const MAX_EXAMINED: usize = 1 << 20;
 
 /// The keys that begin with `prefix`, are not less than `start`, and less than `end`.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ pub struct KeyBounds {
 }
 
 impl KeyBounds {
-    fn first(&self) -> &[u8] {
+    pub(super) fn first(&self) -> &[u8] {
         self.start.as_slice().max(&self.prefix)
     }
 
@@ -192,7 +192,7 @@ impl RecordBatchReader for Search {
     }
 }
 
-fn decode(value: &[u8], metadata: bool) -> std::result::Result<EntryView<'_>, String> {
+pub(super) fn decode(value: &[u8], metadata: bool) -> std::result::Result<EntryView<'_>, String> {
     let (_, data) = decode_value(value).ok_or("a value is malformed")?;
     let entry = if metadata {
         EntryView::decode(data)
@@ -203,7 +203,7 @@ fn decode(value: &[u8], metadata: bool) -> std::result::Result<EntryView<'_>, St
 }
 
 /// Returns when an object was modified, None for a time out of bounds.
-fn microseconds(entry: &EntryView<'_>) -> Option<i64> {
+pub(super) fn microseconds(entry: &EntryView<'_>) -> Option<i64> {
     let seconds = entry.mtime.checked_mul(1_000_000)?;
     seconds.checked_add(i64::from(entry.mtime_nanos / 1000))
 }

@@ -15,6 +15,7 @@ use super::search::metadata_condition;
 use super::tables::{RangeInfo, Written};
 use super::values::{PyChange, PyStaged, parts, py_framed, staged_parts};
 use super::writes::{Merged, strategy_named};
+use crate::arrow::changes::Changes as TreeChanges;
 use crate::arrow::scan::Scan;
 use crate::arrow::search::{Conditions, Filling, KeyBounds, Search};
 use crate::error::{Error, Result};
@@ -257,6 +258,34 @@ impl Tree {
         let filled = Filling::new(&columns, namespace, local_root)?;
         let search = Search::new(&self.tree, keys, conditions, filled, batch)?;
         Ok(ArrowStream::new(search))
+    }
+
+    #[pyo3(signature = (
+        right, columns, *, prefix = b"".as_slice(), start = b"".as_slice(), end = None, kinds = vec![],
+        namespace = "", local_root = "", batch = 65536
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
+    fn changes(
+        &self,
+        right: &Tree,
+        columns: Vec<String>,
+        prefix: &[u8],
+        start: &[u8],
+        end: Option<&[u8]>,
+        kinds: Vec<String>,
+        namespace: &str,
+        local_root: &str,
+        batch: usize,
+    ) -> PyResult<ArrowStream> {
+        let keys = KeyBounds {
+            prefix: prefix.to_vec(),
+            start: start.to_vec(),
+            end: end.map(<[u8]>::to_vec),
+        };
+        let sides = (&self.tree, &right.tree);
+        let roots = (namespace, local_root);
+        let rows = TreeChanges::new(sides, &columns, &keys, kinds, roots, batch)?;
+        Ok(ArrowStream::new(rows))
     }
 
     #[pyo3(signature = (*, after, last, amount))]

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use super::cursor::TreeCursor;
 use super::tree::Tree;
 use crate::codec::{RangeInfo, decode_value};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// An iterator over the keys at which two trees differ.
 pub struct DiffWalk {
@@ -172,6 +172,15 @@ impl DiffWalk {
             return Ok(true);
         }
         same_identity(left, right).ok_or_else(|| self.right.corrupt("a value is malformed"))
+    }
+
+    /// Returns the error for a value of the difference at which the walk stopped.
+    pub fn corrupt(&self, reason: &str) -> Error {
+        let cursor = match self.found.right {
+            true => &self.right,
+            false => &self.left,
+        };
+        cursor.corrupt(reason)
     }
 
     /// Returns the difference at which the walk stopped, None before the first and at the end.

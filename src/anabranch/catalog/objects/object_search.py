@@ -5,15 +5,15 @@ properties, as Arrow record batches in the order of their paths. It shows what a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from anabranch import _kernel as kernel
 from anabranch.access.actors.readable_paths import ReadablePaths
+from anabranch.catalog.objects.readable_rows import KEY, readable_rows
 from anabranch.errors import Corrupt
-from anabranch.model.names import decode_key, encode_path
+from anabranch.model.names import encode_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["MetadataCondition", "ObjectConditions", "ObjectSearch"]
 
 _BATCH_ROWS = 32_768
-_FEW_ROWS = 16
-"""So few paths are compared with the policies one by one."""
-_KEY = "key"
 
 
 class MetadataCondition(NamedTuple):
@@ -86,8 +83,8 @@ class ObjectSearch:
             if readable.contain_all_below(root):
                 yield from self._search(root, columns, conditions)
                 continue
-            for batch in self._search(root, [*columns, _KEY], conditions):
-                yield _readable_rows(batch, readable).select(list(columns))
+            for batch in self._search(root, [*columns, KEY], conditions):
+                yield readable_rows(batch, readable).select(list(columns))
 
     def _search(
         self, prefix: str, columns: Sequence[str], conditions: ObjectConditions
@@ -112,41 +109,3 @@ class ObjectSearch:
         except pa.ArrowInvalid as error:
             # Arrow wraps the kernel's errors
             raise Corrupt(str(error).removeprefix("External error: ")) from error
-
-
-def _readable_rows(batch: Any, readable: ReadablePaths) -> Any:
-    import pyarrow as pa  # noqa: PLC0415
-
-    paths = [decode_key(key) for key in batch.column(_KEY).to_pylist()]
-    mask = [False] * len(paths)
-    for start, end in _readable_runs(paths, readable, 0, len(paths)):
-        mask[start:end] = [True] * (end - start)
-    return batch if all(mask) else batch.filter(pa.array(mask, pa.bool_()))
-
-
-def _readable_runs(
-    paths: Sequence[str], readable: ReadablePaths, start: int, end: int
-) -> Iterator[tuple[int, int]]:
-    """Yields the runs of readable paths among sorted ones. Policies mostly allow or deny all paths
-    with a prefix, so halves with a common prefix are decided at once.
-    """
-    if end - start <= _FEW_ROWS:
-        for index in range(start, end):
-            if paths[index] in readable:
-                yield index, index + 1
-        return
-    common = _common_beginning(paths[start], paths[end - 1])
-    hidden = readable.hidden_prefix(paths[start])
-    if hidden is not None and common.startswith(hidden):
-        return
-    if common and readable.contain_all_below(common):
-        yield start, end
-        return
-    middle = (start + end) // 2
-    yield from _readable_runs(paths, readable, start, middle)
-    yield from _readable_runs(paths, readable, middle, end)
-
-
-def _common_beginning(first: str, last: str) -> str:
-    pairs = zip(first, last, strict=False)
-    return first[: sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))]

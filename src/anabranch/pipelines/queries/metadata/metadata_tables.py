@@ -14,10 +14,13 @@ import pyarrow as pa
 from anabranch.catalog.catalog import Catalog
 from anabranch.catalog.objects.object_search import ObjectSearch
 from anabranch.catalog.snapshots import NamedReference
-from anabranch.pipelines.queries.metadata.change_rows import change_batches
 from anabranch.pipelines.queries.metadata.commit_rows import commit_batches
 from anabranch.pipelines.queries.metadata.metadata_rows import metadata_batches
-from anabranch.pipelines.queries.metadata.search_conditions import SqlCondition, search_conditions
+from anabranch.pipelines.queries.metadata.search_conditions import (
+    SqlCondition,
+    change_conditions,
+    search_conditions,
+)
 from anabranch.pipelines.queries.query_rights import QueryRights
 from anabranch.pipelines.queries.reference_views import ReferenceViews
 
@@ -58,8 +61,10 @@ class _Tables:
         self._rights.require_listing(repository, "")
         readable = self._rights.readable_paths(repository, "", prefix)
         sides = self._named(repository, left), self._named(repository, right)
-        with self._snapshots.changes(repository, *sides) as comparison:
-            yield partial(change_batches, comparison, prefix, readable)
+        with self._snapshots.changes(
+            repository, *sides, prefix=prefix, readable=readable
+        ) as search:
+            yield lambda columns, conditions: search.batches(columns, change_conditions(conditions))
 
     @contextmanager
     def commits(self, repository: str, reference: str) -> Iterator[Scan]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from anabranch.catalog.objects.change_search import ChangeConditions
 from anabranch.catalog.objects.object_search import MetadataCondition, ObjectConditions
 from anabranch.model.page import upper_bound
 
-__all__ = ["SqlCondition", "search_conditions"]
+__all__ = ["SqlCondition", "change_conditions", "search_conditions"]
 
 SqlCondition = Sequence[str | int | Sequence[str]]
 """Column, operator (one of = < <= > >=), value, and an empty text; of user metadata the operator is
@@ -53,6 +54,13 @@ def search_conditions(conditions: Iterable[SqlCondition]) -> ObjectConditions:
         content_types=content_types,
         metadata=tuple(metadata),
     )
+
+
+def change_conditions(conditions: Sequence[SqlCondition]) -> ChangeConditions:
+    """Returns the conditions of a search among differences."""
+    keys = search_conditions(each for each in conditions if each[0] == "path")
+    kinds = [str(each[2]) for each in conditions if each[0] == "change" and each[1] == "="]
+    return ChangeConditions(start=keys.start, end=keys.end, kinds=tuple(kinds[:1]))
 
 
 def _narrowed(least: int, most: int, operator: str, value: int) -> tuple[int, int]:
