@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["literal", "quoted"]
+__all__ = ["READ_PARQUET", "literal", "quoted"]
+
+READ_PARQUET = "system.main.read_parquet"
+"""DuckDB's own function, which queries hide by another one of its name."""
 
 
 def quoted(name: str) -> str:

@@ -46,7 +46,11 @@ def secret(tmp_path):
         "COPY (SELECT 1) TO 'lakefs://sea/main/written.csv'; SELECT 1",
         "EXPLAIN ANALYZE COPY (SELECT 1) TO '{folder}/written.csv'",
         "EXPLAIN ANALYZE COPY (SELECT 1) TO 'lakefs://sea/main/written.csv'",
+        "COPY (SELECT 1) TO 'objects://sea/main/written.csv'; SELECT 1",
         "EXPORT DATABASE '{folder}/written'; SELECT 1",
+        "FROM system.main.read_csv('{file}')",
+        "FROM 'objects://sea/main/../../../../../../..{file}'",
+        "FROM system.main.read_text('objects://{file}')",
         "INSTALL httpfs; SELECT 1",
         "LOAD '{folder}/x.duckdb_extension'; SELECT 1",
         "SET enable_external_access = true; SELECT 1",
@@ -96,7 +100,7 @@ def test_an_internal_error_of_the_database_shows_no_stack_trace(lake, query):
     for name in ("schema.sql", "load.sql"):
         lake.objects.upload("sea", "main", f"dumped/{name}", [b"SELECT 1;"])
     with pytest.raises(Invalid) as caught:
-        query("IMPORT DATABASE 'lakefs://sea/main/dumped'; SELECT 1")
+        query("IMPORT DATABASE 'objects://sea/main/dumped'; SELECT 1")
     assert "INTERNAL Error" in caught.value.message
     assert "Stack Trace" not in caught.value.message
     assert "0x" not in caught.value.message
@@ -105,7 +109,7 @@ def test_an_internal_error_of_the_database_shows_no_stack_trace(lake, query):
 
 def test_a_refused_write_leaves_no_object(lake, query):
     with pytest.raises(Invalid, match="cannot write"):
-        query("EXPLAIN ANALYZE COPY (SELECT 1) TO 'lakefs://sea/main/written.csv'")
+        query("EXPLAIN ANALYZE COPY (SELECT 1) TO 'objects://sea/main/written.csv'")
     listing = lake.objects.listing("sea", "main", prefix="written", amount=10)
     assert list(listing.items) == []
 

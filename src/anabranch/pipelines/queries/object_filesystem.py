@@ -13,7 +13,14 @@ from anabranch.files.ranged_stream import open_ranges
 from anabranch.pipelines.queries.messages import MAX_READ_BYTES
 from anabranch.pipelines.queries.server_calls import ServerCalls
 
-__all__ = ["ObjectFilesystem"]
+__all__ = ["SCHEME", "ObjectFilesystem", "location_of"]
+
+SCHEME = "objects"
+"""The scheme of the names by which DuckDB opens objects, beside the addresses that SQL has: so what
+reads an object by its address in a way of DuckDB's own is refused.
+"""
+
+_LAKE = "lakefs"
 
 _BUFFER_BYTES = 256 << 10
 
@@ -26,9 +33,11 @@ class _Opened(msgspec.Struct, frozen=True):
 
 
 class ObjectFilesystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
-    """Objects named by `lakefs://repository/ref/path`; they can only be read."""
+    """Objects named by their addresses, `lakefs://repository/ref/path`, or by their locations for
+    DuckDB; they can only be read.
+    """
 
-    protocol = "lakefs"
+    protocol = SCHEME
     cachable = False
 
     def __init__(self, calls: ServerCalls) -> None:
@@ -44,15 +53,16 @@ class ObjectFilesystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has 
 
         def read_range(start: int, length: int) -> bytes:
             length = min(length, MAX_READ_BYTES)
-            call = {"call": "read", "address": path, "start": start, "length": length}
+            call = {"call": "read", "address": _address(path), "start": start, "length": length}
             return self._calls.request(call)[1]
 
         return open_ranges(read_range, opened.size, buffer_bytes=_BUFFER_BYTES)
 
     def glob(self, path: str, **_: Any) -> list[str]:
-        """Returns the addresses of the objects that match a pattern."""
-        result, _content = self._calls.request({"call": "glob", "address": path})
-        return list(result["addresses"])
+        """Returns the names of the objects that match a pattern: locations for a location."""
+        result, _content = self._calls.request({"call": "glob", "address": _address(path)})
+        found = list(result["addresses"])
+        return found if path == _address(path) else list(map(location_of, found))
 
     def list_paths(self, address: str) -> list[str]:
         """Returns the addresses of the objects whose addresses begin with one."""
@@ -90,6 +100,15 @@ class ObjectFilesystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec has 
     def _open(self, path: str) -> _Opened:
         known = self._known.get(path)
         if known is None:
-            result, _ = self._calls.request({"call": "open", "address": path})
+            result, _ = self._calls.request({"call": "open", "address": _address(path)})
             known = self._known[path] = _Opened(result["size"], result["mtime"])
         return known
+
+
+def location_of(address: str) -> str:
+    """Returns the name by which DuckDB opens the object at an address."""
+    return SCHEME + address.removeprefix(_LAKE)
+
+
+def _address(name: str) -> str:
+    return _LAKE + name.removeprefix(SCHEME) if name.startswith(f"{SCHEME}:") else name

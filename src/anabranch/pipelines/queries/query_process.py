@@ -21,8 +21,9 @@ from anabranch.dependency_errors import reason_of
 from anabranch.pipelines.queries import messages
 from anabranch.pipelines.queries.functions.registry import table_functions
 from anabranch.pipelines.queries.functions.table_functions import TableFunctions
-from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem
+from anabranch.pipelines.queries.object_filesystem import SCHEME, ObjectFilesystem
 from anabranch.pipelines.queries.object_previews import preview_object, statistics_of_object
+from anabranch.pipelines.queries.object_tables import content_macros, file_functions
 from anabranch.pipelines.queries.result_rows import result_rows
 from anabranch.pipelines.queries.results.result_sink import ResultSink
 from anabranch.pipelines.queries.results.result_writers import WRITERS
@@ -104,7 +105,11 @@ class _Requests:
         """Creates the tables of a query, executes all statements but the last, and returns that."""
         import duckdb  # noqa: PLC0415  after the limits are set
 
-        functions = TableFunctions(self._connection, table_functions(self._calls, self._objects))
+        known = table_functions(self._calls, self._objects)
+        known += file_functions(self._objects, self._reader)
+        functions = TableFunctions(self._connection, known)
+        for macro in content_macros():
+            self._connection.execute(macro)
         for table in request["tables"]:
             self._reader.create_view(table["name"], table["addresses"], table["format"])
         statements = self._connection.extract_statements(request["sql"])  # it may read files
@@ -152,7 +157,7 @@ def _connect(objects: ObjectFilesystem, request: dict[str, Any]) -> Any:
         }
     )
     connection.register_filesystem(objects)
-    connection.execute("SET allowed_directories = ['lakefs://']")
+    connection.execute(f"SET allowed_directories = ['{SCHEME}://']")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET TimeZone = 'UTC'")
     connection.execute("SET lock_configuration = true")

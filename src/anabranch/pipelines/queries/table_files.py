@@ -10,14 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from anabranch.pipelines.queries.file_tables import FileTables, folder_columns
-from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem
+from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem, location_of
 from anabranch.tables.sql_columns import unique_names
-from anabranch.tables.sql_names import literal, quoted
+from anabranch.tables.sql_names import READ_PARQUET, literal, quoted
 
 __all__ = ["TableReader"]
-
-_MAX_CHECKED = 100
-"""Files of one table whose types are looked at before DuckDB reads them."""
 
 
 class TableReader:
@@ -40,8 +37,8 @@ class TableReader:
     def create_view(self, name: str, addresses: list[str], table_format: str) -> None:
         """Creates the view `name` of the rows of files of one format. Raises UnreadableTable."""
         if table_format == "parquet" and self._is_exact(addresses):
-            files = f"[{', '.join(map(literal, addresses))}]"
-            select = f"SELECT * FROM read_parquet({files}, union_by_name = true)"  # noqa: S608
+            files = ", ".join(literal(location_of(address)) for address in addresses)
+            select = f"SELECT * FROM {READ_PARQUET}([{files}], union_by_name = true)"  # noqa: S608
             self._connection.execute(f"CREATE OR REPLACE VIEW {quoted(name)} AS {select}")
             return
         tables = FileTables(self._objects, addresses, table_format)
@@ -54,7 +51,8 @@ class TableReader:
         import pyarrow.parquet as pq  # noqa: PLC0415
 
         folders = {name.lower() for name in folder_columns(addresses)}
-        for address in addresses[:_MAX_CHECKED]:
+        types: dict[str, Any] = {}
+        for address in addresses:
             try:
                 with pq.ParquetFile(self._objects.open(address)) as file:
                     schema, stored = file.schema_arrow, file.schema
@@ -69,6 +67,8 @@ class TableReader:
                 return False
             if unique_names(schema.names) != schema.names:
                 return False
+            if any(types.setdefault(field.name, field.type) != field.type for field in schema):
+                return False  # DuckDB's common type of two may not hold the values of both
         return True
 
 

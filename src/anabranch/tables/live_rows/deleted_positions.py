@@ -14,7 +14,7 @@ from anabranch.tables.live_rows.live_table import LiveFile, PositionDeletes, Vec
 from anabranch.tables.live_rows.projection import SOURCE
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import TableObjects, open_table_file
-from anabranch.tables.sql_names import literal, quoted
+from anabranch.tables.sql_names import READ_PARQUET, literal, quoted
 
 __all__ = ["MAX_DELETED_ROWS", "VIRTUAL_COLUMNS", "DeletedPositions"]
 
@@ -116,7 +116,7 @@ class DeletedPositions:
         given = pa.table({"path": list(numbers), "number": list(numbers.values())})
         self._insert(
             f"SELECT given.number, listed.{quoted(position)} "  # noqa: S608
-            f"FROM read_parquet([{location}], hive_partitioning = false) listed "
+            f"FROM {READ_PARQUET}([{location}], hive_partitioning = false) listed "
             f"JOIN given ON given.path = listed.{quoted(path)}",
             given,
         )

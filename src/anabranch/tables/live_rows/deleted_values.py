@@ -15,7 +15,7 @@ from anabranch.tables.live_rows.live_table import EqualityDeletes, LiveFile, Liv
 from anabranch.tables.live_rows.projection import SOURCE, Projection
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import TableObjects, open_table_file
-from anabranch.tables.sql_names import literal, quoted
+from anabranch.tables.sql_names import READ_PARQUET, literal, quoted
 
 __all__ = ["DeletedValues"]
 
@@ -87,7 +87,7 @@ class DeletedValues:
             selects.append(
                 f"SELECT {', '.join(values)}, {deletes.sequence_number} AS sequence, "  # noqa: S608
                 f"{literal(deletes.scope)} AS scope "
-                f"FROM read_parquet([{location}], hive_partitioning = false) {SOURCE}"
+                f"FROM {READ_PARQUET}([{location}], hive_partitioning = false) {SOURCE}"
             )
         union = " UNION ALL ".join(selects)
         name = quoted(self._names[field_ids])

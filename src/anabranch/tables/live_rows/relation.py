@@ -22,7 +22,7 @@ from anabranch.tables.live_rows.live_table import LiveFile, LiveTable
 from anabranch.tables.live_rows.projection import SOURCE, Projection
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import TableObjects, open_table_file
-from anabranch.tables.sql_names import literal, quoted
+from anabranch.tables.sql_names import READ_PARQUET, literal, quoted
 
 __all__ = ["LiveRows", "create_counted_relation", "create_relation", "typed_nulls"]
 
@@ -176,7 +176,7 @@ class _Relation:
         self, group: _Group, files: Sequence[LiveFile], number: int, values: FileValues | None
     ) -> str:
         locations = ", ".join(literal(self._objects.location(file.path)) for file in files)
-        source = f"read_parquet([{locations}], hive_partitioning = false) {SOURCE}"
+        source = f"{READ_PARQUET}([{locations}], hive_partitioning = false) {SOURCE}"
         if values is not None:
             source += values.join(number)
         conditions = list(group.conditions)

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from anabranch.errors import Invalid
 from anabranch.model.uri import LakeUri, parse_uri
 from anabranch.pipelines.queries.functions.table_functions import TableFunction
-from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem
+from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem, location_of
 from anabranch.tables.lake_table import DeltaLakeTable, IcebergLakeTable, LakeTable
 from anabranch.tables.live_rows.addresses import TablePlace
 
@@ -81,7 +81,7 @@ class QueryObjects:
         return self._objects.open(self._root + path)
 
     def location(self, path: str) -> str:
-        """Returns the address of an object, which the server takes for itself before it takes it
+        """Returns the location of an object, which the server takes for itself before it takes it
         for a pattern.
         """
-        return self._root + path
+        return location_of(self._root + path)

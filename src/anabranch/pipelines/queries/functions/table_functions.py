@@ -11,16 +11,21 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import msgspec
 
+from anabranch.pipelines.queries.functions.call_errors import (
+    CallError,
+    explain_missing,
+    explain_permission,
+)
 from anabranch.pipelines.queries.functions.lake_relations import LakeRelations
 from anabranch.pipelines.queries.functions.plan_conditions import conditions_in_plan
 from anabranch.tables.lake_table import LakeTable
 from anabranch.tables.sql_names import quoted
 
-__all__ = ["CallError", "TableFunction", "TableFunctions"]
+__all__ = ["TableFunction", "TableFunctions", "View"]
 
 _MAX_RELATIONS = 100
 _MISSING = re.compile(r"Table with name function:(\w+)((?::(?:[0-9A-F]{2})*)+) does not exist")
@@ -30,16 +35,27 @@ _WRONG_ARGUMENTS = re.compile(
 )
 
 
+@runtime_checkable
+class View(Protocol):
+    """What creates a view of its rows."""
+
+    def create(self, name: str) -> None:
+        """Creates the view `name`."""
+
+
 class TableFunction(msgspec.Struct, frozen=True):
     """A function of SQL. `open` returns the relation for its arguments, which are texts: an Arrow
-    table, a `Relation`, whose rows are read when they are needed, or a `LakeTable`. Arguments after
-    `required` ones may be left out, or named as in `prefix := 'a/'`; they are empty texts then.
+    table, a `Relation`, whose rows are read when they are needed, a `LakeTable`, or a
+    `View`. Arguments after `required` ones may be left out, or named as in `prefix :=
+    'a/'`; they are empty texts then. If `in_json`, the first argument is passed on as JSON: it may
+    be a list.
     """
 
     name: str
     required: tuple[str, ...]
     open: Callable[..., Any]
     optional: tuple[str, ...] = ()
+    in_json: bool = False
 
     @property
     def signature(self) -> str:
@@ -47,14 +63,6 @@ class TableFunction(msgspec.Struct, frozen=True):
         required = ", ".join(f"'{name}'" for name in self.required)
         optional = "".join(f" [, {name} := '']" for name in self.optional)
         return f"{self.name}({required}{optional})"
-
-
-class CallError(ValueError):
-    """A wrong call of a table function; `hint` says how it is called."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 class TableFunctions:
@@ -90,10 +98,14 @@ class TableFunctions:
                 return run(statement)
             except duckdb.CatalogException as error:
                 missing = _MISSING.search(str(error))
+                explain_missing(str(error))
                 if missing is None or missing[1] not in self._functions:
                     raise
             except duckdb.BinderException as error:
                 self._explain(str(error))
+                raise
+            except duckdb.PermissionException as error:
+                explain_permission(str(error))
                 raise
             self._register(missing[1], missing[2])
 
@@ -126,6 +138,8 @@ class TableFunctions:
         opened = self._functions[name].open(*arguments)
         if isinstance(opened, LakeTable):
             self._lake_tables.add(relation, opened)
+        elif isinstance(opened, View):
+            opened.create(relation)
         else:
             self._connection.register(relation, opened)
         self._relations[relation] = opened
@@ -139,13 +153,24 @@ class TableFunctions:
         if _NOT_CONSTANT.search(message):
             raise CallError(
                 f"the arguments of {named[0]}() must be constants, not columns or subqueries",
-                self._hint(),
+                self._hint_for(named[0]),
             )
         if _WRONG_ARGUMENTS.search(message):
-            raise CallError(f"wrong arguments of {named[0]}()", self._hint())
+            raise CallError(f"wrong arguments of {named[0]}()", self._hint_for(named[0]))
+
+    def _hint_for(self, name: str) -> str:
+        function = self._functions[name]
+        if not function.in_json:
+            return self._hint()
+        return (
+            f"Call it as {function.signature}: it finds the dialect of text and the types in the "
+            "files, joins files by the names of columns, and takes folders such as day=1/ for "
+            "columns unless files have them."
+        )
 
     def _hint(self) -> str:
-        signatures = ", ".join(function.signature for function in self._functions.values())
+        shown = (each for each in self._functions.values() if not each.in_json)
+        signatures = ", ".join(function.signature for function in shown)
         return f"The functions are {signatures}."
 
 
@@ -153,7 +178,10 @@ def _macro(function: TableFunction) -> str:
     names = [*function.required, *function.optional]
     parameters = [quoted(name) for name in function.required]
     parameters += [f"{quoted(name)} := ''" for name in function.optional]
-    arguments = "".join(f" || ':' || hex(CAST({quoted(name)} AS VARCHAR))" for name in names)
+    values = [f"CAST({quoted(name)} AS VARCHAR)" for name in names]
+    if function.in_json:
+        values[0] = f"CAST(to_json({quoted(names[0])}) AS VARCHAR)"
+    arguments = "".join(f" || ':' || hex({value})" for value in values)
     return (
         f"CREATE MACRO {function.name}({', '.join(parameters)}) AS TABLE "
         f"FROM query_table('function:{function.name}'{arguments})"
