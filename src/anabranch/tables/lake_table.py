@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
+from anabranch.tables.delta.partition_ranges import is_file_needed
 from anabranch.tables.delta.snapshot import read_delta_table
 from anabranch.tables.iceberg.snapshot import read_iceberg_table
 from anabranch.tables.live_rows.addresses import TablePlace
@@ -40,9 +43,10 @@ class DeltaLakeTable:
         self.columns: Sequence[Column] = self._table.columns
 
     def rows(self, needs: Needs) -> LiveTable:
-        """Returns the table with all files."""
-        del needs
-        return self._table
+        """Returns the table with the files that are needed, as far as their partitions say it."""
+        columns = {column.name: column for column in self.columns}
+        files = [each for each in self._table.files if is_file_needed(each, columns, needs)]
+        return msgspec.structs.replace(self._table, files=files)
 
 
 LakeTable = IcebergLakeTable | DeltaLakeTable

@@ -7,6 +7,7 @@ from decimal import Decimal
 import duckdb
 import pyarrow as pa
 import pytest
+from deltalake import DeltaTable, write_deltalake
 from pyiceberg.expressions import EqualTo
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
@@ -32,9 +33,9 @@ from support.formats.iceberg_tables import FolderCatalog
 
 from anabranch.pipelines.queries.functions.lake_relations import _CHANGING
 from anabranch.pipelines.queries.functions.table_functions import TableFunction, TableFunctions
-from anabranch.tables.iceberg.snapshot import read_iceberg_table
-from anabranch.tables.lake_table import IcebergLakeTable
+from anabranch.tables.lake_table import DeltaLakeTable, IcebergLakeTable
 from anabranch.tables.live_rows.addresses import TablePlace
+from anabranch.tables.live_rows.needs import EVERYTHING
 from anabranch.tables.live_rows.relation import create_relation
 
 PLACE = TablePlace("sea", "t/")
@@ -70,16 +71,14 @@ OPERATORS = ["=", "<", "<=", ">", ">="]
 
 
 class Tables:
-    """Statements over the Iceberg table in a folder."""
+    """Statements over the table in a folder."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, kind=IcebergLakeTable):
         self.objects = FolderObjects(folder)
         self.connection = duckdb.connect()
         self.connection.execute("SET TimeZone = 'UTC'")
-        opened = IcebergLakeTable(self.objects, PLACE, None)
-        create_relation(
-            self.connection, "whole", read_iceberg_table(self.objects, PLACE), self.objects
-        )
+        opened = kind(self.objects, PLACE, None)
+        create_relation(self.connection, "whole", opened.rows(EVERYTHING), self.objects)
         function = TableFunction("iceberg_table", ("address",), lambda _: opened)
         self.functions = TableFunctions(self.connection, [function])
 
@@ -261,3 +260,31 @@ def test_texts_with_line_breaks_which_plans_cut_are_found(tmp_path):
     for text, operator in itertools.product(texts, ("=", ">=", "<=")):
         codes = " || ".join(f"chr({ord(char)})" for char in text)
         tables.same(f"SELECT text FROM TABLE WHERE text {operator} {codes} AND text < 'zz'")
+
+
+PARTITIONS = {
+    "n": [-1, 0, None, 10],
+    "text": ["", "a'b", None, "ü"],
+    "day": [dt.date(1969, 12, 31), dt.date(2024, 1, 1), None, dt.date(2024, 1, 2)],
+    "flag": [True, False, None, True],
+    "local": [dt.datetime(2024, 1, n) if n else None for n in (1, 2, 0, 3)],  # noqa: DTZ001
+}
+
+
+@pytest.mark.parametrize("name", PARTITIONS)
+def test_files_of_delta_tables_are_left_out_by_their_partitions(tmp_path, name):
+    values = PARTITIONS[name]
+    rows = pa.table({"id": range(4), name: values})
+    write_deltalake(tmp_path / "t", rows, partition_by=[name])
+    tables = Tables(tmp_path, DeltaLakeTable)
+    read = []
+    for value, operator in itertools.product([v for v in values if v is not None], OPERATORS):
+        text = str(value).replace("'", "''")
+        read.append(tables.same(f"SELECT id FROM TABLE WHERE {name} {operator} '{text}'"))
+    is_pruned = name in ("n", "text", "day")
+    # the file of nulls meets no comparison
+    assert (min(read) < len(set(values)) - 1) == is_pruned
+    assert tables.same(f"SELECT id FROM TABLE WHERE {name} IS NULL") == len(set(values))
+    assert tables.read("SELECT count(*) FROM TABLE") == ([(4,)], 0)
+    DeltaTable(tmp_path / "t").delete("id = 1")
+    assert Tables(tmp_path, DeltaLakeTable).read("SELECT count(*) FROM TABLE")[0] == [(3,)]
