@@ -1,5 +1,6 @@
 """Tables that Spark wrote: deletion vectors, mapped columns, merge-on-read, other checkpoints."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 PROJECT = Path(__file__).parents[2]
 PROGRAM = Path(__file__).parent / "programs" / "read_tables_of_spark.py"
+NAMES = ["vectors", "named", "numbered", "first", "marked", "whole", "third"]
 
 
 @pytest.mark.slow
@@ -16,8 +18,13 @@ def test_rows_are_those_that_spark_reads(tmp_path):
     jars = PROJECT / ".components" / "jars"
     if not jars.is_dir():
         pytest.skip("Spark needs the jars that `make components` fetches")
-    program = [sys.executable, PROGRAM, jars, tmp_path]
-    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, PROGRAM, jars, tmp_path, *NAMES],
+        capture_output=True,
+        text=True,
+        check=False,
+        # pytest finds `support` by a setting of its own
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
     assert done.returncode == 0, done.stderr
-    names = ["vectors", "named", "numbered", "first", "marked", "whole", "third"]
-    assert done.stdout.split("read ")[1:] == [f"{name}\n" for name in names]
+    assert done.stdout.split("read ")[1:] == [f"{name}\n" for name in NAMES]
