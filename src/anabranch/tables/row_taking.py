@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from anabranch.tables.widening import convert
+from anabranch.tables.widening import converted
 
 __all__ = ["ChunkedRows", "is_takeable", "joined", "taken"]
 
@@ -18,7 +18,7 @@ def taken(array: Any, rows: Any) -> Any:
     indices = pa.array(rows, pa.int64())
     if stored == array.type:
         return array.take(indices)
-    return convert(convert(array, stored).take(indices), array.type)
+    return converted(converted(array, stored).take(indices), array.type)
 
 
 def is_takeable(kind: Any) -> bool:
@@ -34,7 +34,7 @@ def joined(arrays: Sequence[Any]) -> Any:
     stored = _takeable(kind)
     if stored == kind:
         return pa.concat_arrays(arrays)
-    return convert(pa.concat_arrays([convert(each, stored) for each in arrays]), kind)
+    return converted(pa.concat_arrays([converted(each, stored) for each in arrays]), kind)
 
 
 def _takeable(kind: Any) -> Any:  # noqa: PLR0911  one for each kind of type

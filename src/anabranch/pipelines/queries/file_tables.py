@@ -22,7 +22,7 @@ from anabranch.tables.open_table import open_typed_table
 from anabranch.tables.sql_columns import sql_array, sql_column, unique_names
 from anabranch.tables.table import Table, UnreadableTable
 from anabranch.tables.type_names import type_name
-from anabranch.tables.widening import convert, widest
+from anabranch.tables.widening import converted, widest
 
 __all__ = ["FileTables", "folder_columns"]
 
@@ -145,7 +145,7 @@ class FileTables:
                 return held
             if field.name in self._as_text:
                 return pa.array(text_column(array), pa.string())
-            return convert(held, field.type)
+            return converted(held, field.type)
         except (pa.ArrowException, UnreadableTable) as error:
             reason = str(error).splitlines()[0]
             raise UnreadableTable(f"column {field.name} cannot be read in SQL: {reason}") from error

@@ -14,7 +14,7 @@ from anabranch.tables.carriage import carriage_of, carry
 from anabranch.tables.json_values import json_column
 from anabranch.tables.sql_names import quoted
 from anabranch.tables.table import Table, UnreadableTable, read_columns
-from anabranch.tables.widening import convert
+from anabranch.tables.widening import converted
 from anabranch.versioning.strategies.rows.aligned_rows import aligned_batches
 from anabranch.versioning.strategies.rows.columns import ROW
 from anabranch.versioning.strategies.rows.comparable_text import comparable_text
@@ -244,7 +244,7 @@ class ScannedSides:
         if kind is None:
             return comparable_text(column)
         try:
-            return carry(convert(column, kind))
+            return carry(converted(column, kind))
         except ValueError as error:
             if column.type == kind:
                 raise

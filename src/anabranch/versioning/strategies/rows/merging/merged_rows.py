@@ -12,7 +12,7 @@ from anabranch.tables.lists import entries, is_list
 from anabranch.tables.row_selection import rows_at
 from anabranch.tables.row_taking import ChunkedRows, joined, taken
 from anabranch.tables.table import Table, read_columns
-from anabranch.tables.widening import convert
+from anabranch.tables.widening import converted
 from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions, Taken
 from anabranch.versioning.strategies.rows.merging.merged_schema import may_have_null
 from anabranch.versioning.strategies.rows.table_format import failed
@@ -108,7 +108,7 @@ class MergedRows:
         with tempfile.NamedTemporaryFile(dir=self._folder) as file:
             with pa.ipc.new_stream(file.name, schema) as writer:
                 for batch in rows_at(self._source, names, rows):
-                    columns = [convert(batch[field.name], field.type) for field in fields]
+                    columns = [converted(batch[field.name], field.type) for field in fields]
                     writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
             return pa.ipc.open_stream(pa.memory_map(file.name)).read_all()
 
@@ -143,7 +143,7 @@ class MergedRows:
         if field.name not in batch.schema.names:
             return pa.nulls(batch.num_rows, field.type)
         try:
-            return convert(batch[field.name], field.type)
+            return converted(batch[field.name], field.type)
         except ValueError as error:
             kind = batch.schema.field(field.name).type
             raise failed(
