@@ -16,7 +16,10 @@ from collections.abc import Iterator
 
 from anabranch import _kernel as kernel
 from anabranch.library import Lake, open_lake
+from anabranch.model.commits.commit import CommitFields
 from anabranch.model.objects.entry import Entry
+from anabranch.versioning.commits.branch_change import BranchChange
+from anabranch.versioning.commits.staged_commits import ClientTree
 from anabranch.versioning.records.entries import Value, entry_value
 
 
@@ -40,14 +43,10 @@ def fill(lake: Lake, objects: int) -> None:
     tree = core.trees.write(
         repository, lambda folder: kernel.write_tree(rows(objects), folder), lambda made: made
     )
-    core.committer.commit(
-        repository,
-        "main",
-        committer="bench",
-        message="fill",
-        metadata={},
-        source_metarange=tree.metarange_id,
+    change = BranchChange(
+        repository=repository, branch="main", fields=CommitFields("bench", "fill")
     )
+    core.staged_commits.commit(change, tree=ClientTree(tree.metarange_id))
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.changes import Background
 from support.eventually import eventually
 
 from anabranch.errors import PreconditionFailed
@@ -17,7 +18,7 @@ def put(lake, branch, path):
     lake.objects.upload("sea", branch, path, [b"x"])
 
 
-def commit(lake, branch="main", extra_writes=None):
+def commit(lake, branch="main", extra_writes=()):
     return lake.commits.commit(
         "sea", branch, message="a commit", committer="ann", extra_writes=extra_writes
     )
@@ -42,7 +43,7 @@ def test_asynchronous_commit_runs_hooks_for_its_caller(lake, webhook, add_action
     put(lake, "main", "a.txt")
     with acting_as(Caller("ann@example")):
         task = lake.branch_tasks.commits.start(
-            "sea", "main", lambda completion: commit(lake, extra_writes=completion)
+            "sea", "main", Background(lambda completion: commit(lake, extra_writes=completion))
         )
     eventually(lambda: status(lake, task).ended)
     ended = status(lake, task)

@@ -6,6 +6,7 @@ import threading
 
 import msgspec
 import pytest
+from support.changes import ExtraWritesFrom
 from support.eventually import eventually
 
 from anabranch.actions.hooks.contract import HookSettings
@@ -258,7 +259,7 @@ def test_refused_change_queues_nothing(lake, webhook, add_action, kind):
                 "main",
                 message="a commit",
                 committer="ann",
-                extra_writes=lambda _: pytest.fail("the write fails"),
+                extra_writes=[ExtraWritesFrom(lambda _: pytest.fail("the write fails"))],
             )
         else:
             commit(lake)

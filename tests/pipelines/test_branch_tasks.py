@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from support.changes import Background
 
 from anabranch.errors import Busy, NotFound
 from anabranch.pipelines.branch_tasks.branch_tasks import CLEANUP_INTERVAL
@@ -41,7 +42,7 @@ def start(lake, message, ended=None):
             if ended is not None:
                 ended.set()
 
-    return lake.branch_tasks.commits.start("sea", "main", commit)
+    return lake.branch_tasks.commits.start("sea", "main", Background(commit))
 
 
 def run(lake, message):
@@ -92,7 +93,7 @@ def test_task_of_a_deleted_repository_does_not_commit(lake):
         )
         steps.append("committed")
 
-    task_id = lake.branch_tasks.commits.start("sea", "main", commit)
+    task_id = lake.branch_tasks.commits.start("sea", "main", Background(commit))
     lake.repositories.delete("sea")
     lake.repositories.create("sea", "local://sea-again")
     deleted.set()
@@ -106,7 +107,7 @@ def test_task_of_a_deleted_repository_does_not_commit(lake):
 def test_too_many_tasks_raise_busy(lake):
     release = threading.Event()
     tasks = [
-        lake.branch_tasks.commits.start("sea", "main", lambda _: release.wait(30))
+        lake.branch_tasks.commits.start("sea", "main", Background(lambda _: release.wait(30)))
         for _ in range(64)
     ]
     with pytest.raises(Busy) as caught:

@@ -4,6 +4,7 @@ from contextlib import nullcontext
 
 import msgspec
 import pytest
+from support.changes import Background
 from support.eventually import eventually
 from support.hooks.hook_installation import hook_installation
 
@@ -149,8 +150,10 @@ def test_a_commit_in_the_background_runs_hooks_with_the_rights_of_its_caller(ins
         task = lake.branch_tasks.commits.start(
             "sea",
             "main",
-            lambda completion: lake.commits.commit(
-                "sea", "main", message="m", committer="eve", extra_writes=completion
+            Background(
+                lambda completion: lake.commits.commit(
+                    "sea", "main", message="m", committer="eve", extra_writes=completion
+                )
             ),
         )
     eventually(lambda: lake.branch_tasks.commits.status("sea", "main", task).ended)

@@ -10,6 +10,7 @@ import threading
 import time
 
 import pytest
+from support.changes import Background
 from support.clients.no_retry_client import Caller
 
 from anabranch.pipelines.branch_tasks.branch_tasks import BranchTasks
@@ -177,7 +178,7 @@ def test_a_task_that_was_reported_as_interrupted_never_moves_the_branch(tmp_path
                 ended.set()
 
         head = lake.branches.get(REPOSITORY, "main").commit_id
-        task_id = lake.branch_tasks.commits.start(REPOSITORY, "main", commit)
+        task_id = lake.branch_tasks.commits.start(REPOSITORY, "main", Background(commit))
         other = BranchTasks(lake.core, lambda: time.time() + AFTER_HEARTBEATS)
         assert other.commits.status(REPOSITORY, "main", task_id).status_code == 503
         reported.set()

@@ -11,11 +11,14 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.keyvalue.memory import MemoryStore
+from anabranch.model.commits.commit import CommitFields
 from anabranch.model.objects.entry import Entry
 from anabranch.testing.lake import Clock
 from anabranch.testing.stores import FaultyStore
+from anabranch.versioning.commits.branch_change import BranchChange
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ALL_CONTENT
+from anabranch.versioning.merging.merge import Merge
 from anabranch.versioning.merging.rules import MergeRules, check_strategy
 
 
@@ -60,19 +63,26 @@ class Versions:
         """Commits what is staged, and returns the commit."""
         self.clock.advance(1)
         self.put(branch, **changes)
-        return self.core.committer.commit(
-            self.repository, branch, committer="ada", message=message, metadata={}
-        )
+        return self.commit_staged(branch, message)
 
-    def merge(self, source, destination, *, strategy="", **options):
+    def commit_staged(self, branch, message="m", *, fields=None, **options):
+        """Commits what is staged, or the `tree` of the options, and returns the commit."""
+        change = self.change(branch, fields or CommitFields("ada", message))
+        return self.core.staged_commits.commit(change, **options)
+
+    def change(self, branch, fields=None, **options):
+        """Returns a change of a branch, by ada unless `fields` says otherwise."""
+        fields = fields or CommitFields("ada")
+        return BranchChange(repository=self.repository, branch=branch, fields=fields, **options)
+
+    def merge(self, source, destination, *, strategy="", known=None, fields=None, **options):
         """Merges a reference into a branch, and returns the commit."""
         given = MergeRules(strategy=check_strategy(strategy), rights=ALL_CONTENT)
         options.setdefault("rules", given)
         self.clock.advance(1)
-        commit = self.core.references.commit(self.repository, source)
-        return self.core.merger.merge(
-            self.repository, commit, destination, source=source, committer="ada", **options
-        )
+        theirs = self.core.references.commit(self.repository, source)
+        merge = Merge(theirs=theirs, source=source, **options)
+        return self.core.merger.merge(self.change(destination, fields, known=known), merge)
 
     def branch(self, name, source="main"):
         """Creates a branch at a reference."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.changes import ExtraWritesFrom
 
 from anabranch.errors import Busy, Conflict, Invalid, OutcomeUnknown
 from anabranch.http.response import Response
@@ -81,7 +82,7 @@ def commit(lake):
                 message="m",
                 committer=principal,
                 allow_empty=True,
-                extra_writes=repetition.extra_writes(lambda commit: commit.id),
+                extra_writes=[repetition.recording(lambda commit: commit.id)],
             )
             return Response(201, made.id.encode())
 
@@ -158,11 +159,16 @@ def test_concurrent_equal_request_wins(commit, lake):
     def late(made):
         if not firsts:
             firsts.append(commit("key")[0])
-        return repetition.extra_writes(lambda made: made.id)(made)
+        return repetition.response_writes(made.id)
 
     def handler():
         return lake.commits.commit(
-            "sea", "main", message="m", committer="one", allow_empty=True, extra_writes=late
+            "sea",
+            "main",
+            message="m",
+            committer="one",
+            allow_empty=True,
+            extra_writes=[ExtraWritesFrom(late)],
         )
 
     lake.core.committer._locks = type("NoLocks", (), {"acquire": lambda *_: _Nothing()})()
@@ -210,8 +216,10 @@ def test_unknown_outcome_hint_says_what_to_do(commit, lake, failing, made):
 
 
 def test_error_in_extra_writes_changes_nothing(lake):
-    def refuse(_):
+    def refuse_result(_):
         raise Conflict("no")
+
+    refuse = [ExtraWritesFrom(refuse_result)]
 
     for change in (
         lambda: lake.branches.create("sea", "b", "main", extra_writes=refuse),

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.commits.committer import Examine
+from anabranch.versioning.commits.branch_change import Examination
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["NO_HOOKS", "STAGED_WITHOUT_HOOKS", "Change", "Kind", "Subject", "name_of"]
@@ -53,8 +53,8 @@ class Change:
         """Whether the branch was seen to have changes in its active staging area."""
 
     @property
-    def examine(self) -> Examine | None:
-        """Runs the hooks before a branch moves to a commit; None if there are none."""
+    def examination(self) -> Examination | None:
+        """The hooks before a branch moves to a commit; None if there are none."""
         return None
 
     def prepare(self) -> None:
@@ -63,7 +63,7 @@ class Change:
     def before(self) -> None:
         """Runs the hooks before the change. Raises PreconditionFailed if one fails."""
 
-    def record(self, result: object) -> ExtraWrites:  # noqa: ARG002  nothing to record
+    def writes_for(self, result: object, /) -> ExtraWrites:  # noqa: ARG002  nothing to record
         """Returns the writes to add to those of the change: of its commit, if it has one."""
         return (), ()
 

@@ -2,12 +2,13 @@
 
     change = changes.begin("commit", repository, Subject(branch="main"), at_branch(stored))
     change.prepare()
-    committer.commit(..., examine=change.examine, extra_writes=combine(extra, change.record))
+    move = BranchChange(..., examination=change.examination, extra_writes=[*extra, change])
     change.end()
 
-Before a branch moves, `examine` runs hooks on the commit that it would move to; for other changes,
-`before` runs them. `record` adds the writes that queue the hooks after the change to those of the
-change itself, so that none is lost, and that name the commit in the run of the hooks before.
+Before a branch moves, the examination runs hooks on the commit that it would move to; for other
+changes, `before` runs them. As one of the extra writes, the change queues the hooks after it in
+the step of the change itself, so that none is lost, and names the commit in the run of the hooks
+before.
 
 A repository without action files has NO_HOOKS, whose functions do nothing.
 """

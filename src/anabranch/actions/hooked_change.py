@@ -19,7 +19,7 @@ from anabranch.keyvalue.contract import Write
 from anabranch.model.caller import current_caller
 from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.commits.committer import Examine
+from anabranch.versioning.commits.branch_change import Examination
 from anabranch.versioning.core import Core
 from anabranch.versioning.references.references import Resolved, at_branch
 from anabranch.versioning.staging.extra_writes import ExtraWrites
@@ -87,16 +87,16 @@ class HookedChange(Change):
             self._run = self._engine.before(self._repository, _with(event, code), actions, commit)
 
     @property
-    def examine(self) -> Examine | None:
-        """Runs the hooks before a branch moves to a commit; None if there are none. Raises
+    def examination(self) -> Examination | None:
+        """The hooks before a branch moves to a commit; None if there are none. Raises
         PreconditionFailed if the action files are wrong.
         """
         if self._kind == "merge":  # only its result shows which files there are
-            return self._examine
+            return self
         event = self._event(EventType(f"pre-{self._kind}"), reference="")
-        return self._examine if self._matching(event) else None
+        return self if self._matching(event) else None
 
-    def _examine(self, commit: Commit, head: Commit) -> None:
+    def examine(self, commit: Commit, head: Commit) -> None:
         """Runs the hooks before a branch moves from its head to a commit."""
         event = self._event(
             EventType(f"pre-{self._kind}"),
@@ -114,7 +114,7 @@ class HookedChange(Change):
             code = self._code_of(actions, commit, settled=head.id)
             self._run = self._engine.before(self._repository, _with(event, code), actions, commit)
 
-    def record(self, result: object) -> ExtraWrites:
+    def writes_for(self, result: object, /) -> ExtraWrites:
         """Returns the writes that queue the hooks after the change, complete the run of those
         before, and attribute a commit to the caller.
         """

@@ -5,8 +5,8 @@
 
 Each part depends only on parts before it in this order: identifiers, protection, commits, branches,
 tags, pulls, reviews, references, staging, trees, history index, objects, diff, changes, uploads,
-rules, sweeps, restored, swept trees, pins, proposals, reset, committer, transfers, commit records,
-dumps of references, merger, reverter, rebaser.
+rules, sweeps, restored, swept trees, pins, proposals, reset, committer, staged commits, commit
+records, dumps of references, transfers, merger, reverter, rebaser.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.keyvalue.caching.prefetching import PrefetchingStore
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.outbound.address_guard import AddressGuard
+from anabranch.versioning.commits.change_admission import ChangeAdmission
 from anabranch.versioning.commits.commit_records import CommitRecords
 from anabranch.versioning.commits.committer import Committer
 from anabranch.versioning.commits.proposals import Proposals
+from anabranch.versioning.commits.staged_commits import StagedCommits
 from anabranch.versioning.garbage.pins import Pins
 from anabranch.versioning.garbage.removal_counts import RemovalCounts
 from anabranch.versioning.garbage.stored_rules import StoredRules
@@ -144,14 +146,16 @@ class Core:
             self.branches,
             self.commits,
             self.staging,
-            self.trees,
             self.differ,
-            self.tree_admission,
-            self.swept_trees,
-            addresses,
+            ChangeAdmission(
+                self.pins, self.sweeps, tables.store, self.tree_admission, self.swept_trees
+            ),
             self.history_index,
             self.proposals,
             clock,
+        )
+        self.staged_commits = StagedCommits(
+            self.commits, self.staging, self.trees, addresses, self.committer
         )
         self.commit_records = CommitRecords(
             *(keyvalue, self.commits, self.trees, self.tree_admission, addresses),
@@ -187,7 +191,6 @@ class Core:
         tree_mergers = TreeMergers(
             tables.store,
             self.trees,
-            self.sweeps,
             self.identifiers,
             webhook_guard or AddressGuard(),
             self.row_differ.processes,
@@ -197,21 +200,18 @@ class Core:
             self.commits,
             tree_mergers,
             self.committer,
-            self.pins,
             self.history_index,
         )
-        self.commit_tasks = JobRecords(keyvalue, COMMIT_TASKS)
-        self.merge_tasks = JobRecords(keyvalue, MERGE_TASKS)
-        self.usage_counts = UsageCounts(keyvalue)
-        self.reverter = Reverter(
-            self.commits, self.references, self.committer, tree_mergers, self.pins
+        self.commit_tasks, self.merge_tasks = (
+            JobRecords(keyvalue, kind) for kind in (COMMIT_TASKS, MERGE_TASKS)
         )
+        self.usage_counts = UsageCounts(keyvalue)
+        self.reverter = Reverter(self.commits, self.references, self.committer, tree_mergers)
         self.rebaser = Rebaser(
             self.commits,
             self.committer,
             tree_mergers,
             Patches(self.commits, self.trees, self.history_index),
-            self.pins,
         )
         self.idempotency_keys = IdempotencyKeys(keyvalue, clock)
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)

@@ -148,11 +148,7 @@ def test_preparation_includes_hidden_changes_of_sealed_areas(lake):
     older = [lake.objects.upload("sea", "main", name, [b"1"]).entry.address for name in "ab"]
     sea = lake.core.repositories.get("sea")
 
-    def seal(stored):
-        sealed = lake.core.branches.seal(sea, stored.branch)
-        return [lake.core.branches.write(sea, sealed)], []
-
-    lake.core.branches.update(sea, "main", seal)
+    lake.core.committer.seal(sea, "main")
     newer = [lake.objects.upload("sea", "main", name, [b"2"]).entry.address for name in "ab"]
     lake.objects.delete("sea", "main", "b")
     assert prepared(lake, page_bytes=1) == sorted([*older, newer[0]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.changes import ExtraWritesFrom
 
 from anabranch.errors import DirtyBranch, Invalid
 from anabranch.model.pull_request import PullRequestStatus
@@ -137,6 +138,6 @@ def test_a_review_during_the_merge_is_kept(sea):
             reviewed.append(sea.reviews.create("sea", made, "approved", author="bob"))
         return (), ()
 
-    merged_id = merge(sea, "work", "main", extra_writes=review)
+    merged_id = merge(sea, "work", "main", extra_writes=[ExtraWritesFrom(review)])
     merged = sea.pulls.get("sea", made)
     assert (merged.merged_commit_id, set(merged.approvals)) == (merged_id, {"bob"})

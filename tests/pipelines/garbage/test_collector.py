@@ -120,11 +120,7 @@ def test_entry_of_a_sealed_area_hidden_by_a_newer_change_is_reachable(lake, cloc
     older = put(lake, "a")
     sea = lake.core.repositories.get("sea")
 
-    def seal(stored):
-        sealed = lake.core.branches.seal(sea, stored.branch)
-        return [lake.core.branches.write(sea, sealed)], []
-
-    lake.core.branches.update(sea, "main", seal)
+    lake.core.committer.seal(sea, "main")
     newer = put(lake, "a")
     clock.advance(2 * DAY)
     assert found(collector) == set()

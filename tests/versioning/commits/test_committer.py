@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import DirtyBranch, NoChanges, NotFound
+from anabranch.versioning.commits.staged_commits import ClientTree
 
 contents = st.dictionaries(st.sampled_from("abcdef"), st.sampled_from("xyz"), max_size=6)
 
@@ -63,9 +64,7 @@ def test_a_commit_without_changes_raises_no_changes_unless_it_may_be_empty(sea):
     with pytest.raises(NoChanges):
         sea.commit("main")
     assert sea.head("main") == head
-    empty = sea.core.committer.commit(
-        sea.repository, "main", committer="ada", message="m", metadata={}, allow_empty=True
-    )
+    empty = sea.commit_staged("main", allow_empty=True)
     assert empty.metarange_id == head.metarange_id
     assert list(empty.parents) == [head.id]
 
@@ -117,14 +116,7 @@ def test_a_source_metarange_becomes_the_tree(sea):
     sea.commit("main", b="x")
 
     def commit(metarange_id):
-        return sea.core.committer.commit(
-            sea.repository,
-            "main",
-            committer="ada",
-            message="m",
-            metadata={},
-            source_metarange=metarange_id,
-        )
+        return sea.commit_staged("main", tree=ClientTree(metarange_id))
 
     commit(wanted.metarange_id)
     assert sea.contents("main") == {"a": "x"}

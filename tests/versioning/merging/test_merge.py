@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from support.session.hypothesis_profiles import examples
 
 from anabranch.errors import Conflict, DirtyBranch, Invalid, MergeConflict, NoChanges
+from anabranch.model.commits.commit import CommitFields
 
 STATES = (None, "x", "y", "z")
 
@@ -100,7 +101,9 @@ def test_a_strategy_decides_conflicts_and_nothing_else(new_sea, base, source, de
 def test_a_merge_has_both_parents_and_names_its_strategy(sea):
     three_commits(sea, {}, {"a": "x"}, {"b": "x"})
     ours, theirs = sea.head("main"), sea.head("dev")
-    merged = sea.merge("dev", "main", strategy="source-wins", metadata={"k": "v"})
+    merged = sea.merge(
+        "dev", "main", strategy="source-wins", fields=CommitFields("ada", metadata={"k": "v"})
+    )
     assert list(merged.parents) == [ours.id, theirs.id]
     assert merged.message == "Merge 'dev' into 'main'"
     assert merged.metadata == {"k": "v", ".lakefs.merge.strategy": "source-wins"}
@@ -111,7 +114,7 @@ def test_a_merge_has_both_parents_and_names_its_strategy(sea):
 def test_a_squash_merge_has_one_parent_and_the_same_tree(sea):
     three_commits(sea, {}, {"a": "x"}, {"b": "x"})
     sea.branch("other", "main")
-    squashed = sea.merge("dev", "main", squash=True, message="All at once")
+    squashed = sea.merge("dev", "main", squash=True, fields=CommitFields("ada", "All at once"))
     merged = sea.merge("dev", "other")
     assert len(squashed.parents) == 1
     assert squashed.message == "All at once"
@@ -164,15 +167,13 @@ def test_an_unknown_strategy_is_refused(sea):
 def revert(sea, reference, parent_number=0, **options):
     sea.clock.advance(1)
     return sea.core.reverter.revert(
-        sea.repository, "main", [reference], parent_number=parent_number, committer="ada", **options
+        sea.change("main"), [reference], parent_number=parent_number, **options
     )[0]
 
 
 def pick(sea, reference, **options):
     sea.clock.advance(1)
-    return sea.core.merger.cherry_pick(
-        sea.repository, "main", reference, committer="ada", **options
-    )
+    return sea.core.merger.cherry_pick(sea.change("main"), reference, **options)
 
 
 def test_a_revert_takes_back_one_commit_and_keeps_later_ones(sea):

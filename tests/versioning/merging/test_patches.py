@@ -10,12 +10,12 @@ from anabranch.versioning.merging.patches import Patches
 
 def rebase(sea):
     sea.clock.advance(1)
-    return sea.core.rebaser.rebase(sea.repository, "dev", sea.head("main"), committer="bob")
+    return sea.core.rebaser.rebase(sea.change("dev"), sea.head("main"))
 
 
 def pick(sea, reference, branch="main"):
     sea.clock.advance(1)
-    return sea.core.merger.cherry_pick(sea.repository, branch, reference, committer="ada")
+    return sea.core.merger.cherry_pick(sea.change(branch), reference)
 
 
 @pytest.fixture

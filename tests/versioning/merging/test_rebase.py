@@ -8,10 +8,12 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.changes import ExtraWritesFrom
 from support.histories.git_contents import GitContents
 from support.histories.git_mirror import GitMirror
 
 from anabranch.errors import Busy, DirtyBranch, Invalid, MergeConflict, NoChanges
+from anabranch.model.commits.commit import CommitFields
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.testing.histories import random_history
 from anabranch.testing.history_strategies import histories
@@ -28,8 +30,8 @@ PATHS = ("a", "b/c", "b/d", "e", "f/g/h", "i")
 
 def rebase(sea, branch, onto, **options):
     sea.clock.advance(1)
-    options = {"committer": "bob"} | options
-    return sea.core.rebaser.rebase(sea.repository, branch, sea.head(onto), **options)
+    change = sea.change(branch, CommitFields(options.pop("committer", "bob")), **options)
+    return sea.core.rebaser.rebase(change, sea.head(onto))
 
 
 def messages(sea, reference):
@@ -39,13 +41,11 @@ def messages(sea, reference):
 
 def pick(sea, reference, branch):
     sea.clock.advance(1)
-    return sea.core.merger.cherry_pick(sea.repository, branch, reference, committer="ada")
+    return sea.core.merger.cherry_pick(sea.change(branch), reference)
 
 
 def commit_nothing(sea, branch):
-    return sea.core.committer.commit(
-        *(sea.repository, branch), committer="ada", message="empty", metadata={}, allow_empty=True
-    )
+    return sea.commit_staged(branch, "empty", allow_empty=True)
 
 
 def make_history(sea, seed, steps=14):
@@ -148,9 +148,7 @@ def test_replayed_commits_keep_message_and_metadata_and_name_their_origin(sea):
     sea.branch("dev")
     sea.put("dev", b="x")
     sea.clock.advance(1)
-    original = sea.core.committer.commit(
-        sea.repository, "dev", committer="ada", message="one\ntwo", metadata={"k": "v"}
-    )
+    original = sea.commit_staged("dev", fields=CommitFields("ada", "one\ntwo", {"k": "v"}))
     sea.commit("main", "other", c="x")
     rebased = rebase(sea, "dev", "main")
     commit = sea.head("dev")
@@ -240,16 +238,14 @@ def test_too_many_commits_are_refused(sea):
     sea.commit("main", "other", b="x")
     core, onto = sea.core, sea.head("main")
     mergers = TreeMergers(
-        *(sea.blocks, core.trees, core.sweeps, core.identifiers, AddressGuard()),
+        *(sea.blocks, core.trees, core.identifiers, AddressGuard()),
         core.row_differ.processes,
     )
     patches = Patches(core.commits, core.trees, core.history_index)
 
     def rebase_at_most(limit):
-        rebaser = Rebaser(
-            core.commits, core.committer, mergers, patches, core.pins, max_replayed=limit
-        )
-        return rebaser.rebase(sea.repository, "dev", onto, committer="bob")
+        rebaser = Rebaser(core.commits, core.committer, mergers, patches, max_replayed=limit)
+        return rebaser.rebase(sea.change("dev"), onto)
 
     with pytest.raises(Invalid, match="3 commits") as refused:
         rebase_at_most(2)
@@ -298,4 +294,4 @@ def test_extra_writes_receive_the_result(sea):
         seen.append(rebased)
         return (), ()
 
-    assert rebase(sea, "dev", "main", extra_writes=record) == seen[-1]
+    assert rebase(sea, "dev", "main", extra_writes=[ExtraWritesFrom(record)]) == seen[-1]

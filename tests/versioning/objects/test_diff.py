@@ -17,9 +17,7 @@ def commit_tree(sea, branch, wanted):
     sea.remove(branch, *sea.contents(branch))
     sea.put(branch, **wanted)
     sea.clock.advance(1)
-    return sea.core.committer.commit(
-        sea.repository, branch, committer="ada", message="m", metadata={}, allow_empty=True
-    )
+    return sea.commit_staged(branch, allow_empty=True)
 
 
 def changes_between(left, right):

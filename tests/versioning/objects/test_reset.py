@@ -20,12 +20,7 @@ def dirty(request, sea):
         return sea
     sea.put("main", a="y", p_1="z", p_3="z")
     sea.remove("main", "p_2")
-
-    def step(stored):
-        sealed = sea.core.branches.seal(sea.repository, stored.branch)
-        return [sea.core.branches.write(sea.repository, sealed)], []
-
-    sea.core.branches.update(sea.repository, "main", step)
+    sea.core.committer.seal(sea.repository, "main")
     sea.put("main", p_1="y", p_3="x", q="x")
     return sea
 

@@ -9,16 +9,18 @@ from anabranch.actions.change import Subject
 from anabranch.actions.changes import Changes
 from anabranch.catalog.error_messages import reference_errors
 from anabranch.catalog.protection import Protection
-from anabranch.model.commits.commit import Commit
+from anabranch.model.commits.commit import Commit, CommitFields
 from anabranch.model.page import Page
 from anabranch.model.repositories.repository import Repository
+from anabranch.versioning.commits.branch_change import BranchChange
+from anabranch.versioning.commits.staged_commits import ClientTree
 from anabranch.versioning.core import Core
 from anabranch.versioning.history.commit_log import CommitLog
 from anabranch.versioning.history.log import Limits, log_page
 from anabranch.versioning.records import keys
 from anabranch.versioning.references.references import at_branch
 from anabranch.versioning.repositories.repositories import check_writable
-from anabranch.versioning.staging.extra_writes import ExtraWritesFor, combine
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 from anabranch.versioning.trees.tree_addresses import Importable
 
 __all__ = ["Commits"]
@@ -47,7 +49,7 @@ class Commits:
         source_metarange: str = "",
         importable: Importable | None = None,
         since: int | None = None,
-        extra_writes: ExtraWritesFor[Commit] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[Commit]] = (),
     ) -> Commit:
         """Commits the staged changes of a branch.
 
@@ -73,22 +75,17 @@ class Commits:
             "commit", stored_repository, subject, *places, with_tree=bool(source_metarange)
         )
         change.prepare()
-        commit = self._core.committer.commit(
-            stored_repository,
-            branch,
-            committer=committer,
-            message=message,
-            metadata=metadata or {},
-            date=date,
-            allow_empty=allow_empty,
-            source_metarange=source_metarange,
-            importable=importable,
-            since=since,
+        move = BranchChange(
+            repository=stored_repository,
+            branch=branch,
+            fields=CommitFields(committer, message, metadata or {}, date),
             known=None if change.has_hooks else stored_branch,
             is_staged=change.is_staged,
-            extra_writes=combine(extra_writes, change.record),
-            examine=change.examine,
+            extra_writes=[*extra_writes, change],
+            examination=change.examination,
         )
+        tree = ClientTree(source_metarange, importable, since) if source_metarange else None
+        commit = self._core.staged_commits.commit(move, tree=tree, allow_empty=allow_empty)
         change.end()
         return commit
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from anabranch.catalog.commits.merge_rules import RequestedRules, Resolution
 from anabranch.catalog.error_messages import reference_errors
 from anabranch.catalog.protection import Protection
+from anabranch.model.commits.commit import CommitFields
+from anabranch.model.repositories.repository import Repository
+from anabranch.versioning.commits.branch_change import BranchChange
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.rebase import Rebased
+from anabranch.versioning.pulls.merged_pulls import MergedPulls
 from anabranch.versioning.records import keys
 from anabranch.versioning.repositories.repositories import check_writable
-from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
+from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor
 
 __all__ = ["Rebase"]
 
@@ -36,7 +42,7 @@ class Rebase:
         strategy: str = "",
         resolutions: Sequence[Resolution] = (),
         rights: ContentRights | None = None,
-        extra_writes: ExtraWritesFor[Rebased] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[Rebased]] = (),
     ) -> Rebased:
         """Replays a branch's own commits onto the commit of a reference; `extra_writes` adds
         writes; `strategy`, `resolutions` and `rights` are as for `refs.merge`. Open pull requests
@@ -54,15 +60,24 @@ class Rebase:
             rules = self._rules.read(repository, branch, strategy, resolutions, rights)
             with reference_errors(f"rebase {branch} onto {onto}"):
                 target = core.references.commit(stored_repository, onto)
-
-        def record_pulls(rebased: Rebased) -> ExtraWrites:
-            return core.merged_pulls.record(stored_repository, branch, [target.id], rebased.head.id)
-
-        return core.rebaser.rebase(
-            stored_repository,
-            branch,
-            target,
-            committer=committer,
-            rules=rules,
-            extra_writes=combine(extra_writes, record_pulls),
+        pulls = _RecordMergedPulls(core.merged_pulls, stored_repository, branch, target.id)
+        move = BranchChange(
+            repository=stored_repository,
+            branch=branch,
+            fields=CommitFields(committer),
+            extra_writes=[*extra_writes, pulls],
         )
+        return core.rebaser.rebase(move, target, rules=rules)
+
+
+class _RecordMergedPulls(msgspec.Struct, frozen=True):
+    """The pull requests that a rebase merges."""
+
+    pulls: MergedPulls
+    repository: Repository
+    branch: str
+    onto: str
+
+    def writes_for(self, rebased: Rebased, /) -> ExtraWrites:
+        """Returns the writes of `MergedPulls.record`."""
+        return self.pulls.record(self.repository, self.branch, [self.onto], rebased.head.id)

@@ -10,7 +10,6 @@ succeeds.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
 
 import msgspec
 
@@ -36,7 +35,11 @@ from anabranch.versioning.merging.tree_merger import MergePreview
 from anabranch.versioning.pulls.pulls import StoredPull, require_open
 from anabranch.versioning.records import keys
 from anabranch.versioning.repositories.repositories import check_writable
-from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
+from anabranch.versioning.staging.extra_writes import (
+    ExtraWrites,
+    ExtraWritesFor,
+    collect_extra_writes,
+)
 
 __all__ = ["Pulls"]
 
@@ -61,7 +64,7 @@ class Pulls:
         description: str = "",
         author: str,
         username: str = "",
-        extra_writes: ExtraWritesFor[PullRequest] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[PullRequest]] = (),
     ) -> PullRequest:
         """Creates a pull request to merge the branch `source` into `destination`. `username` is the
         user whom the author's name stands for, by default the name itself; `extra_writes` adds
@@ -123,7 +126,7 @@ class Pulls:
         title: str | None = None,
         description: str | None = None,
         status: str | None = None,
-        extra_writes: ExtraWritesFor[PullRequest] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[PullRequest]] = (),
     ) -> PullRequest:
         """Changes the title or the description of a pull request, closes it or opens it again;
         what is None stays as it is. `extra_writes` adds writes.
@@ -134,10 +137,9 @@ class Pulls:
         check_text("title", title or "", MAX_TITLE_CHARACTERS)
         check_text("description", description or "", MAX_DESCRIPTION_CHARACTERS)
         stored_repository = require_repository(self._core, repository)
-
         wanted = None if status is None else parse_status(status)
-
-        def change(pull: PullRequest) -> PullRequest:
+        for stored in self._core.pulls.attempts(stored_repository, pull_id):
+            pull = stored.pull
             status_after = pull.status if wanted is None else wanted
             if status_after is not pull.status and PullRequestStatus.MERGED in (
                 pull.status,
@@ -150,13 +152,15 @@ class Pulls:
                     if pull.status is PullRequestStatus.MERGED
                     else "Merge the pull request to give it this status.",
                 )
-            return msgspec.structs.replace(
+            changed = msgspec.structs.replace(
                 self._core.pulls.set_status(pull, status_after),
                 title=pull.title if title is None else title,
                 description=pull.description if description is None else description,
             )
-
-        return self._core.pulls.update(stored_repository, pull_id, change, extra_writes)
+            extra = collect_extra_writes(extra_writes, changed)
+            if self._core.pulls.replace(stored_repository, stored, changed, extra):
+                break
+        return changed
 
     def merge(
         self,
@@ -172,7 +176,7 @@ class Pulls:
         squash: bool = False,
         allow_empty: bool = False,
         force: bool = False,
-        extra_writes: ExtraWritesFor[Commit] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[Commit]] = (),
     ) -> str:
         """Merges the source of an open pull request into its destination, as `refs.merge` does;
         returns the id of the new commit. `extra_writes` adds writes.
@@ -189,20 +193,12 @@ class Pulls:
             check_writable(stored_repository, force=force)
             head = read_head(self._core, stored_repository, stored.pull.source)
             read_head(self._core, stored_repository, stored.pull.destination)
-            require = partial(
-                self._reviews.require_approvals, stored_repository, settles=settles, commit_id=head
+            self._reviews.require_approvals(
+                stored_repository, stored.pull, settles=settles, commit_id=head
             )
-            require(stored.pull)
-
-        def record(commit: Commit) -> ExtraWrites:
-            current = self._core.pulls.read(stored_repository, pull_id)
-            require_open(current.pull)
-            admit = require(current.pull)
-            writes, expect = self._core.pulls.record_merge(
-                stored_repository, current, source_commit_id=head, commit_id=commit.id
+            merge = RecordMerge(
+                *(self._core, self._reviews, stored_repository, pull_id, head), settles=settles
             )
-            return writes, [*expect, *admit[1]]
-
         source, destination = stored.pull.source, stored.pull.destination
         try:
             return self._refs.merge(
@@ -221,7 +217,7 @@ class Pulls:
                 reviewed=True,
                 source_branch=source,
                 pull_id=pull_id,
-                extra_writes=combine(record, extra_writes),
+                extra_writes=(merge, *extra_writes),
             )
         except (Invalid, Conflict):
             # another merge of the pull request may have been first, and left nothing to merge
@@ -255,3 +251,31 @@ class Pulls:
     def _read(self, repository: str, pull_id: str) -> tuple[Repository, StoredPull]:
         stored_repository = self._core.repositories.get(repository)
         return stored_repository, self._core.pulls.read(stored_repository, pull_id)
+
+
+class RecordMerge(msgspec.Struct, frozen=True):
+    """Marks a pull request as merged, in the step that moves the branch: if it is still open, and
+    has the approvals that the destination requires of the source's commit.
+    """
+
+    core: Core
+    reviews: Reviews
+    repository: Repository
+    pull_id: str
+    source_commit_id: str
+    settles: bool
+
+    def writes_for(self, commit: Commit, /) -> ExtraWrites:
+        """Returns the writes. Raises Invalid, and Denied as `Reviews.require_approvals` does."""
+        current = self.core.pulls.read(self.repository, self.pull_id)
+        require_open(current.pull)
+        _, unchanged = self.reviews.require_approvals(
+            self.repository, current.pull, self.source_commit_id, settles=self.settles
+        )
+        writes, expect = self.core.pulls.record_merge(
+            self.repository,
+            current,
+            source_commit_id=self.source_commit_id,
+            commit_id=commit.id,
+        )
+        return writes, [*expect, *unchanged]

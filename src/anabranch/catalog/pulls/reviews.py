@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from anabranch.errors import Conflict, Denied, Invalid, NotFound
@@ -49,7 +50,7 @@ class Reviews:
         path: str = "",
         author: str,
         username: str = "",
-        extra_writes: ExtraWritesFor[Comment] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[Comment]] = (),
     ) -> Comment:
         """Adds a comment to a pull request of any status or, with a `path`, to an object in it;
         `extra_writes` adds writes. Raises NotFound, and Invalid for an empty text.
@@ -87,7 +88,7 @@ class Reviews:
         commit_id: str = "",
         author: str,
         username: str = "",
-        extra_writes: ExtraWritesFor[Review] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[Review]] = (),
     ) -> Review:
         """Adds a review of the commit at which the source is; it replaces the user's earlier one.
         The state is approved or changes_requested.

@@ -19,22 +19,26 @@ from anabranch.catalog.error_messages import (
 )
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.read_permissions.readable_changes import readable_changes
+from anabranch.catalog.references.hard_reset import NO_NEW_COMMIT, ResetToReference
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.commits.change import Change
-from anabranch.model.commits.commit import Commit
+from anabranch.model.commits.commit import Commit, CommitFields
 from anabranch.model.names import check_branch
 from anabranch.model.page import Page
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
+from anabranch.versioning.commits.branch_change import BranchChange
 from anabranch.versioning.core import Core
+from anabranch.versioning.garbage.pins import AdmitCommits
 from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.merge import check_parent_number
 from anabranch.versioning.objects.reset import ResetKind
+from anabranch.versioning.pulls.merged_pulls import RecordMergedPulls
 from anabranch.versioning.records import keys
-from anabranch.versioning.references.branches import StoredBranch
+from anabranch.versioning.references.protection import AdmitDeletion
 from anabranch.versioning.references.references import Resolved
 from anabranch.versioning.repositories.repositories import check_writable
-from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor, ForLast
 
 __all__ = ["Branches"]
 
@@ -58,7 +62,7 @@ class Branches:
         *,
         hidden: bool = False,
         force: bool = False,
-        extra_writes: ExtraWritesFor[Branch] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[Branch]] = (),
     ) -> Branch:
         """Creates a branch at the commit of `source`; `extra_writes` adds writes to its own."""
         with self._core.prefetch(("branch at", repository, source)):
@@ -77,13 +81,13 @@ class Branches:
             if change.has_hooks:  # they do not learn of a branch that cannot be made
                 self._core.branches.require_free(stored_repository, name)
             change.before()
-            admit = self._core.pins.admission(stored_repository, commit.id)
+            admit = AdmitCommits(self._core.pins, stored_repository, [commit.id])
             branch = self._core.branches.create(
                 stored_repository,
                 name,
                 commit.id,
                 hidden=hidden,
-                extra_writes=combine(extra_writes, admit, change.record),
+                extra_writes=[*extra_writes, admit, change],
             )
         change.end()
         return branch
@@ -121,7 +125,7 @@ class Branches:
         name: str,
         *,
         force: bool = False,
-        extra_writes: ExtraWritesFor[None] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[None]] = (),
     ) -> None:
         """Deletes a branch with its uncommitted changes; `extra_writes` adds writes."""
         with self._core.prefetch(("branch", repository), keys.branch(name)):
@@ -133,15 +137,11 @@ class Branches:
             places = [Resolved(head)] if head and name != stored_repository.default_branch else []
             subject = Subject(branch=name, source_ref=head, commit_id=head)
             change = self._changes.begin("delete-branch", stored_repository, subject, *places)
-
-            def admit(_: None) -> ExtraWrites:
-                return self._core.protection.admit_deletion(stored_repository, name)
-
             if change.has_hooks:  # they do not learn of a branch that stays
-                admit(None)
+                self._core.protection.admit_deletion(stored_repository, name)
             change.before()
-
-            writes = combine(extra_writes, admit, change.record)
+            admit = AdmitDeletion(self._core.protection, stored_repository, name)
+            writes = [*extra_writes, admit, change]
             known = None if change.has_hooks else stored
             self._core.branches.delete(stored_repository, name, writes, known)
         change.end()
@@ -169,7 +169,7 @@ class Branches:
         reference: str,
         *,
         force: bool = False,
-        extra_writes: ExtraWritesFor[Commit] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[Commit]] = (),
     ) -> None:
         """Moves a branch to the commit of a reference; `extra_writes` adds writes. Open pull
         requests into the branch whose source it then contains become merged.
@@ -179,22 +179,14 @@ class Branches:
         stored_repository = self._core.repositories.get(repository)
         check_writable(stored_repository, force=force)
         self._protection.require_unprotected(stored_repository, name)
-
-        def read_target(stored: StoredBranch, _: Commit) -> Commit:
-            with reference_errors(f"hard-reset {name} to {reference}"):
-                commit = self._core.references.commit(stored_repository, reference)
-            self._core.committer.require_clean(stored_repository, stored.branch)
-            return commit
-
-        def admit(commit: Commit) -> ExtraWrites:
-            return self._core.pins.admit_commits(stored_repository, [commit.id])
-
-        def record_pulls(commit: Commit) -> ExtraWrites:
-            return self._core.merged_pulls.record(stored_repository, name, [commit.id], commit.id)
-
-        self._core.committer.move_branch(
-            stored_repository, name, read_target, combine(extra_writes, admit, record_pulls)
+        pulls = RecordMergedPulls(self._core.merged_pulls, stored_repository, name, to_commit=True)
+        move = BranchChange(
+            repository=stored_repository,
+            branch=name,
+            fields=NO_NEW_COMMIT,
+            extra_writes=[*extra_writes, pulls],
         )
+        self._core.committer.move_branch(move, ResetToReference(self._core, reference))
 
     def changes(
         self,
@@ -237,7 +229,7 @@ class Branches:
         strategy: str = "",
         resolutions: Sequence[Resolution] = (),
         rights: ContentRights | None = None,
-        extra_writes: ExtraWritesFor[Sequence[Commit]] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[Sequence[Commit]]] = (),
     ) -> Sequence[Commit]:
         """Commits the inverse of the changes of each commit, in order; either all or none.
         `extra_writes` adds writes; `strategy`, `resolutions` and `rights` are as for `refs.merge`.
@@ -249,18 +241,19 @@ class Branches:
         admit = self._core.protection.admission(stored_repository, name)
         with self._update_errors_after_reference(stored_repository, references):
             change = self._begin("revert", stored_repository, name)
+            move = BranchChange(
+                repository=stored_repository,
+                branch=name,
+                fields=CommitFields(committer, message, metadata or {}),
+                extra_writes=[*extra_writes, admit, ForLast(change)],
+                examination=change.examination,
+            )
             made = self._core.reverter.revert(
-                stored_repository,
-                name,
+                move,
                 references,
                 parent_number=parent_number,
-                committer=committer,
-                message=message,
-                metadata=metadata,
                 allow_empty=allow_empty,
                 rules=rules,
-                extra_writes=combine(extra_writes, admit, lambda made: change.record(made[-1])),
-                examine=change.examine,
             )
         change.end()
         return made
@@ -286,7 +279,7 @@ class Branches:
         strategy: str = "",
         resolutions: Sequence[Resolution] = (),
         rights: ContentRights | None = None,
-        extra_writes: ExtraWritesFor[Commit] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[Commit]] = (),
     ) -> Commit:
         """Applies the changes of another commit; `extra_writes` adds writes; `strategy`,
         `resolutions` and `rights` are as for `refs.merge`.
@@ -299,17 +292,15 @@ class Branches:
         admit = self._core.protection.admission(stored_repository, name)
         with self._update_errors_after_reference(stored_repository, [reference]):
             change = self._begin("cherry-pick", stored_repository, name)
+            move = BranchChange(
+                repository=stored_repository,
+                branch=name,
+                fields=CommitFields(committer, message, metadata or {}),
+                extra_writes=[*extra_writes, admit, change],
+                examination=change.examination,
+            )
             commit = self._core.merger.cherry_pick(
-                stored_repository,
-                name,
-                reference,
-                parent_number=parent_number,
-                committer=committer,
-                message=message,
-                metadata=metadata,
-                rules=rules,
-                extra_writes=combine(extra_writes, admit, change.record),
-                examine=change.examine,
+                move, reference, parent_number=parent_number, rules=rules
             )
         change.end()
         return commit

@@ -20,18 +20,21 @@ from anabranch.catalog.read_permissions.readable_conflicts import readable_confl
 from anabranch.catalog.tables.table_differences import TableDiffer
 from anabranch.errors import NotFound
 from anabranch.model.commits.change import Change
-from anabranch.model.commits.commit import Commit
+from anabranch.model.commits.commit import Commit, CommitFields
 from anabranch.model.names import check_path
 from anabranch.model.page import Page
 from anabranch.model.repositories.repository import Repository
+from anabranch.versioning.commits.branch_change import BranchChange
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.conflicts import OpenConflict
 from anabranch.versioning.merging.content_rights import ContentRights
+from anabranch.versioning.merging.merge import Merge
 from anabranch.versioning.merging.tree_merger import MergePreview
+from anabranch.versioning.pulls.merged_pulls import RecordMergedPulls
 from anabranch.versioning.records import keys
 from anabranch.versioning.references.references import STAGING, Resolved
 from anabranch.versioning.repositories.repositories import check_writable
-from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 from anabranch.versioning.strategies.rows.differences import RowDifferencePage
 from anabranch.versioning.strategies.table_processes.messages import RowMatching
 
@@ -165,7 +168,7 @@ class Refs:
         reviewed: bool = False,
         source_branch: str = "",
         pull_id: str = "",
-        extra_writes: ExtraWritesFor[Commit] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[Commit]] = (),
     ) -> str:
         """Merges a reference into a branch; returns the id of the new commit. `extra_writes` adds
         writes to those of the commit. A merge is `reviewed` if the caller checks the approvals that
@@ -183,9 +186,9 @@ class Refs:
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
             rules = self._rules.read(repository, destination, strategy, resolutions, rights)
-            admit = None
+            admit: list[ExtraWritesFor[object]] = []
             if not reviewed:
-                admit = self._core.protection.admission(stored_repository, destination)
+                admit.append(self._core.protection.admission(stored_repository, destination))
             stored_branch = self._core.branches.read(stored_repository, destination)
             with (
                 prefer_error_from(
@@ -201,29 +204,27 @@ class Refs:
         )
         # one of them has each action file of the result, which hooks examine by its own files
         places = Resolved(theirs.id), Resolved(stored_branch.branch.commit_id)
-
-        def record_pulls(commit: Commit) -> ExtraWrites:
-            return self._core.merged_pulls.record(
-                stored_repository, destination, commit.parents[1:], commit.id, except_id=pull_id
-            )
-
+        pulls = RecordMergedPulls(
+            self._core.merged_pulls, stored_repository, destination, except_id=pull_id
+        )
+        merge = Merge(
+            theirs=theirs,
+            source=source,
+            rules=rules,
+            squash=squash,
+            allow_empty=allow_empty or force,
+        )
         change = self._changes.begin("merge", stored_repository, subject, *places)
         with refused_updates(destination):
-            merged = self._core.merger.merge(
-                stored_repository,
-                theirs,
-                destination,
-                source=source,
+            move = BranchChange(
+                repository=stored_repository,
+                branch=destination,
+                fields=CommitFields(committer, message, metadata or {}),
                 known=stored_branch,
-                committer=committer,
-                message=message,
-                metadata=metadata,
-                rules=rules,
-                squash=squash,
-                allow_empty=allow_empty or force,
-                extra_writes=combine(extra_writes, admit, record_pulls, change.record),
-                examine=change.examine,
+                extra_writes=[*extra_writes, *admit, pulls, change],
+                examination=change.examination,
             )
+            merged = self._core.merger.merge(move, merge)
         change.end()
         return merged.id
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from anabranch.actions.change import Subject
 from anabranch.actions.changes import Changes
 from anabranch.catalog.error_messages import name_is_a_branch, prefer_error_from
@@ -10,10 +12,11 @@ from anabranch.model.page import Page
 from anabranch.model.references.tag import Tag
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
+from anabranch.versioning.garbage.pins import AdmitCommits
 from anabranch.versioning.records import keys
 from anabranch.versioning.references.references import Resolved
 from anabranch.versioning.repositories.repositories import check_writable
-from anabranch.versioning.staging.extra_writes import ExtraWritesFor, combine
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 
 __all__ = ["Tags"]
 
@@ -32,7 +35,7 @@ class Tags:
         reference: str,
         *,
         force: bool = False,
-        extra_writes: ExtraWritesFor[Tag] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[Tag]] = (),
     ) -> Tag:
         """Creates a tag at the commit of `reference`; `extra_writes` adds writes to its own."""
         with self._core.prefetch(("tag at", repository, reference)):
@@ -47,8 +50,8 @@ class Tags:
             if change.has_hooks:  # they do not learn of a tag that cannot be made
                 self._core.tags.require_free(stored_repository, name)
             change.before()
-            admit = self._core.pins.admission(stored_repository, commit.id)
-            writes = combine(extra_writes, admit, change.record)
+            admit = AdmitCommits(self._core.pins, stored_repository, [commit.id])
+            writes = [*extra_writes, admit, change]
             tag = self._core.tags.create(stored_repository, name, commit.id, extra_writes=writes)
         change.end()
         return tag
@@ -74,7 +77,7 @@ class Tags:
         name: str,
         *,
         force: bool = False,
-        extra_writes: ExtraWritesFor[None] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[None]] = (),
     ) -> None:
         """Deletes a tag; `extra_writes` adds writes."""
         with self._core.prefetch(("tag", repository), keys.tag(name)):
@@ -85,6 +88,5 @@ class Tags:
             place = Resolved(commit_id)
             change = self._changes.begin("delete-tag", stored_repository, subject, place)
             change.before()
-            writes = combine(extra_writes, change.record)
-            self._core.tags.delete(stored_repository, name, writes)
+            self._core.tags.delete(stored_repository, name, [*extra_writes, change])
         change.end()

@@ -95,7 +95,7 @@ class RefsDumps:
                 dump,
                 importable=importable,
                 advance=task.advance,
-                extra_writes=lambda _: task.completion(),
+                extra_writes=[task],
             )
 
         return self._restores.start(stored_repository, work)

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.sample.lakes import lakes_table
+from anabranch.model.commits.commit import Commit, CommitFields
 from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
+from anabranch.versioning.commits.branch_change import BranchChange
 from anabranch.versioning.core import Core
 
 __all__ = ["upload"]
@@ -74,13 +76,12 @@ def upload(core: Core, blocks: BlockStore, repository: Repository, committer: st
             content_type=content_type,
         )
         core.changes.put(repository, repository.default_branch, path, entry)
-    core.committer.commit(
-        repository,
-        repository.default_branch,
-        committer=committer,
-        message="Add sample data",
-        metadata={},
+    change: BranchChange[Commit] = BranchChange(
+        repository=repository,
+        branch=repository.default_branch,
+        fields=CommitFields(committer, "Add sample data"),
     )
+    core.staged_commits.commit(change)
 
 
 def _files(name: str) -> Iterator[tuple[str, str, bytes]]:

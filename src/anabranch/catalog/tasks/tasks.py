@@ -54,12 +54,12 @@ class RunningTask(Generic[ResultT]):
         if self._stopped:
             raise Busy(_STOPPED, kind="task_stopped")
 
-    def completion(self, result: ResultT | None = None) -> ExtraWrites:
+    def writes_for(self, _: None, /) -> ExtraWrites:
         """Returns the write that completes the task together with its change, and its condition.
         Raises Conflict (kind task_ended) if it has ended, and Busy if the server stops.
         """
         self.advance(0)
-        return self._records.completion(self._owner, self._state(done=True, result=result))
+        return self._records.completion(self._owner, self._state(done=True, result=None))
 
     def complete(self, result: ResultT | None) -> None:
         """Stores the result, unless the task is done."""

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
-__all__ = ["COMMIT_VERSION", "INITIAL_MESSAGE", "Commit"]
+__all__ = ["COMMIT_VERSION", "INITIAL_MESSAGE", "Commit", "CommitFields"]
 
 COMMIT_VERSION = 1
 """Since version 1 the first parent of a merge is its destination (as in git)."""
 
 INITIAL_MESSAGE = "Repository created"
+
+
+class CommitFields(msgspec.Struct, frozen=True):
+    """What the record of a new commit says, apart from its tree and parents. `date` is in seconds
+    since 1970, None for the present time.
+    """
+
+    committer: str
+    message: str = ""
+    metadata: Mapping[str, str] = {}
+    date: int | None = None
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
 
 import msgspec
 
@@ -18,7 +18,7 @@ from anabranch.versioning.core import Core
 from anabranch.versioning.records.jobs import JobRecords
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 
-__all__ = ["INTERRUPTED_STATUS", "BranchJob", "MoveBranch", "http_status"]
+__all__ = ["INTERRUPTED_STATUS", "BackgroundChange", "BranchJob", "http_status"]
 
 INTERRUPTED_STATUS: Final = 503
 """The HTTP status of a task whose server stopped: nothing was changed, so it can be repeated."""
@@ -35,8 +35,12 @@ _STATUSES = {
     errors.Busy: 503,
 }
 
-MoveBranch = Callable[[ExtraWritesFor[Commit]], object]
-"""Commits or merges; the given extra writes are made atomically with those of the commit."""
+
+class BackgroundChange(Protocol):
+    """A commit or a merge that runs in the background."""
+
+    def run(self, extra_writes: Sequence[ExtraWritesFor[Commit]]) -> object:
+        """Commits or merges; the extra writes are made atomically with those of the commit."""
 
 
 def http_status(error: AnabranchError) -> int:
@@ -55,7 +59,7 @@ class BranchJob(Job):
         core: Core,
         repository: Repository,
         branch: str,
-        move_branch: MoveBranch,
+        change: BackgroundChange,
         *,
         name: str,
         records: JobRecords,
@@ -72,11 +76,11 @@ class BranchJob(Job):
         )
         self.name = name
         self._branch = branch
-        self._move_branch = move_branch
+        self._change = change
 
     def run(self) -> None:
         """Commits or merges."""
-        self._move_branch(self.completion)
+        self._change.run([self])
 
     def status(self) -> JobStatus:
         """Returns the state of the job while it runs."""

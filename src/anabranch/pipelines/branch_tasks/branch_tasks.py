@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 
 import msgspec
@@ -17,7 +17,11 @@ import msgspec
 from anabranch.errors import NotFound
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tasks.job import JobStatus
-from anabranch.pipelines.branch_tasks.branch_job import INTERRUPTED_STATUS, BranchJob, MoveBranch
+from anabranch.pipelines.branch_tasks.branch_job import (
+    INTERRUPTED_STATUS,
+    BackgroundChange,
+    BranchJob,
+)
 from anabranch.pipelines.jobs.registry import JobRegistry
 from anabranch.versioning.core import Core
 from anabranch.versioning.records.jobs import JobRecords
@@ -50,13 +54,12 @@ class TasksOfKind:
         self,
         repository: str,
         branch: str,
-        move_branch: MoveBranch,
+        change: BackgroundChange,
         *,
         force: bool = False,
-        extra_writes: ExtraWritesFor[str] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[str]] = (),
     ) -> str:
-        """Starts a task and returns its id. `move_branch` commits or merges, and adds the writes
-        that it receives to those of the commit; `extra_writes` are added to the write of the task's
+        """Starts a task and returns its id. `extra_writes` are added to the write of the task's
         first state.
 
         Raises NotFound for the repository or the branch, ReadOnlyRepository unless `force`, Busy
@@ -68,7 +71,7 @@ class TasksOfKind:
         self._core.branches.read(target, branch)
         self._clean(target)
         job = BranchJob(
-            *(self._core, target, branch, move_branch),
+            *(self._core, target, branch, change),
             name=self._kind,
             records=self._records,
             slots=self._jobs.slots,

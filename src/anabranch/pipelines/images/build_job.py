@@ -22,7 +22,7 @@ from anabranch.pipelines.images.resolve_references import Pinned, at_line
 from anabranch.pipelines.jobs.job import Job
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.pins import Pin
-from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor
+from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["BuildJob"]
 
@@ -101,7 +101,7 @@ class BuildJob(Job):
                 images,
                 request.tag,
                 commit.id,
-                extra_writes=self._completion_writes(commit, planned),
+                extra_writes=[_ImageCompletion(self, commit, planned.collectable)],
             )
         self.image = Image(
             tag=request.tag,
@@ -127,28 +127,22 @@ class BuildJob(Job):
     def _renew_pins(self) -> None:
         self._pins = [self.core.pins.renew(pin) for pin in self._pins]
 
-    def _completion_writes(self, commit: Commit, planned: PlannedImage) -> ExtraWritesFor[Tag]:
-        """Returns a function that returns the writes to add to the tag's write: the commit and the
-        completed state, on condition that the pins exist. The function raises Stopped if the build
-        was stopped, Conflict if a pin was lost or garbage collection may be removing an object that
-        was added by its address.
+    def complete_image(self, commit: Commit, collectable: str, *, renews: bool) -> ExtraWrites:
+        """Returns the writes to add to the tag's write: the commit and the completed state, on
+        condition that the pins exist, which are renewed first if `renews`. `collectable` is the
+        path of an object that was added by its address, if there is one.
+
+        Raises Stopped if the build was stopped, Conflict if a pin was lost or garbage collection
+        may be removing that object.
         """
-        attempts = 0
-
-        def complete(_: Tag) -> ExtraWrites:
-            nonlocal attempts
-            attempts += 1
-            if attempts > 1:
-                self._renew_pins()
-            pinned = [pin.unchanged for pin in self._pins]
-            parts: list[ExtraWrites] = [self.completion(commit), ((), pinned)]
-            if planned.collectable:
-                parts.append(self.core.tree_admission.admit_object(planned.collectable))
-            writes = [write for writes, _ in parts for write in writes]
-            writes.append(self.core.commits.write(self.repository, commit))
-            return writes, [condition for _, conditions in parts for condition in conditions]
-
-        return complete
+        if renews:
+            self._renew_pins()
+        pinned = [pin.unchanged for pin in self._pins]
+        completed, expect = self.writes_for(commit)
+        conditions = [*expect, *pinned]
+        if collectable:
+            conditions += self.core.tree_admission.admit_object(collectable)[1]
+        return [*completed, self.core.commits.write(self.repository, commit)], conditions
 
     def _commit(self, planned: PlannedImage) -> Commit:
         core, images = self.core, self.repository
@@ -182,3 +176,20 @@ def require_sources_exist(core: Core, sources: Sequence[Pinned]) -> None:
                     f"{pinned.layer.source}: the repository {repository.id} was deleted meanwhile",
                     kind="source_deleted",
                 )
+
+
+class _ImageCompletion:
+    """What is written with the tag of an image."""
+
+    def __init__(self, job: BuildJob, commit: Commit, collectable: str) -> None:
+        self._job = job
+        self._commit = commit
+        self._collectable = collectable
+        self._attempts = 0
+
+    def writes_for(self, _: Tag, /) -> ExtraWrites:
+        """Returns the writes of `BuildJob.complete_image`: from the second attempt on, the pins are
+        renewed.
+        """
+        self._attempts += 1
+        return self._job.complete_image(self._commit, self._collectable, renews=self._attempts > 1)

@@ -11,16 +11,16 @@ from anabranch.actions.change import NO_HOOKS, Subject
 from anabranch.actions.change import Change as ChangeWithHooks
 from anabranch.actions.changes import Changes
 from anabranch.errors import DirtyBranch
-from anabranch.keyvalue.contract import Expect, Write
-from anabranch.model.commits.commit import Commit
+from anabranch.model.commits.commit import Commit, CommitFields
 from anabranch.model.imports import ImportSource
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.imports.entries import parse_destination
 from anabranch.pipelines.imports.replace_prefixes import Change, replacement_changes
+from anabranch.versioning.commits.branch_change import BranchChange, Made, UntrustedTree
 from anabranch.versioning.core import Core
 from anabranch.versioning.references.branches import StoredBranch
 from anabranch.versioning.references.references import at_branch
-from anabranch.versioning.staging.extra_writes import combine
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 from anabranch.versioning.trees.trees import NewTables
 
 __all__ = ["DEFAULT_MESSAGE", "ImportCommitter", "ImportRequest", "require_clean"]
@@ -29,8 +29,6 @@ _CHANGES_PER_CHECK = 1_024
 DEFAULT_MESSAGE = "Import objects"
 _STRATEGY = {".lakefs.merge.strategy": "source-wins"}
 _LAST_IMPORT = ".lakefs.last.import.timestamp"
-
-Completion = Callable[[Commit], tuple[Sequence[Write], Sequence[Expect]]]
 
 
 class ImportRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,39 +84,45 @@ class ImportCommitter:
         self._adopted = imported.metarange_id if adopted else ""
         self._merged: dict[str, str] = {}
 
-    def commit(self, completion: Completion | None = None) -> Commit:
-        """Moves the branch to a new commit, atomically with the writes that `completion` returns,
-        and returns the commit. Raises DirtyBranch, NotFound, ProtectedBranch, Conflict if garbage
-        collection may have removed objects, and PreconditionFailed if a hook fails; then the branch
-        is unchanged.
+    def commit(self, extra_writes: Sequence[ExtraWritesFor[Commit]] = ()) -> Commit:
+        """Moves the branch to a new commit, atomically with the extra writes, and returns the
+        commit. Raises DirtyBranch, NotFound, ProtectedBranch, Conflict if garbage collection may
+        have removed objects, and PreconditionFailed if a hook fails; then the branch is unchanged.
         """
         core, request, repository = self._core, self._request, self._repository
         admit = core.protection.admission(repository, request.branch)
-
-        def make(stored: StoredBranch, head: Commit) -> Commit:
-            core.committer.require_clean(repository, stored.branch)
-            return core.commits.make(
-                committer=request.committer,
-                message=request.message or DEFAULT_MESSAGE,
-                metarange_id=self._merged_tree(head.metarange_id),
-                metadata={**request.metadata, **_STRATEGY},
-                parents=[head],
-                date=request.date,
-            )
-
         # merge before the branch is locked; the result is reused unless the branch moves meanwhile
         stored = core.branches.read(repository, request.branch)
         self._merged_tree(core.commits.get(repository, stored.branch.commit_id).metarange_id)
         change = self._begin(stored)
         change.prepare()
-        commit = core.committer.move_branch(
-            *(repository, request.branch, make, combine(completion, admit, change.record)),
-            trusts_tree=False,
-            since=self._since,
-            examine=change.examine,
+        move = BranchChange(
+            repository=repository,
+            branch=request.branch,
+            fields=CommitFields(
+                request.committer,
+                request.message or DEFAULT_MESSAGE,
+                {**request.metadata, **_STRATEGY},
+                request.date,
+            ),
+            extra_writes=[*extra_writes, admit, change],
+            examination=change.examination,
         )
+        commit = core.committer.move_branch(move, self)
         change.end()
         return commit
+
+    def make(
+        self, change: BranchChange[Commit], stored: StoredBranch, head: Commit
+    ) -> Made[Commit]:
+        """Returns the commit of the imported objects on top of a head: this is the plan that the
+        committer carries out. Raises DirtyBranch.
+        """
+        core = self._core
+        core.committer.require_clean(change.repository, stored.branch)
+        tree = self._merged_tree(head.metarange_id)
+        commit = core.commits.make_from(change.fields, tree, [head])
+        return Made(commit=commit, result=commit, untrusted=UntrustedTree(self._since))
 
     def _begin(self, stored: StoredBranch) -> ChangeWithHooks:
         """Returns the hooks of the commit; the branch's own files declare them."""

@@ -68,7 +68,7 @@ class ImportJob(Job):
                     since=since,
                     changes=self._changes,
                 )
-                committer.commit(self.completion)
+                committer.commit([self])
             finally:
                 self.folder = ""
         committer.record_timestamp(self.clock())

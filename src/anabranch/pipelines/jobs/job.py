@@ -10,14 +10,13 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from contextvars import copy_context
 
 import msgspec
 
 from anabranch.errors import AnabranchError, Conflict
-from anabranch.keyvalue.contract import Expect, Write
 from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tasks.job import JobStatus
@@ -122,7 +121,7 @@ class Job:
         """Waits at most `seconds` for the job, and returns whether it has ended."""
         return self._done.wait(seconds)
 
-    def completion(self, commit: Commit) -> tuple[Sequence[Write], Sequence[Expect]]:
+    def writes_for(self, commit: Commit, /) -> ExtraWrites:
         """Returns the writes and conditions that complete the state together with the result.
         Raises Stopped.
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from anabranch.access.actors.actor import Actor
@@ -101,12 +101,12 @@ class Call(Generic[ParamsT, BodyT]):
         self.actor = actor
         self.repetition: RepeatedRequest | None = None
 
-    def recording(self, result: Callable[[T], object]) -> ExtraWritesFor[T] | None:
-        """Returns the function that adds to a change the writes that record its response; None if
+    def recording(self, result: Callable[[T], object]) -> Sequence[ExtraWritesFor[T]]:
+        """Returns what records the response to the request in the write of its change; nothing if
         the request has no idempotency key. `result` converts the result of the change to that of
         the handler.
         """
-        return None if self.repetition is None else self.repetition.extra_writes(result)
+        return () if self.repetition is None else (self.repetition.recording(result),)
 
     def readable_paths(self, reference: str, prefix: str) -> ReadablePaths | None:
         """Returns the paths of the call's repository that the actor may read at a reference; None

@@ -11,14 +11,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
+
+import msgspec
 
 from anabranch.errors import AnabranchError, Busy, Conflict, Invalid, OutcomeUnknown
 from anabranch.http.response import Response
 from anabranch.model.recorded_response import RecordedResponse
 from anabranch.rest.protocol.responses import encode
 from anabranch.versioning.idempotency import IdempotencyKeys, StoredResponse
-from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor
+from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["HEADER", "UNKEYED_HINT", "RepeatedRequest", "fingerprint", "parse_key", "run_once"]
 
@@ -98,27 +100,41 @@ class RepeatedRequest:
             headers=[(REPLAYED, "true")],
         )
 
-    def extra_writes(self, result: Callable[[T], object]) -> ExtraWritesFor[T]:
-        """Returns the function that adds to a change the writes that record its response. `result`
-        converts the change to the result of the handler. The function raises Conflict if an equal
-        request was executed first.
+    def recording(self, result: Callable[[T], object]) -> RecordedChange[T]:
+        """Returns what records the response in the write of a change. `result` converts the result
+        of the change to that of the handler.
         """
+        return RecordedChange(self, result)
 
-        def record(change: T) -> ExtraWrites:
-            self._attempts += 1
-            if self._attempts > 1 and self.recorded() is not None:
-                raise Conflict("an equal request came first", kind="already_carried_out")
-            response = self._to_response(result(change))
-            recorded = RecordedResponse(
-                fingerprint=self._fingerprint,
-                time=0,
-                status=response.status,
-                content_type=response.content_type,
-                body=response.body,
-            )
-            return self._keys.recording(self._principal, self._key, recorded, self._expired)
+    def response_writes(self, result: object) -> ExtraWrites:
+        """Returns the writes that record the response to a request with a result. Raises Conflict
+        if an equal request was executed first.
+        """
+        self._attempts += 1
+        if self._attempts > 1 and self.recorded() is not None:
+            raise Conflict("an equal request came first", kind="already_carried_out")
+        response = self._to_response(result)
+        recorded = RecordedResponse(
+            fingerprint=self._fingerprint,
+            time=0,
+            status=response.status,
+            content_type=response.content_type,
+            body=response.body,
+        )
+        return self._keys.recording(self._principal, self._key, recorded, self._expired)
 
-        return record
+
+class RecordedChange(msgspec.Struct, Generic[T], frozen=True):
+    """A change whose response is recorded in the same write."""
+
+    request: RepeatedRequest
+    result: Callable[[T], object]
+
+    def writes_for(self, change: T, /) -> ExtraWrites:
+        """Returns the writes for the result of the change. Raises Conflict if an equal request was
+        executed first.
+        """
+        return self.request.response_writes(self.result(change))
 
 
 def run_once(repetition: RepeatedRequest, handler: Callable[[], Any]) -> Any:

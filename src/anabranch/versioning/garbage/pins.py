@@ -22,7 +22,7 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, SweepRecords
 from anabranch.versioning.garbage.swept_trees import SweptTrees
 from anabranch.versioning.identifiers import Identifiers
-from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor
+from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["MAX_PIN_SECONDS", "PIN_SECONDS", "IsExpired", "IsMade", "Pin", "Pins"]
 
@@ -116,10 +116,6 @@ class Pins:
         for commit_id in commit_ids:
             self._swept.require_commit(repository, commit_id)
         return (), expect
-
-    def admission(self, repository: Repository, *commit_ids: str) -> ExtraWritesFor[object]:
-        """Returns a function that gives the conditions for a change that refers to commits."""
-        return lambda _: self.admit_commits(repository, commit_ids)
 
     def pin(
         self,
@@ -297,3 +293,15 @@ class Pins:
                     hint="Nothing refers to the commit any more, so its objects may be gone. Try "
                     "again when the collection is over, and read what you need from it.",
                 )
+
+
+class AdmitCommits(msgspec.Struct, frozen=True):
+    """The conditions for a change that refers to commits."""
+
+    pins: Pins
+    repository: Repository
+    commit_ids: Sequence[str]
+
+    def writes_for(self, _: object, /) -> ExtraWrites:
+        """Returns the conditions. Raises as `Pins.admit_commits` does."""
+        return self.pins.admit_commits(self.repository, self.commit_ids)

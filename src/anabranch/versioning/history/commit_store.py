@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from anabranch import _kernel as kernel
 from anabranch.errors import Conflict, NotFound
 from anabranch.keyvalue.contract import KeyValueStore, Write
-from anabranch.model.commits.commit import Commit
+from anabranch.model.commits.commit import Commit, CommitFields
 from anabranch.model.page import upper_bound
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records import keys, references
@@ -119,6 +119,19 @@ class Commits:
             metadata=dict(metadata),
             parents=parent_ids,
             generation=1 + max((parent.generation for parent in parents), default=0),
+        )
+
+    def make_from(
+        self, fields: CommitFields, metarange_id: str, parents: Sequence[Commit]
+    ) -> Commit:
+        """Returns a new commit with the given fields, which is not stored yet."""
+        return self.make(
+            committer=fields.committer,
+            message=fields.message,
+            metarange_id=metarange_id,
+            metadata=fields.metadata,
+            parents=parents,
+            date=fields.date,
         )
 
     def write(self, repository: Repository, commit: Commit) -> Write:

@@ -7,25 +7,25 @@ with another base.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal
+
+import msgspec
 
 from anabranch.errors import Invalid, NoChanges, NotFound
 from anabranch.model.commits.commit import Commit
 from anabranch.model.page import Page
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.commits.committer import Committer, Examine
-from anabranch.versioning.garbage.pins import Pins
+from anabranch.versioning.commits.branch_change import BranchChange, Made
+from anabranch.versioning.commits.committer import Committer
 from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.history.index import HistoryIndex
 from anabranch.versioning.merging.conflicts import OpenConflict, SideTree
 from anabranch.versioning.merging.rules import NO_RULES, MergeRules
-from anabranch.versioning.merging.tree_merger import MergePreview, TreeMergers
+from anabranch.versioning.merging.tree_merger import MergePreview, TreeMerger, TreeMergers
 from anabranch.versioning.references.branches import StoredBranch
 from anabranch.versioning.references.references import References
-from anabranch.versioning.staging.extra_writes import ExtraWritesFor, combine
 
-__all__ = ["Merger", "check_parent_number"]
+__all__ = ["Merge", "Merger", "check_parent_number"]
 
 STRATEGY_KEY = ".lakefs.merge.strategy"
 ORIGIN_KEY = "cherry-pick-origin"
@@ -42,8 +42,20 @@ def check_parent_number(number: int, *, least: Literal[0, 1]) -> None:
         )
 
 
+class Merge(msgspec.Struct, frozen=True, kw_only=True):
+    """A merge of the commit `theirs`; `source` is the reference to it, for the message. A `squash`
+    has the branch's head as its only parent.
+    """
+
+    theirs: Commit
+    source: str
+    rules: MergeRules = NO_RULES
+    squash: bool = False
+    allow_empty: bool = False
+
+
 class Merger:
-    """Makes merge, revert and cherry-pick commits on branches."""
+    """Makes merge and cherry-pick commits on branches."""
 
     def __init__(
         self,
@@ -51,14 +63,12 @@ class Merger:
         commits: Commits,
         tree_mergers: TreeMergers,
         committer: Committer,
-        pins: Pins,
         index: HistoryIndex,
     ) -> None:
         self._references = references
         self._commits = commits
         self._tree_mergers = tree_mergers
         self._committer = committer
-        self._pins = pins
         self._index = index
 
     def base(self, repository: Repository, left: Commit, right: Commit) -> Commit:
@@ -68,56 +78,21 @@ class Merger:
             raise NotFound("the histories have no common commit", kind="merge_base_not_found")
         return self._commits.get(repository, base_id)
 
-    def merge(
-        self,
-        repository: Repository,
-        theirs: Commit,
-        destination: str,
-        *,
-        source: str,
-        committer: str,
-        message: str = "",
-        metadata: Mapping[str, str] | None = None,
-        rules: MergeRules = NO_RULES,
-        squash: bool = False,
-        allow_empty: bool = False,
-        known: StoredBranch | None = None,
-        extra_writes: ExtraWritesFor[Commit] | None = None,
-        examine: Examine | None = None,
-    ) -> Commit:
-        """Merges a commit into a branch and returns the new commit. `source` is the reference to
-        the commit, for the message; `known` is the branch, if the caller has read it already;
-        `extra_writes` adds writes to the commit's; `examine` is as for `Committer.move_branch`.
+    def merge(self, change: BranchChange[Commit], merge: Merge) -> Commit:
+        """Merges a commit into a branch and returns the new commit.
 
         Raises MergeConflict with the conflicting paths, NoChanges, DirtyBranch.
         """
-
-        def make(stored: StoredBranch, head: Commit) -> Commit:
-            self._committer.require_clean(repository, stored.branch)
-            base = self.base(repository, head, theirs)
-            if theirs.metarange_id == base.metarange_id and not allow_empty:
-                raise NoChanges(f"update branch {destination}: no changes")
-            trees.begin()
-            return self._commits.make(
-                committer=committer,
-                message=message or f"Merge '{source}' into '{destination}'",
-                metarange_id=trees.merge(*map(SideTree.of, (head, theirs, base))),
-                metadata={**(metadata or {}), STRATEGY_KEY: rules.strategy or "default"},
-                parents=[head] if squash else [head, theirs],
-            )
-
-        admit = self._pins.admission(repository, theirs.id)
-        with self._tree_mergers.open(repository, rules) as trees:
+        repository, known = change.repository, change.known
+        with self._tree_mergers.open(repository, merge.rules) as trees:
+            plan = MergeTrees(self, self._commits, self._committer, trees, merge)
             if known is not None:
                 head = self._commits.get(repository, known.branch.commit_id)
                 if trees.reads_content(head.metarange_id):
                     # it may take long: not while other writers wait for the branch
                     self._committer.require_unstaged(repository, known.branch)
-                    make(known, head)
-            writes = combine(extra_writes, admit, trees.admit)
-            return self._committer.move_branch(
-                *(repository, destination, make, writes, known), examine=examine
-            )
+                    plan.make(change, known, head)
+            return self._committer.move_branch(change, plan)
 
     def conflicts(
         self,
@@ -147,23 +122,18 @@ class Merger:
 
     def cherry_pick(
         self,
-        repository: Repository,
-        branch: str,
+        change: BranchChange[Commit],
         reference: str,
         *,
         parent_number: int | None = None,
-        committer: str,
-        message: str = "",
-        metadata: Mapping[str, str] | None = None,
         rules: MergeRules = NO_RULES,
-        extra_writes: ExtraWritesFor[Commit] | None = None,
-        examine: Examine | None = None,
     ) -> Commit:
-        """Applies one commit's changes to a branch: merges it, with its parent as base.
+        """Applies one commit's changes to a branch: merges it, with its parent as base. The message
+        and the metadata of the change, unless empty, replace the commit's.
 
-        `metadata`, unless empty, replaces the commit's.
         Raises Invalid for a merge commit without a parent number (1 is the first).
         """
+        repository = change.repository
         if parent_number is not None:
             check_parent_number(parent_number, least=1)
         picked = self._references.commit(repository, reference)
@@ -173,25 +143,9 @@ class Merger:
                 kind="parent_number_needed",
             )
         parent = self._parent(repository, picked, parent_number or 1)
-
-        def make(stored: StoredBranch, head: Commit) -> Commit:
-            self._committer.require_clean(repository, stored.branch)
-            if picked.metarange_id == parent.metarange_id:
-                raise NoChanges(f"update branch {branch}: no changes")
-            trees.begin()
-            origin = {ORIGIN_KEY: picked.id, ORIGIN_COMMITTER_KEY: picked.committer}
-            return self._commits.make(
-                committer=committer,
-                message=message or picked.message,
-                metarange_id=trees.merge(*map(SideTree.of, (head, picked, parent))),
-                metadata={**(metadata or picked.metadata), **origin},
-                parents=[head],
-            )
-
-        admit = self._pins.admission(repository, picked.id)
         with self._tree_mergers.open(repository, rules) as trees:
-            writes = combine(extra_writes, admit, trees.admit)
-            return self._committer.move_branch(repository, branch, make, writes, examine=examine)
+            plan = CherryPick(self._commits, self._committer, trees, picked, parent)
+            return self._committer.move_branch(change, plan)
 
     def _parent(self, repository: Repository, commit: Commit, number: int) -> Commit:
         if number > len(commit.parents):
@@ -200,3 +154,71 @@ class Merger:
                 kind="parent_out_of_range",
             )
         return self._commits.get(repository, commit.parents[number - 1])
+
+
+class MergeTrees(msgspec.Struct, frozen=True):
+    """Plan of a merge commit."""
+
+    merger: Merger
+    commits: Commits
+    committer: Committer
+    trees: TreeMerger
+    merge: Merge
+
+    def make(
+        self, change: BranchChange[Commit], stored: StoredBranch, head: Commit
+    ) -> Made[Commit]:
+        """Returns the merge commit. Raises as `Merger.merge` does."""
+        merge, theirs = self.merge, self.merge.theirs
+        self.committer.require_clean(change.repository, stored.branch)
+        base = self.merger.base(change.repository, head, theirs)
+        if theirs.metarange_id == base.metarange_id and not merge.allow_empty:
+            raise NoChanges(f"update branch {change.branch}: no changes")
+        self.trees.begin()
+        tree = self.trees.merge(*map(SideTree.of, (head, theirs, base)))
+        fields = msgspec.structs.replace(
+            change.fields,
+            message=change.fields.message or f"Merge '{merge.source}' into '{change.branch}'",
+            metadata={**change.fields.metadata, STRATEGY_KEY: merge.rules.strategy or "default"},
+        )
+        commit = self.commits.make_from(fields, tree, [head] if merge.squash else [head, theirs])
+        return Made(
+            commit=commit,
+            result=commit,
+            refers_to=(theirs.id,),
+            new_content=self.trees.new_content(),
+        )
+
+
+class CherryPick(msgspec.Struct, frozen=True):
+    """Plan of a commit with the changes of `picked` since its parent."""
+
+    commits: Commits
+    committer: Committer
+    trees: TreeMerger
+    picked: Commit
+    parent: Commit
+
+    def make(
+        self, change: BranchChange[Commit], stored: StoredBranch, head: Commit
+    ) -> Made[Commit]:
+        """Returns the commit. Raises MergeConflict, NoChanges, DirtyBranch."""
+        picked, parent = self.picked, self.parent
+        self.committer.require_clean(change.repository, stored.branch)
+        if picked.metarange_id == parent.metarange_id:
+            raise NoChanges(f"update branch {change.branch}: no changes")
+        self.trees.begin()
+        tree = self.trees.merge(*map(SideTree.of, (head, picked, parent)))
+        origin = {ORIGIN_KEY: picked.id, ORIGIN_COMMITTER_KEY: picked.committer}
+        fields = msgspec.structs.replace(
+            change.fields,
+            message=change.fields.message or picked.message,
+            metadata={**(change.fields.metadata or picked.metadata), **origin},
+        )
+        commit = self.commits.make_from(fields, tree, [head])
+        return Made(
+            commit=commit,
+            result=commit,
+            refers_to=(picked.id,),
+            new_content=self.trees.new_content(),
+        )

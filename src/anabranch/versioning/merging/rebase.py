@@ -15,12 +15,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+import msgspec
+
 from anabranch import _kernel as kernel
 from anabranch.errors import Invalid, MergeConflict
-from anabranch.model.commits.commit import Commit
+from anabranch.model.commits.commit import Commit, CommitFields
 from anabranch.model.repositories.repository import Repository
+from anabranch.versioning.commits.branch_change import BranchChange, Made
 from anabranch.versioning.commits.committer import Committer
-from anabranch.versioning.garbage.pins import Pins
 from anabranch.versioning.history.commit_range import commit_range
 from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.merging.conflicts import SideTree
@@ -28,7 +30,6 @@ from anabranch.versioning.merging.patches import Patches
 from anabranch.versioning.merging.rules import NO_RULES, MergeRules
 from anabranch.versioning.merging.tree_merger import TreeMerger, TreeMergers
 from anabranch.versioning.references.branches import StoredBranch
-from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
 
 __all__ = ["AUTHOR_KEY", "DATE_KEY", "MAX_REPLAYED", "ORIGIN_KEY", "Rebased", "Rebaser"]
 
@@ -56,7 +57,6 @@ class Rebaser:
         committer: Committer,
         tree_mergers: TreeMergers,
         patches: Patches,
-        pins: Pins,
         *,
         max_replayed: int = MAX_REPLAYED,
     ) -> None:
@@ -64,112 +64,104 @@ class Rebaser:
         self._committer = committer
         self._tree_mergers = tree_mergers
         self._patches = patches
-        self._pins = pins
         self._max_replayed = max_replayed
 
     def rebase(
-        self,
-        repository: Repository,
-        branch: str,
-        onto: Commit,
-        *,
-        committer: str,
-        rules: MergeRules = NO_RULES,
-        extra_writes: ExtraWritesFor[Rebased] | None = None,
+        self, change: BranchChange[Rebased], onto: Commit, *, rules: MergeRules = NO_RULES
     ) -> Rebased:
-        """Replays a branch's commits onto a commit and moves the branch there. `extra_writes` adds
-        writes to those of the move.
+        """Replays a branch's commits onto a commit and moves the branch there.
 
-        A replayed commit has the message and metadata of its original, the present time, and
-        `committer`. Its metadata name the original (ORIGIN_KEY), and who committed the first
-        original and when (AUTHOR_KEY, DATE_KEY), which git calls the author and the author date.
+        A replayed commit has the message and metadata of its original, the present time, and the
+        committer of the change. Its metadata name the original (ORIGIN_KEY), and who committed the
+        first original and when (AUTHOR_KEY, DATE_KEY), which git calls the author and the author
+        date.
 
         Raises MergeConflict with the conflicting paths and commit, DirtyBranch, and Invalid (kind
         too_many_commits).
         """
-        result: list[Rebased] = []
+        with self._tree_mergers.open(change.repository, rules) as trees:
+            plan = RebaseCommits(
+                self._commits, self._committer, trees, self._patches, onto, self._max_replayed
+            )
+            return self._committer.move_branch(change, plan)
+
+
+class RebaseCommits(msgspec.Struct, frozen=True):
+    """Plan of a branch's own commits on top of another commit."""
+
+    commits: Commits
+    committer: Committer
+    trees: TreeMerger
+    patches: Patches
+    onto: Commit
+    max_replayed: int
+
+    def make(
+        self, change: BranchChange[Rebased], stored: StoredBranch, head: Commit
+    ) -> Made[Rebased]:
+        """Returns the replayed commits. Raises as `Rebaser.rebase` does."""
+        repository, onto = change.repository, self.onto
+        self.committer.require_clean(repository, stored.branch)
+        commits = self._own_commits(repository, head)
+        applied = self.patches.applied(repository, commits, head, onto)
+        self.trees.begin()
         made: list[Commit] = []
-        origins: list[str] = []
+        tip, dropped = onto, 0
+        for commit in commits:
+            if commit.parents == (tip.id,):
+                tip = commit
+                continue
+            replayed = None
+            if commit.id not in applied:
+                replayed = self._replay(change, tip, commit)
+            if replayed is None:
+                dropped += 1
+            else:
+                made.append(replayed)
+                tip = replayed
+        origins = [onto.id, *(commit.id for commit in commits)]
+        return Made(
+            commit=tip,
+            result=Rebased(tip, len(made), dropped),
+            earlier=made,
+            # a branch that stays where it is refers to nothing new
+            refers_to=[] if tip.id == head.id else origins,
+            new_content=self.trees.new_content(),
+        )
 
-        def make(stored: StoredBranch, head: Commit) -> Commit:
-            self._committer.require_clean(repository, stored.branch)
-            commits = self._own_commits(repository, onto, head)
-            applied = self._patches.applied(repository, commits, head, onto)
-            made.clear()
-            trees.begin()
-            origins[:] = [onto.id, *(commit.id for commit in commits)]
-            tip, dropped = onto, 0
-            for commit in commits:
-                if commit.parents == (tip.id,):
-                    tip = commit
-                    continue
-                replayed = None
-                if commit.id not in applied:
-                    replayed = self._replay(repository, trees, tip, commit, committer)
-                if replayed is None:
-                    dropped += 1
-                else:
-                    made.append(replayed)
-                    tip = replayed
-            if tip.id == head.id:
-                origins.clear()  # the branch refers to nothing new
-            result[:] = [Rebased(tip, len(made), dropped)]
-            return tip
-
-        def store(_: Commit) -> ExtraWrites:
-            return [self._commits.write(repository, commit) for commit in made], ()
-
-        def admit(_: Commit) -> ExtraWrites:
-            return self._pins.admit_commits(repository, origins)
-
-        def record(_: Commit) -> ExtraWrites:
-            return ((), ()) if extra_writes is None else extra_writes(result[0])
-
-        with self._tree_mergers.open(repository, rules) as trees:
-            writes = combine(store, admit, record, trees.admit)
-            self._committer.move_branch(repository, branch, make, writes)
-        return result[0]
-
-    def _own_commits(self, repository: Repository, onto: Commit, head: Commit) -> list[Commit]:
+    def _own_commits(self, repository: Repository, head: Commit) -> list[Commit]:
         """Returns the commits to replay, oldest first."""
-        found = commit_range(self._commits.reader(repository), onto.id, head.id)
+        found = commit_range(self.commits.reader(repository), self.onto.id, head.id)
         commits = [commit for commit in reversed(found) if not commit.is_merge]
-        if len(commits) > self._max_replayed:
+        if len(commits) > self.max_replayed:
             raise Invalid(
-                f"the branch has {len(commits)} commits of its own; at most {self._max_replayed} "
+                f"the branch has {len(commits)} commits of its own; at most {self.max_replayed} "
                 "can be rebased at once",
                 kind="too_many_commits",
                 hint="Merge the branch, or make one commit of it by a squash merge.",
             )
         return commits
 
-    def _replay(
-        self,
-        repository: Repository,
-        trees: TreeMerger,
-        tip: Commit,
-        commit: Commit,
-        committer: str,
-    ) -> Commit | None:
+    def _replay(self, change: BranchChange[Rebased], tip: Commit, commit: Commit) -> Commit | None:
         """Returns a commit with the changes of `commit` on top of `tip`; None if there are none."""
+        repository = change.repository
         base = SideTree(kernel.EMPTY_TREE_ID)
         if commit.parents:
-            base = SideTree.of(self._commits.get(repository, commit.parents[0]))
-        if self._patches.changes_nothing(repository, base.metarange_id, commit.metarange_id):
+            base = SideTree.of(self.commits.get(repository, commit.parents[0]))
+        if self.patches.changes_nothing(repository, base.metarange_id, commit.metarange_id):
             metarange_id = tip.metarange_id
         else:
-            metarange_id = _merge(trees, tip, commit, base)
-            if self._patches.changes_nothing(repository, tip.metarange_id, metarange_id):
+            metarange_id = _merge(self.trees, tip, commit, base)
+            if self.patches.changes_nothing(repository, tip.metarange_id, metarange_id):
                 return None
         date = datetime.fromtimestamp(commit.creation_date, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         author = {AUTHOR_KEY: commit.committer, DATE_KEY: date}
-        return self._commits.make(
-            committer=committer,
+        fields = CommitFields(
+            committer=change.fields.committer,
             message=commit.message,
-            metarange_id=metarange_id,
             metadata={**author, **commit.metadata, ORIGIN_KEY: commit.id},
-            parents=[tip],
         )
+        return self.commits.make_from(fields, metarange_id, [tip])
 
 
 def _merge(trees: TreeMerger, tip: Commit, commit: Commit, base: SideTree) -> str:

@@ -7,15 +7,17 @@ commits are stored in the transaction that moves it, and a conflict changes noth
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
+
+import msgspec
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Conflict, Invalid, MergeConflict, NoChanges
 from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
-from anabranch.versioning.commits.committer import Committer, Examine
-from anabranch.versioning.garbage.pins import Pins
+from anabranch.versioning.commits.branch_change import BranchChange, Made
+from anabranch.versioning.commits.committer import Committer
 from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.merging.conflicts import SideTree
 from anabranch.versioning.merging.merge import check_parent_number
@@ -23,7 +25,6 @@ from anabranch.versioning.merging.rules import NO_RULES, MergeRules
 from anabranch.versioning.merging.tree_merger import TreeMerger, TreeMergers
 from anabranch.versioning.references.branches import StoredBranch
 from anabranch.versioning.references.references import References
-from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor, combine
 
 __all__ = ["Reverter"]
 
@@ -48,72 +49,35 @@ class Reverter:
         references: References,
         committer: Committer,
         tree_mergers: TreeMergers,
-        pins: Pins,
     ) -> None:
         self._commits = commits
         self._references = references
         self._committer = committer
         self._tree_mergers = tree_mergers
-        self._pins = pins
 
     def revert(
         self,
-        repository: Repository,
-        branch: str,
+        change: BranchChange[Sequence[Commit]],
         references: Sequence[str],
         *,
         parent_number: int,
-        committer: str,
-        message: str = "",
-        metadata: Mapping[str, str] | None = None,
         allow_empty: bool = False,
         rules: MergeRules = NO_RULES,
-        extra_writes: ExtraWritesFor[Sequence[Commit]] | None = None,
-        examine: Examine | None = None,
-    ) -> list[Commit]:
+    ) -> Sequence[Commit]:
         """Undoes commits on a branch, in order, and returns the new commits, one for each. All
-        references are resolved before the first commit is undone. `message` and `metadata` are
-        those of each new commit; `extra_writes` adds writes for them; `examine` receives the last.
+        references are resolved before the first commit is undone. The message and metadata of the
+        change are those of each new commit; its examination receives the last.
 
         Without a parent number, the empty tree stands for the parent of a commit that has none.
         Raises Conflict for a merge commit without a parent number (1 is the first), MergeConflict
         with the conflicting paths and commit, NoChanges unless `allow_empty`, DirtyBranch.
         """
         check_parent_number(parent_number, least=0)
+        repository = change.repository
         undone = [self._read(repository, reference, parent_number) for reference in references]
-        made: list[Commit] = []
-
-        def make(stored: StoredBranch, head: Commit) -> Commit:
-            self._committer.require_clean(repository, stored.branch)
-            made.clear()
-            trees.begin()
-            for each in undone:
-                tip = made[-1] if made else head
-                metarange_id = _undo(trees, tip, each)
-                if metarange_id == tip.metarange_id and not allow_empty:
-                    raise NoChanges(f"update branch {branch}: no changes")
-                commit = self._commits.make(
-                    committer=committer,
-                    message=message or f"Revert {each.reference}",
-                    metarange_id=metarange_id,
-                    metadata=metadata or {},
-                    parents=[tip],
-                )
-                made.append(commit)
-            return made[-1]
-
-        def store(_: Commit) -> ExtraWrites:
-            return [self._commits.write(repository, commit) for commit in made[:-1]], ()
-
-        def record(_: Commit) -> ExtraWrites:
-            return ((), ()) if extra_writes is None else extra_writes(made)
-
-        parents = [parent for each in undone for parent in each.parent_ids]
-        admit = self._pins.admission(repository, *parents)
         with self._tree_mergers.open(repository, rules) as trees:
-            writes = combine(record, store, admit, trees.admit)
-            self._committer.move_branch(repository, branch, make, writes, examine=examine)
-        return made
+            plan = RevertCommits(self._commits, self._committer, trees, undone, allow_empty)
+            return self._committer.move_branch(change, plan)
 
     def _read(self, repository: Repository, reference: str, parent_number: int) -> _Undone:
         commit = self._references.commit(repository, reference)
@@ -132,6 +96,40 @@ class Reverter:
         if parent_ids:
             tree = self._commits.get(repository, parent_ids[0]).metarange_id
         return _Undone(reference, commit, parent_ids, tree)
+
+
+class RevertCommits(msgspec.Struct, frozen=True):
+    """Plan of commits that undo others."""
+
+    commits: Commits
+    committer: Committer
+    trees: TreeMerger
+    undone: Sequence[_Undone]
+    allow_empty: bool
+
+    def make(
+        self, change: BranchChange[Sequence[Commit]], stored: StoredBranch, head: Commit
+    ) -> Made[Sequence[Commit]]:
+        """Returns the new commits. Raises MergeConflict, NoChanges, DirtyBranch."""
+        self.committer.require_clean(change.repository, stored.branch)
+        self.trees.begin()
+        made: list[Commit] = []
+        tip = head
+        for each in self.undone:
+            tree = _undo(self.trees, tip, each)
+            if tree == tip.metarange_id and not self.allow_empty:
+                raise NoChanges(f"update branch {change.branch}: no changes")
+            message = change.fields.message or f"Revert {each.reference}"
+            fields = msgspec.structs.replace(change.fields, message=message)
+            tip = self.commits.make_from(fields, tree, [tip])
+            made.append(tip)
+        return Made(
+            commit=tip,
+            result=made,
+            earlier=made[:-1],
+            refers_to=[parent for each in self.undone for parent in each.parent_ids],
+            new_content=self.trees.new_content(),
+        )
 
 
 def _undo(trees: TreeMerger, tip: Commit, undone: _Undone) -> str:

@@ -18,13 +18,12 @@ from typing import NamedTuple
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
-from anabranch.errors import Gone, Invalid, MergeConflict, OutcomeUnknown
+from anabranch.errors import Invalid, MergeConflict, OutcomeUnknown
 from anabranch.files.work_folders import WorkFolder
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.objects.entry import Entry, physical_address
 from anabranch.model.repositories.repository import Repository
 from anabranch.outbound.address_guard import AddressGuard
-from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.merging.conflicts import MergeTrees, OpenConflict, SideTree
 from anabranch.versioning.merging.rules import MergeRules, Rule
@@ -38,7 +37,6 @@ from anabranch.versioning.merging.rules_file import (
 from anabranch.versioning.merging.settlement import MAX_CONFLICTS, Settled, Settlement, Settler
 from anabranch.versioning.merging.strategy_output import NewContent, Outcome
 from anabranch.versioning.records.entries import Value, entry_from, entry_value
-from anabranch.versioning.staging.extra_writes import ExtraWrites
 from anabranch.versioning.strategies.table_processes.table_processes import TableProcesses
 from anabranch.versioning.trees.trees import Trees
 
@@ -70,14 +68,12 @@ class TreeMergers:
         self,
         blocks: BlockStore,
         trees: Trees,
-        sweeps: SweepRecords,
         identifiers: Identifiers,
         guard: AddressGuard,
         processes: TableProcesses,
     ) -> None:
         self._blocks = blocks
         self._trees = trees
-        self._sweeps = sweeps
         self._identifiers = identifiers
         self._guard = guard
         self._processes = processes
@@ -90,7 +86,6 @@ class TreeMergers:
         merger = TreeMerger(
             self._blocks,
             self._trees,
-            self._sweeps,
             self._identifiers,
             self._guard,
             self._processes,
@@ -118,7 +113,6 @@ class TreeMerger:
         self,
         blocks: BlockStore,
         trees: Trees,
-        sweeps: SweepRecords,
         identifiers: Identifiers,
         guard: AddressGuard,
         processes: TableProcesses,
@@ -128,7 +122,6 @@ class TreeMerger:
         self.rules = rules
         self._blocks = blocks
         self._trees = trees
-        self._sweeps = sweeps
         self._identifiers = identifiers
         self._guard = guard
         self._processes = processes
@@ -194,30 +187,21 @@ class TreeMerger:
             settlement.conflict_count,
         )
 
-    def admit(self, _: object) -> ExtraWrites:
-        """Returns the conditions for a commit of the merged trees: no object that neither source
-        nor destination refers to is being removed. Raises Gone if one has been removed.
+    def new_content(self) -> list[str]:
+        """Returns the addresses of the objects in this attempt's trees to which neither source nor
+        destination refer.
         """
-        addresses = sorted({address for ids in self._used for address in self._new.get(ids, ())})
-        if not addresses:
-            return (), ()
-        # the store is checked after the sweeps: a sweep that begins later fails the condition
-        admitted = self._sweeps.admit_addresses(addresses)
-        for address in addresses:
-            if self._blocks.stat(address) is None:
-                raise Gone(
-                    f"{self._blocks.qualify(address)}: there is no data",
-                    kind="data_missing",
-                    hint="Garbage collection may have removed this version. Choose another one.",
-                )
-        return admitted
+        return sorted(self._used_addresses())
 
     def remove_unused(self) -> None:
         """Removes the content that was stored for merges which the last attempt did not use."""
-        used = {address for ids in self._used for address in self._new.get(ids, ())}
+        used = self._used_addresses()
         stored = {self._address(entry) for entry in self._stored.values()}
         if stored - used:
             self._blocks.delete(sorted(stored - used))
+
+    def _used_addresses(self) -> set[str]:
+        return {address for ids in self._used for address in self._new.get(ids, ())}
 
     def close(self) -> None:
         """Removes temporary files."""

@@ -1,8 +1,8 @@
 """Changes to a branch: stages, replaces and deletes objects, each atomically.
 
-A step reads the branch, decides on its writes, and makes them on condition that the branch has not
-changed; if a commit intervened, it decides again. So a change is made either before a commit, and
-is part of it, or after, and is staged on top of it.
+An attempt reads the branch, decides on its writes, and makes them on condition that the branch has
+not changed; if a commit intervened, it decides again. So a change is made either before a commit,
+and is part of it, or after, and is staged on top of it.
 """
 
 from __future__ import annotations
@@ -73,18 +73,18 @@ class Changes:
         """
         check_path(path)
         key, value = encode_path(path), entry_value(entry)
-
-        def step(stored: StoredBranch) -> _Decision:
+        # whether the path is free must be read from the current branch
+        known = None if if_absent else known
+        for stored in self._branches.attempts(repository, branch, known):
             token = stored.branch.staging_token
             writes, expect = extra_writes()
             if if_absent:
                 expect = [*expect, self._staging.unchanged(token, key)]
             if if_absent and self._objects.value(repository, _view(stored), path) is not None:
                 raise PreconditionFailed("path already exists", kind="path_already_exists")
-            return [*writes, self._staging.write(token, key, value)], expect
-
-        # whether the path is free must be read from the current branch
-        self._branches.update(repository, branch, step, None if if_absent else known)
+            writes = [*writes, self._staging.write(token, key, value)]
+            if self._branches.apply(repository, stored, writes, expect):
+                return
 
     def replace(
         self,
@@ -103,18 +103,15 @@ class Changes:
         """
         check_path(path)
         key = encode_path(path)
-        replacement: list[Entry] = []
-
-        def step(stored: StoredBranch) -> _Decision:
+        for stored in self._branches.attempts(repository, branch):
             token = stored.branch.staging_token
             writes, expect = extra_writes()
             unchanged = self._staging.unchanged(token, key)
-            replacement[:] = [change(self._objects.entry_at(repository, _view(stored), path))]
-            write = self._staging.write(token, key, entry_value(replacement[0]))
-            return [*writes, write], [*expect, unchanged]
-
-        self._branches.update(repository, branch, step)
-        return replacement[0]
+            replacement = change(self._objects.entry_at(repository, _view(stored), path))
+            writes = [*writes, self._staging.write(token, key, entry_value(replacement))]
+            if self._branches.apply(repository, stored, writes, [*expect, unchanged]):
+                break
+        return replacement
 
     def move(
         self, repository: Repository, branch: str, source: str, destination: str, *, force: bool
@@ -129,8 +126,7 @@ class Changes:
         if source == destination:
             raise Invalid(f"{source!r} is moved to itself", kind="move_into_itself")
         old, new = encode_path(source), encode_path(destination)
-
-        def step(stored: StoredBranch) -> _Decision:
+        for stored in self._branches.attempts(repository, branch):
             token, view = stored.branch.staging_token, _view(stored)
             expect = [self._staging.unchanged(token, key) for key in (old, new)]
             value = self._objects.value(repository, view, source)
@@ -142,9 +138,10 @@ class Changes:
                 raise destination_exists(destination)
             removal = self._deletion(repository, stored.branch, old)
             writes = [self._staging.write(token, new, value)]
-            return writes if removal is None else [*writes, removal], expect
-
-        self._branches.update(repository, branch, step)
+            if removal is not None:
+                writes.append(removal)
+            if self._branches.apply(repository, stored, writes, expect):
+                return
 
     def delete(
         self,
@@ -164,10 +161,8 @@ class Changes:
         ordered = sorted(set(paths))
         for path in ordered:
             check_path(path)
-        failed: dict[str, AnabranchError] = {}
-
-        def step(stored: StoredBranch) -> _Decision:
-            failed.clear()
+        for stored in self._branches.attempts(repository, branch, known):
+            failed: dict[str, AnabranchError] = {}
             expect = [
                 self._staging.unchanged(stored.branch.staging_token, encode_path(path))
                 for path in ordered
@@ -178,10 +173,10 @@ class Changes:
                 if error is not None:
                     failed[path] = error
             keys = [encode_path(path) for path in ordered if path not in failed]
-            writes = [self._deletion(repository, stored.branch, key) for key in keys]
-            return [write for write in writes if write is not None], expect
-
-        self._branches.update(repository, branch, step, known)
+            deletions = [self._deletion(repository, stored.branch, key) for key in keys]
+            writes = [write for write in deletions if write is not None]
+            if self._branches.apply(repository, stored, writes, expect):
+                break
         return failed
 
     def _deletion(self, repository: Repository, branch: Branch, key: bytes) -> Write | None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Literal
 
 from anabranch.errors import Invalid
-from anabranch.keyvalue.contract import Expect, Write
+from anabranch.keyvalue.contract import Write
 from anabranch.model.names import check_path, encode_path
 from anabranch.model.page import upper_bound
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.objects.objects import Objects
-from anabranch.versioning.references.branches import Branches, StoredBranch
+from anabranch.versioning.references.branches import Branches
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.cleanup import discard
 
@@ -54,12 +54,12 @@ class Reset:
             raise Invalid("unknown reset type", kind="invalid_reset_type")
 
     def _reset_all(self, repository: Repository, name: str) -> None:
-        def step(stored: StoredBranch) -> tuple[Sequence[Write], Sequence[Expect]]:
+        for stored in self._branches.attempts(repository, name):
             emptied = self._branches.empty(repository, stored.branch)
             drops = discard(stored.branch.tokens, self._clock())
-            return [self._branches.write(repository, emptied), *drops], []
-
-        self._branches.update(repository, name, step)
+            writes = [self._branches.write(repository, emptied), *drops]
+            if self._branches.apply(repository, stored, writes):
+                return
 
     def _reset_range(
         self, repository: Repository, name: str, start: bytes, end: bytes | None
@@ -73,16 +73,12 @@ class Reset:
         self, repository: Repository, name: str, start: bytes, end: bytes | None
     ) -> bytes | None:
         """Discards a batch; returns the key where the next one starts, None after the last."""
-        position: bytes | None = None
-
-        def step(stored: StoredBranch) -> tuple[Sequence[Write], Sequence[Expect]]:
-            nonlocal position
+        for stored in self._branches.attempts(repository, name):
             rows, last = self._staging.chunk(stored.branch.tokens, start, end, _BATCH_SIZE)
-            position = None if last or not rows else rows[-1][0] + b"\x00"
-            return [self._restoration(repository, stored.branch, key) for key, _ in rows], []
-
-        self._branches.update(repository, name, step)
-        return position
+            writes = [self._restoration(repository, stored.branch, key) for key, _ in rows]
+            if self._branches.apply(repository, stored, writes):
+                break
+        return None if last or not rows else rows[-1][0] + b"\x00"
 
     def _restoration(self, repository: Repository, branch: Branch, key: bytes) -> Write:
         """Returns the write that restores a key's committed value. A change in a sealed area, which

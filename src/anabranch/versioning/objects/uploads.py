@@ -30,7 +30,7 @@ from anabranch.versioning.records.uploads import (
     upload_bytes,
     upload_from,
 )
-from anabranch.versioning.references.branches import Branches, StoredBranch
+from anabranch.versioning.references.branches import Branches
 
 __all__ = ["StoredUpload", "Uploads", "abandon_all", "end_of_key", "upload_key_prefix"]
 
@@ -62,11 +62,9 @@ class Uploads:
             Write(keys.UPLOADS, upload.id.encode(), upload_bytes(upload)),
             Write(repository.partition, _listing_key(upload), b""),
         ]
-
-        def step(_: StoredBranch) -> _Decision:
-            return writes, []
-
-        self._branches.update(repository, upload.branch, step)
+        for stored in self._branches.attempts(repository, upload.branch):
+            if self._branches.apply(repository, stored, writes):
+                return
 
     def find(self, repository: Repository, upload_id: str) -> StoredUpload | None:
         """Returns an upload in progress of a repository, or None."""

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from anabranch.keyvalue.contract import Expect, Write
+from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.history.commit_range import commit_range
 from anabranch.versioning.history.commit_store import Commits
@@ -17,7 +20,7 @@ from anabranch.versioning.pulls.pulls import Pulls
 from anabranch.versioning.references.branches import Branches
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 
-__all__ = ["MergedPulls"]
+__all__ = ["MergedPulls", "RecordMergedPulls"]
 
 
 class MergedPulls:
@@ -66,3 +69,22 @@ class MergedPulls:
         current = self._branches.read(repository, branch).branch.commit_id
         ranges = (commit_range(read, current, commit_id) for commit_id in gained)
         return {commit.id for commits in ranges for commit in commits}
+
+
+class RecordMergedPulls(msgspec.Struct, frozen=True):
+    """The pull requests that a commit merges: a merge brings all parents but the first, the move of
+    a branch `to_commit` that commit.
+    """
+
+    pulls: MergedPulls
+    repository: Repository
+    branch: str
+    except_id: str = ""
+    to_commit: bool = False
+
+    def writes_for(self, commit: Commit, /) -> ExtraWrites:
+        """Returns the writes of `MergedPulls.record`."""
+        gained = [commit.id] if self.to_commit else commit.parents[1:]
+        return self.pulls.record(
+            self.repository, self.branch, gained, commit.id, except_id=self.except_id
+        )

@@ -82,7 +82,7 @@ class Pulls:
         author: User,
         source: str,
         destination: str,
-        extra_writes: ExtraWritesFor[PullRequest] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[PullRequest]] = (),
     ) -> PullRequest:
         """Creates an open pull request; `extra_writes` adds writes."""
         pull = PullRequest(
@@ -133,26 +133,24 @@ class Pulls:
             if pull.status is PullRequestStatus.OPEN and pull.destination == destination:
                 yield StoredPull(pull, raw)
 
-    def update(
-        self,
-        repository: Repository,
-        pull_id: str,
-        change: Callable[[PullRequest], PullRequest],
-        extra_writes: ExtraWritesFor[PullRequest] | None = None,
-    ) -> PullRequest:
-        """Replaces a pull request by what `change` returns, and returns that; `change` is called
-        again when another request was first. `extra_writes` adds writes.
-
-        Raises NotFound, and what `change` raises.
+    def attempts(self, repository: Repository, pull_id: str) -> Iterator[StoredPull]:
+        """Yields a pull request for each attempt to change it, read anew: the caller ends the loop
+        when `replace` has made the change. Raises NotFound, and Busy after too many attempts.
         """
         for _ in range(_MAX_ATTEMPTS):
-            stored = self.read(repository, pull_id)
-            pull = change(stored.pull)
-            extra, expect = collect_extra_writes(extra_writes, pull)
-            writes = [self._write(repository, pull), *extra]
-            if self._keyvalue.apply(writes, [stored.unchanged(repository), *expect]):
-                return pull
+            yield self.read(repository, pull_id)
         raise Busy("the pull request is changed by too many requests at once")
+
+    def replace(
+        self, repository: Repository, stored: StoredPull, pull: PullRequest, extra: ExtraWrites
+    ) -> bool:
+        """Replaces a pull request, together with extra writes, unless it has changed since it was
+        read; returns whether it did.
+        """
+        writes, expect = extra
+        return self._keyvalue.apply(
+            [self._write(repository, pull), *writes], [stored.unchanged(repository), *expect]
+        )
 
     def set_status(self, pull: PullRequest, status: PullRequestStatus) -> PullRequest:
         """Returns a pull request that is closed or opened again; the time of closing is now."""

@@ -5,7 +5,7 @@ A review of an approver changes the record of its pull request, where the approv
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -26,11 +26,7 @@ from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.pulls.pulls import Pulls, require_open
 from anabranch.versioning.records import keys
 from anabranch.versioning.records import pulls as records
-from anabranch.versioning.staging.extra_writes import (
-    ExtraWrites,
-    ExtraWritesFor,
-    collect_extra_writes,
-)
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 
 __all__ = ["Reviews"]
 
@@ -60,7 +56,7 @@ class Reviews:
         author: User,
         text: str,
         path: str = "",
-        extra_writes: ExtraWritesFor[Comment] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[Comment]] = (),
     ) -> Comment:
         """Adds a comment; `extra_writes` adds writes."""
         comment = Comment(
@@ -87,7 +83,7 @@ class Reviews:
         state: ReviewState,
         text: str,
         source_commit: Callable[[PullRequest], str],
-        extra_writes: ExtraWritesFor[Review] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[Review]] = (),
     ) -> Review:
         """Adds a review, of the commit that `source_commit` returns; it replaces the user's
         approval, if there is one. The author's own approval is recorded, and does not count.
@@ -96,9 +92,8 @@ class Reviews:
         Raises NotFound, Invalid if the pull request is not open, and what `source_commit` raises.
         """
         review_id = self._identifiers.xid()
-        made: list[Review] = []
-
-        def change(pull: PullRequest) -> PullRequest:
+        for stored in self._pulls.attempts(repository, pull_id):
+            pull = stored.pull
             require_open(pull)
             review = Review(
                 id=review_id,
@@ -109,22 +104,17 @@ class Reviews:
                 creation_date=self._now(),
                 counted=state is ReviewState.APPROVED and not author.is_same(pull.author),
             )
-            made[:] = [review]
             approvals = dict(pull.approvals)
             approvals.pop(author.username, None)
             if review.counted:
                 approvals[author.username] = Approval(review.commit_id, review.id)
-            return msgspec.structs.replace(pull, approvals=approvals)
-
-        def writes(pull: PullRequest) -> ExtraWrites:
-            (review,) = made
+            changed = msgspec.structs.replace(pull, approvals=approvals)
             key = keys.pull_review(pull.id, review.id)
             write = Write(repository.partition, key, msgspec.json.encode(review))
             extra, expect = collect_extra_writes(extra_writes, review)
-            return [write, *extra], expect
-
-        self._pulls.update(repository, pull_id, change, writes)
-        return made[0]
+            if self._pulls.replace(repository, stored, changed, ([write, *extra], expect)):
+                break
+        return review
 
     def comments(
         self, repository: Repository, pull: PullRequest, *, after: str = "", amount: int

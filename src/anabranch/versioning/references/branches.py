@@ -21,7 +21,7 @@ from anabranch.versioning.records import keys, references
 from anabranch.versioning.staging.cleanup import discard
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 
-__all__ = ["Branches", "Step", "StoredBranch"]
+__all__ = ["Branches", "StoredBranch"]
 
 _UPDATE_TIMEOUT_SECONDS = 60.0
 _BACKOFF_SECONDS = 0.01
@@ -37,12 +37,6 @@ class StoredBranch(NamedTuple):
     def unchanged(self, repository: Repository) -> Expect:
         """Returns the condition that the branch has not changed since it was read."""
         return Expect(repository.partition, keys.branch(self.branch.id), self.record)
-
-
-Step = Callable[[StoredBranch], tuple[Sequence[Write], Sequence[Expect]]]
-"""Returns the writes to make, given a branch, and their expectations; empty ones if there is
-nothing to do.
-"""
 
 
 class Branches:
@@ -89,7 +83,7 @@ class Branches:
         commit_id: str,
         *,
         hidden: bool = False,
-        extra_writes: ExtraWritesFor[Branch] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[Branch]] = (),
     ) -> Branch:
         """Creates a branch at a commit, with an empty staging area; `extra_writes` adds writes.
 
@@ -125,24 +119,20 @@ class Branches:
         if self.find(repository, name) is not None:
             raise AlreadyExists("branch already exists: not unique", kind="branch_already_exists")
 
-    def update(
-        self, repository: Repository, name: str, step: Step, known: StoredBranch | None = None
-    ) -> None:
-        """Makes the writes that `step` returns, on condition that the branch has not changed since
-        it was read and that the step's own expectations hold; else calls `step` again. `known` is
-        the branch, if the caller has read it already.
+    def attempts(
+        self, repository: Repository, name: str, known: StoredBranch | None = None
+    ) -> Iterator[StoredBranch]:
+        """Yields a branch for each attempt to change it, read anew: the caller decides on its
+        writes, and ends the loop when `apply` has made them. `known` is the branch, if the caller
+        has read it already.
 
-        Raises NotFound, Busy when concurrent changes prevent this for a minute, and what `step`
-        raises.
+        Raises NotFound, and Busy when concurrent changes prevent the change for a minute.
         """
         deadline = time.monotonic() + _UPDATE_TIMEOUT_SECONDS
         attempt = 0
         while True:
-            stored, known = known or self.read(repository, name), None
-            writes, expect = step(stored)
-            nothing = not writes and not expect
-            if nothing or self._keyvalue.apply(writes, [stored.unchanged(repository), *expect]):
-                return
+            yield known or self.read(repository, name)
+            known = None
             if time.monotonic() > deadline:
                 raise Busy(
                     f"branch {name} is changed by too many requests at once", kind="too_many_tries"
@@ -150,6 +140,20 @@ class Branches:
             attempt += 1
             # the first retries are immediate, later ones spread out
             time.sleep(random.uniform(0, _BACKOFF_SECONDS) if attempt > _IMMEDIATE_RETRIES else 0)  # noqa: S311
+
+    def apply(
+        self,
+        repository: Repository,
+        stored: StoredBranch,
+        writes: Sequence[Write],
+        expect: Sequence[Expect] = (),
+    ) -> bool:
+        """Makes writes on condition that a branch has not changed since it was read and that
+        `expect` holds; returns whether it did. Does nothing without writes and conditions.
+        """
+        if not writes and not expect:
+            return True
+        return self._keyvalue.apply(writes, [stored.unchanged(repository), *expect])
 
     def seal(self, repository: Repository, branch: Branch) -> Branch:
         """Returns the branch with its active staging area sealed and a new one active."""
@@ -191,7 +195,7 @@ class Branches:
         self,
         repository: Repository,
         name: str,
-        extra_writes: ExtraWritesFor[None] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[None]] = (),
         known: StoredBranch | None = None,
     ) -> None:
         """Deletes a branch and its staged changes; `extra_writes` adds writes. `known` is the

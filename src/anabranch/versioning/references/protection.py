@@ -6,15 +6,17 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+import msgspec
+
 from anabranch.errors import Busy, PreconditionFailed, ProtectedBranch
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.references.protection import Blocked, ProtectionRules
 from anabranch.model.repositories.repository import Repository
 from anabranch.patterns.glob import glob
 from anabranch.versioning.records import keys, references
-from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor
+from anabranch.versioning.staging.extra_writes import ExtraWrites
 
-__all__ = ["Protection", "StoredProtection"]
+__all__ = ["AdmitDeletion", "Protection", "StoredProtection", "WithoutApprovals"]
 
 _MAX_ATTEMPTS = 100
 
@@ -75,18 +77,13 @@ class Protection:
                 )
         raise Busy("the rules are changed by too many requests at once")
 
-    def admission(self, repository: Repository, branch: str) -> ExtraWritesFor[object]:
+    def admission(self, repository: Repository, branch: str) -> WithoutApprovals:
         """Returns what admits a change of a branch without a pull request, on condition that the
         rules do not change meanwhile. Raises ProtectedBranch, at once or when the change is made,
         if a rule requires approvals.
         """
-        known = [self.require_no_approvals(repository, branch)]
-
-        def admit(_: object) -> ExtraWrites:
-            stored = known.pop() if known else self.require_no_approvals(repository, branch)
-            return (), [stored.unchanged(repository)]
-
-        return admit
+        known = self.require_no_approvals(repository, branch)
+        return WithoutApprovals(self, repository, branch, known)
 
     def require_no_approvals(self, repository: Repository, branch: str) -> StoredProtection:
         """Returns the rules of a repository. Raises ProtectedBranch if one of them requires
@@ -116,3 +113,40 @@ class Protection:
                 hint="Its rule requires approvals. Change the rule first.",
             )
         return (), [stored.unchanged(repository)]
+
+
+class WithoutApprovals:
+    """Admits changes of a branch that no pull request makes. The first attempt uses the rules that
+    were read before it, `known`.
+    """
+
+    def __init__(
+        self,
+        protection: Protection,
+        repository: Repository,
+        branch: str,
+        known: StoredProtection,
+    ) -> None:
+        self._protection = protection
+        self._repository = repository
+        self._branch = branch
+        self._known: StoredProtection | None = known
+
+    def writes_for(self, _: object, /) -> ExtraWrites:
+        """Returns the condition that the rules do not change. Raises ProtectedBranch."""
+        stored, self._known = self._known, None
+        if stored is None:
+            stored = self._protection.require_no_approvals(self._repository, self._branch)
+        return (), [stored.unchanged(self._repository)]
+
+
+class AdmitDeletion(msgspec.Struct, frozen=True):
+    """Admits the deletion of a branch."""
+
+    protection: Protection
+    repository: Repository
+    branch: str
+
+    def writes_for(self, _: object, /) -> ExtraWrites:
+        """Returns the conditions. Raises as `Protection.admit_deletion` does."""
+        return self.protection.admit_deletion(self.repository, self.branch)

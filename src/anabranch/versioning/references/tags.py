@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from anabranch.errors import AlreadyExists, Conflict, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
@@ -42,7 +42,7 @@ class Tags:
         name: str,
         commit_id: str,
         *,
-        extra_writes: ExtraWritesFor[Tag] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[Tag]] = (),
     ) -> Tag:
         """Creates a tag; `extra_writes` adds writes.
 
@@ -91,7 +91,7 @@ class Tags:
             yield references.tag_from(raw)
 
     def delete(
-        self, repository: Repository, name: str, extra_writes: ExtraWritesFor[None] | None = None
+        self, repository: Repository, name: str, extra_writes: Sequence[ExtraWritesFor[None]] = ()
     ) -> None:
         """Deletes a tag; `extra_writes` adds writes. Raises NotFound."""
         while True:

@@ -9,7 +9,7 @@ see all of the references or none, wherever a restore ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from anabranch.errors import Busy, Conflict, Gone, Invalid
@@ -84,7 +84,7 @@ class RefsRestorer:
         *,
         importable: Importable | None = None,
         advance: Advance = lambda _: None,
-        extra_writes: ExtraWritesFor[None] | None = None,
+        extra_writes: Sequence[ExtraWritesFor[None]] = (),
     ) -> None:
         """Adds the commits, branches and tags of a dump to a bare repository; `extra_writes` adds
         writes to the same step.

@@ -192,8 +192,7 @@ class TransferAreas:
         changes. Raises BranchChangedError.
         """
         sealed = before.branch.sealed_tokens
-
-        def step(stored: StoredBranch) -> tuple[Sequence[Write], Sequence[Expect]]:
+        for stored in self._branches.attempts(repository, before.branch.id):
             tokens = stored.branch.tokens
             added = len(tokens) - len(sealed)
             if (
@@ -210,9 +209,9 @@ class TransferAreas:
                 sealed_tokens=(*tokens[1:added], token, *sealed),
             )
             visible = Write(keys.CLEANUP, token.encode(), None)
-            return [self._branches.write(repository, changed), visible], expect
-
-        self._branches.update(repository, before.branch.id, step)
+            writes = [self._branches.write(repository, changed), visible]
+            if self._branches.apply(repository, stored, writes, expect):
+                return
 
     def discard(self, token: str) -> None:
         """Schedules the removal of an area that no branch names."""

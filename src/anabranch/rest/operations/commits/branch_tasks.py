@@ -5,6 +5,7 @@ Their bodies, permissions and results are those of the synchronous operations.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -13,6 +14,7 @@ from msgspec import UNSET, UnsetType, field
 
 from anabranch.access.policies.permissions import Action
 from anabranch.errors import Invalid
+from anabranch.model.commits.commit import Commit as ModelCommit
 from anabranch.model.tasks.job import JobStatus
 from anabranch.rest.operations.commits.commits import (
     Commit,
@@ -33,6 +35,7 @@ from anabranch.rest.protocol.resources import (
     on_resolved_objects,
     on_resolved_sources,
 )
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 
 __all__ = ["OPERATIONS"]
 
@@ -88,13 +91,33 @@ class MergeTask(MergeRefs, frozen=True, kw_only=True):
 StatusT = TypeVar("StatusT", CommitAsyncStatus, MergeAsyncStatus)
 
 
+class _BackgroundCommit(msgspec.Struct, frozen=True):
+    """The commit of a call, which runs after its response."""
+
+    call: Call[CommitParams, CommitCreation]
+
+    def run(self, extra_writes: Sequence[ExtraWritesFor[ModelCommit]]) -> object:
+        """Commits."""
+        return commit_staged(self.call, extra_writes)
+
+
+class _BackgroundMerge(msgspec.Struct, frozen=True):
+    """The merge of a call, which runs after its response."""
+
+    call: Call[MergeRefs, Merge]
+
+    def run(self, extra_writes: Sequence[ExtraWritesFor[ModelCommit]]) -> object:
+        """Merges."""
+        return merge_refs(self.call, extra_writes)
+
+
 def start_commit(call: Call[CommitParams, CommitCreation]) -> TaskCreation:
     """Starts to commit a branch's uncommitted changes."""
     params = call.params
     task_id = call.services.branch_tasks.commits.start(
         params.repository,
         params.branch,
-        lambda completion: commit_staged(call, completion),
+        _BackgroundCommit(call),
         force=call.body.force,
         extra_writes=call.recording(TaskCreation),
     )
@@ -123,7 +146,7 @@ def start_merge(call: Call[MergeRefs, Merge]) -> TaskCreation:
     task_id = call.services.branch_tasks.merges.start(
         params.repository,
         params.destination_branch,
-        lambda completion: merge_refs(call, completion),
+        _BackgroundMerge(call),
         force=call.body.force,
         extra_writes=call.recording(TaskCreation),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
@@ -110,7 +111,7 @@ def make_commit(call: Call[CommitParams, CommitCreation]) -> Commit:
 
 
 def commit_staged(
-    call: Call[CommitParams, CommitCreation], extra_writes: ExtraWritesFor[ModelCommit] | None
+    call: Call[CommitParams, CommitCreation], extra_writes: Sequence[ExtraWritesFor[ModelCommit]]
 ) -> ModelCommit:
     """Commits a branch's uncommitted changes; `extra_writes` adds writes to those of the commit."""
     body = call.body

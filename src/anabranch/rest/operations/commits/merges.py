@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -43,6 +44,7 @@ __all__ = [
     "MergeResult",
     "dry_run",
     "merge_refs",
+    "to_merge_result",
 ]
 
 
@@ -117,10 +119,15 @@ def merge_into_branch(call: Call[MergeRefs, Merge]) -> MergeResult:
             rights=call.object_rights,
         )
         return dry_run(call, preview)
-    return MergeResult(merge_refs(call, call.recording(lambda commit: MergeResult(commit.id))))
+    return MergeResult(merge_refs(call, call.recording(to_merge_result)))
 
 
-def merge_refs(call: Call[MergeRefs, Merge], extra_writes: ExtraWritesFor[Commit] | None) -> str:
+def to_merge_result(commit: Commit) -> MergeResult:
+    """Returns the schema of a merge that was made."""
+    return MergeResult(commit.id)
+
+
+def merge_refs(call: Call[MergeRefs, Merge], extra_writes: Sequence[ExtraWritesFor[Commit]]) -> str:
     """Merges a reference into a branch; returns the id of the commit. `extra_writes` adds writes to
     those of the commit.
     """

@@ -17,7 +17,7 @@ from anabranch.model.pull_request import (
     MAX_TITLE_CHARACTERS,
     PullRequestStatus,
 )
-from anabranch.rest.operations.commits.merges import Merge, MergeResult, dry_run
+from anabranch.rest.operations.commits.merges import Merge, MergeResult, dry_run, to_merge_result
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
@@ -178,7 +178,7 @@ def merge_pull(call: Call[AtPull, Merge]) -> MergeResult:
             squash=body.squash_merge,
             allow_empty=body.allow_empty,
             force=body.force,
-            extra_writes=call.recording(lambda commit: MergeResult(commit.id)),
+            extra_writes=call.recording(to_merge_result),
         )
     return MergeResult(commit_id)
 
