@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -28,7 +29,8 @@ from anabranch.model.commits.commit import Commit
 from anabranch.model.objects.entry import Entry
 from anabranch.versioning.core import Core
 from anabranch.versioning.history.log import Limits, filter_changed, log
-from anabranch.versioning.records.entries import entry_value
+from anabranch.versioning.records.entries import Value, entry_value
+from anabranch.versioning.trees.tree_writers import WriteRecords
 
 OBJECTS = 1_000
 BATCH = 1_000
@@ -44,6 +46,17 @@ def entry(number: int, version: int) -> Entry:
     return Entry(address=f"data/{checksum}", size=number, mtime=1_700_000_000, checksum=checksum)
 
 
+class Apply(NamedTuple):
+    """Writes a tree with changes applied."""
+
+    tree: kernel.Tree
+    changes: list[tuple[bytes, Value | None]]
+
+    def write(self, folder: str) -> kernel.Written:
+        """Writes the tree."""
+        return self.tree.apply(self.changes, folder)
+
+
 class History:
     """A repository with a long history on `main`, and a branch `side` from its middle."""
 
@@ -56,9 +69,7 @@ class History:
         initial = core.references.commit(self.repository, "main")
         objects = {path(number, group): 0 for group in "ab" for number in range(OBJECTS)}
         records = [(key, entry_value(entry(0, 0))) for key in sorted(objects)]
-        tree = core.trees.write(
-            self.repository, lambda folder: kernel.write_tree(records, folder), lambda made: made
-        ).metarange_id
+        tree = core.trees.write(self.repository, WriteRecords(records)).metarange_id
         head = initial
         for number in range(commits):
             tree, changed = self._tree(tree, number)
@@ -85,9 +96,7 @@ class History:
             version = 1 if position < OBJECTS else 2
             change = [(key, entry_value(entry(number, version)))]
             opened = self.lake.core.trees.open(self.repository, before)
-            written = self.lake.core.trees.write(
-                self.repository, lambda folder: opened.apply(change, folder), lambda made: made
-            )
+            written = self.lake.core.trees.write(self.repository, Apply(opened, change))
             self.trees[position] = written.metarange_id, written.changed_paths or b""
         return self.trees[position]
 

@@ -14,13 +14,13 @@ import tempfile
 import time
 from collections.abc import Iterator
 
-from anabranch import _kernel as kernel
 from anabranch.library import Lake, open_lake
 from anabranch.model.commits.commit import CommitFields
 from anabranch.model.objects.entry import Entry
 from anabranch.versioning.commits.branch_change import BranchChange
 from anabranch.versioning.commits.staged_commits import ClientTree
 from anabranch.versioning.records.entries import Value, entry_value
+from anabranch.versioning.trees.tree_writers import WriteRecords
 
 
 def rows(objects: int) -> Iterator[tuple[bytes, Value]]:
@@ -40,9 +40,7 @@ def fill(lake: Lake, objects: int) -> None:
     """Commits the objects to the branch `main` of a new repository `bench`."""
     core = lake.core
     repository = core.repositories.create("bench", "local://bench")
-    tree = core.trees.write(
-        repository, lambda folder: kernel.write_tree(rows(objects), folder), lambda made: made
-    )
+    tree = core.trees.write(repository, WriteRecords(list(rows(objects))))
     change = BranchChange(
         repository=repository, branch="main", fields=CommitFields("bench", "fill")
     )

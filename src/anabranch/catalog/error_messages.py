@@ -6,7 +6,7 @@ lakeFS's message omits are in the hint.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from anabranch.errors import (
@@ -21,7 +21,6 @@ from anabranch.errors import (
 __all__ = [
     "name_is_a_branch",
     "name_is_a_tag",
-    "prefer_error_from",
     "reference_errors",
     "refused_updates",
     "update_errors",
@@ -75,18 +74,6 @@ def update_errors() -> Iterator[None]:
             conflicts=error.conflicts,
             hint=error.hint,
         ) from error
-
-
-@contextmanager
-def prefer_error_from(check: Callable[[], None]) -> Iterator[None]:
-    """Calls `check` when a reference cannot be read: of two errors of a request, lakeFS reports the
-    one that `check` raises.
-    """
-    try:
-        yield
-    except (NotFound, Invalid):
-        check()
-        raise
 
 
 def name_is_a_branch(name: str) -> Conflict:

@@ -9,6 +9,7 @@ from anabranch import _kernel as kernel
 from anabranch.errors import AlreadyExists, Conflict, Denied, Invalid, NotFound, ReadOnlyRepository
 from anabranch.model.commits.commit import Commit
 from anabranch.model.objects.entry import AddressType
+from anabranch.versioning.trees.tree_writers import WriteRecords
 
 
 def record(lake, *, parents=(), generation=None, **fields):
@@ -90,9 +91,7 @@ def test_parents_and_trees_must_be_there(lake, head):
 def test_addresses_are_those_that_staging_admits(lake):
     entry = kernel.encode_entry("local:///etc/passwd", AddressType.FULL, 0, 0, 1, "c", {}, "")
     tree = lake.core.trees.write(
-        lake.core.repositories.get("sea"),
-        lambda folder: kernel.write_tree([(b"stolen", entry)], folder),
-        lambda made: made,
+        lake.core.repositories.get("sea"), WriteRecords([(b"stolen", entry)])
     )
     with pytest.raises(Denied) as caught:
         lake.commits.create_record("sea", record(lake, metarange_id=tree.metarange_id))

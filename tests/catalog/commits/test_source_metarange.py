@@ -10,6 +10,7 @@ from anabranch.errors import Denied
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
 from anabranch.model.objects.entry import AddressType
+from anabranch.versioning.trees.tree_writers import WriteRecords
 
 FULL, RELATIVE, BY_PREFIX = AddressType.FULL, AddressType.RELATIVE, AddressType.BY_PREFIX
 
@@ -33,9 +34,7 @@ def written(lake, objects):
         for path, (address, kind) in sorted(objects.items())
     ]
     repository = lake.core.repositories.get("sea")
-    made = lake.core.trees.write(
-        repository, lambda folder: kernel.write_tree(records, folder), lambda tables: tables
-    )
+    made = lake.core.trees.write(repository, WriteRecords(records))
     return made.metarange_id
 
 

@@ -22,6 +22,7 @@ from anabranch.model.repositories.refs_dump import RefsDump
 from anabranch.records import lakefs_pb2 as records_pb2
 from anabranch.testing.lake import lake_in
 from anabranch.versioning.records import dumps, references
+from anabranch.versioning.trees.tree_writers import WriteRecords
 
 OBJECTS = MANIFEST["commits"][MANIFEST["branches"]["main"]["commit_id"]]["meta_range_id"]
 """A tree of objects."""
@@ -59,14 +60,9 @@ def rows(lake, metarange_id):
 def rewritten(lake, metarange_id, stored_as, change):
     """Writes a tree of a dump again, with its records changed; returns its id."""
     records = change([(key, value[1]) for key, value in rows(lake, metarange_id)])
+    given = sorted((key, (b"identity", data)) for key, data in records)
     made = lake.core.trees.write(
-        lake.core.repositories.get("sea"),
-        lambda folder: kernel.write_tree(
-            sorted((key, (b"identity", data)) for key, data in records),
-            folder,
-            metadata=stored_as.metadata,
-        ),
-        lambda written: written,
+        lake.core.repositories.get("sea"), WriteRecords(given, stored_as.metadata)
     )
     return made.metarange_id
 
@@ -296,9 +292,7 @@ def test_addresses_of_others_are_refused(lake):
     """A dump may be of a client's own making, with commits that are consistent."""
     stored = lake.core.repositories.get("sea")
     entry = kernel.encode_entry("local:///etc/passwd", AddressType.FULL, 0, 0, 1, "c", {}, "")
-    tree = lake.core.trees.write(
-        stored, lambda folder: kernel.write_tree([(b"stolen", entry)], folder), lambda made: made
-    )
+    tree = lake.core.trees.write(stored, WriteRecords([(b"stolen", entry)]))
     commit = lake.core.commits.make(
         committer="me", message="m", metarange_id=tree.metarange_id, metadata={}, parents=[]
     )

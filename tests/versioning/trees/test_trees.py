@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from hashlib import md5
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.session.hypothesis_profiles import examples
 
-from anabranch._kernel import EMPTY_TREE_ID
+from anabranch._kernel import EMPTY_TREE_ID, Tree
 from anabranch.errors import Corrupt, Gone
 from anabranch.model.names import encode_path
 from anabranch.model.objects.entry import Entry
@@ -32,13 +33,25 @@ def rows(changes):
     return sorted((encode_path(path), value(word)) for path, word in changes.items())
 
 
+class Apply(NamedTuple):
+    """Writes a tree with changes applied, and then raises an error, if one is given."""
+
+    tree: Tree
+    changes: dict[str, str | None]
+    error: Exception | None = None
+
+    def write(self, folder):
+        written = self.tree.apply(rows(self.changes), folder)
+        if self.error is not None:
+            raise self.error
+        return written
+
+
 def write(sea, changes, base=EMPTY_TREE_ID):
     """Writes a tree with changes applied to a base into the store; returns its id."""
     trees = sea.core.trees
     tree = trees.open(sea.repository, base)
-    written = trees.write(
-        sea.repository, lambda folder: tree.apply(rows(changes), folder), lambda written: written
-    )
+    written = trees.write(sea.repository, Apply(tree, changes))
     return written.metarange_id
 
 
@@ -106,13 +119,9 @@ def test_write_without_effect_writes_nothing(sea):
 
 def test_write_that_raises_stores_nothing(sea):
     tree = sea.core.trees.open(sea.repository, EMPTY_TREE_ID)
-
-    def make(folder):
-        tree.apply(rows(WORDS), folder)
-        raise RuntimeError("after the tables were written")
-
+    failing = Apply(tree, WORDS, RuntimeError("after the tables were written"))
     with pytest.raises(RuntimeError, match="after the tables"):
-        sea.core.trees.write(sea.repository, make, lambda written: written)
+        sea.core.trees.write(sea.repository, failing)
     assert stored(sea) == set()
 
 

@@ -13,7 +13,6 @@ from anabranch.actions.changes import Changes
 from anabranch.catalog.commits.merge_rules import RequestedRules, Resolution
 from anabranch.catalog.error_messages import (
     name_is_a_tag,
-    prefer_error_from,
     reference_errors,
     update_errors,
 )
@@ -69,13 +68,15 @@ class Branches:
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
             check_branch(name)
-            with (
-                prefer_error_from(lambda: self._require_no_tag(stored_repository, name)),
-                reference_errors(f"source reference '{source}'"),
-            ):
-                # as in lakeFS, an action file that is not committed guards new branches, too
-                place = self._core.references.resolve(stored_repository, source)
-                commit = self._core.references.commit_of(stored_repository, place, source)
+            try:
+                with reference_errors(f"source reference '{source}'"):
+                    # as in lakeFS, an action file that is not committed guards new branches, too
+                    place = self._core.references.resolve(stored_repository, source)
+                    commit = self._core.references.commit_of(stored_repository, place, source)
+            except (NotFound, Invalid):
+                # of both errors, lakeFS reports that of the name
+                self._require_no_tag(stored_repository, name)
+                raise
             subject = Subject(branch=name, source_ref=source, commit_id=commit.id)
             change = self._changes.begin("create-branch", stored_repository, subject, place)
             if change.has_hooks:  # they do not learn of a branch that cannot be made

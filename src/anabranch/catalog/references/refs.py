@@ -10,15 +10,11 @@ from anabranch.actions.change import Subject
 from anabranch.actions.changes import Changes
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.commits.merge_rules import RequestedRules, Resolution
-from anabranch.catalog.error_messages import (
-    prefer_error_from,
-    reference_errors,
-    refused_updates,
-)
+from anabranch.catalog.error_messages import reference_errors, refused_updates
 from anabranch.catalog.read_permissions.readable_changes import readable_changes
 from anabranch.catalog.read_permissions.readable_conflicts import readable_conflicts
 from anabranch.catalog.tables.table_differences import TableDiffer
-from anabranch.errors import NotFound
+from anabranch.errors import Invalid, NotFound
 from anabranch.model.commits.change import Change
 from anabranch.model.commits.commit import Commit, CommitFields
 from anabranch.model.names import check_path
@@ -190,15 +186,13 @@ class Refs:
             if not reviewed:
                 admit.append(self._core.protection.admission(stored_repository, destination))
             stored_branch = self._core.branches.read(stored_repository, destination)
-            with (
-                prefer_error_from(
-                    lambda: self._core.committer.require_unstaged(
-                        stored_repository, stored_branch.branch
-                    )
-                ),
-                reference_errors(f"update branch {destination}: get commit by ref {source}"),
-            ):
-                theirs = self._core.references.commit(stored_repository, source)
+            try:
+                with reference_errors(f"update branch {destination}: get commit by ref {source}"):
+                    theirs = self._core.references.commit(stored_repository, source)
+            except (NotFound, Invalid):
+                # of both errors, lakeFS reports that of the branch
+                self._core.committer.require_unstaged(stored_repository, stored_branch.branch)
+                raise
         subject = Subject(
             branch=destination, source_ref=theirs.id, merge_source=source_branch or source
         )

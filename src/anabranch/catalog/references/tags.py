@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from anabranch.actions.change import Subject
 from anabranch.actions.changes import Changes
-from anabranch.catalog.error_messages import name_is_a_branch, prefer_error_from
+from anabranch.catalog.error_messages import name_is_a_branch
+from anabranch.errors import Invalid, NotFound
 from anabranch.model.names import check_tag
 from anabranch.model.page import Page
 from anabranch.model.references.tag import Tag
@@ -42,8 +43,12 @@ class Tags:
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
             check_tag(name)
-            with prefer_error_from(lambda: self._require_no_branch(stored_repository, name)):
+            try:
                 commit = self._core.references.commit(stored_repository, reference)
+            except (NotFound, Invalid):
+                # of both errors, lakeFS reports that of the name
+                self._require_no_branch(stored_repository, name)
+                raise
             subject = Subject(tag=name, source_ref=commit.id, commit_id=commit.id)
             place = Resolved(commit.id)
             change = self._changes.begin("create-tag", stored_repository, subject, place)

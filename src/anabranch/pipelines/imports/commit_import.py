@@ -21,7 +21,7 @@ from anabranch.versioning.core import Core
 from anabranch.versioning.references.branches import StoredBranch
 from anabranch.versioning.references.references import at_branch
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor
-from anabranch.versioning.trees.trees import NewTables
+from anabranch.versioning.trees.tree_writers import NewTables
 
 __all__ = ["DEFAULT_MESSAGE", "ImportCommitter", "ImportRequest", "require_clean"]
 
@@ -167,16 +167,27 @@ class ImportCommitter:
         else:
             imported = trees.open_in(self._folder, self._imported.metarange_id)
         tree = trees.open(repository, head)
+        replacing = _ReplacePrefixes(tree, imported, prefixes, self._check_cancelled)
+        return trees.write(repository, replacing).metarange_id
 
-        def apply(folder: str) -> kernel.Written:
-            changes = replacement_changes(tree, imported, prefixes)
-            return tree.apply(self._cancellable(changes), folder)
 
-        return trees.write(repository, apply, lambda written: written).metarange_id
+class _ReplacePrefixes(msgspec.Struct, frozen=True):
+    """Writes a tree with imported objects in place of all those under prefixes. `check_cancelled`
+    is called regularly and raises to stop.
+    """
+
+    tree: kernel.Tree
+    imported: kernel.Tree
+    prefixes: Sequence[bytes]
+    check_cancelled: Callable[[], None]
+
+    def write(self, folder: str) -> kernel.Written:
+        """Writes the tree. Raises what `check_cancelled` raises."""
+        changes = replacement_changes(self.tree, self.imported, self.prefixes)
+        return self.tree.apply(self._cancellable(changes), folder)
 
     def _cancellable(self, changes: Iterable[Change]) -> Iterator[Change]:
-        """Yields changes; raises what `check_cancelled` raises."""
         for number, change in enumerate(changes):
             if not number % _CHANGES_PER_CHECK:
-                self._check_cancelled()
+                self.check_cancelled()
             yield change

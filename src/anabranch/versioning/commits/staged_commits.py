@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from anabranch import _kernel as kernel
 from anabranch.blocks.table_addresses import table_address
 from anabranch.errors import Gone, NoChanges, NotFound
 from anabranch.model.commits.commit import Commit
@@ -16,6 +15,7 @@ from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.references.branches import StoredBranch
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.trees.tree_addresses import Importable, TreeAddresses
+from anabranch.versioning.trees.tree_writers import ApplyStaged
 from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["ClientTree", "StagedCommits"]
@@ -99,11 +99,8 @@ class CommitStaged(msgspec.Struct, frozen=True):
         if not branch.sealed_tokens:
             return head.metarange_id, b""
         tree = self.trees.open(repository, head.metarange_id)
-
-        def apply(folder: str) -> kernel.Written:
-            return tree.apply_staged(self.staging.rows(branch.sealed_tokens), folder)
-
-        written = self.trees.write(repository, apply, lambda written: written)
+        staged = ApplyStaged(tree, self.staging, branch.sealed_tokens)
+        written = self.trees.write(repository, staged)
         return written.metarange_id, written.changed_paths or b""
 
 

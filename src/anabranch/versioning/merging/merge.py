@@ -85,7 +85,7 @@ class Merger:
         """
         repository, known = change.repository, change.known
         with self._tree_mergers.open(repository, merge.rules) as trees:
-            plan = MergeTrees(self, self._commits, self._committer, trees, merge)
+            plan = MergeCommits(self, self._commits, self._committer, trees, merge)
             if known is not None:
                 head = self._commits.get(repository, known.branch.commit_id)
                 if trees.reads_content(head.metarange_id):
@@ -156,7 +156,7 @@ class Merger:
         return self._commits.get(repository, commit.parents[number - 1])
 
 
-class MergeTrees(msgspec.Struct, frozen=True):
+class MergeCommits(msgspec.Struct, frozen=True):
     """Plan of a merge commit."""
 
     merger: Merger

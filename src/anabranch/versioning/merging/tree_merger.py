@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Invalid, MergeConflict, OutcomeUnknown
@@ -26,7 +28,7 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.merging.conflicts import MergeTrees, OpenConflict, SideTree
-from anabranch.versioning.merging.rules import MergeRules, Rule
+from anabranch.versioning.merging.rules import MergeRules, Rule, Strategy
 from anabranch.versioning.merging.rules_file import (
     MAX_BYTES,
     RULES_FILE,
@@ -233,13 +235,7 @@ class TreeMerger:
     def _merge(self, ids: tuple[str, str, str], trees: MergeTrees) -> str:
         rules = self._rules_for(trees)
         strategy = "" if rules.rules else rules.strategy
-        merged = self._trees.write(
-            self._repository,
-            lambda folder: trees.destination.merge(
-                trees.source, trees.base, folder, strategy=strategy, max_conflicts=MAX_CONFLICTS
-            ),
-            lambda merged: merged.written,
-        )
+        merged = self._trees.write(self._repository, _WriteMerge(trees, strategy)).merged
         if merged.written is not None:
             return merged.written.metarange_id or self._trees.write_empty(self._repository)
         if not rules.rules:
@@ -306,23 +302,25 @@ class TreeMerger:
     def _write(self, trees: MergeTrees, changes: Sequence[tuple[str, Value | None]]) -> str:
         """Writes the merge with the changes applied and returns its metarange id."""
         rows = sorted((encode_path(path), value) for path, value in changes)
-
-        def write(folder: str) -> tuple[kernel.Written, kernel.Written]:
-            merged = trees.destination.merge(
-                trees.source, trees.base, folder, strategy="dest-wins"
-            ).written
-            assert merged is not None  # noqa: S101  the strategy decides all conflicts
-            tree = self._trees.open_overlay(folder, self._repository, merged.metarange_id)
-            return merged, tree.apply(rows, folder)
-
         with self._trees.scratch() as folder:
-            merged, applied = self._trees.read(write, folder)
+            merged, applied = self._trees.read(self._write_tables, trees, rows, folder)
             result = self._trees.open_overlay(folder, self._repository, applied.metarange_id)
             tables = {applied.metarange_id, *(table.id for table in result.ranges())}
             new = tables.intersection((*merged.tables, *applied.tables))
             return self._trees.adopt(
                 self._repository, folder, _NewTables(applied.metarange_id, sorted(new))
             )
+
+    def _write_tables(
+        self, trees: MergeTrees, rows: Sequence[tuple[bytes, Value | None]], folder: str
+    ) -> tuple[kernel.Written, kernel.Written]:
+        """Writes the merge with the destination's side of conflicts, and with changes applied."""
+        merged = trees.destination.merge(
+            trees.source, trees.base, folder, strategy="dest-wins"
+        ).written
+        assert merged is not None  # noqa: S101  the strategy decides all conflicts
+        tree = self._trees.open_overlay(folder, self._repository, merged.metarange_id)
+        return merged, tree.apply(rows, folder)
 
     def _address(self, entry: Entry) -> str:
         return physical_address(
@@ -332,6 +330,40 @@ class TreeMerger:
 
 def _reads_content(rule: Rule) -> bool:
     return rule.reads_content
+
+
+class _WriteMerge(msgspec.Struct, frozen=True):
+    """Writes the merge of three trees, unless there are conflicts that no strategy decides."""
+
+    trees: MergeTrees
+    strategy: Strategy
+
+    def write(self, folder: str) -> _MergedTree:
+        """Writes the tree."""
+        trees = self.trees
+        return _MergedTree(
+            trees.destination.merge(
+                *(trees.source, trees.base, folder),
+                strategy=self.strategy,
+                max_conflicts=MAX_CONFLICTS,
+            )
+        )
+
+
+class _MergedTree(NamedTuple):
+    """A merge that was written, or whose conflicts are open: then it has no tables."""
+
+    merged: kernel.Merged
+
+    @property
+    def metarange_id(self) -> str:
+        """The tree's id."""
+        return "" if self.merged.written is None else self.merged.written.metarange_id
+
+    @property
+    def tables(self) -> list[str]:
+        """The ids of the new tables."""
+        return [] if self.merged.written is None else self.merged.written.tables
 
 
 class _NewTables(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from anabranch import _kernel as kernel
 from anabranch.errors import Corrupt, Gone
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.model.commits.commit import Commit
@@ -20,6 +19,7 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records import dumps, keys, references
 from anabranch.versioning.records.entries import Value
 from anabranch.versioning.repositories.repositories import Repositories
+from anabranch.versioning.trees.tree_writers import WriteRecords
 from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["RefsDumper"]
@@ -83,12 +83,8 @@ class RefsDumper:
         rows: Iterable[tuple[bytes, Value]],
     ) -> str:
         """Writes a tree of records; returns its id."""
-        kept = list(rows)
-
-        def write(folder: str) -> kernel.Written:
-            return kernel.write_tree(kept, folder, metadata=stored_as.metadata)
-
-        return self._trees.write(repository, write, lambda written: written).metarange_id
+        writer = WriteRecords(list(rows), stored_as.metadata)
+        return self._trees.write(repository, writer).metarange_id
 
 
 def _without_ancestors(commits: Mapping[str, Commit]) -> set[str]:

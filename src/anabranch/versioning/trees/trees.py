@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, TypeVar
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
@@ -17,8 +17,9 @@ from anabranch.errors import Corrupt, Gone
 from anabranch.files.work_folders import WorkFolder
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.staging.area import Row
+from anabranch.versioning.trees.tree_writers import NewTables, TreeWriter, WriteRecords
 
-__all__ = ["NewTables", "Trees", "translate_errors"]
+__all__ = ["Trees", "translate_errors"]
 
 _MAX_OPEN_TREES = 256
 _MAX_REPAIRS = 100
@@ -28,19 +29,7 @@ _READ_ERRORS = (kernel.CorruptTable, kernel.MissingTable, OSError, Corrupt)
 
 P = ParamSpec("P")
 T = TypeVar("T")
-R = TypeVar("R")
-
-
-class NewTables(Protocol):
-    """A tree that was written: its id and its new tables."""
-
-    @property
-    def metarange_id(self) -> str:
-        """The tree's id."""
-
-    @property
-    def tables(self) -> list[str]:
-        """The ids of the new tables."""
+R = TypeVar("R", bound=NewTables)
 
 
 class Trees:
@@ -132,31 +121,18 @@ class Trees:
         """Removes temporary files that killed processes have left."""
         self._tables.clean_temporaries(_ABANDONED_SECONDS)
 
-    def write(
-        self,
-        repository: Repository,
-        make: Callable[[str], R],
-        written: Callable[[R], NewTables | None],
-    ) -> R:
-        """Calls `make`, which writes new tables into the folder that it receives, makes the tables
-        that `written` returns for its result durable, and returns the result.
-
-        `make` may be called again with another folder. Raises what `make` raises.
+    def write(self, repository: Repository, writer: TreeWriter[R]) -> R:
+        """Writes a tree, makes its new tables durable in the repository's store, and returns it.
+        Raises what the writer raises.
         """
-
-        def new_tables(result: R) -> list[str]:
-            tables = written(result)
-            return [] if tables is None else tables.tables
-
-        return self.read(self._tables.write, repository.storage_namespace, make, new_tables)
+        namespace = repository.storage_namespace
+        return self.read(self._tables.write, namespace, writer.write, _new_tables)
 
     def write_empty(self, repository: Repository) -> str:
         """Writes the tree without objects, and returns its metarange id. The first commit of a
         repository alone has no tree instead, as in lakeFS.
         """
-        return self.write(
-            repository, lambda folder: kernel.write_tree([], folder), lambda written: written
-        ).metarange_id
+        return self.write(repository, WriteRecords([])).metarange_id
 
     def read(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Calls `call`, which reads tables, and returns its result. If it finds a damaged file in
@@ -188,6 +164,10 @@ class Trees:
         """Makes written tables durable in the repository's store; returns the metarange id."""
         self._tables.adopt(repository.storage_namespace, folder, written.tables)
         return written.metarange_id
+
+
+def _new_tables(written: NewTables) -> list[str]:
+    return written.tables
 
 
 class translate_errors:  # noqa: N801  used like a function: `with translate_errors():`

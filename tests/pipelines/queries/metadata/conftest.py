@@ -13,6 +13,7 @@ from anabranch.model.objects.stat import Stat
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries
 from anabranch.testing.lake import Clock, lake_in
+from anabranch.versioning.trees.tree_writers import WriteRecords
 
 ADMIN = Actor.administrator("admin")
 TYPES = ["text/csv", "application/parquet", ""]
@@ -48,11 +49,7 @@ def entry(number, **changes):
 def commit_tree(lake, repository, values, message):
     """Commits objects, given by key, as the whole tree of `main`."""
     stored = lake.core.repositories.get(repository)
-    written = lake.core.trees.write(
-        stored,
-        lambda folder: kernel.write_tree(sorted(values.items()), folder),
-        lambda tables: tables,
-    )
+    written = lake.core.trees.write(stored, WriteRecords(sorted(values.items())))
     return lake.commits.commit(
         *(repository, "main"),
         message=message,
