@@ -23,7 +23,13 @@ from anabranch.rest.operations.commits.commits import (
     commit_staged,
     to_commit,
 )
-from anabranch.rest.operations.commits.merges import Merge, MergeRefs, MergeResult, merge_refs
+from anabranch.rest.operations.commits.merges import (
+    MERGE_NEEDS,
+    Merge,
+    MergeRefs,
+    MergeResult,
+    merge_refs,
+)
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.errors import Error
 from anabranch.rest.protocol.operation import Need, Operation
@@ -31,9 +37,6 @@ from anabranch.rest.protocol.parameters import AtBranch
 from anabranch.rest.protocol.resources import (
     on_branch,
     on_destination_branch,
-    on_resolved_content,
-    on_resolved_objects,
-    on_resolved_sources,
 )
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 
@@ -215,9 +218,7 @@ OPERATIONS = (
         summary="merge references asynchronously",
         permission=(
             Need(Action.CREATE_COMMIT, on_destination_branch),
-            Need(Action.READ_OBJECT, on_resolved_content),
-            Need(Action.WRITE_OBJECT, on_resolved_objects),
-            Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
+            *MERGE_NEEDS,
         ),
         params=MergeRefs,
         body=Merge,

@@ -11,15 +11,13 @@ from msgspec import UNSET, Meta, UnsetType, field
 from anabranch.access.policies.permissions import Action
 from anabranch.model.commits import commit as model
 from anabranch.rest.operations.commits.commits import Commit, to_commit
+from anabranch.rest.operations.commits.merges import MERGE_NEEDS
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
 from anabranch.rest.protocol.parameters import AtBranch, Int64
 from anabranch.rest.protocol.resources import (
     on_branch,
-    on_resolved_content,
-    on_resolved_objects,
-    on_resolved_sources,
 )
 from anabranch.rest.protocol.responses import no_content
 from anabranch.rest.schemas.merge_conflicts import (
@@ -209,9 +207,7 @@ OPERATIONS = (
         summary="revert",
         permission=(
             Need(Action.REVERT_BRANCH, on_branch),
-            Need(Action.READ_OBJECT, on_resolved_content),
-            Need(Action.WRITE_OBJECT, on_resolved_objects),
-            Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
+            *MERGE_NEEDS,
         ),
         params=AtBranch,
         body=RevertCreation,
@@ -227,9 +223,7 @@ OPERATIONS = (
         summary="apply one commit again",
         permission=(
             Need(Action.CREATE_COMMIT, on_branch),
-            Need(Action.READ_OBJECT, on_resolved_content),
-            Need(Action.WRITE_OBJECT, on_resolved_objects),
-            Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
+            *MERGE_NEEDS,
         ),
         params=AtBranch,
         body=CherryPickCreation,
@@ -249,9 +243,7 @@ EXTENSIONS = (
         summary="revert several commits, in order",
         permission=(
             Need(Action.REVERT_BRANCH, on_branch),
-            Need(Action.READ_OBJECT, on_resolved_content),
-            Need(Action.WRITE_OBJECT, on_resolved_objects),
-            Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
+            *MERGE_NEEDS,
         ),
         params=AtBranch,
         body=RevertsCreation,
@@ -268,9 +260,7 @@ EXTENSIONS = (
         summary="replay a branch's own commits onto another reference",
         permission=(
             Need(Action.CREATE_COMMIT, on_branch),
-            Need(Action.READ_OBJECT, on_resolved_content),
-            Need(Action.WRITE_OBJECT, on_resolved_objects),
-            Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
+            *MERGE_NEEDS,
         ),
         params=AtBranch,
         body=RebaseCreation,

@@ -37,6 +37,7 @@ from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 
 __all__ = [
     "EXTENSIONS",
+    "MERGE_NEEDS",
     "MERGE_PATH",
     "OPERATIONS",
     "Merge",
@@ -46,6 +47,14 @@ __all__ = [
     "merge_refs",
     "to_merge_result",
 ]
+
+
+MERGE_NEEDS = (
+    Need(Action.READ_OBJECT, on_resolved_content),
+    Need(Action.WRITE_OBJECT, on_resolved_objects),
+    Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
+)
+"""What the resolutions of a merge, a revert, a cherry-pick or a rebase need."""
 
 
 class Merge(Body, frozen=True, kw_only=True):
@@ -194,9 +203,7 @@ OPERATIONS = (
         summary="merge references",
         permission=(
             Need(Action.CREATE_COMMIT, on_destination_branch),
-            Need(Action.READ_OBJECT, on_resolved_content),
-            Need(Action.WRITE_OBJECT, on_resolved_objects),
-            Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
+            *MERGE_NEEDS,
         ),
         params=MergeRefs,
         body=Merge,

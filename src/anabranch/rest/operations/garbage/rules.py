@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from anabranch.access.policies.permissions import Action
 from anabranch.http.execution import Execution
@@ -62,41 +63,45 @@ _INTERNAL_RULES = "/repositories/{repository}/gc/rules"
 _GET_PERMISSION = (Need(Action.GET_GARBAGE_COLLECTION_RULES, on_repository),)
 _SET_PERMISSION = (Need(Action.SET_GARBAGE_COLLECTION_RULES, on_repository),)
 
+_GET: Operation[InRepository, None] = Operation(
+    id="getGCRules",
+    tag="repositories",
+    method="GET",
+    path=_RULES,
+    summary="get repository GC rules",
+    permission=_GET_PERMISSION,
+    params=InRepository,
+    response=GarbageCollectionRules,
+    handler=get_rules,
+)
+_SET = Operation(
+    id="setGCRules",
+    tag="repositories",
+    method="PUT",
+    path=_RULES,
+    summary="set repository GC rules",
+    permission=_SET_PERMISSION,
+    params=InRepository,
+    body=GarbageCollectionRules,
+    status=204,
+    handler=set_rules,
+)
+_DELETE: Operation[InRepository, None] = Operation(
+    id="deleteGCRules",
+    tag="repositories",
+    method="DELETE",
+    path=_RULES,
+    summary="delete repository GC rules",
+    permission=_SET_PERMISSION,
+    params=InRepository,
+    status=204,
+    handler=delete_rules,
+)
+
 OPERATIONS = (
-    Operation(
-        id="getGCRules",
-        tag="repositories",
-        method="GET",
-        path=_RULES,
-        summary="get repository GC rules",
-        permission=_GET_PERMISSION,
-        params=InRepository,
-        response=GarbageCollectionRules,
-        handler=get_rules,
-    ),
-    Operation(
-        id="setGCRules",
-        tag="repositories",
-        method="PUT",
-        path=_RULES,
-        summary="set repository GC rules",
-        permission=_SET_PERMISSION,
-        params=InRepository,
-        body=GarbageCollectionRules,
-        status=204,
-        handler=set_rules,
-    ),
-    Operation(
-        id="deleteGCRules",
-        tag="repositories",
-        method="DELETE",
-        path=_RULES,
-        summary="delete repository GC rules",
-        permission=_SET_PERMISSION,
-        params=InRepository,
-        status=204,
-        handler=delete_rules,
-    ),
+    _GET,
+    _SET,
+    _DELETE,
     Operation(
         id="setGarbageCollectionRulesPreflight",
         tag="internal",
@@ -109,38 +114,15 @@ OPERATIONS = (
         execution=Execution.INLINE,
         handler=check_permission,
     ),
-    Operation(
-        id="internalGetGarbageCollectionRules",
-        tag="internal",
-        method="GET",
-        path=_INTERNAL_RULES,
-        summary="get repository GC rules",
-        permission=_GET_PERMISSION,
-        params=InRepository,
-        response=GarbageCollectionRules,
-        handler=get_rules,
-    ),
-    Operation(
+    replace(_GET, id="internalGetGarbageCollectionRules", tag="internal", path=_INTERNAL_RULES),
+    replace(
+        _SET,
         id="internalSetGarbageCollectionRules",
         tag="internal",
         method="POST",
         path=_INTERNAL_RULES,
-        summary="set repository GC rules",
-        permission=_SET_PERMISSION,
-        params=InRepository,
-        body=GarbageCollectionRules,
-        status=204,
-        handler=set_rules,
     ),
-    Operation(
-        id="internalDeleteGarbageCollectionRules",
-        tag="internal",
-        method="DELETE",
-        path=_INTERNAL_RULES,
-        summary="delete repository GC rules",
-        permission=_SET_PERMISSION,
-        params=InRepository,
-        status=204,
-        handler=delete_rules,
+    replace(
+        _DELETE, id="internalDeleteGarbageCollectionRules", tag="internal", path=_INTERNAL_RULES
     ),
 )

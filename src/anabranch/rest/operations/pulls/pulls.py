@@ -17,7 +17,13 @@ from anabranch.model.pull_request import (
     MAX_TITLE_CHARACTERS,
     PullRequestStatus,
 )
-from anabranch.rest.operations.commits.merges import Merge, MergeResult, dry_run, to_merge_result
+from anabranch.rest.operations.commits.merges import (
+    MERGE_NEEDS,
+    Merge,
+    MergeResult,
+    dry_run,
+    to_merge_result,
+)
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
@@ -25,9 +31,6 @@ from anabranch.rest.protocol.parameters import AtPull, InRepository
 from anabranch.rest.protocol.resources import (
     on_pull_destination,
     on_repository,
-    on_resolved_content,
-    on_resolved_objects,
-    on_resolved_sources,
 )
 from anabranch.rest.protocol.responses import no_content
 from anabranch.rest.schemas.merge_conflicts import MergeConflictResult, described_conflicts
@@ -266,9 +269,7 @@ OPERATIONS = (
         permission=(
             _WRITE,
             Need(Action.CREATE_COMMIT, on_pull_destination),
-            Need(Action.READ_OBJECT, on_resolved_content),
-            Need(Action.WRITE_OBJECT, on_resolved_objects),
-            Need(Action.IMPORT_FROM_STORAGE, on_resolved_sources),
+            *MERGE_NEEDS,
         ),
         params=AtPull,
         body=Merge,

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType, field
+from msgspec.structs import replace
 
 from anabranch.access.policies.permissions import Action
 from anabranch.errors import NotFound
@@ -118,19 +119,21 @@ _INTERNAL_RULES = "/repositories/{repository}/branch_protection"
 _READ_PERMISSION = (Need(Action.GET_BRANCH_PROTECTION_RULES, on_repository),)
 _SET_PERMISSION = (Need(Action.SET_BRANCH_PROTECTION_RULES, on_repository),)
 
+_GET: Operation[InRepository, None] = Operation(
+    id="getBranchProtectionRules",
+    tag="repositories",
+    method="GET",
+    path=_RULES,
+    summary="get branch protection rules",
+    permission=_READ_PERMISSION,
+    params=InRepository,
+    response=list[BranchProtectionRule],
+    execution=Execution.INLINE,
+    handler=get_rules,
+)
+
 OPERATIONS = (
-    Operation(
-        id="getBranchProtectionRules",
-        tag="repositories",
-        method="GET",
-        path=_RULES,
-        summary="get branch protection rules",
-        permission=_READ_PERMISSION,
-        params=InRepository,
-        response=list[BranchProtectionRule],
-        execution=Execution.INLINE,
-        handler=get_rules,
-    ),
+    _GET,
     Operation(
         id="setBranchProtectionRules",
         tag="repositories",
@@ -155,18 +158,7 @@ OPERATIONS = (
         execution=Execution.INLINE,
         handler=check_permission,
     ),
-    Operation(
-        id="internalGetBranchProtectionRules",
-        tag="internal",
-        method="GET",
-        path=_INTERNAL_RULES,
-        summary="get branch protection rules",
-        permission=_READ_PERMISSION,
-        params=InRepository,
-        response=list[BranchProtectionRule],
-        execution=Execution.INLINE,
-        handler=get_rules,
-    ),
+    replace(_GET, id="internalGetBranchProtectionRules", tag="internal", path=_INTERNAL_RULES),
     Operation(
         id="internalCreateBranchProtectionRule",
         tag="internal",
