@@ -142,7 +142,9 @@ class TransferAreas:
         """
         drop_at = self._clock() + MAX_SECONDS
         self._keyvalue.apply(schedule_drop([token], drop_at))
-        rewrite = _unchanged if as_stored else _rewriting(source.repository, repository)
+        rewrite = not as_stored and source.repository.storage_namespace != (
+            repository.storage_namespace
+        )
         overlaps = prefixes.source.startswith(prefixes.destination)
         if remove and overlaps:  # a key that is moved away may be the destination of another
             self._write_tombstones(token, source, prefixes.source)
@@ -151,7 +153,8 @@ class TransferAreas:
             writes = []
             for key, value in page:
                 destination = prefixes.map(key)
-                writes.append(self._staging.write(token, destination, rewrite(value)))
+                copied = _rewritten(value, source.repository, repository) if rewrite else value
+                writes.append(self._staging.write(token, destination, copied))
             if remove and not overlaps:
                 writes += [Write(token, key, _tombstone(key)) for key, _ in page]
             self._keyvalue.apply(writes)
@@ -242,27 +245,17 @@ def _tombstone(key: bytes) -> bytes:
     return kernel.encode_staged(key, None)
 
 
-def _rewriting(source: Repository, destination: Repository) -> Callable[[Value], Value]:
-    """Returns a function that returns the value of a repository's object for another repository:
-    the address stays, but it may have to be written in full.
+def _rewritten(value: Value, source: Repository, destination: Repository) -> Value:
+    """Returns the value of a repository's object for another repository: the address stays, but it
+    may have to be written in full.
     """
-    if source.storage_namespace == destination.storage_namespace:
-        return _unchanged
-
-    def rewritten(value: Value) -> Value:
-        entry = entry_from(value)
-        full = physical_address(source.storage_namespace, entry.address, entry.address_type)
-        relative = relative_address(destination.storage_namespace, full)
-        kind = AddressType.FULL if relative is None else AddressType.RELATIVE
-        return entry_value(
-            msgspec.structs.replace(entry, address=relative or full, address_type=int(kind))
-        )
-
-    return rewritten
-
-
-def _unchanged(value: Value) -> Value:
-    return value
+    entry = entry_from(value)
+    full = physical_address(source.storage_namespace, entry.address, entry.address_type)
+    relative = relative_address(destination.storage_namespace, full)
+    kind = AddressType.FULL if relative is None else AddressType.RELATIVE
+    return entry_value(
+        msgspec.structs.replace(entry, address=relative or full, address_type=int(kind))
+    )
 
 
 def branch_snapshot(stored: StoredBranch) -> Resolved:

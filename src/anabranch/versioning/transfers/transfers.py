@@ -25,7 +25,7 @@ from anabranch.versioning.garbage.swept_trees import SweptTrees
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.objects.objects import Objects
 from anabranch.versioning.references.branches import Branches
-from anabranch.versioning.references.references import References, Resolved
+from anabranch.versioning.references.references import References
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.transfers.area import (
     BranchChangedError,
@@ -35,6 +35,13 @@ from anabranch.versioning.transfers.area import (
     branch_snapshot,
 )
 from anabranch.versioning.transfers.entry_copies import AreaCopier, EntryCopies
+from anabranch.versioning.transfers.origins import (
+    BranchOrigin,
+    Origin,
+    OriginAdmission,
+    ReferenceOrigin,
+    changed_while_read,
+)
 
 __all__ = ["Transfers", "source_changed"]
 
@@ -63,13 +70,9 @@ class Transfers:
     ) -> None:
         self._keyvalue = keyvalue
         self._identifiers = identifiers
-        self._references = references
         self._staging = staging
-        self._objects = objects
         self._committer = committer
-        self._sweeps = sweeps
-        self._pins = pins
-        self._swept = swept
+        self._admission = OriginAdmission(references, staging, objects, sweeps, pins, swept)
         self._clock = clock
         self._areas = TransferAreas(keyvalue, branches, staging, objects, clock, page)
 
@@ -120,18 +123,10 @@ class Transfers:
                 raise Invalid("the source is the destination", kind="move_into_itself")
 
             return self._repeat(repository, branch, None, prefixes, remove=False, force=force)
+        origin = ReferenceOrigin(self._admission, source_repository, source_reference)
         if copies is not None:
-
-            def origin() -> Source:
-                resolved = self._references.resolve(source_repository, source_reference)
-                return Source(source_repository, resolved)
-
             return self._copy_bytes(repository, branch, origin, prefixes, copies, force=force)
-
-        def foreign() -> tuple[Source, Sequence[Expect]]:
-            return self._foreign(source_repository, source_reference, prefixes.source)
-
-        return self._repeat(repository, branch, foreign, prefixes, remove=False, force=force)
+        return self._repeat(repository, branch, origin, prefixes, remove=False, force=force)
 
     def move_from(
         self,
@@ -153,21 +148,11 @@ class Transfers:
         were read.
         """
         stored = self._committer.seal(source_repository, source_branch)
-        snapshot = branch_snapshot(stored)
-        final = Source(source_repository, snapshot)
+        final = Source(source_repository, branch_snapshot(stored))
         prefixes = Prefixes(encode_path(source), encode_path(destination))
-
-        def origin() -> Source:
-            if not self._areas.is_kept(final):
-                raise _changed_while_read(source_branch)
-            return final
-
-        def foreign() -> tuple[Source, Sequence[Expect]]:
-            origin()
-            return self._foreign(source_repository, source_branch, prefixes.source, snapshot)
-
+        origin = BranchOrigin(self._admission, self._areas, final, source_branch)
         if copies is None:
-            count = self._repeat(repository, branch, foreign, prefixes, remove=False, force=force)
+            count = self._repeat(repository, branch, origin, prefixes, remove=False, force=force)
         else:
             count = self._copy_bytes(repository, branch, origin, prefixes, copies, force=force)
         token = self._identifiers.staging_token(source_repository.id, source_branch)
@@ -179,54 +164,25 @@ class Transfers:
             raise source_changed(source_branch) from error
         return count
 
-    def _foreign(
-        self,
-        repository: Repository,
-        reference: str,
-        prefix: bytes,
-        snapshot: Resolved | None = None,
-    ) -> tuple[Source, Sequence[Expect]]:
-        """Returns the state at a reference of another branch, which may have been read already, and
-        the conditions on which none of its objects under a prefix has been collected. Raises
-        Conflict (kind commit_expired) if one has been.
-        """
-        sweeps, unchanged = self._sweeps.running()
-        resolved = snapshot or self._references.resolve(repository, reference)
-        if not sweeps:
-            tree = self._objects.tree(repository, resolved.commit_id).metarange_id
-            self._swept.require_stored(
-                repository, tree, prefix=prefix, what=f"commit {resolved.commit_id}"
-            )
-            return Source(repository, resolved), [unchanged]
-        if not self._staging.is_empty(resolved.tokens):
-            raise Conflict(
-                f"garbage collection is removing objects, and staged ones of {reference} may be "
-                "among them",
-                kind="sweep_under_way",
-                hint=f"Commit {reference} first, or try again when it is over.",
-            )
-        _, expect = self._pins.admit_commits(repository, [resolved.commit_id])
-        return Source(repository, Resolved(resolved.commit_id)), expect
-
     def _repeat(
         self,
         repository: Repository,
         branch: str,
-        foreign: Callable[[], tuple[Source, Sequence[Expect]]] | None,
+        origin: Origin | None,
         prefixes: Prefixes,
         *,
         remove: bool,
         force: bool,
     ) -> int:
-        """Makes a transfer to a branch, from itself or from what `foreign` returns; makes it again
-        if the branch has changed meanwhile.
+        """Makes a transfer to a branch, from itself or from `origin`; makes it again if the branch
+        has changed meanwhile.
         """
         for _ in range(_MAX_ATTEMPTS):
             before = self._committer.seal(repository, branch)
             # what the branch refers to is not collected as long as it refers to it, which the last
             # step requires
             own: tuple[Source, Sequence[Expect]] = Source(repository, branch_snapshot(before)), ()
-            source, expect = own if foreign is None else foreign()
+            source, expect = own if origin is None else origin.admit(prefixes.source)
             if not force:
                 self._areas.require_free(repository, before, source, prefixes, remove=remove)
             token = self._identifiers.staging_token(repository.id, branch)
@@ -248,7 +204,7 @@ class Transfers:
         self,
         repository: Repository,
         branch: str,
-        origin: Callable[[], Source],
+        origin: Origin,
         prefixes: Prefixes,
         copies: EntryCopies,
         *,
@@ -281,7 +237,7 @@ class Transfers:
         self,
         repository: Repository,
         branch: str,
-        origin: Callable[[], Source],
+        origin: Origin,
         prefixes: Prefixes,
         *,
         force: bool,
@@ -290,12 +246,8 @@ class Transfers:
         read, the area and the number of objects.
         """
         for _ in range(_MAX_ATTEMPTS):
-            source = origin()
-            commit_id = source.resolved.commit_id
-            tree = self._objects.tree(source.repository, commit_id).metarange_id
-            self._swept.require_stored(
-                source.repository, tree, prefix=prefixes.source, what=f"commit {commit_id}"
-            )
+            source = origin.read()
+            self._admission.require_stored(source, prefixes.source)
             before = self._committer.seal(repository, branch)
             if not force:  # before bytes are copied in vain
                 self._areas.require_free(repository, before, source, prefixes)
@@ -311,7 +263,7 @@ class Transfers:
                 raise
             else:
                 return source, token, count
-        raise _changed_while_read("of the source")
+        raise changed_while_read("of the source")
 
     def _insert_copies(
         self, repository: Repository, branch: str, token: str, prefixes: Prefixes, *, force: bool
@@ -331,14 +283,6 @@ class Transfers:
 
 def _too_many_tries(branch: str) -> Busy:
     return Busy(f"branch {branch} is committed or reset again and again", kind="too_many_tries")
-
-
-def _changed_while_read(branch: str) -> Conflict:
-    return Conflict(
-        f"branch {branch} was committed or reset while its objects were read: nothing was changed",
-        kind="source_changed",
-        hint="Try again, or copy from a commit.",
-    )
 
 
 def source_changed(branch: str) -> Conflict:
