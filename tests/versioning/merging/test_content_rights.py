@@ -118,6 +118,7 @@ class Table:
 )
 def test_other_objects_of_a_table_need_the_same_rights(diverged, monkeypatch, does, rights, reason):
     monkeypatch.setitem(registry._BUILT_IN, "table", (__name__, "Table"))
+    monkeypatch.setattr(registry, "_OF_DOCUMENTS", {"table"})  # small content is merged here
     rules = ("a", "table", {"does": does}), ("*", "dest-wins")
     assert reasons(diverged, *rules, rights=rights) == {"a": reason}
     diverged.merge(*rules, rights=Rights())

@@ -182,7 +182,7 @@ def test_a_conflict_of_rows_tells_key_column_and_values(api, new_repository):
     [
         ("id,a\n1,x\n1,y\n", "the source has the key id=1 more than once"),
         ("a\nx\n", "the source has no key column 'id'"),
-        (b"\xff\xfei\0d\0", "the source is UTF-16, not UTF-8"),
+        (b"\xff\xfei\0d\0\n", "the source has bytes that are not UTF-16 LE"),
         ('id,a\n1,"x', "the source cannot be read as CSV: it ends within quotes"),
     ],
 )
