@@ -25,6 +25,7 @@ from anabranch.model.uploads.object_parts import object_parts, parts_metadata
 from anabranch.model.uploads.part import multipart_checksum
 from anabranch.model.uploads.upload import Finish, Upload
 from anabranch.versioning.core import Core
+from anabranch.versioning.objects.uploads import CompleteUpload
 
 __all__ = ["MIN_PART_BYTES", "Completed", "Completion", "WantedPart"]
 
@@ -124,9 +125,11 @@ class Completion:
                 entry,
                 if_absent=if_absent,
                 precondition=precondition,
-                extra_writes=lambda: self._core.uploads.completion(
-                    stored, etag, checksum, numbers_with_checksum
-                ),
+                extra_writes=[
+                    CompleteUpload(
+                        self._core.uploads, stored, etag, checksum, numbers_with_checksum
+                    )
+                ],
             )
         except (NotFound, Invalid) as error:
             if error.kind not in _ENDED_KINDS:

@@ -16,12 +16,13 @@ import msgspec
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore, Stored
 from anabranch.catalog.objects.byte_copies import ByteCopies, Sharing
+from anabranch.catalog.objects.entry_changes import AdmitShared, ChangeUserMetadata
 from anabranch.catalog.objects.object_page import ObjectPage, object_stat
 from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.catalog.objects.readable_listing import list_objects
 from anabranch.catalog.objects.write_checks import Precondition, WriteChecks
 from anabranch.catalog.protection import Protection
-from anabranch.errors import AnabranchError, Gone, Invalid, NotFound, OutcomeUnknown
+from anabranch.errors import AnabranchError, Invalid, OutcomeUnknown
 from anabranch.model.image import PINNED
 from anabranch.model.names import check_path, encode_path
 from anabranch.model.objects.entry import (
@@ -35,10 +36,9 @@ from anabranch.model.objects.entry import (
 from anabranch.model.objects.stat import Stat
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
-from anabranch.versioning.objects.changes import DeleteCondition, no_extra_writes
+from anabranch.versioning.objects.changes import DeleteCondition
 from anabranch.versioning.references.references import Resolved
 from anabranch.versioning.repositories.repositories import check_writable
-from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["MAX_DELETE", "Objects"]
 
@@ -224,12 +224,7 @@ class Objects:
             precondition=precondition,
         )
         original = physical_address(source.storage_namespace, entry.address, entry.address_type)
-
-        def admit() -> ExtraWrites:
-            admitted = self._core.sweeps.admit_addresses([original])
-            self._require_not_swept(source, source_ref or branch, original)
-            return admitted
-
+        shared = AdmitShared(self._core, self._blocks, source, source_ref or branch, original)
         system_metadata = entry.system_metadata
         if digest_source is not None:
             system_metadata = digest_source(OpenObject(source, entry, self._blocks))
@@ -258,21 +253,11 @@ class Objects:
                 copied,
                 if_absent=if_absent,
                 precondition=precondition,
-                extra_writes=admit if is_shared else no_extra_writes,
+                extra_writes=[shared] if is_shared else (),
             )
         return object_stat(
             self._blocks, stored_repository.storage_namespace, destination_path, copied
         )
-
-    def _require_not_swept(self, repository: Repository, reference: str, address: str) -> None:
-        """Raises Gone if a sweep has removed an object of a reference's commit."""
-        tree = self._core.references.commit(repository, reference).metarange_id
-        if self._core.swept_trees.has(repository, tree) and self._blocks.stat(address) is None:
-            raise Gone(
-                f"{address}: garbage collection has removed this object",
-                kind="object_removed",
-                hint="Nothing referred to it for longer than the retention rules say.",
-            )
 
     def delete(self, repository: str, branch: str, path: str, *, force: bool = False) -> None:
         """Deletes an object from a branch, if it exists."""
@@ -346,18 +331,8 @@ class Objects:
         stored_repository, _ = self._writes.require_changeable_branch(
             repository, branch, path, force=force
         )
-
-        def changed(entry: Entry | None) -> Entry:
-            if entry is None:
-                raise NotFound(
-                    f"update user metadata on {repository}/{branch}/{path}: not found",
-                    kind="object_not_found",
-                )
-            return msgspec.structs.replace(
-                entry, metadata=user_metadata(change(dict(entry.metadata)))
-            )
-
-        self._core.changes.replace(stored_repository, branch, path, changed)
+        replacing = ChangeUserMetadata(f"{repository}/{branch}/{path}", change)
+        self._core.changes.replace(stored_repository, branch, path, replacing)
 
     @contextmanager
     def _delete_on_failure(self, address: str) -> Iterator[None]:

@@ -22,6 +22,7 @@ from anabranch.blocks.admitted_addresses import (
 )
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.address_tokens import AddressTokens
+from anabranch.catalog.objects.entry_changes import KeepChecksums
 from anabranch.catalog.objects.object_page import object_stat
 from anabranch.catalog.protection import Protection
 from anabranch.converter import Converter
@@ -37,6 +38,7 @@ from anabranch.model.objects.entry import (
 from anabranch.model.objects.stat import Stat
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
+from anabranch.versioning.garbage.sweeps import AdmitAddress
 from anabranch.versioning.repositories.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 
@@ -141,17 +143,9 @@ class Staging:
         entry = self._entry(
             stored_repository, physical, checksum, size, mtime, metadata, content_type
         )
-
-        def admit() -> ExtraWrites:
-            # the store is checked after the sweeps: a sweep that begins later fails the condition
-            admitted = self._core.sweeps.admit_addresses(
-                [_physical_address(stored_repository, entry)]
-            )
-            if self._require_linked_objects:
-                self._require_stored(physical, size)
-            return admitted
-
-        first = iter([admit()])
+        admission = _LinkAdmission(
+            self, _physical_address(stored_repository, entry), physical, size
+        )
         self._core.changes.put(
             stored_repository,
             branch,
@@ -159,7 +153,7 @@ class Staging:
             entry,
             if_absent=if_absent,
             known=stored_branch,
-            extra_writes=lambda: next(first, None) or admit(),
+            extra_writes=[admission],
         )
         return object_stat(self._blocks, stored_repository.storage_namespace, path, entry)
 
@@ -193,20 +187,13 @@ class Staging:
         entry = self._entry(
             stored_repository, physical, checksum, size, mtime, metadata, content_type
         )
-
-        def keep_checksums(current: Entry | None) -> Entry:
-            if current is None or _content_identity(current) != _content_identity(entry):
-                return entry
-            return msgspec.structs.replace(entry, system_metadata=current.system_metadata)
-
+        admit = AdmitAddress(self._core.sweeps, _physical_address(stored_repository, entry))
         staged = self._core.changes.replace(
             stored_repository,
             branch,
             path,
-            keep_checksums,
-            extra_writes=lambda: self._core.sweeps.admit_addresses(
-                [_physical_address(stored_repository, entry)]
-            ),
+            KeepChecksums(entry),
+            extra_writes=[admit],
         )
         return object_stat(self._blocks, stored_repository.storage_namespace, path, staged)
 
@@ -269,6 +256,16 @@ class Staging:
             content_type=content_type or DEFAULT_CONTENT_TYPE,
         )
 
+    def admit_link(self, entry_address: str, address: str, size: int) -> ExtraWrites:
+        """Returns the conditions on which the object at an address may be linked. Raises Conflict,
+        and Invalid if no object of that size is stored.
+        """
+        # the store is checked after the sweeps: a sweep that begins later fails the condition
+        admitted = self._core.sweeps.admit_addresses([entry_address])
+        if self._require_linked_objects:
+            self._require_stored(address, size)
+        return admitted
+
     def _require_stored(self, address: str, size: int | None) -> int:
         """Returns the size of the object at an address. Raises Invalid if there is none, or one of
         another size than `size`, if that is given.
@@ -290,6 +287,20 @@ class Staging:
         return block.size
 
 
+class _LinkAdmission:
+    """Admits the object that is linked: at once, and again from the second attempt on."""
+
+    def __init__(self, staging: Staging, entry_address: str, address: str, size: int) -> None:
+        self._staging = staging
+        self._object = entry_address, address, size
+        self._first: ExtraWrites | None = staging.admit_link(*self._object)
+
+    def writes_for(self, _: None, /) -> ExtraWrites:
+        """Returns the conditions. Raises as `Staging.admit_link` does."""
+        first, self._first = self._first, None
+        return first or self._staging.admit_link(*self._object)
+
+
 class _Properties(msgspec.Struct, frozen=True):
     checksum: str = ""
     size_bytes: int | None = None
@@ -305,11 +316,6 @@ def _given_properties(properties: Mapping[str, Any]) -> _Properties:
         return _CONVERTER.convert(dict(properties))
     except msgspec.ValidationError as error:
         raise Invalid(f"{error}", kind="invalid_object_properties") from error
-
-
-def _content_identity(entry: Entry) -> tuple[str, int, int, str]:
-    """Returns the fields that identify the bytes of an entry."""
-    return entry.address, entry.address_type, entry.size, entry.checksum
 
 
 def _physical_address(repository: Repository, entry: Entry) -> str:

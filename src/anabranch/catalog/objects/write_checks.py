@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
+
+import msgspec
 
 from anabranch.catalog.protection import Protection
 from anabranch.errors import NotFound, PreconditionFailed
@@ -11,9 +13,9 @@ from anabranch.model.names import check_path
 from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
-from anabranch.versioning.objects.changes import BuildWrites, no_extra_writes
 from anabranch.versioning.references.branches import StoredBranch
 from anabranch.versioning.repositories.repositories import check_writable
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 
 __all__ = ["Precondition", "WriteChecks"]
 
@@ -109,7 +111,7 @@ class WriteChecks:
         *,
         if_absent: bool,
         precondition: Precondition | None,
-        extra_writes: BuildWrites = no_extra_writes,
+        extra_writes: Sequence[ExtraWritesFor[None]] = (),
         stored_branch: StoredBranch | None = None,
     ) -> None:
         """Stages an entry and applies `extra_writes` in the same step. `stored_branch` is the
@@ -126,12 +128,20 @@ class WriteChecks:
                 known=stored_branch,
             )
             return
-
-        def checked(current: Entry | None) -> Entry:
-            precondition(current)
-            return entry
-
+        checked = _CheckedEntry(entry, precondition)
         self._core.changes.replace(repository, branch, path, checked, extra_writes=extra_writes)
+
+
+class _CheckedEntry(msgspec.Struct, frozen=True):
+    """An entry that may replace the current one."""
+
+    entry: Entry
+    precondition: Precondition
+
+    def apply(self, current: Entry | None) -> Entry:
+        """Returns the entry. Raises what the precondition raises."""
+        self.precondition(current)
+        return self.entry
 
 
 def _branch_not_found(branch: str) -> NotFound:

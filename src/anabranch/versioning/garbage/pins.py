@@ -24,7 +24,7 @@ from anabranch.versioning.garbage.swept_trees import SweptTrees
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 
-__all__ = ["MAX_PIN_SECONDS", "PIN_SECONDS", "IsExpired", "IsMade", "Pin", "Pins"]
+__all__ = ["MAX_PIN_SECONDS", "PIN_SECONDS", "AdmitCommits", "IsExpired", "IsMade", "Pin", "Pins"]
 
 PIN_SECONDS = 600
 """The default duration of a pin, from when it is written or renewed."""

@@ -40,7 +40,13 @@ from anabranch.errors import Busy, Conflict
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 
-__all__ = ["CLOCK_SKEW_SECONDS", "LEASE_SECONDS", "MAX_REMOVAL_SECONDS", "SweepRecords"]
+__all__ = [
+    "CLOCK_SKEW_SECONDS",
+    "LEASE_SECONDS",
+    "MAX_REMOVAL_SECONDS",
+    "AdmitAddress",
+    "SweepRecords",
+]
 
 CLOCK_SKEW_SECONDS = 3600
 """The largest difference between the clocks of servers and collectors that is tolerated."""
@@ -296,3 +302,14 @@ def _batches(addresses: Iterable[str]) -> Iterator[list[bytes]]:
             batch = []
     if batch:
         yield batch
+
+
+class AdmitAddress(msgspec.Struct, frozen=True):
+    """The conditions for a reference to a block, by its full address in the store's form."""
+
+    sweeps: SweepRecords
+    address: str
+
+    def writes_for(self, _: object, /) -> ExtraWrites:
+        """Returns the conditions. Raises as `SweepRecords.admit_addresses` does."""
+        return self.sweeps.admit_addresses([self.address])

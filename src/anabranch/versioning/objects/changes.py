@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from anabranch.errors import (
     AnabranchError,
@@ -18,7 +18,7 @@ from anabranch.errors import (
     NotFound,
     PreconditionFailed,
 )
-from anabranch.keyvalue.contract import Expect, Write
+from anabranch.keyvalue.contract import Write
 from anabranch.model.names import check_path, encode_path
 from anabranch.model.objects.entry import Entry
 from anabranch.model.references.branch import Branch
@@ -28,23 +28,21 @@ from anabranch.versioning.records.entries import entry_value
 from anabranch.versioning.references.branches import Branches, StoredBranch
 from anabranch.versioning.references.references import Resolved
 from anabranch.versioning.staging.area import Staging
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 
-__all__ = ["BuildWrites", "Changes", "DeleteCondition", "destination_exists", "no_extra_writes"]
+__all__ = ["Changes", "DeleteCondition", "EntryChange", "destination_exists"]
 
 DeleteCondition: TypeAlias = Callable[[Entry | None], AnabranchError | None]
 """Returns the error that forbids deleting an entry (None: no entry), or None to allow it."""
 
-_Decision = tuple[Sequence[Write], Sequence[Expect]]
 
-BuildWrites = Callable[[], _Decision]
-"""Returns further writes to make in the same step, and their expectations; called again when
-another writer came first.
-"""
+class EntryChange(Protocol):
+    """A change of the entry at a path."""
 
-
-def no_extra_writes() -> _Decision:
-    """Returns no writes and no expectations."""
-    return (), ()
+    def apply(self, current: Entry | None) -> Entry:
+        """Returns the entry that replaces the current one, which is None if there is none. It is
+        called again when another writer came first.
+        """
 
 
 class Changes:
@@ -63,7 +61,7 @@ class Changes:
         entry: Entry,
         *,
         if_absent: bool = False,
-        extra_writes: BuildWrites = no_extra_writes,
+        extra_writes: Sequence[ExtraWritesFor[None]] = (),
         known: StoredBranch | None = None,
     ) -> None:
         """Stages an entry at a path; `extra_writes` adds writes. `known` is the branch, if the
@@ -77,7 +75,7 @@ class Changes:
         known = None if if_absent else known
         for stored in self._branches.attempts(repository, branch, known):
             token = stored.branch.staging_token
-            writes, expect = extra_writes()
+            writes, expect = collect_extra_writes(extra_writes, None)
             if if_absent:
                 expect = [*expect, self._staging.unchanged(token, key)]
             if if_absent and self._objects.value(repository, _view(stored), path) is not None:
@@ -91,23 +89,20 @@ class Changes:
         repository: Repository,
         branch: str,
         path: str,
-        change: Callable[[Entry | None], Entry],
+        change: EntryChange,
         *,
-        extra_writes: BuildWrites = no_extra_writes,
+        extra_writes: Sequence[ExtraWritesFor[None]] = (),
     ) -> Entry:
         """Replaces the entry at a path by the one that `change` returns for it, and returns that;
         `extra_writes` adds writes.
-
-        `change` receives None if there is no entry, and is called again when another writer came
-        first.
         """
         check_path(path)
         key = encode_path(path)
         for stored in self._branches.attempts(repository, branch):
             token = stored.branch.staging_token
-            writes, expect = extra_writes()
+            writes, expect = collect_extra_writes(extra_writes, None)
             unchanged = self._staging.unchanged(token, key)
-            replacement = change(self._objects.entry_at(repository, _view(stored), path))
+            replacement = change.apply(self._objects.entry_at(repository, _view(stored), path))
             writes = [*writes, self._staging.write(token, key, entry_value(replacement))]
             if self._branches.apply(repository, stored, writes, [*expect, unchanged]):
                 break

@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from anabranch.errors import NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.names import decode_key, encode_path
@@ -31,12 +33,18 @@ from anabranch.versioning.records.uploads import (
     upload_from,
 )
 from anabranch.versioning.references.branches import Branches
+from anabranch.versioning.staging.extra_writes import ExtraWrites
 
-__all__ = ["StoredUpload", "Uploads", "abandon_all", "end_of_key", "upload_key_prefix"]
+__all__ = [
+    "CompleteUpload",
+    "StoredUpload",
+    "Uploads",
+    "abandon_all",
+    "end_of_key",
+    "upload_key_prefix",
+]
 
 _SEPARATOR = b"\x00"
-
-_Decision = tuple[Sequence[Write], Sequence[Expect]]
 
 
 class StoredUpload(NamedTuple):
@@ -82,7 +90,7 @@ class Uploads:
 
     def completion(
         self, stored: StoredUpload, etag: str, checksum: str, numbers: Iterable[int]
-    ) -> _Decision:
+    ) -> ExtraWrites:
         """Returns the writes that complete an upload and remove the checksums of the parts with
         these numbers, on condition that it has not ended. Raises NotFound if it has.
         """
@@ -157,6 +165,20 @@ class Uploads:
     def forget_checksums(self, upload: Upload) -> None:
         """Removes the checksums of an upload that has ended."""
         self._keyvalue.drop(keys.upload_parts(upload.id))
+
+
+class CompleteUpload(msgspec.Struct, frozen=True):
+    """The end of an upload, in the step that stages its object."""
+
+    uploads: Uploads
+    stored: StoredUpload
+    etag: str
+    checksum: str
+    numbers: Sequence[int]
+
+    def writes_for(self, _: None, /) -> ExtraWrites:
+        """Returns the writes. Raises as `Uploads.completion` does."""
+        return self.uploads.completion(self.stored, self.etag, self.checksum, self.numbers)
 
 
 def upload_key_prefix(key: str, upload_id: str) -> bytes:
