@@ -81,7 +81,7 @@ class Commits:
             fields=CommitFields(committer, message, metadata or {}, date),
             known=None if change.has_hooks else stored_branch,
             is_staged=change.is_staged,
-            extra_writes=[*extra_writes, change],
+            extra_writes=(*extra_writes, change),
             examination=change.examination,
         )
         tree = ClientTree(source_metarange, importable, since) if source_metarange else None

@@ -65,7 +65,7 @@ class Rebase:
             repository=stored_repository,
             branch=branch,
             fields=CommitFields(committer),
-            extra_writes=[*extra_writes, pulls],
+            extra_writes=(*extra_writes, pulls),
         )
         return core.rebaser.rebase(move, target, rules=rules)
 

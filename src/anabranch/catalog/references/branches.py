@@ -88,7 +88,7 @@ class Branches:
                 name,
                 commit.id,
                 hidden=hidden,
-                extra_writes=[*extra_writes, admit, change],
+                extra_writes=(*extra_writes, admit, change),
             )
         change.end()
         return branch
@@ -185,7 +185,7 @@ class Branches:
             repository=stored_repository,
             branch=name,
             fields=NO_NEW_COMMIT,
-            extra_writes=[*extra_writes, pulls],
+            extra_writes=(*extra_writes, pulls),
         )
         self._core.committer.move_branch(move, ResetToReference(self._core, reference))
 
@@ -246,7 +246,7 @@ class Branches:
                 repository=stored_repository,
                 branch=name,
                 fields=CommitFields(committer, message, metadata or {}),
-                extra_writes=[*extra_writes, admit, ForLast(change)],
+                extra_writes=(*extra_writes, admit, ForLast(change)),
                 examination=change.examination,
             )
             made = self._core.reverter.revert(
@@ -297,7 +297,7 @@ class Branches:
                 repository=stored_repository,
                 branch=name,
                 fields=CommitFields(committer, message, metadata or {}),
-                extra_writes=[*extra_writes, admit, change],
+                extra_writes=(*extra_writes, admit, change),
                 examination=change.examination,
             )
             commit = self._core.merger.cherry_pick(

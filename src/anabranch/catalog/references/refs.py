@@ -215,7 +215,7 @@ class Refs:
                 branch=destination,
                 fields=CommitFields(committer, message, metadata or {}),
                 known=stored_branch,
-                extra_writes=[*extra_writes, *admit, pulls, change],
+                extra_writes=(*extra_writes, *admit, pulls, change),
                 examination=change.examination,
             )
             merged = self._core.merger.merge(move, merge)

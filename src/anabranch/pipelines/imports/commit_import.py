@@ -53,6 +53,10 @@ def require_clean(core: Core, repository: Repository, branch: str) -> None:
         raise DirtyBranch("uncommitted changes (dirty branch)")
 
 
+def _cancel_nothing() -> None:
+    """The check of an import that runs in the foreground."""
+
+
 class ImportCommitter:
     """Commits the tree `imported`, whose new tables are in `folder`, to a branch, in place of all
     objects under the destinations of the request's prefixes. `check_cancelled` is called regularly
@@ -67,7 +71,7 @@ class ImportCommitter:
         request: ImportRequest,
         folder: str,
         imported: NewTables,
-        check_cancelled: Callable[[], None] = lambda: None,
+        check_cancelled: Callable[[], None] = _cancel_nothing,
         *,
         adopted: bool = False,
         since: int | None = None,
@@ -105,7 +109,7 @@ class ImportCommitter:
                 {**request.metadata, **_STRATEGY},
                 request.date,
             ),
-            extra_writes=[*extra_writes, admit, change],
+            extra_writes=(*extra_writes, admit, change),
             examination=change.examination,
         )
         commit = core.committer.move_branch(move, self)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -113,10 +112,10 @@ class Committer:
         is staged then remains staged, and if its head moves, the commit is made again.
         """
         repository, branch = change.repository, change.branch
-        acquire = partial(self._locks.acquire, (repository.partition, branch))
+        key = repository.partition, branch
         for number in range(_MAX_EXAMINATIONS):
             with ExitStack() as lock:
-                lock.enter_context(acquire())
+                lock.enter_context(self._locks.acquire(key))
                 before = self.seal(repository, branch).branch
                 head = self._commits.get(repository, before.commit_id)
                 made = plan.make(change, StoredBranch(before, b""), head)
@@ -127,7 +126,7 @@ class Committer:
                 try:
                     examination.examine(made.commit, head)
                     if not keeps_lock:
-                        lock.enter_context(acquire())
+                        lock.enter_context(self._locks.acquire(key))
                     moved = self._move_from(change, before, head, made)
                 finally:
                     self._proposals.remove(proposal)
