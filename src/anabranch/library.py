@@ -41,7 +41,7 @@ from anabranch.pipelines.imports.listings.engine import import_listing_locally
 from anabranch.pipelines.imports.listings.import_listing import (
     Imported,
     ListingRequest,
-    Unfit,
+    OnInvalid,
     Verify,
 )
 from anabranch.pipelines.purges.purges import Purges
@@ -122,8 +122,8 @@ class Lake(Catalog):
         message: str = "",
         metadata: Mapping[str, str] | None = None,
         committer: str = "",
-        unfit: Unfit = "fail",
-        left_out: Path | None = None,
+        on_invalid: OnInvalid = "fail",
+        rejected_rows: Path | None = None,
         verify: Verify = "sample",
         force: bool = False,
     ) -> Imported:
@@ -143,8 +143,8 @@ class Lake(Catalog):
             message=message,
             metadata=metadata or {},
             committer=committer,
-            unfit=unfit,
-            left_out=left_out,
+            on_invalid=on_invalid,
+            rejected_rows=rejected_rows,
             verify=verify,
             force=force,
         )

@@ -65,15 +65,15 @@ def test_import_joins_the_ranges_of_tasks_in_tasks(spark, lake, monkeypatch):
     assert done.commit.metarange_id == expected.commit.metarange_id
 
 
-@pytest.mark.parametrize("unfit", ["skip", "fail"])
-def test_rejected_rows_reach_the_file_and_not_the_driver(spark, lake, tmp_path, unfit):
+@pytest.mark.parametrize("on_invalid", ["skip", "fail"])
+def test_rejected_rows_reach_the_file_and_not_the_driver(spark, lake, tmp_path, on_invalid):
     path = tmp_path / "left-out.parquet"
     listing = spark.range(0, ROWS, 1, 3).selectExpr(
         *COLUMNS[:2], "IF(id % 10 = 0, id, -id) AS size"
     )
-    options = {"verify": "none", "unfit": unfit, "left_out": path}
+    options = {"verify": "none", "on_invalid": on_invalid, "rejected_rows": path}
     with driver_rows(spark, MAX_RESULT) as received:
-        if unfit == "fail":
+        if on_invalid == "fail":
             with pytest.raises(Invalid, match="rows of the listing are invalid"):
                 anabranch.spark.import_listing(lake, "sea", "main", listing, **options)
         else:

@@ -86,7 +86,7 @@ def test_a_summary_is_written_however_it_ends(run, folder, raw, tmp_path):
     assert summary["error"]["kind"] == "unfit_rows"
     assert before <= summary["started_at"] <= summary["ended_at"] <= time.time()
     left = tmp_path / "left-out.csv"
-    ran = run.ok(*words, "--summary", "-", "--unfit", "skip", "--left-out", left)
+    ran = run.ok(*words, "--summary", "-", "--on-invalid", "skip", "--rejected-rows", left)
     assert "bad" in left.read_text()
     assert ran.json.keys() == KEYS
     assert (ran.json["job"], ran.json["engine"], ran.json["state"]) == ("import", "local", "done")
@@ -97,7 +97,7 @@ def test_a_summary_is_written_however_it_ends(run, folder, raw, tmp_path):
     with anabranch.open(folder) as lake:
         head = lake.commits.get("sea", "main")
     assert (result["commit"], result["metarange_id"]) == (head.id, head.metarange_id)
-    assert "skipped: 1 with a negative size" in run.ok(*words, "--unfit", "skip").err
+    assert "skipped: 1 with a negative size" in run.ok(*words, "--on-invalid", "skip").err
 
 
 def test_a_prefix_and_an_object(run, folder, raw):
@@ -129,14 +129,14 @@ def test_rows_are_compared_with_the_store(run, folder, raw, tmp_path):
         ("d", "s3://x/a", 1),
     )
     words = ("import", "--listing", listing, "--data", folder, "--to", "lakefs://sea/main")
-    words += ("--unfit", "skip", "--no-progress")
+    words += ("--on-invalid", "skip", "--no-progress")
     ran = run(*words)
     assert (ran.code, "2 of 3 rows that were looked up" in ran.err) == (1, True)
     assert "hint:  Correct the listing. To skip such rows" in ran.err
     assert "is 2 bytes, the listing says 1" in ran.err
     assert paths(folder) == []
     left = tmp_path / "left.csv"
-    summary = run.ok(*words, "--verify", "all", "--left-out", left, "--json").json
+    summary = run.ok(*words, "--verify", "all", "--rejected-rows", left, "--json").json
     assert summary["skipped"] == {
         "a size that is not the object's": 1,
         "an address of another store": 1,

@@ -143,7 +143,7 @@ def test_job_of_spark_submit_imports_a_listing(run, data, raw, tmp_path, capsys)
     pa.csv.write_csv(pa.table(rows), tmp_path / "l.csv")
     arguments = ["import", "--listing", str(tmp_path / "l.csv"), "--to", "lakefs://sea/main"]
     arguments += ["--data", str(data), "--summary", str(tmp_path / "s.json")]
-    assert main([*arguments, "--unfit=skip"]) == 0
+    assert main([*arguments, "--on-invalid=skip"]) == 0
     summary = json.loads((tmp_path / "s.json").read_text())
     assert (summary["engine"], summary["state"]) == ("spark", "done")
     result = summary["result"]

@@ -108,7 +108,7 @@ def test_keys_that_cannot_be_decoded_are_invalid_rows(remote, tmp_path):
     place = write_inventory(tmp_path, "CSV", rows, encode=str)
     with pytest.raises(Invalid, match="2 rows of the listing are invalid: 2 with no path"):
         import_inventory(remote, place)
-    imported = import_inventory(remote, place, unfit="skip")
+    imported = import_inventory(remote, place, on_invalid="skip")
     assert (imported.objects, imported.skipped) == (1, {"no path": 2})
 
 

@@ -125,7 +125,7 @@ def test_rows_with_addresses_that_may_not_be_staged_are_invalid(lake, outside, t
     assert caught.value.kind == "unfit_rows"
     assert lake.branches.get("sea", "main") == before
     rejected = tmp_path / "rejected.csv"
-    imported = lake.import_listing("sea", "main", rows, unfit="skip", left_out=rejected)
+    imported = lake.import_listing("sea", "main", rows, on_invalid="skip", rejected_rows=rejected)
     assert (imported.objects, sum(imported.skipped.values())) == (3, 11)
     rejected_rows = pa_csv.read_csv(rejected).to_pylist()
     assert {row["physical_address"]: row["reason"] for row in rejected_rows} == bad
@@ -148,6 +148,6 @@ def test_invalid_row_does_not_replace_an_older_valid_one(lake):
             "last_modified": ["2024-01-02T00:00:00Z", "2024-01-01T00:00:00Z"],
         }
     )
-    imported = lake.import_listing("sea", "main", rows, unfit="skip")
+    imported = lake.import_listing("sea", "main", rows, on_invalid="skip")
     assert (imported.objects, imported.skipped) == (1, {ANOTHER: 1})
     assert lake.objects.open("sea", "main", "a").read_bytes() == b"1"

@@ -229,7 +229,7 @@ def test_invalid_rows_fail_the_import_or_are_skipped(lake, tmp_path, budget, nam
     before = lake.branches.get("sea", "main")
     rejected = tmp_path / name
     with pytest.raises(Invalid, match="8 rows of the listing are invalid") as caught:
-        import_rows(lake, listing, budget=budget, left_out=rejected)
+        import_rows(lake, listing, budget=budget, rejected_rows=rejected)
     assert caught.value.kind == "unfit_rows"
     assert "2 with a repeated path" in caught.value.message
     assert "'negative': a negative size" in caught.value.message
@@ -244,7 +244,7 @@ def test_invalid_rows_fail_the_import_or_are_skipped(lake, tmp_path, budget, nam
     }
     read = pa_csv.read_csv if name.endswith("csv") else pq.read_table
     assert Counter(read(rejected)["reason"].to_pylist()) == counts
-    imported = import_rows(lake, listing, budget=budget, unfit="skip")
+    imported = import_rows(lake, listing, budget=budget, on_invalid="skip")
     assert imported.skipped == counts
     assert imported.shown == [
         ("", "no path"),
@@ -268,7 +268,7 @@ def test_texts_that_are_not_integers_or_utf8_are_invalid(lake, tmp_path):
         b"c,local://b/c,1.5,2024-01-01T00:00:00+01:00\n"
         b"d,local://b/d,99999999999999999999,\n"
     )
-    imported = import_rows(lake, tmp_path / "l.csv", unfit="skip")
+    imported = import_rows(lake, tmp_path / "l.csv", on_invalid="skip")
     assert (imported.objects, imported.skipped) == (1, {"no size": 3})
     broken = pa.table(
         {
@@ -277,7 +277,7 @@ def test_texts_that_are_not_integers_or_utf8_are_invalid(lake, tmp_path):
             "size": pa.array([1, 2], pa.uint8()),
         }
     )
-    imported = import_rows(lake, broken, unfit="skip")
+    imported = import_rows(lake, broken, on_invalid="skip")
     assert (imported.objects, imported.skipped) == (1, {"no path": 1})
 
 
@@ -326,7 +326,7 @@ def test_invalid_sources_and_options_raise(lake, tmp_path, outside):
     with pytest.raises(Invalid, match="int: a listing is given as files"):
         import_rows(lake, 5)
     with pytest.raises(Invalid, match="neither 'fail' nor 'skip'"):
-        import_rows(lake, to_table([row("a")]), unfit="ignore")
+        import_rows(lake, to_table([row("a")]), on_invalid="ignore")
     with pytest.raises(NotFound):
         import_rows(lake, f"local://{outside}/none/")
     lake.core.changes.put(lake.core.repositories.get("sea"), "main", "x", to_entry(row("x")))

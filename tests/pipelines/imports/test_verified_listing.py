@@ -75,7 +75,7 @@ def test_rows_are_compared_with_local_files(lake, outside, tmp_path):
     assert head(lake) == before
     rejected = tmp_path / "rejected.csv"
     imported = lake.import_listing(
-        "sea", "main", rows, verify="all", unfit="skip", left_out=rejected
+        "sea", "main", rows, verify="all", on_invalid="skip", rejected_rows=rejected
     )
     assert (imported.objects, imported.skipped) == (2, {NOT_STORED: 3, OTHER_SIZE: 1})
     assert reasons(rejected) == {
@@ -109,7 +109,7 @@ def test_rows_are_compared_with_objects_of_a_bucket(remote, tmp_path):
         lake.import_listing("sea", "main", rows)
     rejected = tmp_path / "rejected.csv"
     imported = lake.import_listing(
-        "sea", "main", rows, verify="all", unfit="skip", left_out=rejected
+        "sea", "main", rows, verify="all", on_invalid="skip", rejected_rows=rejected
     )
     assert imported.objects == 4
     assert imported.skipped == {NOT_STORED: 2, OTHER_SIZE: 1, OTHER_ETAG: 2}
@@ -137,7 +137,7 @@ def test_unavailable_store_fails_the_import(lake):
     lake.blocks = FaultyBlocks(blocks, before)
     for verify in ("sample", "all"):
         with pytest.raises(Busy, match="the store is full"):
-            lake.import_listing("sea", "main", rows, verify=verify, unfit="skip")
+            lake.import_listing("sea", "main", rows, verify=verify, on_invalid="skip")
     assert head(lake) == before_head
     lake.blocks = blocks
     assert lake.import_listing("sea", "main", rows, verify="all").objects == 500

@@ -119,7 +119,7 @@ def test_rows_are_verified_through_a_server(spark, served, repository, store, bu
     with pytest.raises(Invalid, match="1 with an address of another store"):
         import_rows(listing)
     assert repository.branch("main").head.id == before
-    result = import_rows(listing, verify="all", unfit="skip")
+    result = import_rows(listing, verify="all", on_invalid="skip")
     assert (result.objects, result.skipped) == (
         1,
         {

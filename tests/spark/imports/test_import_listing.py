@@ -167,14 +167,16 @@ def test_invalid_rows_fail_the_import_or_are_skipped(spark, lake, tmp_path):
     listing = spark.createDataFrame(good + bad, SCHEMA).repartition(3)
     before = lake.branches.get("sea", "main")
     with pytest.raises(Invalid, match="8 rows of the listing are invalid") as caught:
-        import_unverified(lake, "sea", "main", listing, left_out=tmp_path / "rejected-out.parquet")
+        import_unverified(
+            lake, "sea", "main", listing, rejected_rows=tmp_path / "rejected-out.parquet"
+        )
     rejected = pq.read_table(tmp_path / "rejected-out.parquet")
     assert sorted(rejected["size"].to_pylist(), key=str) == [-1, 1, 1, 1, 1, 1, 1, None]
     assert Counter(rejected["reason"].to_pylist())["no path"] == 2
     assert "2 with a repeated path" in caught.value.message
     assert "'negative': a negative size" in caught.value.message
     assert lake.branches.get("sea", "main") == before
-    result = import_unverified(lake, "sea", "main", listing, unfit="skip")
+    result = import_unverified(lake, "sea", "main", listing, on_invalid="skip")
     assert result.skipped == {
         "a repeated path": 2,
         "no path": 2,
@@ -201,8 +203,8 @@ def test_rows_with_forbidden_addresses_are_skipped(spark, lake, tmp_path):
         "sea",
         "main",
         listing.drop("checksum"),
-        unfit="skip",
-        left_out=rejected,
+        on_invalid="skip",
+        rejected_rows=rejected,
     )
     assert (result.objects, sum(result.skipped.values())) == (1, 3)
     reasons = {each["path"]: each["reason"] for each in pa_csv.read_csv(rejected).to_pylist()}
@@ -222,13 +224,13 @@ def test_rows_are_compared_with_the_store(spark, lake, tmp_path):
     listing = spark.createDataFrame([*rows, row("c", 2, "local://raw/c")], SCHEMA).repartition(3)
     before = lake.branches.get("sea", "main")
     with pytest.raises(Invalid, match="2 of 3 rows that were looked up") as caught:
-        anabranch.spark.import_listing(lake, "sea", "main", listing, unfit="skip")
+        anabranch.spark.import_listing(lake, "sea", "main", listing, on_invalid="skip")
     assert caught.value.kind == "unverified_rows"
     assert "'b' (local://raw/b): is 2 bytes, the listing says 1" in caught.value.message
     assert lake.branches.get("sea", "main") == before
     rejected = tmp_path / "rejected.parquet"
     result = anabranch.spark.import_listing(
-        *(lake, "sea", "main", listing), verify="all", unfit="skip", left_out=rejected
+        *(lake, "sea", "main", listing), verify="all", on_invalid="skip", rejected_rows=rejected
     )
     assert result.objects == 1
     assert result.skipped == {
@@ -253,7 +255,7 @@ def test_empty_listing_and_dirty_branch_are_refused(spark, lake):
     with pytest.raises(DirtyBranch):
         import_unverified(lake, "sea", "main", listing)
     with pytest.raises(Invalid, match="neither 'fail' nor 'skip'"):
-        import_unverified(lake, "sea", "empty", listing, unfit="ignore")
+        import_unverified(lake, "sea", "empty", listing, on_invalid="ignore")
 
 
 @pytest.fixture

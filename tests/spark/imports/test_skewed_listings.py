@@ -38,7 +38,7 @@ def test_import_equals_that_of_the_local_engine(spark, lake, skewed):
     before = spark.conf.get("spark.sql.shuffle.partitions")
     spark.conf.set("spark.sql.shuffle.partitions", "9")
     try:
-        options = {"verify": "none", "unfit": "skip"}
+        options = {"verify": "none", "on_invalid": "skip"}
         done = anabranch.spark.import_listing(lake, "sea", "main", skewed, **options)
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", before)

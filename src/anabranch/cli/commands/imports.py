@@ -144,13 +144,13 @@ COMMAND = Command(
         META,
         Option("--committer", "The committer, without a server [default: your user name]", "NAME"),
         Option(
-            "--unfit",
+            "--on-invalid",
             "How to handle invalid rows",
             "HOW",
             choices=("fail", "skip"),
             default="fail",
         ),
-        Option("--left-out", "Write the invalid rows to this file, Parquet or CSV", "FILE"),
+        Option("--rejected-rows", "Write the invalid rows to this file, Parquet or CSV", "FILE"),
         Option(
             "--verify",
             "Which rows of a listing or an inventory to compare with the store [default: sample]",
@@ -179,12 +179,12 @@ COMMAND = Command(
         "`'anabranch[spark]'`. Listings and inventories need one of these two; docs/listings.md "
         "describes them. --verify compares rows with the objects of the store: existence, size "
         "and ETag. sample compares 1,000 rows, and the import fails if one of them differs; all "
-        "compares every row, and treats those that differ as invalid rows (--unfit)."
+        "compares every row, and treats those that differ as invalid rows (--on-invalid)."
     ),
     examples=(
         "import --from s3://archive/2024/ --to lakefs://flights/main/raw/2024 -m 'Bring in 2024'",
         "import --object --from local:///raw/airports.csv --to lakefs://flights/main/airports.csv",
-        "import --listing objects.parquet --to lakefs://flights/main/raw --unfit skip",
+        "import --listing objects.parquet --to lakefs://flights/main/raw --on-invalid skip",
         "import --inventory s3://kept/lake/all/2024-05-06T00-00Z/ --to lakefs://flights/main/raw",
     ),
     connects=False,  # it has these options itself

@@ -125,8 +125,8 @@ def _by_spark(
             message=request.message,
             metadata=request.metadata,
             committer=request.committer,
-            unfit=request.unfit,
-            left_out=request.left_out,
+            on_invalid=request.on_invalid,
+            rejected_rows=request.rejected_rows,
             verify=request.verify,
             force=request.force,
         )
@@ -177,8 +177,8 @@ def _request(context: CommandContext) -> ListingRequest:
         message=given.message,
         metadata=pairs(given.meta),
         committer=_committer(context),
-        unfit=given.unfit,
-        left_out=None if given.left_out is None else Path(given.left_out),
+        on_invalid=given.on_invalid,
+        rejected_rows=None if given.rejected_rows is None else Path(given.rejected_rows),
         # the store has just listed these objects, so they exist
         verify=given.verify or ("none" if given.__dict__["from"] else "sample"),
         force=given.force,

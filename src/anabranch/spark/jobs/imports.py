@@ -26,7 +26,7 @@ from anabranch.pipelines.imports.listings.import_listing import (
     ImportTarget,
     LakeTarget,
     ListingRequest,
-    Unfit,
+    OnInvalid,
     Verify,
     WrittenListing,
     commit_listing,
@@ -102,7 +102,7 @@ _RESULT_ARROW = pa.schema(
 )
 """The results of a task. Rows with its id in `task` are its ranges, the number of rejected rows for
 each reason, some of the rejected rows, and the files in the store that have all of them, for the
-file `left_out`. The rows without a task are the task's sample.
+file `rejected_rows`. The rows without a task are the task's sample.
 """
 
 _RESULT = (
@@ -131,8 +131,8 @@ def import_listing(
     message: str = "",
     metadata: Mapping[str, str] | None = None,
     committer: str = "",
-    unfit: Unfit = "fail",
-    left_out: Path | None = None,
+    on_invalid: OnInvalid = "fail",
+    rejected_rows: Path | None = None,
     verify: Verify = "sample",
     force: bool = False,
 ) -> Imported:
@@ -147,8 +147,8 @@ def import_listing(
     (bytes), and optionally checksum, last_modified, metadata and content_type. A row is invalid if
     the path, address or size is missing, the size is negative, the path is longer than 1,024 bytes,
     staging by address would refuse the address, or a newer row has the same path. Invalid rows fail
-    the import, or with `unfit` = "skip" are left out. All of them are written to the file
-    `left_out`, if it is given; tasks pass them through temporary files in the store.
+    the import, or with `on_invalid` = "skip" are left out. All of them are written to the file
+    `rejected_rows`, if it is given; tasks pass them through temporary files in the store.
 
     `verify` selects the rows that tasks compare with the store. With "all", all rows are compared,
     and those without a matching object are invalid. With "sample", about 1,000 rows from the whole
@@ -166,8 +166,8 @@ def import_listing(
         message=message,
         metadata=metadata or {},
         committer=committer,
-        unfit=unfit,
-        left_out=left_out,
+        on_invalid=on_invalid,
+        rejected_rows=rejected_rows,
         verify=verify,
         force=force,
     )
@@ -190,7 +190,7 @@ def import_listing(
 
     def write(folder: str) -> WrittenListing:
         writable = tables if isinstance(tables, StoredTables) else FolderTables(folder)
-        rejected = RejectedFiles(opener, namespace, request.left_out)
+        rejected = RejectedFiles(opener, namespace, request.rejected_rows)
         with rejected:
             written = _write(listing, request, folder, writable, opener, rejected, monitor)
         return written._replace(phases=monitor.phases, tasks=monitor.tasks)
@@ -227,7 +227,7 @@ def _write(
         rejected.collect(row["file"] for row in rows if row["file"] is not None)
         skipped, shown = _count_rejected(rows)
         tasks = _ranges_by_task(rows)
-        if not tasks or (skipped and request.unfit == "fail"):  # the import fails anyway
+        if not tasks or (skipped and request.on_invalid == "fail"):  # the import fails anyway
             return WrittenListing(kernel.EMPTY_TREE_ID, [], 0, skipped, shown)
         with monitor.phase("comparing a sample with the store"):
             require_stored(sample, stored_problems(spark, opener, sample))

@@ -23,22 +23,22 @@ __all__ = [
     "Imported",
     "LakeTarget",
     "ListingRequest",
-    "Unfit",
+    "OnInvalid",
     "Verify",
     "WrittenListing",
     "commit_listing",
-    "unfit_rows_error",
+    "invalid_rows_error",
 ]
 
-Unfit = Literal["fail", "skip"]
+OnInvalid = Literal["fail", "skip"]
 Verify = Literal["none", "sample", "all"]
 
 
 class ListingRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The destination of a listing, and its commit. `unfit` selects whether invalid rows fail the
-    import or are skipped; all of them are written to the file `left_out`, CSV if its name ends with
-    `.csv`, else Parquet. `verify` selects which rows are compared with the store: none, a sample,
-    or all.
+    """The destination of a listing, and its commit. `on_invalid` selects whether invalid rows
+    fail the import or are skipped; all of them are written to the file `rejected_rows`, CSV if its
+    name ends with `.csv`, else Parquet. `verify` selects which rows are compared with the store:
+    none, a sample, or all.
     """
 
     branch: str
@@ -46,8 +46,8 @@ class ListingRequest(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     metadata: Mapping[str, str] = {}
     committer: str = ""
-    unfit: Unfit = "fail"
-    left_out: Path | None = None
+    on_invalid: OnInvalid = "fail"
+    rejected_rows: Path | None = None
     verify: Verify = "sample"
     force: bool = False
 
@@ -177,9 +177,10 @@ def commit_listing(
     Raises NotFound for the branch and for an empty listing, ReadOnlyRepository unless `force`,
     DirtyBranch, Invalid for invalid rows. The branch is then unchanged.
     """
-    if request.unfit not in {"fail", "skip"}:
+    if request.on_invalid not in {"fail", "skip"}:
         raise Invalid(
-            f"unfit is {request.unfit!r}, neither 'fail' nor 'skip'", kind="invalid_choice"
+            f"on_invalid is {request.on_invalid!r}, neither 'fail' nor 'skip'",
+            kind="invalid_choice",
         )
     if request.verify not in {"none", "sample", "all"}:
         raise Invalid(
@@ -188,15 +189,15 @@ def commit_listing(
     target.require_clean(request)
     with target.folder() as folder:
         written = write(folder)
-        if written.skipped and request.unfit == "fail":
-            raise unfit_rows_error(written.skipped, written.shown)
+        if written.skipped and request.on_invalid == "fail":
+            raise invalid_rows_error(written.skipped, written.shown)
         if not written.objects:
             raise NotFound("the listing has no objects", kind="nothing_to_import")
         commit = target.commit(request, folder, written)
     return Imported(commit, *written[2:])
 
 
-def unfit_rows_error(skipped: Mapping[str, int], shown: Sequence[tuple[str, str]]) -> Invalid:
+def invalid_rows_error(skipped: Mapping[str, int], shown: Sequence[tuple[str, str]]) -> Invalid:
     """Returns the error for invalid rows, with their number, the reasons and the first of them."""
     reasons = ", ".join(f"{count} with {reason}" for reason, count in sorted(skipped.items()))
     first = "; ".join(f"{path[:200]!r}: {reason}" for path, reason in shown)
@@ -206,5 +207,5 @@ def unfit_rows_error(skipped: Mapping[str, int], shown: Sequence[tuple[str, str]
         f"{reasons}. "
         f"The first: {first}",
         kind="unfit_rows",
-        hint="Correct the listing, or skip invalid rows with unfit='skip'.",
+        hint="Correct the listing, or skip invalid rows with on_invalid='skip'.",
     )

@@ -70,7 +70,7 @@ def import_listing(
     def write(folder: str) -> WrittenListing:
         work = Path(folder) / "work"
         work.mkdir()
-        with open_rejected_rows(request.left_out) as on_rejected:
+        with open_rejected_rows(request.rejected_rows) as on_rejected:
             return _write(rows(work), blocks, folder, request, budget, progress, on_rejected)
 
     return commit_listing(target, request, write)
@@ -119,7 +119,7 @@ def _write(
         if raised:  # the kernel's error has only the text of the original
             raise raised[0] from None
         raise
-    if not validator.counts or request.unfit == "skip":  # otherwise the import fails anyway
+    if not validator.counts or request.on_invalid == "skip":  # otherwise the import fails anyway
         _verify(sample, blocks, progress)
     return WrittenListing(
         written.metarange_id, written.tables, written.count, dict(validator.counts), validator.shown

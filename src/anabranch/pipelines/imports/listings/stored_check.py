@@ -130,7 +130,7 @@ def require_stored(sample: pa.Table, problems: Sequence[tuple[str, str, str]]) -
         f"The first: {shown}",
         kind="unverified_rows",
         hint="Correct the listing. To skip such rows, compare all rows with the store: "
-        "--verify all --unfit skip (verify='all', unfit='skip').",
+        "--verify all --on-invalid skip (verify='all', on_invalid='skip').",
     )
 
 
