@@ -172,8 +172,8 @@ def test_invalid_exports_raise_errors(spark, lake, tmp_path):
     with pytest.raises(Invalid, match="cannot be exported there") as refused:
         export()
     assert refused.value.kind == "unfit_path"
-    done = export(leave_unfit=True)
-    assert (done.stored, done.unfit, len(done.shown)) == (1, 1, 1)
+    done = export(skip_invalid=True)
+    assert (done.stored, done.invalid, len(done.shown)) == (1, 1, 1)
     with pytest.raises(Invalid, match="has its data there"):
         export(str(tmp_path))
     lake.repositories.create("land", "local://land")
@@ -185,10 +185,10 @@ def test_invalid_exports_raise_errors(spark, lake, tmp_path):
     file = tmp_path / "lake" / "block" / address.partition("/block/")[2]
     file.write_bytes(b"54321")
     with pytest.raises(Gone, match=r"^a: .*damaged: its bytes have the MD5"):
-        export(leave_unfit=True, everything=True)
+        export(skip_invalid=True, everything=True)
     file.unlink()
     with pytest.raises(Gone, match=r"^a: "):
-        export(leave_unfit=True, everything=True)
+        export(skip_invalid=True, everything=True)
 
 
 def test_export_through_a_server_to_its_bucket_and_to_a_folder(spark, s3_service, tmp_path):
@@ -218,7 +218,7 @@ def test_export_through_a_server_to_its_bucket_and_to_a_folder(spark, s3_service
             (str(tmp_path / "out"), 20),
         ):
             done = anabranch.spark.export(spark, served, "sea", "main", to, store=store)
-            assert (done.stored, done.unfit) == (stored, 0)
+            assert (done.stored, done.invalid) == (stored, 0)
         for path, content in objects.items():
             assert blocks.read(f"s3://{name}/out/{path}") == content
             assert (tmp_path / "out" / path).read_bytes() == content

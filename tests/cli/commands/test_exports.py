@@ -26,7 +26,7 @@ def test_a_folder_is_brought_up_to_date(run, folder, tmp_path):
     words = ("export", "--data", folder, "lakefs://sea/main", out)
     ran = run(*words)
     assert (ran.code, "'b//d' cannot be exported there" in ran.err) == (1, True)
-    ran = run.ok(*words, "--leave-unfit")
+    ran = run.ok(*words, "--skip-invalid")
     report = {line.partition(":")[0]: line.partition(":")[2].strip() for line in ran.lines}
     assert report["left out"] == "1 object"
     assert "'b//d'" in ran.err
@@ -47,8 +47,8 @@ def test_a_folder_is_brought_up_to_date(run, folder, tmp_path):
 def test_a_prefix_of_the_store(run, folder):
     words = ("export", "--data", folder, "lakefs://sea/main~0", "local://out/x", "--json")
     assert "'b//d' cannot be exported there" in run(*words).err
-    done = run.ok(*words, "--leave-unfit").json
-    assert (done["destination"], done["stored"], done["unfit"]) == ("local://out/x/", 2, 1)
+    done = run.ok(*words, "--skip-invalid").json
+    assert (done["destination"], done["stored"], done["invalid"]) == ("local://out/x/", 2, 1)
     assert (folder / "block" / "out" / "x" / "a.csv").read_bytes() == b"a.csv"
 
 
@@ -67,7 +67,7 @@ def test_what_cannot_be_is_said(run, folder, tmp_path):
 
 def test_engine_is_chosen_by_the_size_of_the_export(run, folder, tmp_path):
     out = tmp_path / "out"
-    words = ("export", "--data", folder, "lakefs://sea/main", out, "--leave-unfit")
+    words = ("export", "--data", folder, "lakefs://sea/main", out, "--skip-invalid")
     ran = run.ok(*words)
     assert "engine: local, which copies in this process, because no --master is given" in ran.err
     expected = r"engine: local, for (.*), in about 0 s, and in 20 s on Spark with 16 cores"

@@ -196,9 +196,9 @@ def test_paths_that_are_invalid_in_a_folder_raise_or_are_skipped(lake, folder, t
         export(lake, folder)
     assert refused.value.kind == "unfit_path"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["blocks", "cache", "out"]
-    summary = export(lake, folder, leave_unfit=True)
+    summary = export(lake, folder, skip_invalid=True)
     assert exported(folder) in ({"good": b"7", "e": b"5"}, {"good": b"7", "e/f": b"6"})
-    assert (summary.unfit, len(summary.shown)) == (5, 5)
+    assert (summary.invalid, len(summary.shown)) == (5, 5)
 
 
 def test_directory_markers_become_folders(lake, folder, tmp_path):
@@ -224,7 +224,7 @@ def test_symbolic_links_in_the_folder_are_not_followed(lake, folder, tmp_path):
     commit(lake, {"link/a": b"1", "b": b"2"})
     with pytest.raises(Invalid, match="symbolic link"):
         export(lake, folder)
-    export(lake, folder, leave_unfit=True, remove_extra=True)
+    export(lake, folder, skip_invalid=True, remove_extra=True)
     assert [path.name for path in outside.iterdir()] == ["kept"]
     assert exported(folder) == {"b": b"2"}
 

@@ -68,7 +68,7 @@ def _run(context: CommandContext, engine: str) -> dict[str, Any]:
     options = {
         "everything": given.everything,
         "remove_extra": given.remove_extra,
-        "leave_unfit": given.leave_unfit,
+        "skip_invalid": given.skip_invalid,
     }
     with open_stores(loaded.settings) as stores, show_progress(context.output) as progress:
         if engine == "spark":
@@ -95,7 +95,7 @@ def _show(context: CommandContext, done: dict[str, Any]) -> None:
         ("destination", done["destination"], ""),
         ("copied", f"{_objects(done['stored'])}, {size(done['bytes'])}", ""),
         ("removed", _objects(done["removed"] + done["extra"]), ""),
-        ("left out", _objects(done["unfit"]), ""),
+        ("left out", _objects(done["invalid"]), ""),
         ("marker", done["marker"], ""),
     ]
     context.output.details(pairs, done)
@@ -120,7 +120,7 @@ COMMAND = Command(
             "--everything", "Copy all objects, including those that the destination already has"
         ),
         Option("--remove-extra", "Remove files from the destination that the commit does not have"),
-        Option("--leave-unfit", "Skip paths that the destination cannot store, and show them"),
+        Option("--skip-invalid", "Skip paths that the destination cannot store, and show them"),
         engine_option("local", "spark"),
         MASTER,
         SUMMARY,

@@ -15,7 +15,7 @@ from anabranch.errors import AnabranchError, Corrupt, Gone, Invalid
 from anabranch.model.names import decode_key
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.exports.checksums import proved_md5
-from anabranch.pipelines.exports.destination import UNFIT, Destination
+from anabranch.pipelines.exports.destination import INVALID_PATH, Destination
 from anabranch.pipelines.exports.state import STATE
 from anabranch.versioning.records.entries import Value, entry_from
 
@@ -32,19 +32,19 @@ class Copied(msgspec.Struct):
 
     stored: int = 0
     bytes: int = 0
-    unfit: int = 0
+    invalid: int = 0
     shown: list[str] = []
 
     def add(self, more: Copied) -> None:
         """Adds the counts of another copy."""
         self.stored += more.stored
         self.bytes += more.bytes
-        self.unfit += more.unfit
+        self.invalid += more.invalid
         self.shown = [*self.shown, *more.shown][:SHOWN]
 
 
 class Copier:
-    """Copies a repository's objects to a destination. If `leave_unfit`, paths that are invalid
+    """Copies a repository's objects to a destination. If `skip_invalid`, paths that are invalid
     there are skipped.
     """
 
@@ -54,18 +54,18 @@ class Copier:
         repository: Repository,
         blocks: BlockStore,
         *,
-        leave_unfit: bool,
+        skip_invalid: bool,
     ) -> None:
         self._destination = destination
         self._repository = repository
         self._blocks = blocks
-        self._leave_unfit = leave_unfit
+        self._skip_invalid = skip_invalid
 
     def store(self, pool: ThreadPoolExecutor, records: Iterable[tuple[bytes, Value]]) -> Copied:
         """Copies objects durably, and returns the counts.
 
-        Raises Invalid (`UNFIT`) for a path that is invalid at the destination, Corrupt if copied
-        bytes differ from the stored ones, Gone if stored bytes are missing.
+        Raises Invalid (`INVALID_PATH`) for a path that is invalid at the destination, Corrupt if
+        copied bytes differ from the stored ones, Gone if stored bytes are missing.
         """
         copied = Copied()
         for size, rejection in pool.map(self._store, records):
@@ -73,7 +73,7 @@ class Copier:
                 copied.stored += 1
                 copied.bytes += size
             else:
-                copied.unfit += 1
+                copied.invalid += 1
                 if len(copied.shown) < SHOWN:
                     copied.shown.append(rejection)
         self._destination.sync()
@@ -84,14 +84,16 @@ class Copier:
         path, entry = decode_key(key), entry_from(value)
         if path == STATE:
             raise Invalid(
-                f"{path!r} is reserved for the state of the export", kind=UNFIT, hint="Rename it."
+                f"{path!r} is reserved for the state of the export",
+                kind=INVALID_PATH,
+                hint="Rename it.",
             )
         try:
             stored = self._destination.store(
                 path, OpenObject(self._repository, entry, self._blocks)
             )
         except AnabranchError as error:
-            if error.kind == UNFIT and self._leave_unfit:
+            if error.kind == INVALID_PATH and self._skip_invalid:
                 return 0, error.message
             if isinstance(error, Gone):
                 message = f"{path}: {error.message}"

@@ -9,18 +9,18 @@ from anabranch.blocks.contract import Stored
 from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.errors import Invalid
 
-__all__ = ["UNFIT", "Destination", "unfit_path_error"]
+__all__ = ["INVALID_PATH", "Destination", "invalid_path_error"]
 
 
-UNFIT = "unfit_path"
+INVALID_PATH = "unfit_path"
 """The kind of the error for a path that is invalid at a destination."""
 
 
-def unfit_path_error(path: str, reason: str) -> Invalid:
+def invalid_path_error(path: str, reason: str) -> Invalid:
     """Returns the error for a path that is invalid at a destination."""
     return Invalid(
         f"{path!r} cannot be exported there: {reason}",
-        kind=UNFIT,
+        kind=INVALID_PATH,
         hint="Rename it, export to a destination that accepts it, or skip such paths.",
     )
 
@@ -33,8 +33,8 @@ class Destination(Protocol):
     def store(self, path: str, source: OpenObject) -> Stored:
         """Stores an object's bytes, replacing an existing object; returns size and checksum.
 
-        The replacement is atomic for readers. Raises Invalid (`UNFIT`) for a path that is invalid
-        here, and Gone if the bytes are missing.
+        The replacement is atomic for readers. Raises Invalid (`INVALID_PATH`) for a path that is
+        invalid here, and Gone if the bytes are missing.
         """
 
     def remove(self, paths: Iterable[str]) -> None:

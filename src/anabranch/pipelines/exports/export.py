@@ -63,16 +63,16 @@ class Exporter:
         *,
         everything: bool = False,
         remove_extra: bool = False,
-        leave_unfit: bool = False,
+        skip_invalid: bool = False,
     ) -> ExportSummary:
         """Updates a destination to the commit of a reference, and returns a summary.
 
         If `everything`, all objects are copied, regardless of the state. `remove_extra` removes
-        files that the commit does not have, `leave_unfit` skips paths that are invalid at the
+        files that the commit does not have, `skip_invalid` skips paths that are invalid at the
         destination. Raises NotFound, Conflict for the destination of another repository's export,
-        Invalid (`UNFIT`), Invalid for a destination inside or around a storage namespace, Corrupt
-        if copied bytes differ from the stored ones, Gone if stored bytes are missing, and Conflict
-        (commit_expired, pin_lost) if garbage collection may have removed them.
+        Invalid (`INVALID_PATH`), Invalid for a destination inside or around a storage namespace,
+        Corrupt if copied bytes differ from the stored ones, Gone if stored bytes are missing, and
+        Conflict (commit_expired, pin_lost) if garbage collection may have removed them.
         """
         stored = self._core.repositories.get(repository)
         require_separate(
@@ -85,7 +85,7 @@ class Exporter:
             run = ExportRun(
                 destination, stored.id, commit.id, clock=self._clock, everything=everything
             )
-            copier = Copier(destination, stored, self._blocks, leave_unfit=leave_unfit)
+            copier = Copier(destination, stored, self._blocks, skip_invalid=skip_invalid)
             self._copy_changes(stored, destination, run, copier, lease)
             if remove_extra:
                 run.remove_extra(self._tree(stored, commit.id))

@@ -19,9 +19,9 @@ __all__ = ["ExportRun", "ExportSummary"]
 
 class ExportSummary(msgspec.Struct, kw_only=True):
     """Result of an export: `stored` objects of `bytes` in total, `removed` paths that the commit
-    no longer has, `extra` paths that did not come from the repository. `unfit` paths were skipped;
-    `shown` has the messages of the first of these. `phases` are the seconds that each phase of an
-    export on Spark took, `tasks` the totals of their tasks.
+    no longer has, `extra` paths that did not come from the repository. `invalid` paths were
+    skipped; `shown` has the messages of the first of these. `phases` are the seconds that each
+    phase of an export on Spark took, `tasks` the totals of their tasks.
     """
 
     repository: str
@@ -32,7 +32,7 @@ class ExportSummary(msgspec.Struct, kw_only=True):
     bytes: int = 0
     removed: int = 0
     extra: int = 0
-    unfit: int = 0
+    invalid: int = 0
     shown: list[str] = []
     marker: str = ""
     started_at: float
@@ -85,7 +85,7 @@ class ExportRun:
         self._destination.write_notes({STATE: encode_state(self.state)})
         self.summary.stored += copied.stored
         self.summary.bytes += copied.bytes
-        self.summary.unfit += copied.unfit
+        self.summary.invalid += copied.invalid
         self.summary.shown = [*self.summary.shown, *copied.shown][:SHOWN]
 
     def remove_extra(self, tree: kernel.Tree) -> None:

@@ -22,7 +22,7 @@ from anabranch.blocks.local.fsync import sync_files
 from anabranch.blocks.local.paths import is_plain
 from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.errors import Invalid
-from anabranch.pipelines.exports.destination import UNFIT, unfit_path_error
+from anabranch.pipelines.exports.destination import INVALID_PATH, invalid_path_error
 
 __all__ = ["FolderDestination"]
 
@@ -57,7 +57,7 @@ class FolderDestination:
             self._make_folder(path)
             size, checksum = (0, _EMPTY_MD5) if is_marker else _write_atomically(file_path, source)
         except _NAME_CONFLICTS as error:
-            raise unfit_path_error(path, "a file and a folder would have one name") from error
+            raise invalid_path_error(path, "a file and a folder would have one name") from error
         except OSError as error:
             raise translate_error(error, file_path) from error
         if not is_marker:
@@ -79,7 +79,7 @@ class FolderDestination:
             except (*NOT_THERE, IsADirectoryError):
                 continue
             except Invalid as error:
-                if error.kind != UNFIT:
+                if error.kind != INVALID_PATH:
                     raise
                 continue
             except OSError as error:
@@ -165,12 +165,12 @@ class FolderDestination:
 
     def _file_path(self, path: str) -> str:
         if not is_plain(path):
-            raise unfit_path_error(
+            raise invalid_path_error(
                 path, "a name in it is empty, `.`, `..`, or contains a zero byte"
             )
         longest = max(len(name.encode()) for name in path.split("/"))
         if longest > _MAX_NAME_BYTES:
-            raise unfit_path_error(
+            raise invalid_path_error(
                 path, f"a name has {longest} bytes; at most {_MAX_NAME_BYTES} are allowed"
             )
         return f"{self._root}/{path}"
@@ -185,7 +185,9 @@ class FolderDestination:
             folder = f"{folder}/{name}"
             make_durable(folder, 0o777)  # readable by other users if the umask allows
             if Path(folder).is_symlink():
-                raise unfit_path_error(path, f"{folder} is a symbolic link, which is not followed")
+                raise invalid_path_error(
+                    path, f"{folder} is a symbolic link, which is not followed"
+                )
         self._created.add(parent)
 
     def _has_no_links(self, path: str) -> bool:

@@ -9,7 +9,7 @@ from anabranch.blocks.contract import BlockStore, Stored
 from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.errors import Gone, Invalid
 from anabranch.pipelines.exports.checksums import content_md5
-from anabranch.pipelines.exports.destination import unfit_path_error
+from anabranch.pipelines.exports.destination import invalid_path_error
 
 __all__ = ["PrefixDestination"]
 
@@ -35,7 +35,7 @@ class PrefixDestination:
                 checksum=content_md5(source.entry.checksum),
             )
         except Invalid as error:
-            raise unfit_path_error(path, error.message) from error
+            raise invalid_path_error(path, error.message) from error
 
     def remove(self, paths: Iterable[str]) -> None:
         """Removes paths."""

@@ -17,7 +17,7 @@ from anabranch.model.lakefile.instructions import Add
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.objects.entry import AddressType
 from anabranch.patterns.glob import glob
-from anabranch.pipelines.imports.entries import Record, unfit_path
+from anabranch.pipelines.imports.entries import Record, invalid_path_reason
 from anabranch.pipelines.imports.merge_sorted_runs import RUN_RECORDS, merge_sorted_runs
 from anabranch.pipelines.imports.rejected_objects import RejectedObjects
 from anabranch.pipelines.jobs.progress import Progress
@@ -84,7 +84,7 @@ class _ExternalListing:
             if not source.name and self._layer.is_prefix:
                 continue  # the directory marker of the prefix itself
             key = destination + source.name
-            reason = unfit_path(key)
+            reason = invalid_path_reason(key)
             if reason:
                 self.rejected.add(source.address, reason)
                 continue

@@ -14,7 +14,7 @@ from anabranch.model.objects.entry import AddressType
 from anabranch.pipelines.imports.rejected_objects import RejectedObjects
 from anabranch.pipelines.jobs.progress import Progress
 
-__all__ = ["Record", "import_records", "parse_destination", "unfit_path"]
+__all__ = ["Record", "import_records", "invalid_path_reason", "parse_destination"]
 
 Record: TypeAlias = tuple[bytes, tuple[bytes, bytes]]
 """A key, and the identity and data of its entry."""
@@ -53,7 +53,7 @@ def import_records(
         if not number % _REPORT_EVERY:
             progress.advance(_REPORT_EVERY)
         key = start + name
-        reason = unfit_path(key)
+        reason = invalid_path_reason(key)
         if reason:
             rejected.add(address, reason)
         elif key:
@@ -71,7 +71,7 @@ def import_records(
     progress.advance(number % _REPORT_EVERY)
 
 
-def unfit_path(key: bytes) -> str:
+def invalid_path_reason(key: bytes) -> str:
     """Returns why a key is invalid as a path, "" if it is valid."""
     if len(key) > MAX_PATH_BYTES:
         return f"its path would have {len(key)} bytes, at most {MAX_PATH_BYTES} are allowed"

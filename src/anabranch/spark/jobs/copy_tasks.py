@@ -39,14 +39,14 @@ __all__ = [
 ]
 
 RESULT = (
-    "stored BIGINT, bytes BIGINT, unfit BIGINT, shown ARRAY<STRING>, removed BIGINT, error STRING,"
-    " message STRING, kind STRING, hint STRING"
+    "stored BIGINT, bytes BIGINT, invalid BIGINT, shown ARRAY<STRING>, removed BIGINT, "
+    "error STRING, message STRING, kind STRING, hint STRING"
 )
 """The schema of the result of a task, for Spark."""
 
 _RESULT_ARROW = pa.schema(
     [
-        *((name, pa.int64()) for name in ("stored", "bytes", "unfit")),
+        *((name, pa.int64()) for name in ("stored", "bytes", "invalid")),
         ("shown", pa.list_(pa.string())),
         ("removed", pa.int64()),
         *((name, pa.string()) for name in ("error", "message", "kind", "hint")),
@@ -97,7 +97,7 @@ class ExportTasks(NamedTuple):
     tables: TableFiles
     repository: Repository
     destination: str
-    leave_unfit: bool
+    skip_invalid: bool
     counts: TaskCounts
 
     def remove(self, partition: CopyPartition) -> Iterator[pa.RecordBatch]:
@@ -140,11 +140,11 @@ class ExportTasks(NamedTuple):
                     hint=error.hint,
                 )
                 return
-        yield _result(stored=done.stored, bytes=done.bytes, unfit=done.unfit, shown=done.shown)
+        yield _result(stored=done.stored, bytes=done.bytes, invalid=done.invalid, shown=done.shown)
 
     def _copy(self, partition: CopyPartition, blocks: BlockStore) -> Copied:
         destination = parse_destination(self.destination, blocks)
-        copier = Copier(destination, self.repository, blocks, leave_unfit=self.leave_unfit)
+        copier = Copier(destination, self.repository, blocks, skip_invalid=self.skip_invalid)
         changes = self._changes(partition)
         records = ((key, value) for key, value in changes if value is not None)
         own = islice(records, partition.offset, None, partition.stride)
@@ -174,11 +174,11 @@ def sum_results(rows: Iterable[Any]) -> tuple[Copied, int]:
         if row["error"] is not None:
             error_class = getattr(errors, row["error"], AnabranchError)
             raise error_class(row["message"], kind=row["kind"], hint=row["hint"])
-        done.add(Copied(row["stored"], row["bytes"], row["unfit"], list(row["shown"])))
+        done.add(Copied(row["stored"], row["bytes"], row["invalid"], list(row["shown"])))
         removed += row["removed"]
     return done, removed
 
 
 def _result(**values: Any) -> pa.RecordBatch:
-    defaults = {"stored": 0, "bytes": 0, "unfit": 0, "shown": [], "removed": 0}
+    defaults = {"stored": 0, "bytes": 0, "invalid": 0, "shown": [], "removed": 0}
     return pa.RecordBatch.from_pylist([{**defaults, **values}], schema=_RESULT_ARROW)

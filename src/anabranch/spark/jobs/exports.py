@@ -67,7 +67,7 @@ def export(
     store: Opener | None = None,
     everything: bool = False,
     remove_extra: bool = False,
-    leave_unfit: bool = False,
+    skip_invalid: bool = False,
     progress: Progress = NO_PROGRESS,
     clock: Callable[[], float] = time.time,
     entries_per_task: int = _ENTRIES_PER_TASK,
@@ -98,7 +98,7 @@ def export(
             commit_ids = (export_run.state.complete, *export_run.commits)
             trees = [tree_ranges(opened, each) for each in commit_ids]
             tasks = ExportTasks(
-                *(opened.opener, opened.tables, opened.repository, destination, leave_unfit),
+                *(opened.opener, opened.tables, opened.repository, destination, skip_invalid),
                 monitor.counts,
             )
 
@@ -125,7 +125,7 @@ def export(
             with monitor.phase("copying"):
                 for wave, (done, _) in _overlap(partial(run, "copying", tasks.copy), left):
                     export_run.checkpoint(_last_path(wave), done)
-                    progress.advance(done.stored + done.unfit)
+                    progress.advance(done.stored + done.invalid)
             if remove_extra:
                 extra = partition_extra(
                     trees[-1], _COMPARED_PER_TASK * entries_per_task, export_run.own_files
