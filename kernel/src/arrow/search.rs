@@ -28,6 +28,14 @@ pub struct KeyBounds {
 }
 
 impl KeyBounds {
+    pub fn new(prefix: &[u8], start: &[u8], end: Option<&[u8]>) -> KeyBounds {
+        KeyBounds {
+            prefix: prefix.to_vec(),
+            start: start.to_vec(),
+            end: end.map(<[u8]>::to_vec),
+        }
+    }
+
     pub(super) fn first(&self) -> &[u8] {
         self.start.as_slice().max(&self.prefix)
     }

@@ -95,8 +95,11 @@ impl Tree {
     }
 
     fn __repr__(&self) -> String {
-        let (id, count) = (self.tree.metarange_id(), self.tree.count());
-        format!("<Tree '{id}' of {count} entries>")
+        format!(
+            "<Tree '{}' of {} entries>",
+            self.tree.metarange_id(),
+            self.tree.count()
+        )
     }
 
     fn ranges(&self) -> Vec<RangeInfo> {
@@ -107,9 +110,8 @@ impl Tree {
     fn get<'py>(&self, py: Python<'py>, key: &[u8]) -> PyResult<Option<PyValue<'py>>> {
         // Taken and put back, because locating a file may call Python, which may call this again.
         let mut scratch = SCRATCH.take();
-        let found = self
-            .tree
-            .get(key, &mut scratch, |framed| py_framed(py, framed));
+        let tree = &self.tree;
+        let found = tree.get(key, &mut scratch, |framed| py_framed(py, framed));
         SCRATCH.replace(scratch);
         found?.transpose()
     }
@@ -121,10 +123,9 @@ impl Tree {
     ) -> PyResult<Vec<Option<PyValue<'py>>>> {
         let bytes: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
         let values = py.detach(|| self.tree.get_many(&bytes))?;
-        let values = values.iter();
-        values
-            .map(|value| value.map(|framed| py_framed(py, framed)).transpose())
-            .collect()
+        let shown = |framed| py_framed(py, framed);
+        let found = values.iter().map(|value| value.map(shown).transpose());
+        found.collect()
     }
 
     fn contains_prefix(&self, prefix: &[u8]) -> PyResult<bool> {
@@ -241,11 +242,7 @@ impl Tree {
         metadata: Vec<(String, String, Vec<String>)>,
         batch: usize,
     ) -> PyResult<ArrowStream> {
-        let keys = KeyBounds {
-            prefix: prefix.to_vec(),
-            start: start.to_vec(),
-            end: end.map(<[u8]>::to_vec),
-        };
+        let keys = KeyBounds::new(prefix, start, end);
         let conditions = Conditions {
             sizes: sizes.map(|(least, most)| least..=most),
             times: times.map(|(least, most)| least..=most),
@@ -277,11 +274,7 @@ impl Tree {
         local_root: &str,
         batch: usize,
     ) -> PyResult<ArrowStream> {
-        let keys = KeyBounds {
-            prefix: prefix.to_vec(),
-            start: start.to_vec(),
-            end: end.map(<[u8]>::to_vec),
-        };
+        let keys = KeyBounds::new(prefix, start, end);
         let sides = (&self.tree, &right.tree);
         let roots = (namespace, local_root);
         let rows = TreeChanges::new(sides, &columns, &keys, kinds, roots, batch)?;

@@ -12,8 +12,8 @@ from anabranch.rest.protocol.errors import STATUS_BY_CLASS, error_response, stat
 
 
 def make_error(cls: type[errors.AnabranchError], **fields: object) -> errors.AnabranchError:
-    extra = {"size": 3} if cls is errors.RangeNotSatisfiable else {}
-    return cls("what happened", **extra, **fields)
+    extra = {errors.RangeNotSatisfiable: {"size": 3}, errors.CommitExpired: {"removed": True}}
+    return cls("what happened", **extra.get(cls, {}), **fields)
 
 
 CLASSES = [

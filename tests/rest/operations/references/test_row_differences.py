@@ -179,7 +179,7 @@ def test_bad_requests(lake, params, status, message):
     [
         ("a.txt", b"no table", "a.txt is no table"),
         ("t.csv", b"id,n\n1,1\n1,2\n", "has the key id=1 more than once"),
-        ("t.csv", b"\xff\xfei\0d\0", "is UTF-16, not UTF-8"),
+        ("t.csv", b"\xff\xfei\0d\0\n", "UTF-16"),
         ("a.parquet", b"PAR1", "cannot be read as Parquet"),
         ("a.jsonl", json.dumps({"id": 1}).encode()[:-1], "line 1"),
     ],
