@@ -22,6 +22,7 @@ DENIED = re.compile("You do not have the permission [a-z]+:[A-Z][A-Za-z]+ for th
 PAGES = {
     "/repositories": ["Create repository"],
     "{home}/objects?ref=main": ["Upload"],
+    "{home}/object?ref=main&path=data/a&tab=metadata": ["Edit metadata"],
     "{home}/changes?ref=main": ["Commit", "Revert all"],
     "{home}/commits?ref=main": ["Revert several…"],
     "{home}/branches": ["Create branch"],
