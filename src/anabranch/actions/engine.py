@@ -86,7 +86,7 @@ class Engine:
         """
         outcome = self.run(repository, event, actions, commit)
         if outcome.failures:
-            raise aborted(event, outcome.run.id, _numbered(outcome.failures))
+            raise abort_error(event, outcome.run.id, _numbered(outcome.failures))
         return outcome.run if any(not hook.skipped for hook in outcome.hooks) else None
 
     def run(
@@ -243,7 +243,7 @@ class Engine:
         )
 
 
-def aborted(event: Event, run_id: str, reason: str) -> PreconditionFailed:
+def abort_error(event: Event, run_id: str, reason: str) -> PreconditionFailed:
     """Returns the error of a change that hooks have refused, in the words of lakeFS."""
     return PreconditionFailed(
         f"{event.type} hook aborted, run id '{run_id}': {reason}",
@@ -255,7 +255,7 @@ def aborted(event: Event, run_id: str, reason: str) -> PreconditionFailed:
 
 def unreadable_files(event: Event, run_id: str, error: Invalid) -> PreconditionFailed:
     """Returns the error of a change whose action files are wrong."""
-    failed = aborted(event, run_id, f"load actions: {error.message}")
+    failed = abort_error(event, run_id, f"load actions: {error.message}")
     failed.hint = error.hint or "Correct the file, or remove it, and try again."
     return failed
 

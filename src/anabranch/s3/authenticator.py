@@ -39,12 +39,12 @@ class RequestAuthenticator:
         """
         if audit is None:
             return self._authenticate(request, client)
-        with _recorded(audit, claimed_access_key(request)):
+        with _errors_recorded(audit, claimed_access_key(request)):
             return self._authenticate(request, client)
 
     def authenticate_policy(self, fields: Mapping[str, str], audit: RequestAudit | None) -> Actor:
         """Returns the signer of a form's policy. Raises the error that refuses it."""
-        with _recorded(audit, ""):
+        with _errors_recorded(audit, ""):
             return self._actor_of_key(self._verifier.verify_policy(fields))
 
     def in_context(self, actor: Actor, client: str, audit: RequestAudit | None) -> Actor:
@@ -93,7 +93,7 @@ class RequestAuthenticator:
 
 
 @contextmanager
-def _recorded(audit: RequestAudit | None, access_key_id: str) -> Iterator[None]:
+def _errors_recorded(audit: RequestAudit | None, access_key_id: str) -> Iterator[None]:
     """Records an error of authentication."""
     try:
         yield

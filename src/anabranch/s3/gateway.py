@@ -18,7 +18,7 @@ from anabranch.http.response import Headers, Response
 from anabranch.model.caller import Caller, acting_as
 from anabranch.s3.authenticator import RequestAuthenticator
 from anabranch.s3.call import Call
-from anabranch.s3.misdirected import is_misdirected, refusing
+from anabranch.s3.misdirected import is_misdirected, refusal
 from anabranch.s3.operation import ByKey
 from anabranch.s3.payloads.form import reaches_file, read_form
 from anabranch.s3.payloads.post_policy import check_policy
@@ -346,5 +346,5 @@ class S3Request:
         except S3Error as error:
             if not is_misdirected(request, address):
                 raise
-            choice = Choice(refusing(error), address, query)
+            choice = Choice(refusal(error), address, query)
         return carried, choice

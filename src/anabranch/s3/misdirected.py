@@ -14,7 +14,7 @@ from anabranch.s3.protocol.addressing import Address
 from anabranch.s3.protocol.errors import S3Error
 from anabranch.signing.request import Request
 
-__all__ = ["is_misdirected", "refusing"]
+__all__ = ["is_misdirected", "refusal"]
 
 _BUCKET, _VERSION = "api", "v1"
 
@@ -24,7 +24,7 @@ def is_misdirected(request: Request, address: Address) -> bool:
     return not request.bucket and address.bucket == _BUCKET and address.ref == _VERSION
 
 
-def refusing(error: S3Error) -> Operation:
+def refusal(error: S3Error) -> Operation:
     """Returns the operation for a misdirected request that matches no other: it raises NotFound if
     the bucket does not exist, else `error`.
     """

@@ -17,7 +17,7 @@ import msgspec
 from anabranch.actions.hooks.contract import HookContext
 from anabranch.actions.hooks.http_exchange import exchange, is_success
 from anabranch.actions.hooks.properties import Properties
-from anabranch.actions.hooks.secrets import check_names, revealed
+from anabranch.actions.hooks.secrets import check_names, reveal
 from anabranch.actions.hooks.webhook import check_address
 from anabranch.errors import HookFailed
 from anabranch.outbound.http_request import HttpResponse
@@ -77,7 +77,7 @@ class Airflow(msgspec.Struct, frozen=True, kw_only=True):
         """Returns `dag_conf`, the user and the password: all at once, since the texts together have
         a limited length.
         """
-        return revealed([self.dag_conf, self.username, self.password], context)
+        return reveal([self.dag_conf, self.username, self.password], context)
 
     def _request(
         self, context: HookContext, method: str, rest: str, body: bytes = b""

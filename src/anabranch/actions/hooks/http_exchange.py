@@ -61,12 +61,12 @@ def exchange(
             )
         except Invalid as error:
             output.write(f"{error.message}\n")
-            reason = output.redacted(f"{named}: {error.message}")
+            reason = output.redact(f"{named}: {error.message}")
             raise HookFailed(reason, hint=_hint(error)) from error
         except Busy as error:
             output.write(f"{error.message}\n\n")
             if attempt == retries:
-                raise HookFailed(output.redacted(f"{named}: {error.message}")) from error
+                raise HookFailed(output.redact(f"{named}: {error.message}")) from error
         else:
             _describe(context, response, time.monotonic() - start)
             if attempt == retries or not _is_temporary(response.status):

@@ -38,7 +38,7 @@ class HookOutput:
         if secret:
             self._secrets.add(secret)
 
-    def redacted(self, text: str) -> str:
+    def redact(self, text: str) -> str:
         """Returns a text, such as an error message, without the secrets."""
         for secret in sorted(self._secrets, key=len, reverse=True):
             text = text.replace(secret, _REDACTED)
@@ -46,7 +46,7 @@ class HookOutput:
 
     def text(self) -> str:
         """Returns the output."""
-        text = self.redacted("".join(self._pieces))
+        text = self.redact("".join(self._pieces))
         if not self._is_cut:
             return text
         while begun := self._begun_secret(text):

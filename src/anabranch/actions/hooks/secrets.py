@@ -16,7 +16,7 @@ from anabranch.actions.hooks.contract import HookContext
 from anabranch.actions.hooks.properties import Properties
 from anabranch.errors import HookFailed
 
-__all__ = ["PREFIX", "check_names", "hook_environment", "revealed"]
+__all__ = ["PREFIX", "check_names", "hook_environment", "reveal"]
 
 PREFIX = "LAKEFSACTION_"
 """The prefix of the variables that hooks may use; it is lakeFS's."""
@@ -41,7 +41,7 @@ def check_names(properties: Properties, name: str, value: object) -> None:
                 )
 
 
-def revealed(value: Any, context: HookContext) -> Any:
+def reveal(value: Any, context: HookContext) -> Any:
     """Returns a value in which references are replaced by their variables, also in lists and
     mappings. Raises HookFailed, with the name of the variable, if one is not set or may not be
     used, and if the texts become too long.

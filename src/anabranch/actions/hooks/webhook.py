@@ -15,7 +15,7 @@ import msgspec
 from anabranch.actions.hooks.contract import HookContext
 from anabranch.actions.hooks.http_exchange import exchange, is_success
 from anabranch.actions.hooks.properties import Properties
-from anabranch.actions.hooks.secrets import check_names, revealed
+from anabranch.actions.hooks.secrets import check_names, reveal
 from anabranch.errors import HookFailed, Invalid
 from anabranch.outbound.http_request import check_url
 
@@ -40,7 +40,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
         """Sends the event. Raises HookFailed."""
         names = [name for name, _ in self.query]
         # all at once: the texts together have a limited length
-        texts = revealed([self.headers, [value for _, value in self.query]], context)
+        texts = reveal([self.headers, [value for _, value in self.query]], context)
         headers = {**texts[0], "Content-Type": "application/json"}
         query = list(zip(names, texts[1], strict=True))
         response = exchange(
@@ -56,7 +56,7 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
         )
         if not is_success(response):
             text = response.body.decode("utf-8", "replace").strip()
-            reason = context.output.redacted(text)[:_REASON_CHARS]
+            reason = context.output.redact(text)[:_REASON_CHARS]
             status = f"webhook request failed (status code: {response.status})"
             raise HookFailed(f"{status}: {reason}" if reason else status)
 

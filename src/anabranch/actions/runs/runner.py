@@ -206,7 +206,7 @@ class _Execution:
         except Exception as error:  # noqa: BLE001  hooks may raise anything
             _log.warning("hook %s of run %s", cell.spec.id, self._run_id, exc_info=True)
             failure = f"{type(error).__name__}: {reason_of(error)}"
-        failure = output.redacted(failure)
+        failure = output.redact(failure)
         with self._lock:
             if self._closed:
                 return False

@@ -215,7 +215,7 @@ class Uploads:
         rows: list[tuple[str, str]] = []
         while start is not None:
             row_limit = amount - len(rows) + 1
-            batch = self._core.uploads.listed(stored_repository, prefix, start, amount=row_limit)
+            batch = self._core.uploads.list_keys(stored_repository, prefix, start, amount=row_limit)
             start = None
             if len(batch) == row_limit:
                 start = _first_key(prefix, "", *batch[-1])

@@ -20,7 +20,7 @@ from anabranch.keyvalue.sqlite.writer_lock import WriterLock
 __all__ = [
     "SCHEMA_VERSION",
     "SQLITE_ERRORS",
-    "damaged",
+    "damage_error",
     "open_connection",
     "prepare",
     "translate",
@@ -132,7 +132,7 @@ def _create(connection: apsw.Connection) -> None:
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
-def damaged(path: str, reason: str) -> Corrupt:
+def damage_error(path: str, reason: str) -> Corrupt:
     """Returns the error for a damaged database."""
     return Corrupt(f"{path}: the database is damaged: {reason}", path=path)
 
@@ -160,7 +160,7 @@ def translate(
     if failure is not None:
         return failure
     if isinstance(error, _DAMAGE):
-        return damaged(path, str(error))
+        return damage_error(path, str(error))
     if isinstance(error, (apsw.BusyError, apsw.LockedError, apsw.ProtocolError)):
         return Busy(f"{path}: the database is locked by another process", kind="locked")
     if isinstance(error, (apsw.ConnectionClosedError, apsw.CursorClosedError)):

@@ -33,7 +33,7 @@ from anabranch.keyvalue.contract import Expect, KeyRange, Row, Write
 from anabranch.keyvalue.scan_pages import scan_in_pages
 from anabranch.keyvalue.sqlite.database import (
     SQLITE_ERRORS,
-    damaged,
+    damage_error,
     open_connection,
     prepare,
     translate,
@@ -236,7 +236,7 @@ class SQLiteStore:
     def _require_bytes(self, value: object) -> None:
         """Raises Corrupt for a value of another type: its record header is damaged."""
         if value is not None and type(value) is not bytes:
-            raise damaged(self._path, f"a value is of type {type(value).__name__}")
+            raise damage_error(self._path, f"a value is of type {type(value).__name__}")
 
     def _open_reader(self) -> apsw.Cursor:
         if self._forked:
@@ -267,7 +267,7 @@ class SQLiteStore:
             raise translate(error, self._path, cursor.connection) from error
         for key, value in rows:
             if type(key) is not bytes or type(value) is not bytes:
-                raise damaged(self._path, "a key or a value is not of type bytes")
+                raise damage_error(self._path, "a key or a value is not of type bytes")
         return cast("list[tuple[bytes, bytes]]", rows)
 
 

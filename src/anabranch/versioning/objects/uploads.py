@@ -117,7 +117,7 @@ class Uploads:
         self.forget_checksums(finish.upload)
         self._keyvalue.apply([Write(keys.FINISHED_UPLOADS, finish.upload.id.encode(), None)])
 
-    def listed(
+    def list_keys(
         self, repository: Repository, prefix: str, start: bytes, *, amount: int
     ) -> list[tuple[str, str]]:
         """Returns the keys and ids of at most `amount` uploads whose keys begin with `prefix`, by

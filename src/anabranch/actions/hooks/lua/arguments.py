@@ -10,12 +10,12 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, get_type_hints
 
-__all__ = ["adapted", "plain"]
+__all__ = ["adapt", "plain"]
 
 _NAMES = {str: "string", bytes: "string", int: "number", float: "number", bool: "boolean"}
 
 
-def adapted(function: Callable[..., Any]) -> Callable[[Sequence[Any]], Any]:
+def adapt(function: Callable[..., Any]) -> Callable[[Sequence[Any]], Any]:
     """Returns a function of a list of arguments. Raises ValueError for wrong ones, as Lua words it.
 
     A parameter of another type than text, bytes, numbers and truth values gets what is given, with

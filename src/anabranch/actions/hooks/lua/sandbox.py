@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import lupa.lua54 as lupa
 
-from anabranch.actions.hooks.lua.arguments import adapted
+from anabranch.actions.hooks.lua.arguments import adapt
 from anabranch.actions.hooks.lua.values import LuaValues
 from anabranch.errors import HookFailed
 
@@ -68,7 +68,7 @@ class Sandbox:
 
     def define(self, name: str, value: object) -> None:
         """Defines a global variable: text, numbers, lists, mappings."""
-        self._define(name.encode(), self._values.pushed(value))
+        self._define(name.encode(), self._values.to_lua(value))
 
     def run(self, code: bytes, name: str) -> None:
         """Runs a script; `name` is what messages call it. Raises HookFailed with the reason if it
@@ -92,19 +92,19 @@ class Sandbox:
                 return False, f"module '{text}' not found".encode()
             if isinstance(library, bytes):
                 return True, self._include(library, b"=" + name)
-            return True, self._values.pushed(library)
+            return True, self._values.to_lua(library)
         except Exception as error:  # noqa: BLE001  a script must not get hold of an exception
             return False, str(error).encode()
 
     def _function(self, function: Callable[..., Any]) -> Any:
         """Returns a Lua function that calls one of Python's."""
-        adaptation = adapted(function)
+        adaptation = adapt(function)
 
         def called(*arguments: Any) -> tuple[Any, ...]:
             try:
-                results = adaptation([self._values.pulled(each) for each in arguments])
+                results = adaptation([self._values.to_python(each) for each in arguments])
                 many = results if isinstance(results, tuple) else (results,)
-                return True, *map(self._values.pushed, many)
+                return True, *map(self._values.to_lua, many)
             except MemoryError:
                 return False, b"not enough memory"
             except Exception as error:  # noqa: BLE001  whatever it is, it is the script's error

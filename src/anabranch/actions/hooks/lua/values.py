@@ -34,7 +34,7 @@ class LuaValues:
         self._is_array = is_array
         self._make_function = make_function
 
-    def pulled(self, value: Any, depth: int = 0) -> Any:
+    def to_python(self, value: Any, depth: int = 0) -> Any:
         """Returns a value of Lua as Python's: bytes, numbers, lists, mappings with keys of text.
         Raises ValueError for functions and for tables that are nested too deep.
         """
@@ -55,20 +55,20 @@ class LuaValues:
             last = max((key for key in found if type(key) is int), default=0)
             if last > 2 * len(items) + 10:
                 raise ValueError("an array has too many holes")
-            return [self.pulled(found.get(at), depth + 1) for at in range(1, last + 1)]
-        return {_key(key): self.pulled(item, depth + 1) for key, item in items}
+            return [self.to_python(found.get(at), depth + 1) for at in range(1, last + 1)]
+        return {_key(key): self.to_python(item, depth + 1) for key, item in items}
 
-    def pushed(self, value: Any) -> Any:
+    def to_lua(self, value: Any) -> Any:
         """Returns a value of Python as Lua's; a value of an unknown type as text."""
         if value is None or isinstance(value, bool | bytes):
             return value
         if isinstance(value, int | float):
             return _number(value)
         if isinstance(value, list | tuple):
-            return self._array(self._runtime.table(*map(self.pushed, value)))
+            return self._array(self._runtime.table(*map(self.to_lua, value)))
         if isinstance(value, Mapping):
             return self._runtime.table_from(
-                {self.pushed(key): self.pushed(item) for key, item in value.items()}
+                {self.to_lua(key): self.to_lua(item) for key, item in value.items()}
             )
         if callable(value):
             return self._make_function(value)

@@ -10,7 +10,7 @@ import msgspec
 
 from anabranch.actions.hooks.contract import HookContext
 from anabranch.actions.hooks.process.lake_calls import LakeCalls
-from anabranch.actions.hooks.secrets import hook_environment, revealed
+from anabranch.actions.hooks.secrets import hook_environment, reveal
 from anabranch.child_process.child import Child, ChildEnded, ChildHangs
 from anabranch.child_process.limits import Limits
 from anabranch.errors import HookFailed
@@ -55,7 +55,7 @@ class IsolatedHook(msgspec.Struct, frozen=True, kw_only=True):
                 hint="Make it faster, or raise its property timeout.",
             ) from None
         except (ChildEnded, ValueError) as error:
-            reason = context.output.redacted(str(error))
+            reason = context.output.redact(str(error))
             raise HookFailed(f"the hook {self.name} failed: {reason}") from None
 
     def _request(self, context: HookContext) -> dict[str, Any]:
@@ -65,7 +65,7 @@ class IsolatedHook(msgspec.Struct, frozen=True, kw_only=True):
         environment = hook_environment(context) if self.sees_environment else {}
         return {
             "factory": self.factory,
-            "properties": {**self.plain_properties, **revealed(self.properties, context)},
+            "properties": {**self.plain_properties, **reveal(self.properties, context)},
             "output_bytes": context.output.limit,
             "limits": Limits(memory_bytes=self.memory_bytes, cpu_seconds=self._cpu_seconds()),
             "context": {**about, "environment": environment},
@@ -84,7 +84,7 @@ class IsolatedHook(msgspec.Struct, frozen=True, kw_only=True):
                 context.output.write(str(message["output"]))
             elif "failed" in message:
                 hint = str(message.get("hint", ""))
-                raise HookFailed(context.output.redacted(str(message["failed"])), hint=hint)
+                raise HookFailed(context.output.redact(str(message["failed"])), hint=hint)
             elif "done" in message:
                 return
             else:

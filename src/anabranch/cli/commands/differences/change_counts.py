@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-__all__ = ["counted", "summary"]
+__all__ = ["count_changes", "summary"]
 
 _KINDS = ("added", "removed", "changed", "prefix_changed", "conflict")
 
 
-def counted(
+def count_changes(
     changes: Iterable[dict[str, Any]], field: str, counts: Counter[str]
 ) -> Iterator[dict[str, Any]]:
     """Yields changes, and counts them by the kind in a field."""

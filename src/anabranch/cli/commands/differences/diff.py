@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, get_args
 
-from anabranch.cli.commands.differences.change_counts import counted, summary
+from anabranch.cli.commands.differences.change_counts import count_changes, summary
 from anabranch.cli.commands.differences.row_diff import show_row_changes
 from anabranch.cli.errors import Usage
 from anabranch.cli.framework.address import ref_address, ref_or_name, same_repository
@@ -65,7 +65,7 @@ def show_changes(context: CommandContext, *parts: str, **params: Any) -> None:
     """Prints the changes that a listing of the API returns."""
     pages = context.connection.pages(*parts, **params)
     counts: Counter[str] = Counter()
-    changes = counted(pages, "type", counts)
+    changes = count_changes(pages, "type", counts)
     context.output.rows(_COLUMNS, changes, lambda item: (item["type"], item["path"]))
     if context.output.terminal:
         context.output.line(context.output.paint(summary(counts), "dim"))

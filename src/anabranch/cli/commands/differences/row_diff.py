@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from anabranch.cli.commands.differences.change_counts import counted, summary
+from anabranch.cli.commands.differences.change_counts import count_changes, summary
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.format import printable
 from anabranch.cli.output.table import Column
@@ -30,7 +30,7 @@ def show_row_changes(context: CommandContext, *parts: str, **params: Any) -> Non
         return page
 
     counts: Counter[str] = Counter()
-    rows = counted(Pages(fetch), "kind", counts)
+    rows = count_changes(Pages(fetch), "kind", counts)
     context.output.rows(_COLUMNS, rows, _cells)
     if context.output.terminal:
         text = f"{summary(counts)}; {matching}"
