@@ -78,6 +78,13 @@ def pytest_report_header(config):
     return f"S3: {program}" if program else "S3: moto's server (`make minio` builds MinIO)"
 
 
+def pytest_sessionfinish():
+    """Saves what `make coverage` has measured: a worker that takes long to end is killed."""
+    measured = sys.modules["coverage"].Coverage.current() if "coverage" in sys.modules else None
+    if measured is not None:
+        measured.save()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):  # noqa: ARG001  pytest names the arguments
     """Where CI is set, everything is installed: a test that is skipped there has failed."""

@@ -114,7 +114,8 @@ def test_objects_that_both_sides_added_are_merged():
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b'{"a": 1,\n}', "the source is no JSON: line 2, column 1"),
+        # Python 3.13 names the comma, older versions what follows it
+        (b'{"a": 1,\n}', "the source is no JSON: line (2, column 1|1, column 8)"),
         (b"", "the source is no JSON"),
         (b'{"a": 1, "a": 2}', "the source has the member 'a' twice"),
         (b'{"a": NaN}', "the source has NaN"),
