@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import threading
 
 import httpx2
@@ -261,7 +262,7 @@ def test_server_that_restarts_during_a_commit_tells_that_nothing_was_committed(
         page = open_page(server)
         dialog = begin_commit(page, "sea")
         # the server waits some seconds for its work, and then says that it was interrupted
-        server.process.terminate()
+        server.process.send_signal(signal.SIGTERM)
         server.process.wait()
         expect(dialog.get_by_text("The server does not respond")).to_be_visible()
     with running_server(tmp_path / "data", listen=address, env=env):

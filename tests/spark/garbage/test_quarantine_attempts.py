@@ -40,6 +40,7 @@ class Round:
             StoreDeadline.of(deadline, blocks, f"{sea.namespace}/_lakefs/clock/"),
             self.gate,
             self.quarantine,
+            named=False,
         )
         self.names = sorted(sea.dead)
 

@@ -11,7 +11,9 @@ from support.formats.keyed_tables import FORMATS
 from support.session.hypothesis_profiles import examples
 
 from anabranch.testing.strategy_runs import run_strategy
-from anabranch.versioning.strategies.registry import make_strategy
+from anabranch.versioning.strategies.json_document import json_strategy
+from anabranch.versioning.strategies.rows.strategy import rows_strategy
+from anabranch.versioning.strategies.text import text_strategy
 
 QUICK = settings(
     max_examples=examples(15),
@@ -32,7 +34,7 @@ def changed(values, changes):
 class Table:
     def __init__(self, name):
         self.path = f"t.{name}"
-        self.strategy = make_strategy("rows", {"key": "id"})
+        self.strategy = rows_strategy({"key": "id"})
         self._write, self._read = FORMATS[name]
 
     def write(self, values):
@@ -48,7 +50,7 @@ class Document:
     path = "d.json"
 
     def __init__(self):
-        self.strategy = make_strategy("json", {})
+        self.strategy = json_strategy({})
 
     def write(self, values):
         nested = {key: {name: values[f"{key}{name}"] for name in COLUMNS} for key in "123456"}
@@ -63,7 +65,7 @@ class Text:
     path = "t.txt"
 
     def __init__(self):
-        self.strategy = make_strategy("text", {})
+        self.strategy = text_strategy({})
 
     def write(self, values):
         # git merges changes of lines that are apart
