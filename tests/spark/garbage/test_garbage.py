@@ -218,6 +218,7 @@ def test_sweep_by_tasks_keeps_objects_referenced_after_marking(spark, lake, coll
 
 @pytest.mark.usefixtures("history")
 @pytest.mark.parametrize("quarantine_seconds", [None, 60])
+@pytest.mark.sample(1)
 def test_a_sweep_by_tasks_beside_another_one_counts_each_object_once(
     spark, lake, tmp_path, collector, quarantine_seconds
 ):
@@ -252,6 +253,7 @@ def test_a_sweep_by_tasks_beside_another_one_counts_each_object_once(
     assert min(counted, beside.gone) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("history")
 def test_a_sweep_by_tasks_counts_nothing_that_another_one_has_removed(
     spark, lake, tmp_path, collector
