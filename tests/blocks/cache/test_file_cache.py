@@ -35,7 +35,8 @@ def add(files: FileCache, name: str, size: int = 100) -> str:
 
 
 def names(folder: Path) -> set[str]:
-    existing = {path.name for path in folder.iterdir()} - {"lock", "total"}
+    # not by `iterdir`, which is a scan from Python 3.13 on
+    existing = {*os.listdir(folder)} - {"lock", "total"}  # noqa: PTH208
     return {name for name in existing if not name.endswith(".part")}
 
 
