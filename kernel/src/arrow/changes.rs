@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use arrow_array::builder::{BinaryBuilder, NullBufferBuilder, StringBuilder};
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, RecordBatchReader, StructArray};
+use arrow_array::{ArrayRef, RecordBatch, StructArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
+use super::batches::{Batches, invalid, record_batch};
 use super::search::{Filling, KeyBounds, MAX_BATCH_BYTES, MAX_EXAMINED, decode, microseconds};
 use crate::codec::EntryView;
 use crate::error::{Error, Result};
@@ -133,35 +134,6 @@ impl Changes {
         })
     }
 
-    /// Returns the next batch, None at the end.
-    pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        if self.ended {
-            return Ok(None);
-        }
-        let (mut rows, mut bytes) = (0, 0);
-        for _ in 0..MAX_EXAMINED {
-            if rows == self.batch || bytes >= MAX_BATCH_BYTES {
-                break;
-            }
-            if !self.walk.advance()? {
-                self.ended = true;
-                break;
-            }
-            if let Some(size) = self.add_current()? {
-                rows += 1;
-                bytes += size;
-            }
-        }
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
-        let arrays = self.columns.iter_mut().map(Column::finish);
-        let batch = arrays
-            .collect::<std::result::Result<Vec<_>, _>>()
-            .and_then(|arrays| RecordBatch::try_new_with_options(self.schema(), arrays, &options));
-        batch
-            .map(Some)
-            .map_err(|error| Error::Invalid(error.to_string()))
-    }
-
     /// Adds the difference at which the walk stopped; returns its size in bytes, None if its kind
     /// is not shown.
     fn add_current(&mut self) -> Result<Option<usize>> {
@@ -192,22 +164,33 @@ impl Changes {
     }
 }
 
-impl Iterator for Changes {
-    type Item = std::result::Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let batch = self.next_batch();
-        if batch.is_err() {
-            self.ended = true;
-        }
-        batch
-            .map_err(|error| ArrowError::ExternalError(Box::new(error)))
-            .transpose()
-    }
-}
-
-impl RecordBatchReader for Changes {
+impl Batches for Changes {
     fn schema(&self) -> SchemaRef {
         SchemaRef::clone(&self.schema)
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        if self.ended {
+            return Ok(None);
+        }
+        let (mut rows, mut bytes) = (0, 0);
+        for _ in 0..MAX_EXAMINED {
+            if rows == self.batch || bytes >= MAX_BATCH_BYTES {
+                break;
+            }
+            if !self.walk.advance()? {
+                self.ended = true;
+                break;
+            }
+            if let Some(size) = self.add_current()? {
+                rows += 1;
+                bytes += size;
+            }
+        }
+        let arrays = self.columns.iter_mut().map(Column::finish);
+        let arrays = arrays
+            .collect::<std::result::Result<_, _>>()
+            .map_err(invalid)?;
+        record_batch(self.schema(), arrays, rows).map(Some)
     }
 }

@@ -4,6 +4,7 @@
 //! metadata, a column each, and the path and all texts must be UTF-8. System metadata is left out,
 //! in both directions.
 
+pub mod batches;
 pub mod changes;
 pub mod columns;
 pub mod load;

@@ -6,12 +6,13 @@ use arrow_array::builder::{
     BinaryBuilder, Int32Builder, Int64Builder, MapBuilder, MapFieldNames, StringBuilder,
     TimestampMicrosecondBuilder,
 };
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::SchemaRef;
 
+use super::batches::{Batches, record_batch};
 use super::{DECODED, RAW};
 use crate::codec::{EntryView, decode_value, is_system_key};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::tree::{ListRange, Tree, TreeCursor};
 
 /// A batch ends after this many bytes of records, so that no column's offsets overflow.
@@ -44,23 +45,8 @@ impl Scan {
         })
     }
 
-    /// Returns the next batch, None at the end.
-    pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
-        let arrays = if self.decoded {
-            self.fill(Decoded::default())?
-        } else {
-            self.fill(Raw::default())?
-        };
-        let Some(arrays) = arrays else {
-            return Ok(None);
-        };
-        let batch = RecordBatch::try_new(self.schema(), arrays);
-        batch
-            .map(Some)
-            .map_err(|error| Error::Invalid(error.to_string()))
-    }
-
-    fn fill(&mut self, mut columns: impl Columns) -> Result<Option<Vec<ArrayRef>>> {
+    /// Returns the next columns with the number of their rows, None at the end.
+    fn fill(&mut self, mut columns: impl Columns) -> Result<Option<(Vec<ArrayRef>, usize)>> {
         let (mut rows, mut bytes) = (0, 0);
         while !self.ended && rows < self.batch && bytes < MAX_BATCH_BYTES {
             let Some((key, value)) = self.cursor.record()? else {
@@ -78,28 +64,25 @@ impl Scan {
             bytes += key.len() + value.len();
             self.cursor.next()?;
         }
-        Ok((rows > 0).then(|| columns.finish()))
+        Ok((rows > 0).then(|| (columns.finish(), rows)))
     }
 }
 
-impl Iterator for Scan {
-    type Item = std::result::Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let batch = self.next_batch();
-        if batch.is_err() {
-            self.ended = true;
-        }
-        batch
-            .map_err(|error| ArrowError::ExternalError(Box::new(error)))
-            .transpose()
-    }
-}
-
-impl RecordBatchReader for Scan {
+impl Batches for Scan {
     fn schema(&self) -> SchemaRef {
         let schema = if self.decoded { &DECODED } else { &RAW };
         SchemaRef::clone(schema)
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let filled = if self.decoded {
+            self.fill(Decoded::default())?
+        } else {
+            self.fill(Raw::default())?
+        };
+        filled
+            .map(|(arrays, rows)| record_batch(self.schema(), arrays, rows))
+            .transpose()
     }
 }
 

@@ -3,12 +3,13 @@
 
 use std::ops::RangeInclusive;
 
-use arrow_array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
-use arrow_schema::{ArrowError, SchemaRef};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 
+use super::batches::{Batches, record_batch};
 pub use super::search_columns::Filling;
 use crate::codec::{EntryView, decode_value};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::tree::shown_entry::content_type;
 use crate::tree::{Tree, TreeCursor};
 
@@ -143,9 +144,14 @@ impl Search {
             ended: false,
         })
     }
+}
 
-    /// Returns the next batch, None at the end.
-    pub fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+impl Batches for Search {
+    fn schema(&self) -> SchemaRef {
+        self.columns.schema()
+    }
+
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         if self.ended {
             return Ok(None);
         }
@@ -171,32 +177,8 @@ impl Search {
             }
             self.cursor.next()?;
         }
-        let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let arrays = self.columns.finish();
-        let batch = RecordBatch::try_new_with_options(self.schema(), arrays, &options);
-        batch
-            .map(Some)
-            .map_err(|error| Error::Invalid(error.to_string()))
-    }
-}
-
-impl Iterator for Search {
-    type Item = std::result::Result<RecordBatch, ArrowError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let batch = self.next_batch();
-        if batch.is_err() {
-            self.ended = true;
-        }
-        batch
-            .map_err(|error| ArrowError::ExternalError(Box::new(error)))
-            .transpose()
-    }
-}
-
-impl RecordBatchReader for Search {
-    fn schema(&self) -> SchemaRef {
-        self.columns.schema()
+        record_batch(self.schema(), arrays, rows).map(Some)
     }
 }
 

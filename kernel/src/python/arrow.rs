@@ -12,6 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 
 use super::tables::{RangeInfo, Written};
+use crate::arrow::batches::{BatchStream, Batches};
 use crate::arrow::load::load;
 use crate::arrow::order;
 use crate::error::Result;
@@ -27,9 +28,9 @@ pub struct ArrowStream {
 }
 
 impl ArrowStream {
-    pub fn new(batches: impl RecordBatchReader + Send + 'static) -> ArrowStream {
+    pub fn new(batches: impl Batches + Send + 'static) -> ArrowStream {
         ArrowStream {
-            batches: Mutex::new(Some(Box::new(batches))),
+            batches: Mutex::new(Some(Box::new(BatchStream::new(batches)))),
         }
     }
 }
