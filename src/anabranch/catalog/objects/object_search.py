@@ -4,19 +4,14 @@ properties, as Arrow record batches in the order of their paths. It shows what a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from anabranch import _kernel as kernel
 from anabranch.access.actors.readable_paths import ReadablePaths
-from anabranch.catalog.objects.readable_rows import KEY, readable_rows
-from anabranch.errors import Corrupt
-from anabranch.model.names import encode_path
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from anabranch.catalog.objects.tree_search import TreeSearch
 
 __all__ = ["MetadataCondition", "ObjectConditions", "ObjectSearch"]
 
@@ -48,9 +43,9 @@ class ObjectConditions(msgspec.Struct, frozen=True, kw_only=True):
     metadata: tuple[MetadataCondition, ...] = ()
 
 
-class ObjectSearch:
-    """Searches a tree below a prefix, among the readable objects, all if `readable` is None. Full
-    addresses begin with the `namespace`; `local_root` replaces the scheme of local ones.
+class ObjectSearch(TreeSearch[ObjectConditions]):
+    """The objects of a tree. Columns: path, physical_address, last_modified, size, checksum,
+    metadata, content_type.
     """
 
     def __init__(
@@ -62,38 +57,15 @@ class ObjectSearch:
         namespace: str,
         local_root: str,
     ) -> None:
+        super().__init__(prefix, readable, namespace=namespace, local_root=local_root)
         self._tree = tree
-        self._prefix = prefix
-        self._readable = readable
-        self._namespace = namespace
-        self._local_root = local_root
 
-    def batches(
-        self, columns: Sequence[str], conditions: ObjectConditions
-    ) -> Iterator[pa.RecordBatch]:
-        """Yields objects with these columns: path, physical_address, last_modified, size, checksum,
-        metadata, content_type. A batch may be empty. Bytes that are not UTF-8 are replacement
-        characters, a time that microseconds cannot hold is null. Raises Corrupt and Gone.
-        """
-        readable = self._readable
-        if readable is None:
-            yield from self._search(self._prefix, columns, conditions)
-            return
-        for root in readable.roots(self._prefix):
-            if readable.contain_all_below(root):
-                yield from self._search(root, columns, conditions)
-                continue
-            for batch in self._search(root, [*columns, KEY], conditions):
-                yield readable_rows(batch, readable).select(list(columns))
-
-    def _search(
-        self, prefix: str, columns: Sequence[str], conditions: ObjectConditions
-    ) -> Iterator[pa.RecordBatch]:
-        import pyarrow as pa  # noqa: PLC0415  an optional library
-
-        search = self._tree.search(
+    def _stream(
+        self, prefix: bytes, columns: Sequence[str], conditions: ObjectConditions
+    ) -> kernel.ArrowStream:
+        return self._tree.search(
             columns,
-            prefix=encode_path(prefix),
+            prefix=prefix,
             namespace=self._namespace,
             local_root=self._local_root,
             start=conditions.start,
@@ -104,8 +76,3 @@ class ObjectSearch:
             metadata=conditions.metadata,
             batch=_BATCH_ROWS,
         )
-        try:
-            yield from pa.RecordBatchReader.from_stream(search)
-        except pa.ArrowInvalid as error:
-            # Arrow wraps the kernel's errors
-            raise Corrupt(str(error).removeprefix("External error: ")) from error
