@@ -8,30 +8,14 @@ import msgspec
 
 from anabranch.tables.delta.partition_ranges import is_file_needed
 from anabranch.tables.delta.snapshot import read_delta_table
-from anabranch.tables.iceberg.snapshot import read_iceberg_table
+from anabranch.tables.iceberg.snapshot import IcebergSnapshot
 from anabranch.tables.live_rows.addresses import TablePlace
 from anabranch.tables.live_rows.columns import Column
 from anabranch.tables.live_rows.live_table import LiveTable
-from anabranch.tables.live_rows.needs import NOTHING, Needs
+from anabranch.tables.live_rows.needs import Needs
 from anabranch.tables.live_rows.table_objects import TableObjects
 
-__all__ = ["DeltaLakeTable", "IcebergLakeTable", "LakeTable"]
-
-
-class IcebergLakeTable:
-    """A snapshot of a table of Iceberg: see `read_iceberg_table`."""
-
-    def __init__(
-        self, objects: TableObjects, place: TablePlace, snapshot: int | str | None
-    ) -> None:
-        self.objects = objects
-        self._place = place
-        self._snapshot = snapshot
-        self.columns: Sequence[Column] = self.rows(NOTHING).columns
-
-    def rows(self, needs: Needs) -> LiveTable:
-        """Returns the table with the files that are needed. Raises Invalid."""
-        return read_iceberg_table(self.objects, self._place, self._snapshot, needs)
+__all__ = ["DeltaLakeTable", "LakeTable"]
 
 
 class DeltaLakeTable:
@@ -49,4 +33,4 @@ class DeltaLakeTable:
         return msgspec.structs.replace(self._table, files=files)
 
 
-LakeTable = IcebergLakeTable | DeltaLakeTable
+LakeTable = IcebergSnapshot | DeltaLakeTable

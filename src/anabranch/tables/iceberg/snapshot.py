@@ -6,7 +6,8 @@ Source: the Iceberg table specification, "Scan Planning", "Column Projection" an
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -42,7 +43,7 @@ from anabranch.tables.live_rows.needs import EVERYTHING, Needs
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import TableObjects
 
-__all__ = ["read_iceberg_table", "read_iceberg_versions"]
+__all__ = ["IcebergSnapshot", "read_iceberg_table", "read_iceberg_versions"]
 
 _FORMAT_VERSIONS = (1, 2, 3)
 _NAME_MAPPING = "schema.name-mapping.default"
@@ -51,25 +52,95 @@ _TO_NAME_MAPPING = msgspec.json.Decoder(tuple[NameMapping, ...])
 _DAMAGED = (KeyError, TypeError, ValueError, AttributeError, StopIteration)
 
 
-def read_iceberg_table(
-    objects: TableObjects,
-    place: TablePlace,
-    snapshot: int | str | None = None,
-    needs: Needs = EVERYTHING,
-) -> LiveTable:
-    """Returns a snapshot of the table at a place: the current one, or one given by its id or by the
-    name of a branch or tag of the table. Its files are those that `needs` may need, as far as
-    bounds in the manifests, and summaries of manifests, say it. Raises Invalid for what is no
-    Iceberg table, for a damaged one, and for one that needs what is unknown here.
+class IcebergSnapshot:
+    """A snapshot of the table at a place: the current one, or one given by its id or by the name of
+    a branch or tag of the table. Its metadata and its list of manifests are read once. Raises
+    Invalid for what is no Iceberg table, for a damaged one, and for one that needs what is unknown
+    here.
     """
-    files = MetadataFiles(objects, place)
-    metadata = _current(files)
-    place = place.at(str(metadata.get("location") or ""))
-    files.at(place.location)
+
+    def __init__(
+        self, objects: TableObjects, place: TablePlace, wanted: int | str | None = None
+    ) -> None:
+        files = MetadataFiles(objects, place)
+        self.objects = objects
+        self._metadata = metadata = _current(files)
+        self._place = place.at(str(metadata.get("location") or ""))
+        files.at(self._place.location)
+        with _damage_refused():
+            self._found, is_current = _snapshot(metadata, wanted)
+            schema, self._known = _schemas(metadata, self._found, is_current=is_current)
+            self._specs = _specs(metadata)
+            mapping = (metadata.get("properties") or {}).get(_NAME_MAPPING)
+            self._mapping = _TO_NAME_MAPPING.decode(mapping) if mapping else ()
+            self.columns = read_columns(schema)
+            self._partition_columns = self._names_of_partitions()
+            self._manifests = read_manifest_list(files, self._found).manifests.values()
+
+    def rows(self, needs: Needs = EVERYTHING) -> LiveTable:
+        """Returns the table with the files that `needs` may need, as far as bounds in the
+        manifests, and summaries of manifests, say it. Raises Invalid.
+        """
+        with _damage_refused():
+            return self._rows(needs)
+
+    def _rows(self, needs: Needs) -> LiveTable:
+        by_name = {column.name: column for column in self.columns}
+        entries = [
+            entry
+            for manifest in self._manifests
+            if is_manifest_needed(manifest, self._specs.get(manifest.spec_id), by_name, needs)
+            for entry in manifest.live
+            if is_file_needed(entry, by_name, needs)
+        ]
+        if len(entries) > MAX_LIVE_FILES:
+            raise unreadable(
+                f"the table has more than {MAX_LIVE_FILES:,} files", "Compact the table."
+            )
+        for entry in entries:
+            _require_readable(entry)
+        deletes = _Deletes(self._place, entries, self._specs)
+        return LiveTable(
+            table_format="iceberg",
+            version=None if self._found is None else self._found["snapshot-id"],
+            columns=self.columns,
+            partition_columns=self._partition_columns,
+            files=[
+                _live_file(self._place, entry, self._specs, self._known, deletes)
+                for entry in entries
+                if entry.content == DATA
+            ],
+            by_id=True,
+            values_first=False,
+            name_mapping=self._mapping,
+            all_columns=self._known,
+            equality_deletes=deletes.by_value,
+            properties=self._metadata.get("properties") or {},
+        )
+
+    def _names_of_partitions(self) -> tuple[str, ...]:
+        spec = self._specs.get(self._metadata.get("default-spec-id", 0), {"fields": []})
+        names = {column.field_id: column.name for column in self.columns}
+        return tuple(
+            names[field["source-id"]] for field in spec["fields"] if field.get("source-id") in names
+        )
+
+
+@contextmanager
+def _damage_refused() -> Iterator[None]:
     try:
-        return _read(files, place, metadata, snapshot, needs)
+        yield
     except _DAMAGED as error:
         raise unreadable(f"the table's metadata cannot be read: {error!r}") from error
+
+
+def read_iceberg_table(
+    objects: TableObjects, place: TablePlace, snapshot: int | str | None = None
+) -> LiveTable:
+    """Returns a snapshot of the table at a place with all of its files. Raises Invalid as
+    `IcebergSnapshot` does.
+    """
+    return IcebergSnapshot(objects, place, snapshot).rows()
 
 
 def read_iceberg_versions(
@@ -98,59 +169,16 @@ def _current(files: MetadataFiles) -> dict[str, Any]:
     return metadata
 
 
-def _read(
-    files: MetadataFiles,
-    place: TablePlace,
-    metadata: Mapping[str, Any],
-    wanted: int | str | None,
-    needs: Needs,
-) -> LiveTable:
-    found, is_current = _snapshot(metadata, wanted)
+def _schemas(
+    metadata: Mapping[str, Any], found: Mapping[str, Any] | None, *, is_current: bool
+) -> tuple[Mapping[str, Any], Mapping[int, Column]]:
+    """Returns the schema of a snapshot, and the columns of all schemas by their ids."""
     schemas = {each.get("schema-id", 0): each for each in metadata.get("schemas") or ()}
     current = metadata["schema"] if not schemas else schemas[metadata["current-schema-id"]]
     schema = current
     if found is not None and not is_current:
         schema = schemas.get(found.get("schema-id"), current)
-    known = all_columns((*schemas.values(), current, schema))
-    specs = _specs(metadata)
-    mapping = (metadata.get("properties") or {}).get(_NAME_MAPPING)
-    columns = read_columns(schema)
-    by_name = {column.name: column for column in columns}
-    entries = [
-        entry
-        for manifest in read_manifest_list(files, found).manifests.values()
-        if is_manifest_needed(manifest, specs.get(manifest.spec_id), by_name, needs)
-        for entry in manifest.live
-        if is_file_needed(entry, by_name, needs)
-    ]
-    if len(entries) > MAX_LIVE_FILES:
-        raise unreadable(f"the table has more than {MAX_LIVE_FILES:,} files", "Compact the table.")
-    for entry in entries:
-        _require_readable(entry)
-    deletes = _Deletes(place, entries, specs)
-    default_spec = specs.get(metadata.get("default-spec-id", 0), {"fields": []})
-    names = {column.field_id: column.name for column in columns}
-    return LiveTable(
-        table_format="iceberg",
-        version=None if found is None else found["snapshot-id"],
-        columns=columns,
-        partition_columns=tuple(
-            names[field["source-id"]]
-            for field in default_spec["fields"]
-            if field.get("source-id") in names
-        ),
-        files=[
-            _live_file(place, entry, specs, known, deletes)
-            for entry in entries
-            if entry.content == DATA
-        ],
-        by_id=True,
-        values_first=False,
-        name_mapping=_TO_NAME_MAPPING.decode(mapping) if mapping else (),
-        all_columns=known,
-        equality_deletes=deletes.by_value,
-        properties=metadata.get("properties") or {},
-    )
+    return schema, all_columns((*schemas.values(), current, schema))
 
 
 def _snapshot(

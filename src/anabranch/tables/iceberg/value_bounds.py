@@ -66,13 +66,11 @@ def is_manifest_needed(
     needs: Needs,
 ) -> bool:
     """Returns whether rows of the files of a manifest may be needed, by the values that columns
-    have in its partitions.
+    have in its partitions. Manifests of deletes are.
     """
-    if manifest.value(_CONTENT) or not needs.scans:
-        return bool(needs.scans)
-    summaries: Sequence[Mapping[str, Any]] = manifest.value(_SUMMARIES) or ()
-    if spec is None:
+    if manifest.value(_CONTENT) or spec is None:
         return True
+    summaries: Sequence[Mapping[str, Any]] = manifest.value(_SUMMARIES) or ()
     fields = spec["fields"]
     if len(summaries) != len(fields):
         return True

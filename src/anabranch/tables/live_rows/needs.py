@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-__all__ = ["EVERYTHING", "NOTHING", "ColumnCondition", "Needs", "Operator", "ValueRange"]
+__all__ = ["EVERYTHING", "ColumnCondition", "Needs", "Operator", "ValueRange"]
 
 Operator = Literal["=", "<", "<=", ">", ">="]
 
@@ -78,6 +78,3 @@ def _may_hold(condition: ColumnCondition, range_of: Callable[[str], ValueRange |
 
 EVERYTHING = Needs(scans=((),))
 """All files."""
-
-NOTHING = Needs(scans=())
-"""No file."""

@@ -33,7 +33,8 @@ from support.formats.iceberg_tables import FolderCatalog
 
 from anabranch.pipelines.queries.functions.lake_relations import _CHANGING
 from anabranch.pipelines.queries.functions.table_functions import TableFunction, TableFunctions
-from anabranch.tables.lake_table import DeltaLakeTable, IcebergLakeTable
+from anabranch.tables.iceberg.snapshot import IcebergSnapshot
+from anabranch.tables.lake_table import DeltaLakeTable
 from anabranch.tables.live_rows.addresses import TablePlace
 from anabranch.tables.live_rows.needs import EVERYTHING
 from anabranch.tables.live_rows.relation import create_relation
@@ -73,12 +74,13 @@ OPERATORS = ["=", "<", "<=", ">", ">="]
 class Tables:
     """Statements over the table in a folder."""
 
-    def __init__(self, folder, kind=IcebergLakeTable):
+    def __init__(self, folder, kind=IcebergSnapshot):
         self.objects = FolderObjects(folder)
         self.connection = duckdb.connect()
         self.connection.execute("SET TimeZone = 'UTC'")
-        opened = kind(self.objects, PLACE, None)
-        create_relation(self.connection, "whole", opened.rows(EVERYTHING), self.objects)
+        whole = kind(self.objects, PLACE, None).rows(EVERYTHING)
+        create_relation(self.connection, "whole", whole, self.objects)
+        opened = kind(self.objects, PLACE, None)  # it has read no manifest
         function = TableFunction("iceberg_table", ("address",), lambda _: opened)
         self.functions = TableFunctions(self.connection, [function])
 
@@ -208,6 +210,7 @@ def test_manifests_are_left_out_by_their_partitions(tmp_path):
     assert tables.same("SELECT small FROM TABLE WHERE long >= 2") == 2
     manifests = [path for path in tables.objects.opened if path.endswith("-m0.avro")]
     assert len(set(manifests)) == 2
+    assert not [path for path in tables.objects.opened if path.endswith("metadata.json")]
     assert tables.read("SELECT count(*) FROM TABLE") == ([(3,)], 0)
 
 

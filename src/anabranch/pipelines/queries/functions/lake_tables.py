@@ -13,7 +13,8 @@ from anabranch.errors import Invalid
 from anabranch.model.uri import LakeUri, parse_uri
 from anabranch.pipelines.queries.functions.table_functions import TableFunction
 from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem, location_of
-from anabranch.tables.lake_table import DeltaLakeTable, IcebergLakeTable, LakeTable
+from anabranch.tables.iceberg.snapshot import IcebergSnapshot
+from anabranch.tables.lake_table import DeltaLakeTable, LakeTable
 from anabranch.tables.live_rows.addresses import TablePlace
 
 __all__ = ["QueryObjects", "lake_tables", "open_lake_table"]
@@ -30,7 +31,7 @@ def lake_tables(objects: ObjectFilesystem) -> list[TableFunction]:
         found, place = open_lake_table(objects, address)
         is_number = snapshot.isascii() and snapshot.isdigit()
         wanted = int(snapshot) if is_number else snapshot or None
-        return IcebergLakeTable(found, place, wanted)
+        return IcebergSnapshot(found, place, wanted)
 
     return [
         TableFunction("delta_table", ("address",), delta, ("version",)),
