@@ -100,8 +100,7 @@ class _Parent:
                 socket.send_fds(connection, [b"\0"], given)
                 message, (descriptor,), _, _ = socket.recv_fds(connection, _PID.size, 1)
         finally:
-            for number in (content, their_output, their_status):
-                os.close(number)
+            _close(content, their_output, their_status)
         return ForkedServer(
             _PID.unpack(message)[0], descriptor, status, os.fdopen(output, encoding="utf-8")
         )
@@ -137,17 +136,12 @@ def _requested(connection: socket.socket) -> list[str]:
     """
     selector = selectors.DefaultSelector()
     selector.register(connection, selectors.EVENT_READ)
-    running: dict[int, tuple[int, int]] = {}  # by descriptor: process, descriptor of its status
+    statuses: dict[int, tuple[int, int]] = {}  # by descriptor: process, descriptor of its status
     while True:
         for key, _ in selector.select():
             if key.fileobj is not connection:
-                descriptor = key.fd
-                selector.unregister(descriptor)
-                pid, status = running.pop(descriptor)
-                with contextlib.suppress(BrokenPipeError):
-                    os.write(status, _PID.pack(os.waitpid(pid, 0)[1]))
-                os.close(descriptor)
-                os.close(status)
+                selector.unregister(key.fd)
+                _report(key.fd, *statuses.pop(key.fd))
                 continue
             data, given, _, _ = socket.recv_fds(connection, 1, 4)
             if not data:
@@ -156,16 +150,26 @@ def _requested(connection: socket.socket) -> list[str]:
             if pid == 0:
                 selector.close()
                 connection.close()
-                for descriptor, (_, status) in running.items():
-                    os.close(descriptor)
-                    os.close(status)
+                _close(*statuses, *(status for _, status in statuses.values()))
                 return _become(*given)
-            descriptor = os.pidfd_open(pid)
-            socket.send_fds(connection, [_PID.pack(pid)], [descriptor])
-            for number in given[:3]:
-                os.close(number)
-            running[descriptor] = (pid, given[3])
-            selector.register(descriptor, selectors.EVENT_READ)
+            process = os.pidfd_open(pid)
+            socket.send_fds(connection, [_PID.pack(pid)], [process])
+            *streams, status = given
+            _close(*streams)
+            statuses[process] = (pid, status)
+            selector.register(process, selectors.EVENT_READ)
+
+
+def _report(process: int, pid: int, status: int) -> None:
+    """Sends the exit status of a process that has ended, and forgets it."""
+    with contextlib.suppress(BrokenPipeError):
+        os.write(status, _PID.pack(os.waitpid(pid, 0)[1]))
+    _close(process, status)
+
+
+def _close(*descriptors: int) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def _become(content: int, output: int, errors: int, status: int) -> list[str]:
@@ -175,8 +179,7 @@ def _become(content: int, output: int, errors: int, status: int) -> list[str]:
         request = json.load(file)
     os.dup2(output, 1)
     os.dup2(errors, 2)
-    for number in (output, errors, status):
-        os.close(number)
+    _close(output, errors, status)
     # those of the parent may be at a position of a file
     sys.stdout, sys.stderr = _text(1, "strict"), _text(2, "backslashreplace")
     os.environ.clear()
