@@ -1,4 +1,4 @@
-"""The text of plans of DuckDB: nodes in JSON, and expressions of which the parts are told apart."""
+"""DuckDB's query plans: the nodes of a plan in JSON, and the parts of the expressions in them."""
 
 from __future__ import annotations
 
