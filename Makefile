@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # /dev/null: the newest versions that pyproject.toml allows
 CONSTRAINTS ?= constraints.txt
-KERNEL := kernel/Cargo.toml kernel/Cargo.lock $(shell find kernel/src -name '*.rs' 2>/dev/null)
+KERNEL := kernel/Cargo.toml kernel/Cargo.lock $(wildcard kernel/*/Cargo.toml) $(shell find kernel/*/src -name '*.rs' 2>/dev/null)
 # tests wait for two fifths of their time: one worker more than there are cores
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # how long each test took
@@ -54,6 +54,7 @@ $(VENV)/.installed: $(VENV)/.libraries $(KERNEL)
 web: $(STATIC) ## build the web interface, which needs Node
 
 web/node_modules/.package-lock.json: web/package-lock.json
+	@test ! -L web/node_modules || { echo 'web/node_modules is a link, whose target npm ci would empty' >&2; exit 1; }
 	npm ci --prefix web --silent
 	touch $@
 
@@ -75,6 +76,41 @@ web-check: $(VENV)/.installed web/node_modules/.package-lock.json ## check the w
 web-test: web/node_modules/.package-lock.json ## test the web interface's logic, without a browser
 	npm run --silent --prefix web test
 
+.PHONY: licenses
+licenses: web ## write the licenses of what a wheel bundles into licenses/
+	$(PYTHON) tools/licenses.py
+
+# maturin and zig, outside the checkout
+DIST := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/anabranch/dist
+$(DIST)/.installed: constraints-dist.txt
+	test -x $(DIST)/bin/python || $(PYTHON) -m venv $(DIST)
+	$(DIST)/bin/pip install --quiet --disable-pip-version-check --no-deps -r constraints-dist.txt
+	touch $@
+
+.PHONY: dist
+dist: web $(DIST)/.installed ## build sdist and wheels into dist/, and try them out; TARGETS=… for some platforms
+	PYTHONPATH=tools $(DIST)/bin/python -P -m distribution $(TARGETS)
+
+.PHONY: try-dist
+try-dist: ## examine and try out what dist/ has, without building
+	PYTHONPATH=tools $(PYTHON) -P -m distribution --no-build
+
+# Sphinx, outside the checkout
+DOCS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/anabranch/docs
+SITE ?= site
+$(DOCS)/.installed: constraints-docs.txt
+	test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/pip install --quiet --disable-pip-version-check --no-deps -r constraints-docs.txt
+	touch $@
+
+.PHONY: docs
+docs: $(DOCS)/.installed ## build the documentation as a site that can be searched without network, into site/
+	@test ! -e $(SITE) -o -e $(SITE)/searchindex.js || { echo '$(SITE) is not a site: it is left as it is' >&2; exit 1; }
+	rm -rf $(SITE)
+	$(DOCS)/bin/python -P -m sphinx --builder html --nitpicky --fail-on-warning --quiet --jobs auto \
+	  --conf-dir tools/docs_site --doctree-dir $(SITE)/.doctrees . $(SITE)
+	rm -rf $(SITE)/.doctrees
+
 .PHONY: quickstart
 quickstart: install ## install, then run the flights example on a server of its own
 	$(BIN)/anabranch quickstart --exit --data "$$(mktemp -d)" --listen 127.0.0.1:0
@@ -86,6 +122,10 @@ components: ## install the programs that tests use, such as PostgreSQL and Chrom
 .PHONY: minio
 minio: ## build MinIO for tests, once and outside of the checkout: up to half an hour
 	@tools/minio
+
+.PHONY: deploy-tools
+deploy-tools: ## install Helm and others that examine the files of deploy/, once and outside of the checkout
+	@tools/deploy-tools
 
 .PHONY: clients
 clients: .venv-clients/.installed ## install S3 clients with conflicting dependencies into .venv-clients
@@ -99,13 +139,13 @@ clients: .venv-clients/.installed ## install S3 clients with conflicting depende
 .PHONY: prepare kernel-tests kernel-lint
 prepare: install components clients kernel-tests kernel-lint ## install and compile whatever checks and tests need
 kernel-tests:
-	cargo test --quiet --no-run --manifest-path kernel/Cargo.toml --no-default-features
+	cargo test --quiet --no-run --manifest-path kernel/Cargo.toml --workspace
 kernel-lint:
-	cargo clippy --quiet --manifest-path kernel/Cargo.toml --all-targets -- -D warnings
+	cargo clippy --quiet --manifest-path kernel/Cargo.toml --workspace --all-targets -- -D warnings
 
 .PHONY: test
 test: install components clients $(if $(NODE),web-test) ## run what runs in process, on one server, and once with each client and store
-	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features
+	cargo test --quiet --manifest-path kernel/Cargo.toml --workspace
 	$(BIN)/pytest -n $(WORKERS) -m 'not slow and not systems' --junitxml=$(REPORT).xml
 
 .PHONY: test-systems
@@ -122,8 +162,8 @@ durations: ## record how long files of tests took in the last test and test-syst
 
 .PHONY: test-all
 test-all: export ANABRANCH_ALL_EXAMPLES := 1
-test-all: install components minio clients fuzz ## run all tests, including the slow sweeps
-	cargo test --quiet --manifest-path kernel/Cargo.toml --no-default-features -- --include-ignored
+test-all: install components minio clients deploy-tools fuzz examples $(DOCS)/.installed ## run all tests, including the slow sweeps
+	cargo test --quiet --manifest-path kernel/Cargo.toml --workspace -- --include-ignored
 	$(BIN)/pytest -n $(WORKERS)
 	$(BIN)/pytest -n $(WORKERS) --latency=200 tests/web
 	$(MAKE) test-spark-next
@@ -198,12 +238,24 @@ spelling: $(VENV)/.libraries
 
 .PHONY: check
 check: install web-check check-python kernel-lint ## check formatting, lint, types and layers
-	cargo fmt --manifest-path kernel/Cargo.toml --check
+	cargo fmt --manifest-path kernel/Cargo.toml --all --check
 	$(BIN)/pytest -q tests/test_conventions.py
 
 .PHONY: bench
 bench: install ## run the benchmarks
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file; done
+
+# Packages of the examples of docs/ecosystem.md, outside the checkout. dbt needs an older protobuf than
+# Anabranch, and Airflow other versions than the rest.
+EXAMPLES := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/anabranch/examples
+EXAMPLE_ENVIRONMENTS := $(foreach name,pipelines dbt airflow,$(EXAMPLES)-$(name)/.installed)
+$(EXAMPLES)-%/.installed: tools/example_environments/%.txt
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps -r $<
+	touch $@
+
+.PHONY: examples
+examples: install $(EXAMPLE_ENVIRONMENTS) ## install Dagster, dbt, MLflow, Airflow and others, whose examples tests run
 
 .PHONY: records
 records: install ## regenerate the protobuf modules

@@ -3,7 +3,7 @@
 The listing is read from record batches, as from an inventory, so the time of the store's own
 listing is not included. The references are the commits of a real repository, which refer to nine
 tenths of the listed objects. The first run reads all ranges, the second reuses the marks of the
-first.
+first. With `--beside`, small repositories are collected beside two large ones.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from anabranch import _kernel as kernel
+from anabranch.library import Lake
 from anabranch.pipelines.garbage.addresses.listing import LISTING
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.testing.lake import lake_of
@@ -87,48 +88,70 @@ def peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
+def fill(lake: Lake, name: str, referenced: int) -> int:
+    """Creates a repository with a commit of objects; returns the number of its tables."""
+    lake.repositories.create(name, f"local://{name}")
+    stored = lake.core.repositories.get(name)
+    batches = entries(referenced)
+    first = next(batches)
+
+    def all_batches() -> Iterator[pa.RecordBatch]:
+        yield first
+        yield from batches
+
+    reader = pa.RecordBatchReader.from_batches(first.schema, all_batches())
+    tables = lake.core.trees.write_folder(stored)
+    written = kernel.write_arrow(reader, tables)
+    lake.core.trees.adopt(stored, tables, written)
+    lake.commits.commit(
+        name, "main", message="m", committer="c", source_metarange=written.metarange_id
+    )
+    return len(written.tables)
+
+
+def measure(collector: Collector, name: str, listed: int, inventory: Path) -> str:
+    """Marks a repository whose listing is the first objects of the inventory."""
+    began, used = time.perf_counter(), time.process_time()
+    with pa.memory_map(str(inventory)) as file:
+        batches = batches_of(pa.ipc.open_file(file))
+        with collector.mark(name, listing=batches) as run:
+            wall, cpu = time.perf_counter() - began, time.process_time() - used
+            assert run.summary.candidates.objects == listed - listed * 9 // 10
+    time.sleep(1.1)  # runs of one second do not know each other's order
+    return f"{wall:>7.2f} {cpu:>7.2f} {listed / wall / 1e6:>11.2f} {peak_mib():>9.0f}"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--listed", type=int, default=2_000_000)
-    listed = parser.parse_args().listed
-    referenced = listed * 9 // 10
+    parser.add_argument(
+        "--beside", type=int, default=0, help="also collect three of 10,000 objects beside it"
+    )
+    options = parser.parse_args()
+    listed, small = options.listed, 10_000
     with (
         tempfile.TemporaryDirectory(prefix="anabranch-bench-") as folder,
         lake_of(folder) as lake,
     ):
-        sea = lake.repositories.create("sea", "local://sea")
-        batches = entries(referenced)
-        first = next(batches)
-
-        def all_batches() -> Iterator[pa.RecordBatch]:
-            yield first
-            yield from batches
-
-        reader = pa.RecordBatchReader.from_batches(first.schema, all_batches())
-        tables = lake.core.trees.write_folder(lake.core.repositories.get("sea"))
-        written = kernel.write_arrow(reader, tables)
-        lake.core.trees.adopt(lake.core.repositories.get(sea.id), tables, written)
-        lake.commits.commit(
-            "sea", "main", message="m", committer="c", source_metarange=written.metarange_id
-        )
-        print(f"{listed:,} listed, {referenced:,} referenced, {len(written.tables):,} tables")
+        files = {listed: Path(folder, "inventory.arrow"), small: Path(folder, "small.arrow")}
+        for objects, path in files.items():
+            with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, LISTING) as writer:
+                for batch in listing(objects):
+                    writer.write_batch(batch)
+        tables = fill(lake, "sea", listed * 9 // 10)
+        print(f"{listed:,} listed, {listed * 9 // 10:,} referenced, {tables:,} tables")
         print(f"{'':<24} {'s':>7} {'CPU s':>7} {'M listed/s':>11} {'peak MiB':>9}")
-        inventory = Path(folder, "inventory.arrow")
-        with pa.OSFile(str(inventory), "wb") as file, pa.ipc.new_file(file, LISTING) as writer:
-            for batch in listing(listed):
-                writer.write_batch(batch)
         collector = Collector(lake.core, lake.blocks, Path(folder, "gc"), clock=time.time)
-        for name in ("every range is read", "marks are reused"):
-            began, used = time.perf_counter(), time.process_time()
-            with (
-                pa.memory_map(str(inventory)) as file,
-                collector.mark("sea", listing=batches_of(pa.ipc.open_file(file))) as run,
-            ):
-                wall, cpu = time.perf_counter() - began, time.process_time() - used
-                assert run.summary.candidates.objects == listed - referenced
-                rate = listed / wall / 1e6
-                print(f"{name:<24} {wall:>7.2f} {cpu:>7.2f} {rate:>11.2f} {peak_mib():>9.0f}")
-            time.sleep(1.1)  # runs of one second do not know each other's order
+        for title in ("every range is read", "marks are reused"):
+            print(f"{title:<24}", measure(collector, "sea", listed, files[listed]))
+        if options.beside:
+            fill(lake, "land", options.beside)
+            print(f"{small:,} listed, beside {listed * 9 // 10 + options.beside:,} in two others")
+            for number in (1, 2, 3):
+                fill(lake, f"bay{number}", small * 9 // 10)
+                for title in ("first", "second"):
+                    line = measure(collector, f"bay{number}", small, files[small])
+                    print(f"bay{number}, {title:<17} {line}")
 
 
 if __name__ == "__main__":

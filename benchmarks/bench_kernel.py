@@ -167,6 +167,19 @@ def measure_merges(lake: Lake, base: Tree) -> None:
         measure(f"merge {name}", "merge", 1, partial(merge, source))
         measure(f"compare {name}", "page", 1, partial(compare, source))
 
+    ours, theirs = (
+        lake.applied(base, [(key(n), value(n, side)) for n in range(0, ENTRIES, 20)])
+        for side in (4, 5)
+    )
+
+    def refuse() -> None:
+        with tempfile.TemporaryDirectory() as fresh:
+            assert ours.merge(theirs, base, fresh, max_conflicts=100).has_more
+
+    measure("merge refused, 50,000 conflicts, 100 named", "merge", 1, refuse, 10)
+    count = partial(ours.merge_counts, theirs, base)
+    measure("50,000 conflicts counted", "count", 1, count)
+
 
 def measure_layers(base: Tree) -> None:
     moved = partial(Layer, base, prefix=b"warehouse/", target=b"lake/", namespace="s3://bucket/a")

@@ -16,7 +16,12 @@ from support.eventually import eventually
 from support.session.chosen_s3 import minio
 from support.session.hypothesis_profiles import load_profile
 from support.session.scheduling import ByFile, longest_first
-from support.session.tiers import mark_tiers, parametrize_servers, refuse_hidden_spark
+from support.session.tiers import (
+    holds_no_test,
+    mark_tiers,
+    parametrize_servers,
+    refuse_hidden_spark,
+)
 
 import anabranch
 
@@ -29,6 +34,11 @@ sys.dont_write_bytecode = False
 
 # most servers of tests are forked by one that has imported the modules: coverage.py cannot follow
 os.environ.setdefault("FORKED_TEST_SERVERS", "1")
+
+# Loading the certificates of all authorities takes each HTTP client 30 ms, and no test connects to
+# a public site. This file has one authority, whose private key was not kept.
+os.environ.pop("SSL_CERT_DIR", None)
+os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "support/session/unused_authority.pem")
 
 load_profile()
 
@@ -69,8 +79,11 @@ def pytest_addoption(parser):
 
 
 def pytest_ignore_collect(collection_path, config):
-    """Leaves out what is about MinIO alone where tests do not run over it."""
-    return True if "minio" in collection_path.name and minio(config) is None else None
+    """Leaves out what is about MinIO alone where tests do not run over it, and files that have
+    no test of this tier.
+    """
+    without_minio = "minio" in collection_path.name and minio(config) is None
+    return without_minio or holds_no_test(collection_path, config.option.markexpr) or None
 
 
 def pytest_report_header(config):

@@ -1,5 +1,5 @@
 """Conventions of the whole project: file sizes and names, no paths of a machine, valid links,
-decoders that are made at import.
+decoders that are made at import, errors with hints.
 """
 
 from __future__ import annotations
@@ -9,9 +9,13 @@ import re
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from anabranch import errors
+from anabranch.errors.hints import HINTS
 
 ROOT = Path(__file__).parent.parent
 MAX_LINES = 400
@@ -27,6 +31,11 @@ def tracked(*patterns: str) -> list[Path]:
         capture_output=True,
     ).stdout
     return [ROOT / name for name in listed.decode().split("\0") if name and (ROOT / name).exists()]
+
+
+@cache
+def syntax_tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def sources() -> list[Path]:
@@ -54,7 +63,7 @@ def test_source_files_have_at_most_400_lines():
 def test_packages_have_at_most_22_modules():
     sizes = Counter(
         str(path.parent.relative_to(ROOT))
-        for path in tracked("src/*.py", "tests/*.py", "kernel/src/*.rs")
+        for path in tracked("src/*.py", "tests/*.py", "kernel/*.rs")
         if path.name not in {"__init__.py", "conftest.py"}
     )
     assert {name: size for name, size in sizes.items() if size > MAX_MODULES} == {}
@@ -109,9 +118,14 @@ def first_uses(tree: ast.AST, *, makes_decoders: bool = False) -> Iterator[int]:
             if {name.name for name in node.names} & {"convert", "decode", "json", "Decoder"}:
                 yield node.lineno
         elif isinstance(node, ast.Attribute):
-            if ast.unparse(node) == "msgspec.convert" and not makes_decoders:
+            # unparsing each of a million nodes would take seconds
+            is_convert = node.attr == "convert" and ast.unparse(node) == "msgspec.convert"
+            if is_convert and not makes_decoders:
                 yield node.lineno
         elif isinstance(node, ast.Call):
+            last = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if last not in {"decode", "Decoder", "Converter"}:
+                continue
             name = ast.unparse(node.func)
             has_type = len(node.args) > 1 or any(word.arg == "type" for word in node.keywords)
             late = id(node) in in_functions and not makes_decoders
@@ -126,7 +140,7 @@ def test_decoders_are_made_at_import():
         f"{path.relative_to(ROOT)}:{line}"
         for path in tracked("src/anabranch/*.py")
         for line in first_uses(
-            ast.parse(path.read_text(encoding="utf-8")),
+            syntax_tree(path),
             makes_decoders=str(path.relative_to(ROOT)) in MAKE_DECODERS,
         )
     ]
@@ -153,3 +167,66 @@ def test_a_first_use_after_the_import_is_found(text):
 def test_decoders_at_import_and_decoding_without_a_type_are_allowed():
     text = "d = msgspec.json.Decoder(B)\nd.decode(a)\nc = Converter(B)\nmsgspec.json.decode(a)"
     assert not list(first_uses(ast.parse(text)))
+
+
+NO_HINT_NEEDED = {
+    "AnabranchError",  # what a client or a job reports, as another process has worded it
+    "Invalid",  # most messages name the value that is refused, and those that are allowed
+}
+NOTHING_TO_DO = {
+    "already_carried_out",  # another response takes its place
+    "client_gone",
+    "default_branch_undeletable",
+    "job_not_started",  # another error takes its place
+    "not_implemented",
+}
+"""Kinds of errors about which a person can do nothing."""
+
+
+def without_hint(tree: ast.AST) -> Iterator[str]:
+    """Yields the errors that are made without a hint, by line: they have none of their own, and
+    neither their kind nor their class has one.
+    """
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+            continue
+        name = node.func.id
+        cls = getattr(errors, name, None) if name in errors.__all__ else None
+        words = {word.arg: word.value for word in node.keywords}
+        if cls is None or cls.hint or name in NO_HINT_NEEDED or {"hint", None} & words.keys():
+            continue
+        if any(isinstance(argument, ast.Starred) for argument in node.args):
+            continue  # versioning.merging has a class Conflict of its own
+        kind = words.get("kind")
+        if not (isinstance(kind, ast.Constant) and kind.value in HINTS.keys() | NOTHING_TO_DO):
+            yield f"{node.lineno}: {name}"
+
+
+def test_errors_have_hints():
+    found = [
+        f"{path.relative_to(ROOT)}:{error}"
+        for path in tracked("src/anabranch/*.py")
+        for error in without_hint(syntax_tree(path))
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("text", "missing"),
+    [
+        ("NotFound('no branch')", ["1: NotFound"]),
+        ("raise Denied('no', kind='denied') from error", ["1: Denied"]),
+        ("NotFound('no branch', kind='branch_not_found')", []),
+        ("NotFound('no branch', hint='List them.')", []),
+        ("Busy('wait')", []),
+        ("Invalid('a name has a letter')", []),
+    ],
+)
+def test_an_error_without_a_hint_is_found(text, missing):
+    assert list(without_hint(ast.parse(text))) == missing
+
+
+def test_hints_are_sentences_for_kinds_that_exist():
+    raised = "".join(path.read_text(encoding="utf-8") for path in tracked("src/anabranch/*.py"))
+    assert [kind for kind in HINTS if f'kind="{kind}"' not in raised] == []
+    assert [hint for hint in HINTS.values() if not re.fullmatch(r"[A-Z`/].*[.?]", hint)] == []

@@ -19,7 +19,13 @@ OTHER_COMMANDS = {
     "cargo install cargo-deny --locked",
     "cargo update --manifest-path kernel/Cargo.toml",
     "npm audit",
+    'gh release create "$GITHUB_REF_NAME" --repo "$GITHUB_REPOSITORY" --generate-notes dist/*',
     "pipx run pip-audit --requirement constraints.txt --no-deps --disable-pip",
+}
+# what a job may do beyond reading the repository
+RIGHTS = {
+    ("release.yml", "publish"): {"id-token": "write"},
+    ("release.yml", "release-files"): {"contents": "write"},
 }
 PINNED = re.compile(r"uses: (\./\S+|[\w.-]+/[\w./-]+@[0-9a-f]{40} # \S.*)")
 VERSION_OF_PYTHON = re.compile(r"Programming Language :: Python :: (3\.\d+)")
@@ -59,7 +65,12 @@ def unknown_commands(steps, words):
 
 
 def test_workflows_are_found():
-    assert [path.name for path in WORKFLOWS] == ["ci.yml", "dependencies.yml", "weekly.yml"]
+    assert [path.name for path in WORKFLOWS] == [
+        "ci.yml",
+        "dependencies.yml",
+        "release.yml",
+        "weekly.yml",
+    ]
     assert ACTIONS
 
 
@@ -81,9 +92,10 @@ def test_composite_actions_run_no_commands():
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_workflow_may_only_read_the_repository(path):
+def test_workflow_may_only_read_the_repository_but_for_listed_jobs(path):
     assert parsed(path)["permissions"] == {"contents": "read"}
-    assert [name for name, job in jobs(path).items() if "permissions" in job] == []
+    for name, job in jobs(path).items():
+        assert job.get("permissions") == RIGHTS.get((path.name, name))
     # YAML reads the key `on` as true
     assert "pull_request_target" not in parsed(path)[True]
     assert "secrets." not in path.read_text("utf-8")
@@ -97,7 +109,8 @@ def test_no_credentials_stay_in_the_checkout(path):
         for step in job["steps"]
         if step.get("uses", "").startswith("actions/checkout@")
     ]
-    assert len(checkouts) == len(jobs(path))
+    # a job that may write runs no code of the checkout
+    assert len(checkouts) == len([job for job in jobs(path).values() if "permissions" not in job])
     assert all(step["with"]["persist-credentials"] is False for step in checkouts)
 
 
@@ -112,6 +125,15 @@ def test_actions_of_others_are_pinned_to_a_commit(path):
 def test_runs_are_limited_in_number_and_time(path):
     assert parsed(path)["concurrency"]["group"]
     assert [name for name, job in jobs(path).items() if "timeout-minutes" not in job] == []
+
+
+def test_publishing_needs_a_tag_and_no_stored_secret():
+    release = ROOT / ".github/workflows/release.yml"
+    assert parsed(release)[True]["push"] == {"tags": ["v*"]}
+    for _, name in RIGHTS:
+        assert jobs(release)[name]["if"] == "github.ref_type == 'tag'"
+        assert jobs(release)[name]["needs"] == ["linux", "aarch64"]
+    assert "password" not in release.read_text("utf-8")
 
 
 def test_every_matrix_has_the_pythons_of_the_classifiers():

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 LOW_PERCENT = 80
-SOURCES = {"Python": "src/anabranch", "Rust": "kernel/src", "TypeScript": "web/src"}
+SOURCES = {"Python": "src/anabranch", "Rust": "kernel", "TypeScript": "web/src"}
 HEAD = """# Coverage
 
 Which part of the lines of each package the tests run. `make coverage` measures it and generates
@@ -27,7 +27,7 @@ this page. There is no least value: the figures show where to look, and each fil
 
 - Python: `make test` and `make test-systems`, with the servers and other processes that they start.
   A process that is killed, or that starts without the environment, leaves no figures.
-- Rust: the kernel's own tests, which do not compile its bindings, `kernel/src/python/`. The tests
+- Rust: the kernel's own tests, which do not compile its bindings, `kernel/python/`. The tests
   in Python, which run the whole kernel, are not counted; lines of tests within a file are.
 - TypeScript: the tests of the pages' logic without a browser, not those that drive the pages.
 """
@@ -118,11 +118,14 @@ def page(measured: Mapping[str, Sequence[File]], reasons: Mapping[str, str]) -> 
 
 
 def packages(source: str, files: Sequence[File]) -> str:
-    """Returns the table of the packages, which are the folders in the folder `source`."""
+    """Returns the table of the packages: the folders in the folder `source`, or in its crates."""
     grouped = defaultdict(list)
     for file in files:
-        package, separator, _ = file.path.removeprefix(f"{source}/").partition("/")
-        grouped[f"{package}/" if separator else "modules beside the packages"].append(file)
+        # only the kernel has crates in its folder, each with a folder `src`
+        crate, _, path = file.path.removeprefix(f"{source}/").rpartition("/src/")
+        folder = path.partition("/")[0] if "/" in path else ""
+        package = "".join(f"{name}/" for name in (crate, folder) if name)
+        grouped[package or "modules beside the packages"].append(file)
     rows = ["| Package | Files | Lines | Covered |\n|---|---|---|---|\n"]
     for package, within in sorted(grouped.items()):
         total = total_of(package, within)

@@ -18,9 +18,9 @@ from pathlib import Path
 
 KERNEL = Path(__file__).parents[1] / "kernel"
 TARGET = KERNEL / "target" / "coverage"
-TEST = ("cargo", "test", "--no-default-features")
+TEST = ("cargo", "test", "--workspace", "--lib", "--tests")
 OLDEST_LLVM, NEWEST_LLVM = 19, 40
-TESTS = r"-ignore-filename-regex=(_tests|testing)\.rs$"
+TESTS = r"-ignore-filename-regex=(/tests/.*|_tests\.rs|/testing\.rs)$"
 MISSING = 3
 
 
@@ -54,7 +54,9 @@ def main(summary: Path) -> int:
         command = [reader, "export", "-summary-only", f"-instr-profile={merged}", TESTS]
         objects = [part for path in test_programs(built) for part in ("-object", path)]
         exported = subprocess.run(
-            [*command, *objects, "-sources", KERNEL / "src"], check=True, stdout=subprocess.PIPE
+            [*command, *objects, "-sources", *sorted(KERNEL.glob("*/src"))],
+            check=True,
+            stdout=subprocess.PIPE,
         ).stdout
     summary.parent.mkdir(parents=True, exist_ok=True)
     summary.write_bytes(exported)

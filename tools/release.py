@@ -89,7 +89,8 @@ def existing_tag(version: str) -> str:
 def other_versions(version: str) -> str:
     """Returns a problem if pyproject.toml has another version, or if a file that needs none has."""
     project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]["version"]
-    kernel = tomllib.loads(Path("kernel/Cargo.toml").read_text("utf-8"))["package"].get("version")
+    workspace = tomllib.loads(Path("kernel/Cargo.toml").read_text("utf-8"))["workspace"]
+    kernel = workspace["package"]["version"]
     web = json.loads(Path("web/package.json").read_text("utf-8")).get("version")
     wrong = [f"pyproject.toml has {project}"] if project != version else []
     for name, found in (("kernel/Cargo.toml", kernel), ("web/package.json", web)):

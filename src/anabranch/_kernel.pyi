@@ -24,6 +24,7 @@ from anabranch._kernel_http import RequestHead as RequestHead
 from anabranch._kernel_http import whole_answer as whole_answer
 from anabranch._kernel_http import whole_request as whole_request
 from anabranch._kernel_json import JsonLines as JsonLines
+from anabranch._kernel_json import json_document_lines as json_document_lines
 from anabranch._kernel_layers import Layer as Layer
 from anabranch._kernel_layers import LayerCounts as LayerCounts
 from anabranch._kernel_layers import write_layers as write_layers
@@ -222,7 +223,7 @@ class Tree:
         max_conflicts: int = 1000,
     ) -> Merged:
         """Merges `source` into this tree, given their base. With conflicts and no strategy, no
-        metarange is written.
+        metarange is written, and the merge stops when it has found those that it lists.
         """
     def merge_counts(self, source: Tree, base: Tree) -> tuple[int, int, int, int]:
         """Returns how many keys a merge would add, change and remove, and the conflicts apart."""
@@ -336,8 +337,8 @@ class Merged:
     written: Written | None
     """None if there are unresolved conflicts."""
     conflicts: list[bytes]
-    """The first `max_conflicts` conflicting keys in order, empty if a strategy resolved them."""
-    conflict_count: int
+    """The first `max_conflicts` conflicting keys in order, unless a strategy resolved them."""
+    has_more: bool
 
 @final
 class ArrowStream:

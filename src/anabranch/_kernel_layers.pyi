@@ -34,15 +34,15 @@ class LayerCounts:
     """The statistics of a layer."""
 
     found: int
-    """The number of its entries, without those that are left out or unfit."""
-    left_out: int
+    """The number of its entries, without those that are left out or invalid."""
+    skipped: int
     shadowed: int
     """Entries whose key a layer above has too."""
     shadowed_keys: list[bytes]
     """The first ten of their new keys."""
-    unfit: int
+    invalid: int
     """Entries whose new key would be empty or too long, which are not in the tree."""
-    unfit_keys: list[bytes]
+    invalid_keys: list[bytes]
     """The first ten of their old keys."""
     size: int
     """The total size of the objects found, in bytes; 0 for an unchanged layer."""

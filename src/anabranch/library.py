@@ -10,6 +10,7 @@ at the same time.
 
 from __future__ import annotations
 
+import getpass
 import os
 import secrets
 import time
@@ -60,7 +61,8 @@ CACHE_BYTES = 1 << 30
 class Lake(Catalog):
     """A catalog and its long-running jobs over two stores; `close` also closes the stores.
     `merge_webhook_guard` decides where webhooks of merges may lead: without one, to public
-    addresses; `table_limits` are those of merges and comparisons of tables.
+    addresses; `table_limits` are those of merges and comparisons of tables. `default_committer`
+    makes the commits for which no committer is named; without one, that is an error.
     """
 
     images: OpenImages
@@ -81,6 +83,7 @@ class Lake(Catalog):
         merge_webhook_guard: AddressGuard | None = None,
         table_limits: TableLimits | None = None,
         default_rights: ContentRights = ALL_CONTENT,
+        default_committer: str | None = None,
     ) -> None:
         self.keyvalue = keyvalue
         self.blocks = blocks
@@ -91,6 +94,7 @@ class Lake(Catalog):
             clock=clock,
             webhook_guard=merge_webhook_guard,
             table_limits=table_limits,
+            default_committer=default_committer,
         )
         super().__init__(
             core,
@@ -121,7 +125,7 @@ class Lake(Catalog):
         destination: str = "",
         message: str = "",
         metadata: Mapping[str, str] | None = None,
-        committer: str = "",
+        committer: str | None = None,
         on_invalid: OnInvalid = "fail",
         rejected_rows: Path | None = None,
         verify: Verify = "sample",
@@ -142,7 +146,7 @@ class Lake(Catalog):
             destination=destination,
             message=message,
             metadata=metadata or {},
-            committer=committer,
+            committer=(self.core.default_committer or "") if committer is None else committer,
             on_invalid=on_invalid,
             rejected_rows=rejected_rows,
             verify=verify,
@@ -184,8 +188,9 @@ class Lake(Catalog):
         self.close()
 
 
-def open_lake(folder: str | os.PathLike[str]) -> Lake:
-    """Opens the lake in a folder, which is created if it does not exist.
+def open_lake(folder: str | os.PathLike[str], *, committer: str | None = None) -> Lake:
+    """Opens the lake in a folder, which is created if it does not exist. `committer` makes the
+    commits for which no other is named; by default, the login name of the user.
 
     Raises Invalid for an address in place of a folder, Corrupt for damaged or missing files, Busy
     for a folder that cannot be written.
@@ -211,6 +216,17 @@ def open_lake(folder: str | os.PathLike[str]) -> Lake:
         LocalBlocks(root / "block"),
         cache_folder=root / "cache",
         signing_secret=signing.reveal().encode(),
+        default_committer=_login_name() if committer is None else committer,
     )
     lake.start()
     return lake
+
+
+def _login_name() -> str | None:
+    """Returns the name of the user, None for one that the system does not know, as in a container
+    with an arbitrary user id.
+    """
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # KeyError up to Python 3.12
+        return None

@@ -49,13 +49,15 @@ def keyvalue() -> UnreliableStore:
 def open_lake(tmp_path: Path, keyvalue: UnreliableStore) -> Iterator[Callable[..., Lake]]:
     """Opens lakes over one folder and one key-value store, as several servers do."""
     opened: list[Lake] = []
-    outside = tmp_path / "outside"
-    outside.mkdir()
+    import_folder = tmp_path / "outside"
+    import_folder.mkdir()
 
     def open_one(settings: ActionSettings = SETTINGS, *, start: bool = True) -> Lake:
         lake = Lake(
             keyvalue,
-            LocalBlocks(tmp_path / "blocks", import_enabled=True, external_prefixes=[str(outside)]),
+            LocalBlocks(
+                tmp_path / "blocks", import_enabled=True, external_prefixes=[str(import_folder)]
+            ),
             cache_folder=tmp_path / f"cache{len(opened)}",
             signing_secret=b"a secret of tests",
             action_settings=settings,

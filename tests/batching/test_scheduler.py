@@ -101,7 +101,7 @@ def test_errors_of_a_batch_are_raised_by_all_its_callers_only(scheduler):
 
 
 def test_failed_call_is_reported_and_its_runner_is_reused(scheduler):
-    ((result, error),) = run(scheduler, (int, "tea"))
+    ((result, error),) = run(scheduler, (int, "abc"))
     assert result is None
     assert isinstance(error, ValueError)
     assert run(scheduler, *[(int, "7")] * 200) == [(7, None)] * 200

@@ -23,7 +23,7 @@ KEY = b"settings/protected_branches"
 
 
 @pytest.fixture
-def sea(lake):
+def protected(lake):
     """A repository whose main has one commit and one uncommitted object, and is then protected;
     the branch `work` has something to merge.
     """
@@ -63,42 +63,42 @@ def writes(lake):
     yield lambda: lake.branches.reset("sea", "main", "object", "old")
 
 
-def test_nothing_is_staged_on_a_protected_branch_or_taken_from_there(sea, tmp_path):
-    before = state(sea), blocks_on_disk(tmp_path)
-    for write in writes(sea):
+def test_nothing_is_staged_on_a_protected_branch_or_taken_from_there(protected, tmp_path):
+    before = state(protected), blocks_on_disk(tmp_path)
+    for write in writes(protected):
         with pytest.raises(ProtectedBranch, match=r"^cannot write to protected branch$"):
             write()
-    assert (state(sea), blocks_on_disk(tmp_path)) == before
+    assert (state(protected), blocks_on_disk(tmp_path)) == before
 
 
-def test_a_protected_branch_takes_no_commit_and_no_hard_reset(sea):
-    before = state(sea)
+def test_a_protected_branch_takes_no_commit_and_no_hard_reset(protected):
+    before = state(protected)
     with pytest.raises(ProtectedBranch, match=r"^cannot commit to protected branch$"):
-        sea.commits.commit("sea", "main", message="m", committer="ada", allow_empty=True)
+        protected.commits.commit("sea", "main", message="m", committer="ada", allow_empty=True)
     with pytest.raises(ProtectedBranch, match=r"^protected branch$"):
-        sea.branches.hard_reset("sea", "main", "work")
-    assert state(sea) == before
+        protected.branches.hard_reset("sea", "main", "work")
+    assert state(protected) == before
 
 
-def test_protected_branch_accepts_merges_reverts_cherry_picks_and_deletion(sea):
-    merged = sea.refs.merge("sea", "work", "main", committer="ada")
-    assert sea.objects.stat("sea", "main", "new")
-    sea.branches.revert("sea", "main", merged, parent_number=1, committer="ada")
+def test_protected_branch_accepts_merges_reverts_cherry_picks_and_deletion(protected):
+    merged = protected.refs.merge("sea", "work", "main", committer="ada")
+    assert protected.objects.stat("sea", "main", "new")
+    protected.branches.revert("sea", "main", merged, parent_number=1, committer="ada")
     with pytest.raises(NotFound):
-        sea.objects.stat("sea", "main", "new")
-    sea.branches.cherry_pick("sea", "main", "work", committer="ada")
-    assert sea.objects.stat("sea", "main", "new")
-    sea.branches.create("sea", "release-1", "main")
-    sea.branches.delete("sea", "release-1")
+        protected.objects.stat("sea", "main", "new")
+    protected.branches.cherry_pick("sea", "main", "work", committer="ada")
+    assert protected.objects.stat("sea", "main", "new")
+    protected.branches.create("sea", "release-1", "main")
+    protected.branches.delete("sea", "release-1")
 
 
-def test_rules_do_not_affect_other_branches_and_repositories(sea):
-    sea.repositories.create("lake", "local://lake")
+def test_rules_do_not_affect_other_branches_and_repositories(protected):
+    protected.repositories.create("lake", "local://lake")
     for repository, branch in (("sea", "work"), ("lake", "main")):
-        sea.objects.upload(repository, branch, "a", [b"1"])
-        sea.commits.commit(repository, branch, message="m", committer="ada")
-    sea.branches.create("sea", "release-10", "main")
-    sea.objects.upload("sea", "release-10", "a", [b"1"])
+        protected.objects.upload(repository, branch, "a", [b"1"])
+        protected.commits.commit(repository, branch, message="m", committer="ada")
+    protected.branches.create("sea", "release-10", "main")
+    protected.objects.upload("sea", "release-10", "a", [b"1"])
 
 
 def test_rules_are_replaced_on_condition(lake):
@@ -117,11 +117,11 @@ def test_rules_are_replaced_on_condition(lake):
     lake.objects.upload("sea", "main", "a", [b"1"])
 
 
-def test_invalid_pattern_changes_no_rule(sea):
-    before = sea.protection.rules("sea")
+def test_invalid_pattern_changes_no_rule(protected):
+    before = protected.protection.rules("sea")
     with pytest.raises(Invalid):
-        sea.protection.replace("sea", ["good", "[a"])
-    assert sea.protection.rules("sea") == before
+        protected.protection.replace("sea", ["good", "[a"])
+    assert protected.protection.rules("sea") == before
 
 
 def test_rules_of_a_read_only_repository_stay(lake):
@@ -179,11 +179,11 @@ def test_rules_of_another_process_take_effect_within_a_second(lake):
     objects.upload("sea", "main", "a", [b"4"])
 
 
-def test_recreated_repository_has_no_rules(sea):
-    sea.repositories.delete("sea")
-    sea.repositories.create("sea", "local://again")
-    assert sea.protection.rules("sea").patterns == []
-    sea.objects.upload("sea", "main", "a", [b"1"])
+def test_recreated_repository_has_no_rules(protected):
+    protected.repositories.delete("sea")
+    protected.repositories.create("sea", "local://again")
+    assert protected.protection.rules("sea").patterns == []
+    protected.objects.upload("sea", "main", "a", [b"1"])
 
 
 def test_sample_data_is_protected(lake):

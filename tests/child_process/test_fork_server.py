@@ -62,6 +62,15 @@ def say(process, line):
     return process.stdout.readline().decode().split()[1:]
 
 
+def has_ended(process):
+    """Returns whether a process has ended; its parent may not have read its status yet."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return stat.rpartition(")")[2].split()[0] == "Z"
+
+
 def open_files(process):
     return len(list(Path(f"/proc/{process}/fd").iterdir()))
 
@@ -93,7 +102,7 @@ def test_a_process_that_hangs_is_killed_with_its_context(
         process.kill()
         assert process.stdout.read() == b""
         process.kill()
-    eventually(lambda: not Path(f"/proc/{pid}").exists())
+    eventually(lambda: has_ended(pid))
 
 
 def test_an_error_of_the_module_ends_its_process_alone(server):
@@ -163,7 +172,7 @@ def test_all_end_with_the_process_that_started_them(eventually):
         started = list(descendants(parent.pid))
         assert len(started) == 2
         parent.kill()
-    eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in started))
+    eventually(lambda: all(map(has_ended, started)))
 
 
 @pytest.mark.usefixtures("server")

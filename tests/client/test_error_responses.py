@@ -61,6 +61,13 @@ def test_merge_conflict_has_the_paths_of_the_response():
     assert (error.paths, error.count) == (("a", "b"), 7)
 
 
+def test_merge_conflict_without_a_number_and_with_entries():
+    body = {"message": "m", "conflicts": [{"path": "a", "kind": "both_changed"}], "has_more": True}
+    error = to_error("http://x", parse(409, json.dumps(body).encode()))
+    assert isinstance(error, MergeConflict)
+    assert (error.paths, error.count) == (("a",), None)
+
+
 def test_redirect_is_an_error_that_names_the_other_address():
     response = parse(302, location="https://y/")
     error = to_error("http://x", response)

@@ -58,12 +58,14 @@ def wait(imports, repository, import_id):
         time.sleep(0.02)
 
 
-def test_a_manager_imports_prefixes_and_objects(branch, outside):
+def test_a_manager_imports_prefixes_and_objects(branch, import_folder):
     for name in ("sea/a", "sea/deep/b", "single"):
-        (outside / name).parent.mkdir(parents=True, exist_ok=True)
-        (outside / name).write_text(name)
+        (import_folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (import_folder / name).write_text(name)
     manager = branch.import_data("Bring in", metadata={"colour": "blue"})
-    manager.prefix(f"local://{outside}/sea/", "tables").object(f"local://{outside}/single", "one")
+    manager.prefix(f"local://{import_folder}/sea/", "tables").object(
+        f"local://{import_folder}/single", "one"
+    )
     status = manager.run(POLL)
     assert status.completed
     assert status.ingested_objects == 3
@@ -74,25 +76,25 @@ def test_a_manager_imports_prefixes_and_objects(branch, outside):
     paths = ["one", "tables/a", "tables/deep/b"]
     assert [found.path for found in branch.objects()] == paths
     for found in branch.objects():
-        assert found.physical_address.startswith(f"local://{outside}/")
+        assert found.physical_address.startswith(f"local://{import_folder}/")
     reader = branch.object("tables/deep/b").reader()
     assert reader.read() == b"sea/deep/b"
     with pytest.raises(ConflictException):
         manager.cancel()
 
 
-def test_the_example_of_the_page_runs(branch, importing, outside, capsys):
+def test_the_example_of_the_page_runs(branch, importing, import_folder, capsys):
     page = Path(__file__).parents[2] / "docs" / "import.md"
     (example,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
     for name in ("raw/2024/a", "raw/2024/b", "raw/stations.csv"):
-        (outside / name).parent.mkdir(parents=True, exist_ok=True)
-        (outside / name).write_text(name)
+        (import_folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (import_folder / name).write_text(name)
     for old, new in (
         ("http://HOST:8000", importing.url),
         ("SECRET_ACCESS_KEY", importing.secret_access_key),
         ("ACCESS_KEY_ID", importing.access_key_id),
         ("rides-of-the-city", branch.repo_id),
-        ("/data", str(outside)),
+        ("/data", str(import_folder)),
         ("run()", "run(POLL)"),
     ):
         assert old in example
@@ -109,9 +111,9 @@ def test_the_server_says_that_it_imports(client):
     assert config.import_validity_regex == "^local://"
 
 
-def test_failed_import_is_reported_and_leaves_the_branch_unchanged(branch, outside):
+def test_failed_import_is_reported_and_leaves_the_branch_unchanged(branch, import_folder):
     before = branch.get_commit().id
-    manager = branch.import_data().prefix(f"local://{outside}/nowhere/", "a")
+    manager = branch.import_data().prefix(f"local://{import_folder}/nowhere/", "a")
     with pytest.raises(ImportManagerException, match=r"Import Error: import error: .*no such fold"):
         manager.run(POLL)
     assert branch.get_commit().id == before
@@ -119,18 +121,18 @@ def test_failed_import_is_reported_and_leaves_the_branch_unchanged(branch, outsi
     assert "no such folder" in manager.status().error.message
 
 
-def test_a_dirty_branch_takes_no_import(branch, outside):
-    (outside / "dirty").mkdir()
-    (outside / "dirty/a").write_text("a")
+def test_a_dirty_branch_takes_no_import(branch, import_folder):
+    (import_folder / "dirty").mkdir()
+    (import_folder / "dirty/a").write_text("a")
     branch.object("staged").upload("content")
-    manager = branch.import_data().prefix(f"local://{outside}/dirty/", "a")
+    manager = branch.import_data().prefix(f"local://{import_folder}/dirty/", "a")
     with pytest.raises(ImportManagerException, match=r"uncommitted changes \(dirty branch\)"):
         manager.run(POLL)
     assert [found.path for found in branch.objects()] == ["staged"]
 
 
-def test_a_cancelled_import_stops(branch, imports, outside):
-    folder = outside / "large"
+def test_a_cancelled_import_stops(branch, imports, import_folder):
+    folder = import_folder / "large"
     folder.mkdir()
     for number in range(3_000):
         (folder / f"{number}").touch()
@@ -145,22 +147,22 @@ def test_a_cancelled_import_stops(branch, imports, outside):
     assert branch.get_commit().id == before
 
 
-def test_force_is_for_read_only_repositories(client, imports, outside, fresh, refused):
-    (outside / "fixed").mkdir()
-    (outside / "fixed/a").write_text("a")
+def test_force_is_for_read_only_repositories(client, imports, import_folder, fresh, refused):
+    (import_folder / "fixed").mkdir()
+    (import_folder / "fixed/a").write_text("a")
     client.sdk_client.repositories_api.create_repository(
         lakefs_sdk.RepositoryCreation(
             name=fresh, storage_namespace=f"local://{fresh}", read_only=True
         )
     )
-    path = ("common_prefix", f"local://{outside}/fixed/", "")
+    path = ("common_prefix", f"local://{import_folder}/fixed/", "")
     with refused(403, "read-only repository"):
         imports.import_start(fresh, "main", creation(path))
     started = imports.import_start(fresh, "main", creation(path, force=True))
     assert wait(imports, fresh, started.id).completed
 
 
-def test_invalid_import_is_rejected_immediately(branch, imports, outside, refused):
+def test_invalid_import_is_rejected_immediately(branch, imports, import_folder, refused):
     def start(path, destination="a", kind="common_prefix", ref="main"):
         imports.import_start(branch.repo_id, ref, creation((kind, path, destination)))
 
@@ -169,11 +171,11 @@ def test_invalid_import_is_rejected_immediately(branch, imports, outside, refuse
     with refused(403, "not in allowed external prefixes"):
         start("local:///etc/")
     with refused(403, "not in allowed external prefixes"):
-        start(f"local://{outside}/../")
+        start(f"local://{import_folder}/../")
     with refused(404, "branch not found"):
-        start(f"local://{outside}/", ref="nowhere")
+        start(f"local://{import_folder}/", ref="nowhere")
     with refused(400, "missing path"):
-        start(f"local://{outside}/a", destination="", kind="object")
+        start(f"local://{import_folder}/a", destination="", kind="object")
     with refused(400, "import paths are missing"):
         imports.import_start(branch.repo_id, "main", creation())
 
@@ -196,14 +198,14 @@ def test_server_without_import_support_refuses_imports(repo, refused):
         repo.sdk.import_api.import_start(repo.id, "main", creation(path))
 
 
-def test_import_interrupted_by_the_end_of_its_server_reports_that(outside, tmp_path):
-    folder = outside / "interrupted"
+def test_import_interrupted_by_the_end_of_its_server_reports_that(import_folder, tmp_path):
+    folder = import_folder / "interrupted"
     folder.mkdir()
     for number in range(3_000):
         (folder / f"{number}").touch()
     settings = {
         "ANABRANCH_BLOCKSTORE_LOCAL_IMPORT_ENABLED": "true",
-        "ANABRANCH_BLOCKSTORE_LOCAL_ALLOWED_EXTERNAL_PREFIXES": str(outside),
+        "ANABRANCH_BLOCKSTORE_LOCAL_ALLOWED_EXTERNAL_PREFIXES": str(import_folder),
     }
 
     def client(server):

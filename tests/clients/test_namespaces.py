@@ -40,9 +40,9 @@ def test_the_namespace_is_shown_as_it_was_written(joined, client):
 
 def test_objects_are_written_committed_and_read(joined, sdk):
     branch = joined.branch("main")
-    branch.object("a/b.txt").upload(b"tea")
+    branch.object("a/b.txt").upload(b"abc")
     commit = branch.commit("One object").get_commit()
-    assert joined.ref(commit.id).object("a/b.txt").reader(mode="rb").read() == b"tea"
+    assert joined.ref(commit.id).object("a/b.txt").reader(mode="rb").read() == b"abc"
     stats = sdk.objects_api.stat_object(joined.id, "main", "a/b.txt")
     assert "//" not in stats.physical_address.partition(":///")[2]
     listed = sdk.objects_api.list_objects(joined.id, "main").results

@@ -213,7 +213,6 @@ def test_requests_that_may_be_repeated_never_fail(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_requests_never_fail_for_long(tmp_path, postgres_cluster):
     database = new_database(postgres_cluster)
     check(6, *run(tmp_path, 6, 15, workers=2, database=database))

@@ -11,7 +11,7 @@ from anabranch.testing.server import running_server
 DECEMBER = "flights/month=12/flights.parquet"
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.slow
 def test_example_runs_all_steps(tmp_path):
     with running_server(tmp_path) as server:
         example = flights.FlightsExample(server.url, *server.auth)

@@ -44,15 +44,15 @@ class Drawn(NamedTuple):
     target: bytes
     single: bool
     namespace: str | None
-    left_out: bytes | None
+    skipped: bytes | None
 
     def leaves_out(self, name: bytes) -> bool:
-        return self.left_out is not None and name.endswith(self.left_out)
+        return self.skipped is not None and name.endswith(self.skipped)
 
     @property
     def is_kept(self) -> bool:
         changed = self.single or self.prefix != self.target
-        return not changed and self.namespace is None and self.left_out is None
+        return not changed and self.namespace is None and self.skipped is None
 
     def layer(self) -> kernel.Layer:
         return kernel.Layer(
@@ -61,7 +61,7 @@ class Drawn(NamedTuple):
             target=self.target,
             single=self.single,
             namespace=self.namespace,
-            leave_out=None if self.left_out is None else self.leaves_out,
+            leave_out=None if self.skipped is None else self.leaves_out,
         )
 
     def moved(self, value: kernel.Value) -> kernel.Value:
@@ -103,10 +103,10 @@ class Model:
 
     def __init__(self, layers: list[Drawn], longest: int) -> None:
         self.counts = [
-            dict.fromkeys(("found", "left_out", "shadowed", "unfit", "size", "shadowed_size"), 0)
+            dict.fromkeys(("found", "skipped", "shadowed", "invalid", "size", "shadowed_size"), 0)
             for _ in layers
         ]
-        self.unfit_keys: list[list[bytes]] = [[] for _ in layers]
+        self.invalid_keys: list[list[bytes]] = [[] for _ in layers]
         self.shadowed_keys: list[list[bytes]] = [[] for _ in layers]
         laid: dict[bytes, tuple[kernel.Value, int]] = {}
         for number, layer in enumerate(layers):
@@ -117,10 +117,10 @@ class Model:
                     continue
                 new_key = layer.target + name
                 if layer.leaves_out(name):
-                    counts["left_out"] += 1
+                    counts["skipped"] += 1
                 elif not new_key or (len(new_key) > longest and not layer.is_kept):
-                    counts["unfit"] += 1
-                    self.unfit_keys[number].append(key)
+                    counts["invalid"] += 1
+                    self.invalid_keys[number].append(key)
                 else:
                     counts["found"] += 1
                     counts["size"] += 0 if layer.is_kept else size_of(value)
@@ -151,7 +151,7 @@ def test_layers_are_those_of_dictionaries(lake, data):
     assert (written.count, written.added) == (len(model.records), len(model.records))
     for seen, expected in zip(counts, model.counts, strict=True):
         assert {name: getattr(seen, name) for name in expected} == expected
-    assert [seen.unfit_keys for seen in counts] == [keys[:10] for keys in model.unfit_keys]
+    assert [seen.invalid_keys for seen in counts] == [keys[:10] for keys in model.invalid_keys]
     assert [seen.shadowed_keys for seen in counts] == [
         sorted(keys)[:10] for keys in model.shadowed_keys
     ]

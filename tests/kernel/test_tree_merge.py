@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anabranch._kernel import KernelError
 from anabranch.testing import tree_model
 from anabranch.testing.tree_strategies import CUTS, KEYS, changes, records, value
 
@@ -42,11 +43,11 @@ def test_rows(lake, row, strategy):
     base, dest, source = (lake.write({KEPT: ONE} | ({KEY: side} if side else {})) for side in sides)
     merged = dest.merge(source, base, str(lake.folder), strategy=strategy)
     if result is ... and not strategy:
-        assert (merged.written, merged.conflicts, merged.conflict_count) == (None, [KEY], 1)
+        assert (merged.written, merged.conflicts, merged.has_more) == (None, [KEY], False)
         return
     if result is ...:
         result = sides[2] if strategy == "source-wins" else sides[1]
-    assert (merged.conflicts, merged.conflict_count) == ([], 0)
+    assert (merged.conflicts, merged.has_more) == ([], False)
     tree = lake.open(merged.written.metarange_id)
     assert read(tree) == {KEPT: ONE} | ({KEY: result} if result else {})
 
@@ -61,16 +62,18 @@ def identities(records):
     st.lists(changes(12), max_size=2),
     st.lists(changes(12), max_size=2),
     st.sampled_from(("", "source-wins", "dest-wins")),
+    st.integers(0, 4),
 )
-def test_merges_are_those_of_dictionaries(lake, shared, ours, theirs, strategy):
+def test_merges_are_those_of_dictionaries(lake, shared, ours, theirs, strategy, most):
     base, base_records = lake.commit(shared)
     dest, dest_records = lake.commit(shared, *ours)
     source, source_records = lake.commit(shared, *theirs)
     expected, conflicts = tree_model.merged(dest_records, source_records, base_records, strategy)
-    merged = dest.merge(source, base, str(lake.folder), strategy=strategy, max_conflicts=2)
-    assert merged.conflicts == conflicts[:2]
-    assert merged.conflict_count == len(conflicts)
+    merged = dest.merge(source, base, str(lake.folder), strategy=strategy, max_conflicts=most)
+    assert merged.conflicts == conflicts[:most]
+    assert merged.has_more == (len(conflicts) > most)
     if conflicts:
+        assert dest.merge_counts(source, base)[3] == len(conflicts)
         assert merged.written is None
         return
     written = merged.written
@@ -112,18 +115,31 @@ def test_a_merge_of_nothing_new_is_the_destination(lake, shared, ours):
         assert (written.added, written.changed, written.removed) == (0, 0, 0)
 
 
+def all_conflict(lake):
+    """Returns destination, source and base, which all have another value for each key."""
+    return [lake.write({key: value(key, version) for key in KEYS}) for version in (1, 2, 0)]
+
+
 def test_conflicts_leave_nothing_behind(own_lake):
-    shared = {key: value(key, 0) for key in KEYS}
-    base = own_lake.write(shared)
-    dest = own_lake.write({key: value(key, 1) for key in KEYS})
-    source = own_lake.write({key: value(key, 2) for key in KEYS})
+    dest, source, base = all_conflict(own_lake)
     before = own_lake.names()
-    merged = dest.merge(source, base, str(own_lake.folder), max_conflicts=5)
-    assert merged.written is None
-    assert merged.conflicts == list(KEYS[:5])
-    assert merged.conflict_count == len(KEYS)
-    assert dest.merge(source, base, str(own_lake.folder), max_conflicts=0).conflicts == []
+    for most in (0, 1, 5, len(KEYS) - 1, len(KEYS), len(KEYS) + 1, 2**64 - 1):
+        merged = dest.merge(source, base, str(own_lake.folder), max_conflicts=most)
+        assert merged.written is None
+        assert merged.conflicts == list(KEYS[:most])
+        assert merged.has_more == (most < len(KEYS))
     assert own_lake.names() == before
+
+
+def test_a_refused_merge_does_not_read_what_follows_its_first_conflicts(own_lake):
+    dest, source, base = all_conflict(own_lake)
+    last = source.ranges()[-1]
+    assert len(source.ranges()) > 10, "more than threads begin at once"
+    (own_lake.folder / last.id).unlink()
+    merged = dest.merge(source, base, str(own_lake.folder), max_conflicts=0)
+    assert (merged.conflicts, merged.has_more) == ([], True)
+    with pytest.raises(KernelError):
+        dest.merge_counts(source, base)
 
 
 def test_ranges_of_either_side_are_reused(own_lake):

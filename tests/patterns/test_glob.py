@@ -90,7 +90,7 @@ def gobwas(build_go) -> Path:
     return build_go(SOURCE, "gobwas/glob")
 
 
-@pytest.mark.timeout(300)  # the first run on a machine fetches and builds
+@pytest.mark.timeout(900)  # the first run on a machine fetches and builds
 def test_patterns_match_as_in_lakefs(gobwas):
     given = patterns(seed=4, amount=4000)
     lines = "\n".join(json.dumps([pattern, *TEXTS]) for pattern in given)

@@ -36,6 +36,6 @@ def test_without_a_user_the_variable_is_literal(text, expected):
 
 
 def test_no_pattern_is_slow():
-    start = time.process_time()
+    start = time.thread_time()
     assert not matches_name("*a" * 500 + "b", "a" * 5000, "user")
-    assert time.process_time() - start < 2
+    assert time.thread_time() - start < 20  # trying every way would take years

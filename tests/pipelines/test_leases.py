@@ -59,7 +59,7 @@ def prepare(lake, namespace):
     return lake.commits.commit("sea", "main", message="m", committer="c", date=LONG_AGO).id
 
 
-class Sea:
+class Scenario:
     """A lake in memory with a repository whose head has objects."""
 
     def __init__(self, folder):
@@ -115,10 +115,10 @@ class Sea:
 
 
 @pytest.fixture
-def sea(tmp_path):
-    sea = Sea(tmp_path)
-    with sea.lake:
-        yield sea
+def scenario(tmp_path):
+    scenario = Scenario(tmp_path)
+    with scenario.lake:
+        yield scenario
 
 
 def fail_pins(_operation, subject):
@@ -127,155 +127,155 @@ def fail_pins(_operation, subject):
         raise Busy("the database cannot be reached")
 
 
-def test_export_keeps_the_objects_of_a_commit_that_expires(sea):
+def test_export_keeps_the_objects_of_a_commit_that_expires(scenario):
     def act():
-        expire_head(sea.lake)
-        assert sea.sweep() == 0
-        assert sea.lake.core.sweeps.running()[0] == []
+        expire_head(scenario.lake)
+        assert scenario.sweep() == 0
+        assert scenario.lake.core.sweeps.running()[0] == []
 
-    summary = sea.export(act)
+    summary = scenario.export(act)
     assert summary.stored == len(PATHS)
-    assert {path: sea.out.read_note(path) for path in PATHS} == {p: p.encode() for p in PATHS}
-    assert sea.pins == []
-    assert sea.sweep() == len(PATHS)
+    assert {path: scenario.out.read_note(path) for path in PATHS} == {p: p.encode() for p in PATHS}
+    assert scenario.pins == []
+    assert scenario.sweep() == len(PATHS)
 
 
-def test_export_whose_pin_was_removed_raises_pin_lost(sea):
+def test_export_whose_pin_was_removed_raises_pin_lost(scenario):
     def act():
-        expire_head(sea.lake)
-        for key, _ in sea.pins:
-            sea.keyvalue.store.apply([Write(PINS, key, None)])
-        assert sea.sweep() == len(PATHS)
+        expire_head(scenario.lake)
+        for key, _ in scenario.pins:
+            scenario.keyvalue.store.apply([Write(PINS, key, None)])
+        assert scenario.sweep() == len(PATHS)
 
     with pytest.raises(Conflict) as lost:
-        sea.export(act)
+        scenario.export(act)
     assert lost.value.kind == "pin_lost"
     assert lost.value.hint
     assert isinstance(lost.value.__context__, Gone)
 
 
-def test_two_exports_of_one_commit_have_separate_pins(sea, tmp_path):
+def test_two_exports_of_one_commit_have_separate_pins(scenario, tmp_path):
     def act():
-        expire_head(sea.lake)
-        again = Exporter(sea.lake.core, sea.blocks)
-        second = again.export("sea", sea.head, FolderDestination(tmp_path / "second"))
+        expire_head(scenario.lake)
+        again = Exporter(scenario.lake.core, scenario.blocks)
+        second = again.export("sea", scenario.head, FolderDestination(tmp_path / "second"))
         assert second.stored == len(PATHS)
-        assert len(sea.pins) == 1
-        assert sea.sweep() == 0
+        assert len(scenario.pins) == 1
+        assert scenario.sweep() == 0
 
-    assert sea.export(act).stored == len(PATHS)
+    assert scenario.export(act).stored == len(PATHS)
 
 
-def test_failed_export_releases_its_pin(sea):
+def test_failed_export_releases_its_pin(scenario):
     def act():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sea.export(act)
-    assert sea.pins == []
+        scenario.export(act)
+    assert scenario.pins == []
 
 
-def test_export_of_an_expired_commit_raises_during_a_sweep(sea):
-    expire_head(sea.lake)
-    sea.lake.core.sweeps.begin("s")
+def test_export_of_an_expired_commit_raises_during_a_sweep(scenario):
+    expire_head(scenario.lake)
+    scenario.lake.core.sweeps.begin("s")
     with pytest.raises(Conflict) as refused:
-        sea.export(lambda: None)
+        scenario.export(lambda: None)
     assert refused.value.kind == "commit_expired"
-    assert list(sea.out.paths()) == []
-    sea.lake.core.sweeps.end("s")
-    assert sea.export(lambda: None).stored == len(PATHS)
+    assert list(scenario.out.paths()) == []
+    scenario.lake.core.sweeps.end("s")
+    assert scenario.export(lambda: None).stored == len(PATHS)
 
 
 @pytest.mark.parametrize("ahead", [-CLOCK_SKEW_SECONDS, 0, CLOCK_SKEW_SECONDS])
-def test_pin_lasts_if_the_clock_of_a_collector_is_an_hour_off(sea, ahead):
+def test_pin_lasts_if_the_clock_of_a_collector_is_an_hour_off(scenario, ahead):
     def act():
-        expire_head(sea.lake)
-        sea.ahead = ahead
-        sea.lake.core.pins._clock = sea.collector_time  # as in the collector's process
-        sea.clock.advance(PIN_SECONDS - 1)
-        assert sea.sweep() == 0
+        expire_head(scenario.lake)
+        scenario.ahead = ahead
+        scenario.lake.core.pins._clock = scenario.collector_time  # as in the collector's process
+        scenario.clock.advance(PIN_SECONDS - 1)
+        assert scenario.sweep() == 0
 
-    assert sea.export(act).stored == len(PATHS)
+    assert scenario.export(act).stored == len(PATHS)
 
 
-def test_lease_is_renewed_while_the_job_waits(sea):
-    lease = sea.lease()
+def test_lease_is_renewed_while_the_job_waits(scenario):
+    lease = scenario.lease()
     for _ in range(3):
-        (before,) = sea.pins
-        sea.clock.advance(10)
-        eventually(lambda before=before: sea.pins != [before])
+        (before,) = scenario.pins
+        scenario.clock.advance(10)
+        eventually(lambda before=before: scenario.pins != [before])
     lease.check()
     lease.end()
-    assert sea.pins == []
+    assert scenario.pins == []
 
 
-def test_failed_renewal_is_retried(sea):
-    lease = sea.lease(seconds=600)  # its thread renews first after 200 seconds
-    sea.keyvalue.before = fail_pins
+def test_failed_renewal_is_retried(scenario):
+    lease = scenario.lease(seconds=600)  # its thread renews first after 200 seconds
+    scenario.keyvalue.before = fail_pins
     lease.verify()  # the pin has not expired
     lease.check()
-    sea.keyvalue.before = no_fault
-    sea.clock.advance(10)
-    (before,) = sea.pins
+    scenario.keyvalue.before = no_fault
+    scenario.clock.advance(10)
+    (before,) = scenario.pins
     lease.verify()
-    assert sea.pins != [before]
+    assert scenario.pins != [before]
     lease.end()
 
 
-def test_lease_that_cannot_be_renewed_raises_pin_lost(sea):
-    lease = sea.lease()
-    sea.keyvalue.before = fail_pins
+def test_lease_that_cannot_be_renewed_raises_pin_lost(scenario):
+    lease = scenario.lease()
+    scenario.keyvalue.before = fail_pins
     eventually(lease._is_overdue)
     with pytest.raises(Conflict, match="database cannot be reached") as lost:
         lease.check()
     assert lost.value.kind == "pin_lost"
     lease.end()  # cannot release the pin either
-    assert len(sea.pins) == 1
+    assert len(scenario.pins) == 1
 
 
-def test_suspended_job_continues_if_nothing_was_collected(sea):
-    lease = sea.lease()
-    sea.keyvalue.before = fail_pins  # simulates a stopped process
+def test_suspended_job_continues_if_nothing_was_collected(scenario):
+    lease = scenario.lease()
+    scenario.keyvalue.before = fail_pins  # simulates a stopped process
     eventually(lease._is_overdue)
-    sea.clock.advance(10 * PIN_SECONDS)
-    sea.keyvalue.before = no_fault
+    scenario.clock.advance(10 * PIN_SECONDS)
+    scenario.keyvalue.before = no_fault
     lease.check()
     lease.end()
 
 
-def test_suspended_job_whose_pin_expired_raises_pin_lost(sea):
-    lease = sea.lease()
+def test_suspended_job_whose_pin_expired_raises_pin_lost(scenario):
+    lease = scenario.lease()
     this_thread = threading.get_ident()
 
     def others_are_stopped(_operation, subject):
         if subject == PINS and threading.get_ident() != this_thread:
             raise Busy("stopped")
 
-    sea.keyvalue.before = others_are_stopped
+    scenario.keyvalue.before = others_are_stopped
     eventually(lease._is_overdue)
-    expire_head(sea.lake)
-    assert sea.end_pins() == len(PATHS)
+    expire_head(scenario.lake)
+    assert scenario.end_pins() == len(PATHS)
     with pytest.raises(Conflict) as lost:
         lease.check()
     assert lost.value.kind == "pin_lost"
     lease.end()
 
 
-def test_export_fails_before_copying_if_its_pin_cannot_be_written(sea):
-    sea.keyvalue.before = fail_pins
+def test_export_fails_before_copying_if_its_pin_cannot_be_written(scenario):
+    scenario.keyvalue.before = fail_pins
     with pytest.raises(Busy):
-        sea.export(lambda: None)
-    assert list(sea.out.paths()) == []
+        scenario.export(lambda: None)
+    assert list(scenario.out.paths()) == []
 
 
-def test_renewal_thread_ends_with_the_job(sea):
+def test_renewal_thread_ends_with_the_job(scenario):
     others = set(threading.enumerate())  # a shared Spark session of other tests may pin commits
 
     def threads():
         new = set(threading.enumerate()) - others
         return [thread for thread in new if thread.name == "anabranch-lease"]
 
-    with hold_lease(StoredPin(sea.lake.core, sea.repository), [sea.head]):
+    with hold_lease(StoredPin(scenario.lake.core, scenario.repository), [scenario.head]):
         assert threads()
     eventually(lambda: not threads())
 

@@ -64,24 +64,25 @@ def test_every_reference_resolves():
         assert target
 
 
-def explore(server, repository, examples: int) -> Counter[int]:
-    """Calls every operation with valid and invalid requests; returns how often each status
-    occurred.
+def explore(server, repository, examples: int = 0) -> Counter[int]:
+    """Calls every operation with that many valid and invalid requests, by default one that is
+    either; returns how often each status occurred.
     """
     statuses: Counter[int] = Counter()
     schema = schemathesis.openapi.from_dict(DOCUMENT)
     schema.config.base_url = server.api
     names = st.sampled_from([repository, "no-such", "main", "a"]) | st.text(max_size=5)
 
-    for result in schema.get_all_operations():
+    kinds = tuple(schemathesis.GenerationMode)
+    for number, result in enumerate(schema.get_all_operations()):
         operation = result.ok()
         if operation.definition.raw["operationId"] in LEFT_OUT:
             continue
-        for mode in schemathesis.GenerationMode:
+        for mode in kinds if examples else (kinds[number % len(kinds)],):
             strategy = operation.as_strategy(generation_mode=mode)
 
             @settings(
-                max_examples=examples,
+                max_examples=examples or 1,
                 deadline=None,
                 database=None,
                 derandomize=True,
@@ -104,9 +105,9 @@ def explore(server, repository, examples: int) -> Counter[int]:
 
 
 def test_no_request_causes_an_internal_error(server, repository):
-    statuses = explore(server, repository, 1)
+    statuses = explore(server, repository)
     assert {200, 204, 400, 404} <= set(statuses)
-    assert statuses.total() > 150
+    assert statuses.total() > 100
     assert "Traceback" not in server.log.read_text()
 
 

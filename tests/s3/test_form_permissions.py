@@ -64,7 +64,7 @@ def visit(lake, statements):
     def send(key, filename="a"):
         form = s3.generate_presigned_post("sea", key)
         sent = requests.Request(
-            "POST", form["url"], data=form["fields"], files={"file": (filename, b"tea")}
+            "POST", form["url"], data=form["fields"], files={"file": (filename, b"abc")}
         ).prepare()
         headers = {name.lower(): value for name, value in sent.headers.items()}
         path = urlsplit(form["url"]).path

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 
+
+@pytest.mark.slow
 def test_every_check_of_scim2_tester_succeeds(scim):
     # these take seconds to import, which every run of the tests would wait for
     from scim2_client.engines.httpx2 import SyncSCIMClient

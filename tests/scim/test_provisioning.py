@@ -215,6 +215,7 @@ def test_the_last_administrator_stays(scim, api):
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
 @pytest.mark.parametrize("authorization", ["", "Bearer wrong", "Basic eDp5", "Bearer"])
+@pytest.mark.sample(8)
 def test_nothing_works_without_the_token(server, method, authorization):
     headers = {"authorization": authorization} if authorization else {}
     for path in ("Users", "Users/tester", "ServiceProviderConfig", "nothing"):

@@ -144,7 +144,7 @@ def test_uploads_with_absurd_numbers_of_parts_are_refused(api, parts):  # GHSA-j
     answer = api.post(place, params={"path": "a", "parts": parts})
     assert 400 <= answer.status_code < 600
     assert answer.status_code != 500
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 30
     assert api.get("/repositories/sea").status_code == 200
 
 

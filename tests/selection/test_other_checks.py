@@ -7,21 +7,24 @@ import os
 import pytest
 from support.selection.other_checks import other_checks, stale_build
 
+TABLES = "--package=anabranch-tables"
+
 
 @pytest.mark.parametrize(
     ("path", "filters"),
     [
-        ("kernel/src/tree/merge.rs", ["--lib", "--", "tree::"]),
-        ("kernel/src/varint.rs", ["--lib", "--", "varint::"]),
-        ("kernel/src/lib.rs", []),
-        ("kernel/src/python/trees.rs", []),
+        ("kernel/tables/src/tree/merge.rs", [TABLES, "--lib", "--", "tree::"]),
+        ("kernel/tables/src/varint.rs", [TABLES, "--lib", "--", "varint::"]),
+        ("kernel/tables/src/lib.rs", []),
+        ("kernel/tables/tests/recorded_tables.rs", []),
+        ("kernel/python/src/trees.rs", []),
         ("kernel/Cargo.toml", []),
     ],
 )
 def test_a_change_of_the_kernel_runs_the_tests_of_its_module(tmp_path, path, filters):
     (check,) = other_checks(tmp_path, [path])
     assert check.command[:2] == ["cargo", "test"]
-    assert check.command[6:] == filters
+    assert check.command[5:] == filters
 
 
 @pytest.mark.parametrize(
@@ -40,13 +43,13 @@ def test_other_changes_need_pytest_alone(tmp_path):
 
 
 def test_tests_of_python_see_a_change_of_the_kernel_once_it_is_built(tmp_path):
-    changed = ["kernel/src/lib.rs", "src/anabranch/errors.py"]
-    source = tmp_path / "kernel" / "src" / "lib.rs"
+    changed = ["kernel/http/src/lib.rs", "src/anabranch/errors.py"]
+    source = tmp_path / "kernel" / "http" / "src" / "lib.rs"
     built = tmp_path / "src" / "anabranch" / "_kernel.abi3.so"
     for file in (source, built):
         file.parent.mkdir(parents=True)
         file.touch()
     os.utime(built, (1, 1))
-    assert stale_build(tmp_path, changed) == {"kernel/src/lib.rs": "make install"}
+    assert stale_build(tmp_path, changed) == {"kernel/http/src/lib.rs": "make install"}
     os.utime(source, (1, 1))
     assert stale_build(tmp_path, changed) == {}

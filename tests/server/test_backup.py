@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import sqlite3
+import subprocess
 import threading
 import time
 
 import httpx2
 
+from anabranch.blocks.local.paths import TEMPORARY
 from anabranch.library import DATABASE_FILE
 from anabranch.testing.server import running_server
 
@@ -39,8 +41,20 @@ def back_up(folder, backup):
     source.backup(copy)
     source.close()
     copy.close()
-    shutil.copytree(folder / "block", backup / "block")
-    shutil.copytree(folder / "keys", backup / "keys")
+    for name in ("block", "keys"):
+        command = ["cp", "-r", str(folder / name), str(backup / name)]
+        environment = {**os.environ, "LC_ALL": "C"}
+        copied = subprocess.run(
+            command, capture_output=True, text=True, check=False, env=environment
+        )
+        unexpected = [line for line in copied.stderr.splitlines() if not disappeared(line)]
+        assert unexpected == []
+
+
+def disappeared(complaint):
+    """Whether `cp` complains of a temporary file that was listed, and then renamed or removed."""
+    temporary = f"/{TEMPORARY}/" in complaint or ".tmp'" in complaint
+    return temporary and "No such file or directory" in complaint
 
 
 def test_a_backup_that_is_taken_under_load_is_whole(tmp_path):

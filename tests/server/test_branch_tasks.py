@@ -61,7 +61,6 @@ class Submitter(threading.Thread):
             self.tasks[branch] = started.json["id"]
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 @pytest.mark.sample(1)
 def test_a_killed_merge_is_complete_or_interrupted_without_a_change(request, tmp_path, kind, seed):

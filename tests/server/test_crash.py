@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from support.clients.no_retry_client import Caller
@@ -192,7 +193,6 @@ def check_database(root):
     connection.close()
 
 
-@pytest.mark.timeout(120)
 def test_a_worker_that_is_killed_is_replaced(tmp_path):
     with running_server(tmp_path, workers=2) as server:
         call = Caller(server)
@@ -217,17 +217,24 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path):
     assert strays(tmp_path) == []
 
 
-@pytest.mark.timeout(120)
 def test_workers_do_not_outlive_the_one_that_started_them(tmp_path):
     with running_server(tmp_path, workers=2) as server:
         call = Caller(server)
         call.make_repository(REPOSITORY)
         assert call.put(REPOSITORY, "main", "a", b"1").status == 201
+        workers = server.workers()
         server.process.kill()
         server.process.wait()
-        eventually(lambda: not answers(server))
+        eventually(lambda: not answers(server) and not any(map(alive, workers)))
     with running_server(tmp_path) as server:
         assert Caller(server).get(REPOSITORY, "main", "a").body == b"1"
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
 
 
 def answers(server):

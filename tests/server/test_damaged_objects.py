@@ -21,7 +21,7 @@ READ = "/repositories/sea/refs/main/objects"
 LOGS = {"ANABRANCH_LOGGING_FORMAT": "json"}
 
 
-class Sea(NamedTuple):
+class Scenario(NamedTuple):
     """A server with a repository, and clients of both gateways."""
 
     server: Server
@@ -54,19 +54,19 @@ class Sea(NamedTuple):
         return [line for line in lines if line["logger"] == "anabranch.failures"]
 
 
-def sea_over(server: Server) -> Sea:
+def scenario_over(server: Server) -> Scenario:
     api = httpx2.Client(base_url=server.api, auth=server.auth, timeout=30)
-    return Sea(server, api, s3_client(server))
+    return Scenario(server, api, s3_client(server))
 
 
 @pytest.fixture(scope="module")
-def sea(tmp_path_factory):
+def scenario(tmp_path_factory):
     with running_server(tmp_path_factory.mktemp("sea"), env=LOGS) as server:
-        sea = sea_over(server)
+        scenario = scenario_over(server)
         body = {"name": "sea", "storage_namespace": "local://sea"}
-        assert sea.api.post("/repositories", json=body).status_code == 201
-        yield sea
-        sea.api.close()
+        assert scenario.api.post("/repositories", json=body).status_code == 201
+        yield scenario
+        scenario.api.close()
 
 
 def flip(file: Path, at: int = 0) -> None:
@@ -80,87 +80,87 @@ def flip(file: Path, at: int = 0) -> None:
     os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-def test_lost_bytes_are_gone_for_both_gateways(sea):
-    sea.put("lost", b"x" * 1000).unlink()
-    assert sea.get("lost").status_code == 410
-    assert sea.api.head(READ, params={"path": "lost"}).status_code == 410
-    assert sea.s3_error("get_object", Key="main/lost") == (410, "Gone", 0)
-    assert sea.s3_error("head_object", Key="main/lost") == (410, "410", 0)
-    assert sea.api.get(f"{READ}/stat", params={"path": "lost"}).status_code == 200
+def test_lost_bytes_are_gone_for_both_gateways(scenario):
+    scenario.put("lost", b"x" * 1000).unlink()
+    assert scenario.get("lost").status_code == 410
+    assert scenario.api.head(READ, params={"path": "lost"}).status_code == 410
+    assert scenario.s3_error("get_object", Key="main/lost") == (410, "Gone", 0)
+    assert scenario.s3_error("head_object", Key="main/lost") == (410, "410", 0)
+    assert scenario.api.get(f"{READ}/stat", params={"path": "lost"}).status_code == 200
 
 
-def test_an_empty_object_needs_no_file(sea):
-    sea.put("empty", b"").unlink()
-    assert sea.get("empty").content == b""
-    assert sea.api.head(READ, params={"path": "empty"}).status_code == 200
-    assert sea.s3.head_object(Bucket="sea", Key="main/empty")["ContentLength"] == 0
+def test_an_empty_object_needs_no_file(scenario):
+    scenario.put("empty", b"").unlink()
+    assert scenario.get("empty").content == b""
+    assert scenario.api.head(READ, params={"path": "empty"}).status_code == 200
+    assert scenario.s3.head_object(Bucket="sea", Key="main/empty")["ContentLength"] == 0
 
 
 @pytest.mark.parametrize("size", [1, 5000, 100_000, 700_000])
-def test_flipped_bytes_of_a_small_object_are_refused_before_the_first_byte(sea, size):
+def test_flipped_bytes_of_a_small_object_are_refused_before_the_first_byte(scenario, size):
     path = f"flipped-{size}"
-    file = sea.put(path, b"x" * size)
-    assert sea.get(path).content == b"x" * size  # compared, and found good
+    file = scenario.put(path, b"x" * size)
+    assert scenario.get(path).content == b"x" * size  # compared, and found good
     flip(file, size // 2)
-    answer = sea.get(path)
+    answer = scenario.get(path)
     assert answer.status_code == 410
     assert str(file) in answer.json()["message"]
-    assert sea.s3_error("get_object", Key=f"main/{path}") == (410, "Gone", 0)
-    assert sea.s3_error("get_object", Key=f"main/{path}", Range="bytes=0-0")[0] == 410
-    assert sea.api.head(READ, params={"path": path}).status_code == 410
-    assert sea.get(path, Range="bytes=0-0").status_code == 410
+    assert scenario.s3_error("get_object", Key=f"main/{path}") == (410, "Gone", 0)
+    assert scenario.s3_error("get_object", Key=f"main/{path}", Range="bytes=0-0")[0] == 410
+    assert scenario.api.head(READ, params={"path": path}).status_code == 410
+    assert scenario.get(path, Range="bytes=0-0").status_code == 410
     flip(file, size // 2)
-    assert sea.get(path).content == b"x" * size
-    body = sea.s3.get_object(Bucket="sea", Key=f"main/{path}")["Body"].read()
+    assert scenario.get(path).content == b"x" * size
+    body = scenario.s3.get_object(Bucket="sea", Key=f"main/{path}")["Body"].read()
     assert body == b"x" * size
 
 
-def test_s3_reads_flipped_bytes_first(sea):
+def test_s3_reads_flipped_bytes_first(scenario):
     for size in (10, 100_000, 400_000):
         path = f"first-{size}"
-        flip(sea.put(path, os.urandom(size)), size - 1)
-        assert sea.s3_error("get_object", Key=f"main/{path}") == (410, "Gone", 0)
+        flip(scenario.put(path, os.urandom(size)), size - 1)
+        assert scenario.s3_error("get_object", Key=f"main/{path}") == (410, "Gone", 0)
 
 
-def test_a_large_response_is_aborted_and_its_retry_is_refused(sea):
+def test_a_large_response_is_aborted_and_its_retry_is_refused(scenario):
     size = 5 << 20
-    file = sea.put("large", b"y" * size)
+    file = scenario.put("large", b"y" * size)
     flip(file, size - 10)
-    body = sea.s3.get_object(Bucket="sea", Key="main/large")["Body"]
+    body = scenario.s3.get_object(Bucket="sea", Key="main/large")["Body"]
     with pytest.raises((IncompleteReadError, ResponseStreamingError)):
         body.read()
-    assert sea.s3_error("get_object", Key="main/large") == (410, "Gone", 0)
+    assert scenario.s3_error("get_object", Key="main/large") == (410, "Gone", 0)
     file.write_bytes(b"y" * size)
     flip(file, size - 10)  # a new file for the server
     with pytest.raises(httpx2.RemoteProtocolError):
-        sea.get("large")
-    assert sea.get("large").status_code == 410
-    broken = [line for line in sea.failures() if str(file) in line["msg"]]
+        scenario.get("large")
+    assert scenario.get("large").status_code == 410
+    broken = [line for line in scenario.failures() if str(file) in line["msg"]]
     assert {line["service_name"] for line in broken} == {"api", "gateway"}
     assert {line["status_code"] for line in broken} == {500, 410}
-    assert "Traceback" not in sea.server.log.read_text()
+    assert "Traceback" not in scenario.server.log.read_text()
 
 
 @pytest.mark.parametrize("change", ["longer", "shorter"])
-def test_a_file_of_another_size_is_refused(sea, change):
+def test_a_file_of_another_size_is_refused(scenario, change):
     path = f"size-{change}"
-    file = sea.put(path, b"0123456789")
+    file = scenario.put(path, b"0123456789")
     file.write_bytes(b"0123456789+" if change == "longer" else b"01234")
-    assert sea.get(path).status_code == 410
-    assert sea.api.head(READ, params={"path": path}).status_code == 410
-    assert sea.s3_error("get_object", Key=f"main/{path}")[0] == 410
-    assert sea.s3_error("head_object", Key=f"main/{path}")[0] == 410
+    assert scenario.get(path).status_code == 410
+    assert scenario.api.head(READ, params={"path": path}).status_code == 410
+    assert scenario.s3_error("get_object", Key=f"main/{path}")[0] == 410
+    assert scenario.s3_error("head_object", Key=f"main/{path}")[0] == 410
 
 
-def test_every_failure_is_logged_with_its_request_and_cause(sea, eventually):
-    file = sea.put("logged", b"x" * 10)
+def test_every_failure_is_logged_with_its_request_and_cause(scenario, eventually):
+    file = scenario.put("logged", b"x" * 10)
     file.unlink()
     for method in ("GET", "HEAD"):
         name = {"X-Request-ID": f"mine-{method}"}
-        assert sea.api.request(method, READ, params={"path": "logged"}, headers=name)
+        assert scenario.api.request(method, READ, params={"path": "logged"}, headers=name)
 
     def mine():  # a line may be written after its response was sent
-        return [line for line in sea.failures() if line["request_id"].startswith("mine-")]
+        return [line for line in scenario.failures() if line["request_id"].startswith("mine-")]
 
     eventually(lambda: len(mine()) == len(("GET", "HEAD")))
     result = sorted(mine(), key=lambda line: line["operation_id"])
@@ -171,85 +171,85 @@ def test_every_failure_is_logged_with_its_request_and_cause(sea, eventually):
         assert line["request_id"] in line["msg"]
         assert "there is no data" in line["msg"]
     assert file.name in result[0]["msg"]
-    refused = sea.api.post("/sts/login", json={"code": "c", "state": "s", "redirect_uri": "u"})
+    refused = scenario.api.post("/sts/login", json={"code": "c", "state": "s", "redirect_uri": "u"})
     assert refused.status_code == 501
-    line = sea.failures()[-1]
+    line = scenario.failures()[-1]
     assert (line["level"], line["kind"]) == ("info", "not_implemented")
-    absent = sea.get("absent")
+    absent = scenario.get("absent")
     assert absent.status_code == 404
-    assert sea.failures()[-1] == line
+    assert scenario.failures()[-1] == line
 
 
-def test_checksums_declared_by_clients_are_not_verified(sea):
+def test_checksums_declared_by_clients_are_not_verified(scenario):
     backing = "/repositories/sea/branches/main/staging/backing"
-    address = sea.api.get(backing, params={"path": "claimed"}).json()["physical_address"]
+    address = scenario.api.get(backing, params={"path": "claimed"}).json()["physical_address"]
     file = Path(address.removeprefix("local://"))
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(b"hello")
     body = {"staging": {"physical_address": address}, "checksum": "a" * 32, "size_bytes": 5}
-    assert sea.api.put(backing, params={"path": "claimed"}, json=body).status_code == 200
-    assert sea.get("claimed").content == b"hello"
-    copied = sea.api.post(
+    assert scenario.api.put(backing, params={"path": "claimed"}, json=body).status_code == 200
+    assert scenario.get("claimed").content == b"hello"
+    copied = scenario.api.post(
         f"{OBJECTS}/copy", params={"dest_path": "copy"}, json={"src_path": "claimed"}
     )
     assert copied.json()["checksum"] == "a" * 32
-    assert sea.get("copy").content == b"hello"
-    assert sea.s3.head_object(Bucket="sea", Key="main/copy")["ETag"] == f'"{"a" * 32}"'
+    assert scenario.get("copy").content == b"hello"
+    assert scenario.s3.head_object(Bucket="sea", Key="main/copy")["ETag"] == f'"{"a" * 32}"'
     # nor do they make the file of another object unreadable
-    file = sea.put("true", b"hello")
+    file = scenario.put("true", b"hello")
     body = {"physical_address": f"local://{file}", "checksum": "b" * 32, "size_bytes": 5}
-    assert sea.api.put(OBJECTS, params={"path": "false"}, json=body).status_code == 201
-    assert sea.get("false").status_code == 410
-    assert sea.get("true").content == b"hello"
+    assert scenario.api.put(OBJECTS, params={"path": "false"}, json=body).status_code == 201
+    assert scenario.get("false").status_code == 410
+    assert scenario.get("true").content == b"hello"
 
 
-def test_multipart_object_is_served_with_any_etag(sea):
-    upload = sea.s3.create_multipart_upload(Bucket="sea", Key="main/parts")["UploadId"]
+def test_multipart_object_is_served_with_any_etag(scenario):
+    upload = scenario.s3.create_multipart_upload(Bucket="sea", Key="main/parts")["UploadId"]
     named = {"Bucket": "sea", "Key": "main/parts", "UploadId": upload}
-    part = sea.s3.upload_part(**named, PartNumber=1, Body=b"x" * 100)
+    part = scenario.s3.upload_part(**named, PartNumber=1, Body=b"x" * 100)
     parts = [{"PartNumber": 1, "ETag": part["ETag"]}]
-    sea.s3.complete_multipart_upload(**named, MultipartUpload={"Parts": parts})
-    assert sea.get("parts").content == b"x" * 100
-    assert sea.s3.get_object(Bucket="sea", Key="main/parts")["ETag"].endswith('-1"')
-    sea.file("parts").unlink()
-    assert sea.s3_error("head_object", Key="main/parts")[0] == 410
+    scenario.s3.complete_multipart_upload(**named, MultipartUpload={"Parts": parts})
+    assert scenario.get("parts").content == b"x" * 100
+    assert scenario.s3.get_object(Bucket="sea", Key="main/parts")["ETag"].endswith('-1"')
+    scenario.file("parts").unlink()
+    assert scenario.s3_error("head_object", Key="main/parts")[0] == 410
 
 
-def test_a_copy_of_damaged_bytes_is_refused_when_read(sea):
-    flip(sea.put("source", b"x" * 100))
-    copied = sea.api.post(
+def test_a_copy_of_damaged_bytes_is_refused_when_read(scenario):
+    flip(scenario.put("source", b"x" * 100))
+    copied = scenario.api.post(
         f"{OBJECTS}/copy", params={"dest_path": "of-damaged"}, json={"src_path": "source"}
     )
     assert copied.status_code == 201
-    assert sea.get("of-damaged").status_code == 410
+    assert scenario.get("of-damaged").status_code == 410
 
 
 def test_verification_can_be_disabled(tmp_path):
     env = {"ANABRANCH_BLOCKSTORE_LOCAL_CHECKED_UP_TO_BYTES": "0"}
     with running_server(tmp_path, env=env) as server:
-        sea = sea_over(server)
+        scenario = scenario_over(server)
         body = {"name": "sea", "storage_namespace": "local://sea"}
-        assert sea.api.post("/repositories", json=body).status_code == 201
-        flip(sea.put("a", b"xyz"))
-        assert sea.get("a").content == b"yyz"
-        sea.file("a").unlink()
-        assert sea.api.head(READ, params={"path": "a"}).status_code == 410
-        sea.api.close()
+        assert scenario.api.post("/repositories", json=body).status_code == 201
+        flip(scenario.put("a", b"xyz"))
+        assert scenario.get("a").content == b"yyz"
+        scenario.file("a").unlink()
+        assert scenario.api.head(READ, params={"path": "a"}).status_code == 410
+        scenario.api.close()
 
 
-def test_damaged_metadata_is_not_reported_as_a_missing_folder_by_s3(sea):
+def test_damaged_metadata_is_not_reported_as_a_missing_folder_by_s3(scenario):
     body = {"name": "land", "storage_namespace": "local://land"}
-    assert sea.api.post("/repositories", json=body).status_code == 201
-    made = sea.api.post(
+    assert scenario.api.post("/repositories", json=body).status_code == 201
+    made = scenario.api.post(
         "/repositories/land/branches/main/objects", params={"path": "a"}, content=b"x"
     )
     tables = Path(made.json()["physical_address"].removeprefix("local://")).parents[2] / "_lakefs"
-    commit = sea.api.post("/repositories/land/branches/main/commits", json={"message": "all"})
+    commit = scenario.api.post("/repositories/land/branches/main/commits", json={"message": "all"})
     table = tables / commit.json()["meta_range_id"]
     table.chmod(0o644)
     table.write_bytes(table.read_bytes()[:-20])
     with running_server(tables.parents[2], env=LOGS) as server:
-        other = sea_over(server)
+        other = scenario_over(server)
         for operation, named in (
             ("list_objects_v2", {"Prefix": "main/"}),
             ("get_object", {"Key": "main/a"}),

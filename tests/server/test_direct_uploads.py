@@ -129,7 +129,6 @@ def everything(lake: Lake):
         after = page.pagination.next_offset
 
 
-@pytest.mark.timeout(300)
 def test_large_ones_are_stored_in_parts(lake, s3, eventually):
     api, before = lake.sdk.experimental_api, lake.bytes_read()
     bodies = [random.Random(number).randbytes(5 * MIB) for number in range(3)] + [b"end"]

@@ -9,7 +9,7 @@ from support.hooks.deciding_webhook import deciding_webhook
 
 from anabranch.testing.server import running_server
 
-SEA = "/repositories/sea"
+REPOSITORY = "/repositories/sea"
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def api(tmp_path_factory):
 
 def put(api, branch, path, content="x"):
     response = api.post(
-        f"{SEA}/branches/{branch}/objects",
+        f"{REPOSITORY}/branches/{branch}/objects",
         params={"path": path},
         content=content.encode(),
         headers={"content-type": "application/octet-stream"},
@@ -35,12 +35,14 @@ def put(api, branch, path, content="x"):
 
 
 def commit(api, branch, **headers):
-    return api.post(f"{SEA}/branches/{branch}/commits", json={"message": "x"}, headers=headers)
+    return api.post(
+        f"{REPOSITORY}/branches/{branch}/commits", json={"message": "x"}, headers=headers
+    )
 
 
 def new_branch(api, name, action):
     body = {"name": name, "source": "main"}
-    assert api.post(f"{SEA}/branches", json=body).status_code == 201
+    assert api.post(f"{REPOSITORY}/branches", json=body).status_code == 201
     put(api, name, "_lakefs_actions/action.yaml", action)
 
 
@@ -58,7 +60,7 @@ def test_receiver_of_a_webhook_that_commits_to_its_own_branch_is_refused(api):
 
     with deciding_webhook(decide) as webhook:
         body = {"name": "other", "source": "main"}
-        assert api.post(f"{SEA}/branches", json=body).status_code == 201
+        assert api.post(f"{REPOSITORY}/branches", json=body).status_code == 201
         new_branch(
             api,
             "own",
@@ -90,6 +92,6 @@ def test_script_that_changes_its_own_tags_is_refused_in_process(api):
         "      if code ~= 409 then error('it was not refused: ' .. tostring(code)) end\n",
     )
     assert commit(api, "tagging").status_code == 201
-    tagged = api.post(f"{SEA}/tags", json={"id": "v1", "ref": "tagging"})
+    tagged = api.post(f"{REPOSITORY}/tags", json={"id": "v1", "ref": "tagging"})
     assert tagged.status_code == 201, tagged.text
-    assert [tag["id"] for tag in api.get(f"{SEA}/tags").json()["results"]] == ["v1"]
+    assert [tag["id"] for tag in api.get(f"{REPOSITORY}/tags").json()["results"]] == ["v1"]

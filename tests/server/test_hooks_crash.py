@@ -18,7 +18,7 @@ from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.testing.server import running_server
 
 ALLOW = {"ANABRANCH_ACTIONS_WEBHOOK_ALLOW": "127.0.0.1"}
-SEA = "/repositories/sea"
+REPOSITORY = "/repositories/sea"
 LEASES = "anabranch-running-actions"
 
 
@@ -28,7 +28,7 @@ def client_of(server):
 
 def put(api, path, content=b"x"):
     response = api.post(
-        f"{SEA}/branches/main/objects",
+        f"{REPOSITORY}/branches/main/objects",
         params={"path": path},
         content=content,
         headers={"content-type": "application/octet-stream"},
@@ -37,7 +37,7 @@ def put(api, path, content=b"x"):
 
 
 def commit(api):
-    return api.post(f"{SEA}/branches/main/commits", json={"message": "a commit"})
+    return api.post(f"{REPOSITORY}/branches/main/commits", json={"message": "a commit"})
 
 
 def end_leases(data: Path):
@@ -62,8 +62,8 @@ def test_killed_server_loses_no_event_and_leaves_a_run_that_says_so(tmp_path, ev
             assert api.post("/repositories", json=body).status_code == 201
             put(api, "_lakefs_actions/gate.yaml", action.encode())
             assert commit(api).status_code == 201
-            eventually(lambda: api.get(f"{SEA}/actions/runs").json()["results"])
-            head = api.get(f"{SEA}/branches/main").json()["commit_id"]
+            eventually(lambda: api.get(f"{REPOSITORY}/actions/runs").json()["results"])
+            head = api.get(f"{REPOSITORY}/branches/main").json()["commit_id"]
             webhook.events.clear()
             webhook.decide = lambda _: hanging.wait(60)
             put(api, "a.txt")
@@ -78,21 +78,23 @@ def test_killed_server_loses_no_event_and_leaves_a_run_that_says_so(tmp_path, ev
         webhook.decide = lambda _: True
         hanging.set()
         with running_server(tmp_path, env=ALLOW) as server, client_of(server) as api:
-            path = f"{SEA}/actions/runs/{first['run_id']}"
+            path = f"{REPOSITORY}/actions/runs/{first['run_id']}"
             eventually(lambda: api.get(path).status_code == 200)
             run = api.get(path).json()
             assert (run["status"], run["event_type"]) == ("failed", event)
             output = api.get(f"{path}/hooks/0000_0000/output").text
             assert "the server that ran this hook has stopped" in output
-            now = api.get(f"{SEA}/branches/main").json()["commit_id"]
+            now = api.get(f"{REPOSITORY}/branches/main").json()["commit_id"]
             if event == "post-commit":
                 # the change was made, and its hook runs again
                 assert now == first["commit_id"]
                 eventually(lambda: len(webhook.events) == 2)
                 again = webhook.events[1]
                 assert again["commit_id"] == now
-                eventually(lambda: api.get(f"{SEA}/actions/runs/{again['run_id']}").is_success)
-                assert api.get(f"{SEA}/actions/runs/{again['run_id']}").json()["status"] == (
+                eventually(
+                    lambda: api.get(f"{REPOSITORY}/actions/runs/{again['run_id']}").is_success
+                )
+                assert api.get(f"{REPOSITORY}/actions/runs/{again['run_id']}").json()["status"] == (
                     "completed"
                 )
             else:
@@ -121,6 +123,6 @@ def test_server_that_is_stopped_lets_the_next_one_go_on(tmp_path):
             eventually(lambda: webhook.events)
             hanging.set()
         with running_server(tmp_path, env=ALLOW) as server, client_of(server) as api:
-            eventually(lambda: api.get(f"{SEA}/actions/runs").json()["results"])
-            [run] = api.get(f"{SEA}/actions/runs", params={"commit": made}).json()["results"]
+            eventually(lambda: api.get(f"{REPOSITORY}/actions/runs").json()["results"])
+            [run] = api.get(f"{REPOSITORY}/actions/runs", params={"commit": made}).json()["results"]
             assert run["status"] == "completed"

@@ -101,7 +101,8 @@ def test_error_of_an_unknown_outcome_has_a_hint(postgres_cluster, tmp_path, keye
         with running_server(tmp_path, database=url) as server, _client(server) as client:
             call = Caller(server)
             call.make_repository(REPOSITORY)
-            for round_trips in range(40):
+            # periodic tasks make round trips, too: not each sweep loses the commit's answer
+            for round_trips in [*range(40)] * (1 if keyed else 8):
                 _connected(partial(call, "GET", f"{BASE}/branches/main"))
                 proxy.lose_answer(round_trips)
                 reply = _answer(client, f"{round_trips}" if keyed else "", allow_empty=True)

@@ -95,7 +95,6 @@ class Writer(threading.Thread):
             lake.objects.stat(REPOSITORY, "main", path)
 
 
-@pytest.mark.timeout(200)
 @pytest.mark.parametrize("lives", [3, pytest.param(10, marks=pytest.mark.slow)])
 def test_a_server_that_is_killed_keeps_parts_and_objects(tmp_path, lives, seed):
     moments = random.Random(seed)
@@ -130,7 +129,6 @@ def test_a_server_that_is_killed_keeps_parts_and_objects(tmp_path, lives, seed):
     assert strays(tmp_path) == []
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.slow
 def test_two_servers_over_one_folder_share_an_upload(tmp_path):
     place = {"Bucket": REPOSITORY, "Key": "main/a"}

@@ -77,7 +77,6 @@ def await_done(call, path, task_id):
     return status
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.sample(1)
 def test_a_killed_server_leaves_all_references_or_none(  # noqa: PLR0915  one history
     tmp_path, database

@@ -9,7 +9,7 @@ import uuid
 import lakefs
 import pytest
 from lakefs.client import Client
-from support.quarantine import QuarantineSea
+from support.quarantine import QuarantineScenario
 
 import anabranch
 from anabranch.blocks.local.store import LocalBlocks
@@ -24,11 +24,13 @@ def lake(tmp_path):
 
 
 @pytest.fixture
-def local_sea(tmp_path):
-    """Creates a `QuarantineSea` in a local folder."""
+def local_scenario(tmp_path):
+    """Creates a `QuarantineScenario` in a local folder."""
 
     def make():
-        return QuarantineSea(tmp_path / "sea", LocalBlocks(tmp_path / "sea/blocks"), "local://sea")
+        return QuarantineScenario(
+            tmp_path / "sea", LocalBlocks(tmp_path / "sea/blocks"), "local://sea"
+        )
 
     return make
 

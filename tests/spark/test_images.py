@@ -24,11 +24,13 @@ def lake(tmp_path):
     """A lake with objects in `sea` and `sky`, in many ranges, and a folder from which it may
     import.
     """
-    outside = tmp_path / "outside"
+    import_folder = tmp_path / "outside"
     for name in ("one", "deep/two", "deep/ü"):
-        (outside / name).parent.mkdir(parents=True, exist_ok=True)
-        (outside / name).write_bytes(name.encode())
-    blocks = LocalBlocks(tmp_path / "blocks", import_enabled=True, external_prefixes=[str(outside)])
+        (import_folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (import_folder / name).write_bytes(name.encode())
+    blocks = LocalBlocks(
+        tmp_path / "blocks", import_enabled=True, external_prefixes=[str(import_folder)]
+    )
     with Lake(
         MemoryStore(), blocks, cache_folder=tmp_path / "cache", signing_secret=b"secret"
     ) as lake:
@@ -45,12 +47,12 @@ def lake(tmp_path):
         yield lake
 
 
-def texts(outside):
+def texts(import_folder):
     """Yields Lakefiles. Later ones use the images of earlier ones."""
     yield "ADD lakefs://sea/v1 moved/\nADD lakefs://sky/main /\nLABEL a=b"
     yield (
         "FROM lakefs://image:t-0\nADD --exclude=*3 --exclude=b/* lakefs://sea/v1 /\n"
-        f"ADD local://{outside}/ a/\nADD local://{outside}/one c/5\n"
+        f"ADD local://{import_folder}/ a/\nADD local://{import_folder}/one c/5\n"
         "ADD lakefs://sky/v1/b/ c/\nADD lakefs://sea/v1/a/1 b/x"
     )
     yield "FROM lakefs://sea/v1"

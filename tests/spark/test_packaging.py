@@ -89,7 +89,7 @@ def packed(tmp_path_factory, cluster):
 
 
 @pytest.fixture
-def sea(s3_service, tmp_path):
+def bucket_repository(s3_service, tmp_path):
     """A server over a bucket, with the repository `sea`: 60 objects on main, 12 of which replaced
     others, and a listing of 60 objects in the bucket.
     """
@@ -123,9 +123,9 @@ def submitted(cluster, replacements):
 
 
 def test_packed_environment_runs_an_import_an_export_and_a_collection(
-    cluster, packed, sea, s3_service, tmp_path
+    cluster, packed, bucket_repository, s3_service, tmp_path
 ):
-    repository, blocks, bucket = sea
+    repository, blocks, bucket = bucket_repository
     submit = submitted(cluster, {})
     environment = {**cluster.environment, **s3_service.settings}
 
@@ -168,9 +168,11 @@ def test_packed_environment_runs_an_import_an_export_and_a_collection(
     assert len(unpacked) >= 3
 
 
-def test_nightly_collection_runs_through_a_server(cluster, packed, sea, s3_service, tmp_path):
+def test_nightly_collection_runs_through_a_server(
+    cluster, packed, bucket_repository, s3_service, tmp_path
+):
     """The driver has only a file with the store's settings, the archive, and two key pairs."""
-    repository, blocks, bucket = sea
+    repository, blocks, bucket = bucket_repository
     client = repository._client.config
     night = tmp_path / "night"
     night.mkdir()
@@ -207,9 +209,9 @@ def test_nightly_collection_runs_through_a_server(cluster, packed, sea, s3_servi
         assert content == b"%d of 1" % number
 
 
-def test_modules_of_a_program_reach_the_workers(cluster, packed, sea):
+def test_modules_of_a_program_reach_the_workers(cluster, packed, bucket_repository):
     """By --py-files, while the workers import Anabranch from the packed environment."""
-    repository, _, _ = sea
+    repository, _, _ = bucket_repository
     program, module = block("import labels"), block("def label")
     client = repository._client.config
     server = {

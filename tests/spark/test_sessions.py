@@ -42,6 +42,7 @@ def test_unknown_job_exits_with_usage_error(capsys):
     assert main(["import", "--engine", "server", "--to", "lakefs://sea/main"]) == 2
 
 
+@pytest.mark.slow
 def test_end_of_the_java_process_is_reported(tmp_path):
     """In a process of its own, whose Java is killed while a job runs."""
     program = """

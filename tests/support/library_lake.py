@@ -43,7 +43,7 @@ class LibraryLake:
 
     def read(self, reference: str, path: str) -> BinaryIO:
         opened = self.lake.objects.open(self.repository, reference, path)
-        return _Recorded(b"".join(opened.read()), path, self.reads)
+        return _Recorded(b"".join(opened.chunks()), path, self.reads)
 
     def load(self, path: str) -> bytes:
         try:

@@ -26,7 +26,7 @@ from anabranch.testing.stores import FaultyBlocks, FaultyStore
 from anabranch.versioning.garbage.sweeps import LEASE_SECONDS
 from support.garbage import DAY, commit, put, stored
 
-__all__ = ["NOW", "WEEK", "Killed", "QuarantineSea", "Steps"]
+__all__ = ["NOW", "WEEK", "Killed", "QuarantineScenario", "Steps"]
 
 NOW: Any = {"grace_seconds": -60, "window_seconds": -60}
 """Has all dead objects be removed at once."""
@@ -79,7 +79,7 @@ class Steps:
         self._actors = []
 
 
-class QuarantineSea:
+class QuarantineScenario:
     """A repository `sea` with three objects that nothing refers to, `dead`, and one that stays,
     `kept`, in a namespace of a store. The clock shows the real time until it is moved.
     """

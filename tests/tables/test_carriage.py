@@ -24,7 +24,7 @@ def in_duckdb(carried):
 
 @pytest.mark.parametrize("shape", NESTED)
 @pytest.mark.parametrize("name", SCALARS)
-@pytest.mark.sample(101)
+@pytest.mark.sample(50)
 def test_values_are_equal_in_duckdb_where_they_are_in_arrow(name, shape):
     array = column(name)
     values = nested(shape, array)

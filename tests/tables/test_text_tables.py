@@ -92,12 +92,12 @@ def test_irregular_rows_change_no_other_row(encoding, delimiter, line_end):
 
 
 def test_one_ragged_row_after_many_regular_ones_loses_no_row():
-    body = [[str(number), "x", "y"] for number in range(100_000)]
+    body = [[str(number), "x", "y"] for number in range(30_000)]
     content = written([ROWS[0], *body, ["z", "1", "2", "3"], *body]).encode()
     names, rows, table = read(content)
     assert names == ROWS[0]
-    assert len(rows) == 200_001
-    assert rows[100_000] == ["z", "1", "2"]
+    assert len(rows) == 60_001
+    assert rows[30_000] == ["z", "1", "2"]
     texts = [note.text for note in table.notes if note.is_repair]
     assert texts == [
         "1 row has more cells than the first one.",

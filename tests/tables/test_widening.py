@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from support.formats.arrow_types import SCALARS, array_of, nested
 
-from anabranch.tables.widening import converted, widest
+from anabranch.tables.widening import convert, widest
 
 D128, D256 = pa.decimal128, pa.decimal256
 
@@ -81,7 +81,7 @@ def test_values_are_the_same_in_the_wider_type(one, other, shape):
     array = nested(shape, plain)
     target = widest(array.type, nested(shape, array_of(*swapped(other))).type)
     try:
-        found = converted(array, target)
+        found = convert(array, target)
     except pa.ArrowInvalid:
         # an instant beyond the range of the finer unit
         assert pa.types.is_temporal(kind)

@@ -65,15 +65,16 @@ def test_the_page_has_a_figure_for_each_package_and_the_files_below_the_limit(tm
 
 def test_the_kernel_and_the_pages_have_figures_of_their_own(tmp_path):
     kernel = {
-        str(ROOT / "kernel/src/table/block.rs"): (10, 9),
-        str(ROOT / "kernel/src/files.rs"): (1000, 799),
+        str(ROOT / "kernel/tables/src/table/block.rs"): (10, 9),
+        str(ROOT / "kernel/tables/src/files.rs"): (1000, 799),
     }
     _, page = write_page(
         tmp_path, "", kernel=kernel, pages={str(ROOT / "web/src/diff/a.ts"): (0, 0)}
     )
-    assert "| table/ | 1 | 10 | 90 % |" in page
+    assert "| tables/table/ | 1 | 10 | 90 % |" in page
+    assert "| tables/ | 1 | 1000 | 79 % |" in page
     assert "| **all** | 2 | 1010 | 80 % |" in page
-    assert "| `kernel/src/files.rs` | 79 % |" in page
+    assert "| `kernel/tables/src/files.rs` | 79 % |" in page
     assert "| diff/ | 1 | 0 | 100 % |" in page
     assert "Not measured." not in page
 

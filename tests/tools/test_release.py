@@ -29,7 +29,7 @@ def repository(tmp_path):
         "Makefile": MAKEFILE,
         "CHANGELOG.md": "# Changelog\n\n## 0.2.0\n\n### cli\n\n- draw the log\n",
         "pyproject.toml": '[project]\nname = "anabranch"\nversion = "0.2.0"\n',
-        "kernel/Cargo.toml": '[package]\nname = "kernel"\nversion = "0.0.0"\n',
+        "kernel/Cargo.toml": '[workspace.package]\nversion = "0.0.0"\n',
         "web/package.json": '{"private": true}\n',
     }
     for name, text in files.items():
@@ -101,7 +101,7 @@ def other_version(repository):
 
 
 def other_version_of_the_kernel(repository):
-    (repository / "kernel/Cargo.toml").write_text('[package]\nversion = "0.1.0"\n')
+    (repository / "kernel/Cargo.toml").write_text('[workspace.package]\nversion = "0.1.0"\n')
     commit(repository, "kernel: another version")
 
 

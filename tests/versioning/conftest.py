@@ -100,17 +100,17 @@ class Versions:
 
 
 @pytest.fixture
-def sea(tmp_path):
+def versions(tmp_path):
     return Versions(tmp_path)
 
 
 @pytest.fixture
-def other(tmp_path, sea):
+def other(tmp_path, versions):
     """The repository as another process has it open."""
-    return Versions(tmp_path / "other", sea)
+    return Versions(tmp_path / "other", versions)
 
 
 @pytest.fixture(scope="module")
-def new_sea(tmp_path_factory):
+def new_versions(tmp_path_factory):
     """Makes repositories, each over stores of its own: for properties with many examples."""
     return lambda: Versions(tmp_path_factory.mktemp("sea"))

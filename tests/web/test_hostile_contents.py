@@ -196,7 +196,7 @@ def hostile(api):
 
 
 @pytest.mark.parametrize("path", FILES)
-@pytest.mark.sample(6)
+@pytest.mark.sample(4)
 def test_nothing_in_a_preview_runs(watched, hostile, path):
     watched.goto(f"/repositories/{hostile.name}/object?ref=main&path={quote(path, safe='')}")
     expect(watched.get_by_role("link", name="Download").first).to_be_visible()

@@ -36,6 +36,29 @@ def test_palette_offers_what_the_page_can_do(listed):
     expect(listed.get_by_role("dialog", name="New folder")).to_have_count(0)
 
 
+def test_palette_goes_to_branches_and_to_objects_at_the_reference_shown(listed, repository):
+    repository.branch("deep-dive")
+    repository.put("c/only here.csv", branch="deep-dive")
+    listed.keyboard.press("Control+k")
+    field = listed.get_by_role("combobox", name="Go to or do")
+    field.fill("deep")
+    expect(listed.get_by_role("option", name="Branch deep-dive")).to_be_visible()
+    listed.keyboard.press("Enter")
+    expect(listed).to_have_url(re.compile(f"/{repository.name}/objects.ref=deep-dive"))
+    listed.keyboard.press("Control+k")
+    field.fill("c/only h")
+    expect(listed.get_by_role("option", name="Object c/only here.csv")).to_be_visible()
+    listed.keyboard.press("Enter")
+    expect(listed).to_have_url(re.compile("/object.ref=deep-dive&path=c%2Fonly"))
+
+
+def test_the_menu_of_the_user_says_which_version_the_server_has(listed, api):
+    version = api.get("/config").json()["version_config"]["anabranch_version"]
+    listed.get_by_role("button", name="User tester").click()
+    listed.get_by_role("menuitem", name=f"Version {version}", exact=True).click()
+    assert listed.evaluate("navigator.clipboard.readText()") == version
+
+
 def test_keys_go_to_pages_and_to_the_search(listed, repository):
     listed.keyboard.press("g")
     listed.keyboard.press("u")

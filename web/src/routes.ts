@@ -8,6 +8,7 @@ import { VERSION_ROUTES } from "./routes/versions";
 
 export const ROUTES: readonly Route[] = [
   { pattern: "/auth/login", layout: "bare", load: () => import("./pages/sign-in/SignIn.svelte") },
+  { pattern: "/auth/link", layout: "bare", load: () => import("./pages/sign-in/LinkSignIn.svelte") },
   { pattern: "/setup", layout: "bare", load: () => import("./pages/setup/Setup.svelte") },
   { pattern: "/repositories", load: () => import("./pages/repositories/Repositories.svelte") },
   {

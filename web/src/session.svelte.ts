@@ -4,10 +4,12 @@
 import { api, whenSignedOut } from "./api/client";
 import { ApiError } from "./api/error";
 import type { Config, LoginConfig, User } from "./api/types";
+import type { SignInLink } from "./pages/sign-in/link";
 import { links } from "./router/links";
 import { isCommandLinePage, isOwnPath, location, navigate } from "./router/location.svelte";
 
-const PUBLIC_PATHS = ["/auth/login", "/setup"];
+const LINK_PATH = "/auth/link";
+const PUBLIC_PATHS = ["/auth/login", LINK_PATH, "/setup"];
 
 class Session {
   user = $state.raw<User | undefined>(undefined);
@@ -20,6 +22,8 @@ class Session {
     this.loginConfig = setup.login_config;
     if (setup.state === "not_initialized") {
       navigate(links.setup(), { replace: true });
+    } else if (user && location.path === LINK_PATH) {
+      this.user = user; // the link may be another user's: its page asks
     } else if (user) {
       await this.#enter(user);
     } else {
@@ -34,6 +38,12 @@ class Session {
     await this.#enter((await api.get("/user")).user);
   }
 
+  /** Signs in as the user of a link; `confirmed` says that the person was asked. Throws ApiError. */
+  async useLink({ username, code, next }: SignInLink, confirmed: boolean): Promise<void> {
+    await api.post("/auth/links/use", { body: { username, code, confirmed } });
+    await this.#enter((await api.get("/user")).user, next);
+  }
+
   /** Returns who is signed in; nobody if the session has ended. */
   async #find(): Promise<User | undefined> {
     try {
@@ -45,13 +55,12 @@ class Session {
     }
   }
 
-  async #enter(user: User): Promise<void> {
+  async #enter(user: User, target = location.query.get("next") ?? ""): Promise<void> {
     this.config = await api.get("/config");
     this.user = user;
     if (PUBLIC_PATHS.includes(location.path)) {
-      const next = location.query.get("next") ?? "";
-      if (isCommandLinePage(next)) window.location.replace(next);
-      else navigate(isOwnPath(next) ? next : links.repositories(), { replace: true });
+      if (isCommandLinePage(target)) window.location.replace(target);
+      else navigate(isOwnPath(target) ? target : links.repositories(), { replace: true });
     }
   }
 

@@ -9,9 +9,9 @@
 
 use std::sync::Arc;
 
-use _kernel::table::footer::{Footer, Handle};
-use _kernel::table::verify::verify;
-use _kernel::table::{BlockScan, RawBlock, Table};
+use anabranch_tables::table::footer::{Footer, Handle};
+use anabranch_tables::table::verify::verify;
+use anabranch_tables::table::{BlockScan, RawBlock, Table};
 use libfuzzer_sys::fuzz_target;
 
 /// Appends a block, its checksum made to hold, and returns where it is.

@@ -33,6 +33,7 @@ from anabranch.access.sessions.command_line_logins import CommandLineLogins
 from anabranch.access.sessions.login_throttle import LoginThrottle
 from anabranch.access.sessions.revoked_tokens import RevokedTokens
 from anabranch.access.sessions.sessions import Sessions
+from anabranch.access.sessions.sign_in_links import SignInLinks
 from anabranch.access.sessions.tokens import WEEK, Tokens
 from anabranch.access.setup import Setup
 from anabranch.keyvalue.contract import KeyValueStore
@@ -107,16 +108,20 @@ class Access:
         self.setup = Setup(keyvalue, self.changes, self.credentials, clock, new_id)
         self.recovery = Recovery(keyvalue, self.credentials, self.setup, clock, new_id)
         self.actors = Actors(keyvalue, self.users, self.effective_policies)
+        sessions = Sessions(
+            self.credentials,
+            self.external_principals,
+            RevokedTokens(keyvalue, self.changes, clock),
+        )
+        self.sign_in_links = SignInLinks(
+            keyvalue, self.actors, sessions, self.tokens, clock, random_bytes
+        )
         self.authenticator = Authenticator(
             self.changes,
             self.actors,
             self.credentials,
             self.tokens,
-            Sessions(
-                self.credentials,
-                self.external_principals,
-                RevokedTokens(keyvalue, self.changes, clock),
-            ),
+            sessions,
             clock=clock,
             ticks=ticks,
             random_bytes=random_bytes,

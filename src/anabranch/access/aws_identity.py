@@ -110,32 +110,32 @@ class AwsIdentities:
             )
         arns = _ARN.findall(response.body)
         if response.status != _OK or len(arns) != 1:
-            raise _refused(f"the token service responded with {response.status}")
+            raise _refusal(f"the token service responded with {response.status}")
         arn: bytes = arns[0]
         return arn.decode()
 
     def _check(self, parts: _Parts) -> None:
         if (parts.method, parts.action) != ("POST", "GetCallerIdentity"):
-            raise _refused("it is not GetCallerIdentity")
+            raise _refusal("it is not GetCallerIdentity")
         hosts = self._settings.hosts
         if parts.host not in hosts if hosts else not _AMAZON.fullmatch(parts.host):
-            raise _refused("it is for a token service that is not configured")
+            raise _refusal("it is for a token service that is not configured")
         words = (parts.region, parts.access_key_id, parts.signature, parts.algorithm)
         if not all(_WORD.fullmatch(word) for word in (*words, *parts.signed_headers)):
-            raise _refused("a part of it is malformed")
+            raise _refusal("a part of it is malformed")
         signed = {name.lower() for name in parts.signed_headers}
         missing = [
             name for name, _ in self._settings.required_headers if name.lower() not in signed
         ]
         if missing:
-            raise _refused(f"its signature does not cover {', '.join(missing)}")
+            raise _refusal(f"its signature does not cover {', '.join(missing)}")
         try:
             signed_at = datetime.strptime(parts.date, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
         except ValueError:
-            raise _refused("its date is malformed") from None
+            raise _refusal("its date is malformed") from None
         age = self._clock() - signed_at.timestamp()
         if not -_FUTURE_SECONDS <= age <= self._settings.max_age:
-            raise _refused("it is too old; are the clocks right?")
+            raise _refusal("it is too old; are the clocks right?")
 
 
 def principals_of(arn: str) -> tuple[str, ...]:
@@ -150,20 +150,20 @@ def identity_token(request: Mapping[str, object]) -> str:
     """Returns the token in the body of a login; raises Unauthenticated."""
     token = request.get("identity_token")
     if not isinstance(token, str):
-        raise _refused("it has no identity_token")
+        raise _refusal("it has no identity_token")
     return token
 
 
 def _parse(token: str) -> _Parts:
     if len(token) > _MAX_TOKEN_LENGTH:
-        raise _refused("it cannot be read")
+        raise _refusal("it cannot be read")
     try:
         return _DECODER.decode(base64.b64decode(token, validate=True))
     except (ValueError, RecursionError):
-        raise _refused("it cannot be read") from None
+        raise _refusal("it cannot be read") from None
 
 
-def _refused(reason: str) -> Unauthenticated:
+def _refusal(reason: str) -> Unauthenticated:
     return Unauthenticated(
         f"the identity of AWS cannot be verified: {reason}",
         kind="invalid_aws_identity",

@@ -86,7 +86,7 @@ class Engine:
         """
         outcome = self.run(repository, event, actions, commit)
         if outcome.failures:
-            raise abort_error(event, outcome.run.id, _numbered(outcome.failures))
+            raise abort_error(event, outcome.run.id, _number(outcome.failures))
         return outcome.run if any(not hook.skipped for hook in outcome.hooks) else None
 
     def run(
@@ -105,7 +105,7 @@ class Engine:
                 kind="too_many_hooks",
             )
         try:
-            begun = self._begun(repository, event, actions)
+            begun = self._begin(repository, event, actions)
             with self.running.abandoned_on_error(begun.run.id):
                 self._keyvalue.apply([self.running.begin(begun)])
                 try:
@@ -151,7 +151,7 @@ class Engine:
                 failure = error.message
         if repository is None or not (actions or failure):
             return self._queue.drop(key, raw)
-        claim = self._queue.claim(key, raw, self._begun(repository, event, actions))
+        claim = self._queue.claim(key, raw, self._begin(repository, event, actions))
         if claim is None:
             return False
         with self.running.abandoned_on_error(claim.queued.run_id):
@@ -213,7 +213,7 @@ class Engine:
         self.logs.write(repository.storage_namespace, outcome.run, outcome.hooks, outcome.outputs)
         return self.records.writes(repository.id, outcome.run, outcome.hooks)
 
-    def _begun(self, repository: Repository, event: Event, actions: Sequence[Action]) -> Running:
+    def _begin(self, repository: Repository, event: Event, actions: Sequence[Action]) -> Running:
         """Returns a new run that has just begun."""
         run_id = self._core.identifiers.run_id()
         run = Run(
@@ -260,7 +260,7 @@ def unreadable_files(event: Event, run_id: str, error: Invalid) -> PreconditionF
     return failed
 
 
-def _numbered(failures: Sequence[str]) -> str:
+def _number(failures: Sequence[str]) -> str:
     """Returns messages in the form of Go's multierror, as lakeFS does."""
     count = "1 error" if len(failures) == 1 else f"{len(failures)} errors"
     lines = "".join(f"\n\t* {failure}" for failure in failures)

@@ -95,7 +95,7 @@ class AuditFile:
     def _digest_of_rotated(self) -> str:
         """Returns the digest of the last line of the file before this one."""
         try:
-            file = os.open(self._rotated(1), os.O_RDONLY | os.O_CLOEXEC)
+            file = os.open(self._rotated_path(1), os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return FIRST
         try:
@@ -105,11 +105,11 @@ class AuditFile:
 
     def _rotate(self) -> None:
         for number in range(self._keep_files - 1, 0, -1):
-            if self._rotated(number).exists():
-                self._rotated(number).replace(self._rotated(number + 1))
-        self._path.replace(self._rotated(1))
+            if self._rotated_path(number).exists():
+                self._rotated_path(number).replace(self._rotated_path(number + 1))
+        self._path.replace(self._rotated_path(1))
 
-    def _rotated(self, number: int) -> Path:
+    def _rotated_path(self, number: int) -> Path:
         return self._path.with_name(f"{self._path.name}.{number}")
 
 

@@ -55,6 +55,11 @@ class StorageConfig(msgspec.Struct, frozen=True, kw_only=True):
     import_support: bool = False
     import_validity_regex: str = ""
 
+    def default_namespace(self, name: str) -> str:
+        """Returns the namespace of a repository that names none, empty without a default prefix."""
+        prefix = self.default_namespace_prefix
+        return f"{prefix.rstrip('/')}/{name}" if prefix else ""
+
 
 class BlockStore(Protocol):
     """A store of immutable byte strings. Safe for use from many threads.

@@ -76,6 +76,8 @@ class _Forked(StartedProcess):
         self._descriptor = descriptor
 
     def kill(self) -> None:
+        if sys.platform != "linux":
+            raise NotImplementedError  # see `_has_descriptors`
         with self._lock, contextlib.suppress(ProcessLookupError):
             if self._descriptor >= 0:
                 signal.pidfd_send_signal(self._descriptor, signal.SIGKILL)
@@ -209,6 +211,8 @@ class ForkServer:
 
 
 def _has_descriptors() -> bool:
+    if sys.platform != "linux":
+        return False
     try:
         os.close(os.pidfd_open(os.getpid()))
     except (AttributeError, OSError):

@@ -51,6 +51,8 @@ def _serve(module: Any, connection: socket.socket) -> None:
     """Forks for each message, which has three descriptors, and sends the descriptor of the process,
     until the other side has ended.
     """
+    if sys.platform != "linux":
+        raise NotImplementedError  # others spawn: see `fork_server`
     signal.signal(signal.SIGCHLD, _reap)
     while True:
         data, descriptors, _, _ = socket.recv_fds(connection, 1, 3)

@@ -18,9 +18,9 @@ class Failure(AnabranchError):
     """An error (`message`), its location (`where`), and what to do (`hint`).
 
     `status` is the HTTP status, 0 without one; `answer` is the JSON of the response, if any;
-    `paths` are the objects concerned, when there may be many. `asked` has the segments of the
-    request's path and `keys` the names in its body or query, from which a better hint can be
-    derived.
+    `paths` are the objects concerned, when there may be many; `has_more_paths` if these are only
+    the first. `asked` has the segments of the request's path and `keys` the names in its body or
+    query, from which a better hint can be derived.
     """
 
     exit_code = 1
@@ -35,6 +35,7 @@ class Failure(AnabranchError):
         status: int = 0,
         answer: Any = None,
         paths: Sequence[str] = (),
+        has_more_paths: bool = False,
         asked: Sequence[str] = (),
         keys: Sequence[str] = (),
     ) -> None:
@@ -43,6 +44,7 @@ class Failure(AnabranchError):
         self.status = status
         self.answer = answer
         self.paths = tuple(paths)
+        self.has_more_paths = has_more_paths
         self.asked = tuple(asked)
         self.keys = tuple(keys)
 

@@ -13,16 +13,19 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 
 from anabranch.cli.errors import Failure, Usage, file_failure
 from anabranch.cli.framework.command import Command, Group
 from anabranch.cli.framework.completion import HELP, candidates
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.help import CommandEntry, command_help, group_help, program_help
+from anabranch.cli.framework.lakectl_names import own_name
 from anabranch.cli.framework.parsing import choose, commands_below, parse, split_globals
+from anabranch.cli.framework.plugins import find_plugins, run_plugin
 from anabranch.cli.output.streams import Output
-from anabranch.did_you_mean import closest
 from anabranch.errors import AnabranchError
+from anabranch.errors.did_you_mean import closest
 
 __all__ = ["SECTIONS", "SUMMARY", "load", "main"]
 
@@ -114,6 +117,7 @@ SECTIONS = (
             ),
             CommandEntry("audit", "servers.audit", "Search and verify the audit log"),
             CommandEntry("doctor", "servers.doctor", "Check a server's settings, stores and clock"),
+            CommandEntry("usage", "servers.usage", "Show how many requests the server has served"),
             CommandEntry(
                 "quickstart", "servers.quickstart", "Start a server with a sample repository"
             ),
@@ -128,8 +132,9 @@ SECTIONS = (
             CommandEntry(
                 "completion",
                 "program.completion",
-                "Print what makes a shell complete commands and options",
+                "Print what makes a shell complete commands, options and addresses",
             ),
+            CommandEntry("plugin", "program.plugin", "List the programs that add commands"),
             CommandEntry("version", "program.version", "Show the versions of client and server"),
         ),
     ),
@@ -138,8 +143,6 @@ SECTIONS = (
 
 _COMPLETE = "complete-words"
 """The word by which shells ask for completions; see `framework/completion.py`."""
-_OTHER_NAMES = {"refs-dump": ("refs", "dump"), "refs-restore": ("refs", "restore")}
-"""Commands by the names that lakectl has for them."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -176,8 +179,7 @@ def load(word: CommandEntry) -> Command | Group:
 
 def _run(words: Sequence[str], output: Output, environment: Mapping[str, str]) -> int:
     if list(words[:1]) == [_COMPLETE]:
-        output.out.writelines(f"{word}\n" for word in candidates(words[1:], _entries(), load))
-        return 0
+        return _complete(words[1:], output, environment)
     leading, rest = split_globals(words)
     if rest[:1] == [HELP]:
         leading, rest = [*leading, "--help"], rest[1:]
@@ -187,7 +189,25 @@ def _run(words: Sequence[str], output: Output, environment: Mapping[str, str]) -
     if not rest:
         output.line(program_help("anabranch", SUMMARY, SECTIONS))
         return 0
-    rest = [*_OTHER_NAMES.get(rest[0], rest[:1]), *rest[1:]]
+    plugin = None if leading else _plugin(rest[0], environment)
+    if plugin is not None:
+        output.out.flush()
+        return run_plugin(plugin, rest[1:], environment)
+    return _run_command(leading, own_name(rest), output, environment)
+
+
+def _complete(words: Sequence[str], output: Output, environment: Mapping[str, str]) -> int:
+    try:
+        found = candidates(words, _entries(), load, environment)
+    except Exception:  # noqa: BLE001  an error has no place in a line that is being typed
+        found = []
+    output.out.writelines(f"{word}\n" for word in found)
+    return 0
+
+
+def _run_command(
+    leading: list[str], rest: list[str], output: Output, environment: Mapping[str, str]
+) -> int:
     declared = load(_word(rest[0]))
     rest = [*leading, *rest[1:]]
     name = declared.name
@@ -222,6 +242,12 @@ def _call(command: Command, context: CommandContext) -> int:
         raise
     finally:
         context.close()
+
+
+def _plugin(name: str, environment: Mapping[str, str]) -> Path | None:
+    if own_name([name]) != [name] or any(entry.name == name for entry in _entries()):
+        return None
+    return find_plugins(environment).get(name)
 
 
 def _entries() -> list[CommandEntry]:

@@ -15,6 +15,7 @@ from anabranch.cli.framework.command import (
     Option,
 )
 from anabranch.cli.framework.help import usage
+from anabranch.cli.framework.lakectl_names import LAKECTL_COMMANDS
 from anabranch.cli.main import SECTIONS, SUMMARY, load
 
 __all__ = ["reference"]
@@ -37,10 +38,18 @@ when it failed, 2 when the command was not understood.
 `ls` and `list` stand for each other, and so do `rm`, `remove` and `delete`.
 """
 
+_LAKECTL = """## From lakectl
+
+Every visible command of lakectl has its counterpart, which takes the settings of
+`~/.lakectl.yaml` and `LAKECTL_*` if nothing else names a server. `actions runs` is understood as it
+is; `config` shows settings here, and `login` saves them. Plugins of lakectl run as well
+(`plugin list`).
+"""
+
 
 def reference() -> str:
     """Returns the page in Markdown."""
-    parts = [_INTRODUCTION, _shared()]
+    parts = [_INTRODUCTION, _shared_options()]
     for title, words in SECTIONS:
         parts.append(f"## {title}\n")
         for word in words:
@@ -49,10 +58,17 @@ def reference() -> str:
                 parts.append(_group(declared))
             else:
                 parts.append(_command(declared, declared.name, "###"))
+    parts.append(_lakectl())
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _shared() -> str:
+def _lakectl() -> str:
+    rows = [f"| `{theirs}` | `{ours}` |" for theirs, ours in LAKECTL_COMMANDS.items()]
+    head = ["| lakectl 1.84 | Here |", "|---|---|"]
+    return "\n".join([_LAKECTL, *head, *rows])
+
+
+def _shared_options() -> str:
     connects = _options("Options of commands that talk to a server", CONNECTION_OPTIONS)
     return f"{_options('Options of every command', GENERAL_OPTIONS)}\n{connects}"
 

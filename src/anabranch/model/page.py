@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
+
+from anabranch.files.html_table import html_table
 
 __all__ = ["DEFAULT_AMOUNT", "MAX_AMOUNT", "Page", "take_page", "upper_bound"]
 
@@ -21,6 +23,18 @@ class Page(msgspec.Struct, Generic[Item], frozen=True):
     items: list[Item]
     has_more: bool = False
     next_offset: str = ""
+
+    def _repr_html_(self) -> str:
+        """Returns the table that notebooks show."""
+        return html_table([_cells(item) for item in self.items], has_more=self.has_more)
+
+
+def _cells(item: Any) -> dict[str, Any]:
+    """Returns what a table shows of an item: its `cells` if it has them, else its fields."""
+    if hasattr(item, "cells"):
+        cells: dict[str, Any] = item.cells()
+        return cells
+    return msgspec.structs.asdict(item) if isinstance(item, msgspec.Struct) else {"": item}
 
 
 def take_page(items: Iterable[Item], amount: int, offset: Callable[[Item], str]) -> Page[Item]:

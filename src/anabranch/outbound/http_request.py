@@ -114,7 +114,7 @@ def send_request(
         location = response.headers.get("location", "")
         if response.status not in redirects or not location:
             return response
-        following = _redirected(parts, location)
+        following = _redirect(parts, location)
         if (following.scheme, following.netloc) != (parts.scheme, parts.netloc):
             given = {name: given[name] for name in given if name.lower() in _HARMLESS_HEADERS}
         if response.status == http.HTTPStatus.SEE_OTHER or (
@@ -127,7 +127,7 @@ def send_request(
     raise Invalid(f"more than {max_redirects} redirects", kind="redirect_refused")
 
 
-def _redirected(parts: SplitResult, location: str) -> SplitResult:
+def _redirect(parts: SplitResult, location: str) -> SplitResult:
     try:
         following = check_url(urljoin(parts.geturl(), location))
     except (Invalid, ValueError) as error:

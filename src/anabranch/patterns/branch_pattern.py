@@ -28,7 +28,7 @@ class BranchPattern:
         self._terms: list[_Fits | None] = []
         """What fits at each place: one character, or for None any text without `/`."""
         if len(pattern) > _MAX_LENGTH:
-            raise self._malformed(f"is longer than {_MAX_LENGTH} characters")
+            raise self._syntax_error(f"is longer than {_MAX_LENGTH} characters")
         at = 0
         while at < len(pattern):
             term, at = self._term(at)
@@ -57,7 +57,7 @@ class BranchPattern:
             return (lambda found: found != "/"), at + 1
         if character == "[":
             return self._class(at + 1)
-        literal, at = self._escaped(at) if character == "\\" else (character, at + 1)
+        literal, at = self._parse_escape(at) if character == "\\" else (character, at + 1)
         return literal.__eq__, at
 
     def _class(self, at: int) -> tuple[_Fits, int]:
@@ -77,15 +77,15 @@ class BranchPattern:
     def _member(self, at: int) -> tuple[str, int]:
         character = self._pattern[at : at + 1]
         if character in {"", "-", "]"}:
-            raise self._malformed("has an unfinished class")
-        return self._escaped(at) if character == "\\" else (character, at + 1)
+            raise self._syntax_error("has an unfinished class")
+        return self._parse_escape(at) if character == "\\" else (character, at + 1)
 
-    def _escaped(self, at: int) -> tuple[str, int]:
+    def _parse_escape(self, at: int) -> tuple[str, int]:
         if at + 1 == len(self._pattern):
-            raise self._malformed("ends with a backslash")
+            raise self._syntax_error("ends with a backslash")
         return self._pattern[at + 1], at + 2
 
-    def _malformed(self, reason: str) -> Invalid:
+    def _syntax_error(self, reason: str) -> Invalid:
         return Invalid(
             f"the pattern {self._pattern[:100]!r} {reason}",
             kind="invalid_pattern",

@@ -26,7 +26,7 @@ class Difference(NamedTuple):
     how: str
 
 
-def _extended(how: str) -> Difference:
+def _extension(how: str) -> Difference:
     return Difference(State.EXTENDED, how)
 
 
@@ -69,10 +69,10 @@ DIFFERENCES: Final = {
     "hardResetBranch": _differs(
         f"refuses a branch with uncommitted changes, which lakeFS leaves on it; {_KEYED}"
     ),
-    "createBranch": _extended(f"names may hold `:`; {_KEYED}"),
-    "deleteBranch": _extended(_KEYED),
-    "createTag": _extended(f"names may hold `:`; {_KEYED}"),
-    "deleteTag": _extended(_KEYED),
+    "createBranch": _extension(f"names may hold `:`; {_KEYED}"),
+    "deleteBranch": _extension(_KEYED),
+    "createTag": _extension(f"names may hold `:`; {_KEYED}"),
+    "deleteTag": _extension(_KEYED),
     "getCommit": _differs("a parent that does not exist is 400 or 404, not 500"),
     "createRepository": _differs("an invalid name of the default branch is 400"),
     "listObjects": _differs(
@@ -142,14 +142,14 @@ DIFFERENCES: Final = {
         "the status `merged` is 400: lakeFS sets it although nothing is merged; 403 in a "
         f"read-only repository; {_KEYED}"
     ),
-    "mergePullRequest": _extended(
+    "mergePullRequest": _extension(
         f"requires the approvals that a protection rule names, and then takes no strategy; {_KEYED}"
     ),
     "copyObject": _differs(
         "copying an object whose bytes are missing is an error; `shallow` refers to the bytes of "
         "the source, which lakeFS refuses"
     ),
-    "dumpRefs": _extended("the dump is consistent while others write"),
+    "dumpRefs": _extension("the dump is consistent while others write"),
     "restoreRefs": _differs(
         "all or nothing; objects that are being swept are refused; addresses outside of the "
         f"repository's data need {_IMPORTABLE}"
@@ -157,17 +157,17 @@ DIFFERENCES: Final = {
     "getUsageReportSummary": _differs("counts requests of the REST API and of S3"),
     "postStatsEvents": _differs("counters of clients are validated and discarded"),
     "setupCommPrefs": _differs("preferences are validated and discarded"),
-    "prepareGarbageCollectionCommits": _extended(
+    "prepareGarbageCollectionCommits": _extension(
         "`every=true` includes expired commits; works with local stores"
     ),
-    "prepareGarbageCollectionUncommitted": _extended(
+    "prepareGarbageCollectionUncommitted": _extension(
         "`paths=true` adds the path of each staged object; unfinished uploads are included"
     ),
-    "createPresignMultipartUpload": _extended("works with local, Azure and Google stores too"),
-    "completePresignMultipartUpload": _extended("works with local, Azure and Google stores too"),
-    "abortPresignMultipartUpload": _extended("works with local, Azure and Google stores too"),
-    "uploadPart": _extended("works with local, Azure and Google stores too"),
-    "uploadPartCopy": _extended("works with local, Azure and Google stores too"),
-    "getConfig": _extended("the version is Anabranch's, in addition to lakeFS's"),
-    "getLakeFSVersion": _extended("the version is Anabranch's, in addition to lakeFS's"),
+    "createPresignMultipartUpload": _extension("works with local, Azure and Google stores too"),
+    "completePresignMultipartUpload": _extension("works with local, Azure and Google stores too"),
+    "abortPresignMultipartUpload": _extension("works with local, Azure and Google stores too"),
+    "uploadPart": _extension("works with local, Azure and Google stores too"),
+    "uploadPartCopy": _extension("works with local, Azure and Google stores too"),
+    "getConfig": _extension("the version is Anabranch's, in addition to lakeFS's"),
+    "getLakeFSVersion": _extension("the version is Anabranch's, in addition to lakeFS's"),
 }

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Literal, cast
-
-from falcon.routing import CompiledRouter
 
 from anabranch.access.actors.actor import Actor
 from anabranch.errors import AnabranchError
@@ -15,29 +12,18 @@ from anabranch.http.execution import BodyKind
 from anabranch.http.fixed_request import FixedRequest
 from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Headers, Response
-from anabranch.rest.operations.logins import command_line_login, logout, single_sign_on
-from anabranch.rest.operations.objects.presigned_blocks import SIGNED_OPERATIONS
 from anabranch.rest.protocol.call import Request
 from anabranch.rest.protocol.errors import error_response
 from anabranch.rest.protocol.operation_handler import OperationHandler, not_found
 from anabranch.rest.protocol.responses import JSON
+from anabranch.rest.protocol.route import Route
 from anabranch.rest.protocol.services import Services
-from anabranch.rest.table import BASE_PATH, EXTENSIONS, OPERATIONS
+from anabranch.rest.routes import ROUTER, ROUTES
+from anabranch.rest.table import BASE_PATH
 
-__all__ = ["ALL_OPERATIONS", "RestGateway", "RestRequest"]
-
-_OUTSIDE_BASE_PATH = (
-    *SIGNED_OPERATIONS,
-    *single_sign_on.PAGES,
-    *command_line_login.PAGES,
-    *logout.PAGES,
-)
-
-ALL_OPERATIONS = (*OPERATIONS, *EXTENSIONS, *_OUTSIDE_BASE_PATH)
-"""All operations of the gateway."""
+__all__ = ["RestGateway", "RestRequest"]
 
 _MAX_DOCUMENT_BYTES = 8 * 1024 * 1024
-_PARAMETER = re.compile(r"\{(\w+)\}(:\w+)?")
 _NO_SNIFFING = ("x-content-type-options", "nosniff")
 
 
@@ -45,27 +31,19 @@ class RestGateway:
     """Selects the operations of requests of the API, and of presigned URLs of its block store."""
 
     def __init__(self, services: Services) -> None:
-        self._router = CompiledRouter()
-        by_path: dict[str, dict[str, OperationHandler]] = {}
-        for operation in ALL_OPERATIONS:
-            base = "" if operation in _OUTSIDE_BASE_PATH else BASE_PATH
-            path, names = _by_position(base + operation.path)
-            handler = OperationHandler(operation, services, names)
-            by_path.setdefault(path, {})[operation.method] = handler
-        for path, handlers in by_path.items():
-            self._router.add_route(path, handlers)
+        self._handlers = {route: OperationHandler(route, services) for route in ROUTES}
 
     def request(self, head: RequestHead, request_id: str) -> RestRequest | FixedRequest | None:
         """Returns the request of an operation; a request whose response is 404 if the path does not
         have the method; None for a path that is not of the API.
         """
-        route = self._router.find(head.path)
-        if route is None:
+        found = ROUTER.find(head.path)
+        if found is None:
             return None
-        handler = cast("dict[str, OperationHandler]", route[0]).get(head.method)
-        if handler is None:
+        route = cast("dict[str, Route]", found[0]).get(head.method)
+        if route is None:
             return self.missing(request_id)
-        return RestRequest(handler, head, route[2], request_id)
+        return RestRequest(self._handlers[route], head, found[2], request_id)
 
     def perform(
         self, actor: Actor, method: str, path: str, query: str, body: bytes, *, hook_run: str
@@ -73,17 +51,15 @@ class RestGateway:
         """Performs an operation of the API in this process, as a user, for a run of hooks. `path`
         follows the API's base path; the response is 404 for one that the API does not have.
         """
-        route = self._router.find(BASE_PATH + path)
-        if route is None:
-            return error_response(not_found())
-        handler = cast("dict[str, OperationHandler]", route[0]).get(method)
-        if handler is None:
+        found = ROUTER.find(BASE_PATH + path)
+        route = None if found is None else cast("dict[str, Route]", found[0]).get(method)
+        if found is None or route is None:
             return error_response(not_found())
         headers = {"content-type": JSON} if body else {}
-        request = Request(route[2], query, headers, body=body, content=[body])
+        request = Request(found[2], query, headers, body=body, content=[body])
         request.actor = actor
         request.hook_run = hook_run
-        return handler(request)
+        return self._handlers[route](request)
 
     def missing(self, request_id: str) -> FixedRequest:
         """Returns a request whose response is 404."""
@@ -156,20 +132,6 @@ class RestRequest:
         if response.content_type == JSON and _NO_SNIFFING[0] not in named:
             first.append(_NO_SNIFFING)
         return response.all_headers(first, response.content_type)
-
-
-def _by_position(template: str) -> tuple[str, dict[str, str]]:
-    """Returns the template with parameters that are named by their position, and the names of the
-    API by those. The router requires equal names in all operations on a path; the API does not.
-    """
-    parts = template.split("/")
-    names: dict[str, str] = {}
-    for position, part in enumerate(parts):
-        match = _PARAMETER.fullmatch(part)
-        if match is not None:
-            names[f"s{position}"] = match[1]
-            parts[position] = f"{{s{position}}}{match[2] or ''}"
-    return "/".join(parts), names
 
 
 def _not_found(request_id: str) -> Response:

@@ -52,7 +52,10 @@ class RestAuthority:
         """Performs an operation of the REST API; returns its status and body."""
         actor = self._actor(rights)
         if actor is None or not rights.caller.username:
-            raise Denied("a change without a user has hooks without a REST API")
+            raise Denied(
+                "a change without a user has hooks without a REST API",
+                hint="Make the change through the server, as a user.",
+            )
         _require_inside(rights.repository, path)
         with acting_as(rights.caller):
             response = self._gateway.perform(

@@ -24,7 +24,13 @@ from anabranch.rest.operations.commits import (
 )
 from anabranch.rest.operations.garbage import pins, preparation, rules, sweeps
 from anabranch.rest.operations.installation import audit_records, config, health, setup, statistics
-from anabranch.rest.operations.logins import auth, command_line_login, single_sign_on, sts
+from anabranch.rest.operations.logins import (
+    auth,
+    command_line_login,
+    sign_in_links,
+    single_sign_on,
+    sts,
+)
 from anabranch.rest.operations.objects import (
     objects,
     presigned_uploads,
@@ -98,5 +104,6 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *explain.OPERATIONS,
     *users.EXTENSIONS,
     *command_line_login.OPERATIONS,
+    *sign_in_links.OPERATIONS,
 )
 """Operations that the open-source lakeFS does not have."""

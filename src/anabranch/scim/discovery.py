@@ -21,7 +21,7 @@ from scim2_models import (
 
 from anabranch.scim.resources import MAX_RESULTS, POLICY, Group, User
 
-__all__ = ["PROVIDER", "described", "described_all", "is_discovery"]
+__all__ = ["PROVIDER", "describe", "described_all", "is_discovery"]
 
 _CONFIG = ServiceProviderConfig(
     patch=Patch(supported=True),
@@ -50,12 +50,12 @@ def is_discovery(kind: str) -> bool:
     return kind == "ServiceProviderConfig" or kind in _KINDS
 
 
-def described(kind: str, name: str, base: str) -> Resource[Any]:
+def describe(kind: str, name: str, base: str) -> Resource[Any]:
     """Returns a schema, a resource type, or the configuration; raises NotFoundException."""
     if kind == "ServiceProviderConfig":
         if name:
             raise NotFoundException(detail="there is no such resource")
-        return _located(_CONFIG, kind, f"{base}/{kind}")
+        return _add_location(_CONFIG, kind, f"{base}/{kind}")
     for resource in described_all(kind, base):
         if (resource.id or getattr(resource, "name", "")) == name:
             return resource
@@ -66,12 +66,12 @@ def described_all(kind: str, base: str) -> list[Resource[Any]]:
     """Returns all schemas or resource types."""
     resources: Any = PROVIDER.schemas if kind == "Schemas" else PROVIDER.resource_types
     return [
-        _located(resource, _KINDS[kind], f"{base}/{kind}/{resource.id or resource.name}")
+        _add_location(resource, _KINDS[kind], f"{base}/{kind}/{resource.id or resource.name}")
         for resource in resources
     ]
 
 
-def _located(resource: Resource[Any], kind: str, location: str) -> Resource[Any]:
+def _add_location(resource: Resource[Any], kind: str, location: str) -> Resource[Any]:
     copied = resource.model_copy(deep=True)
     copied.meta = Meta(resource_type=kind, location=location)
     return copied

@@ -34,7 +34,7 @@ from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Headers, Response
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.model.secret import Secret
-from anabranch.scim.discovery import described, described_all, is_discovery
+from anabranch.scim.discovery import describe, described_all, is_discovery
 from anabranch.scim.error_responses import CONTENT_TYPE, error_response, method_not_allowed
 from anabranch.scim.groups import ScimGroups
 from anabranch.scim.resources import POLICY, Group, User, filtered_name, select
@@ -269,7 +269,7 @@ class ScimRequest:
         if "filter" in query:
             raise ForbiddenException(detail="these resources cannot be filtered")
         if name or kind == "ServiceProviderConfig":
-            resource = described(kind, name, self._base)
+            resource = describe(kind, name, self._base)
             return _response(200, resource, Context.RESOURCE_QUERY_RESPONSE, None)
         resources = described_all(kind, self._base)
         page = _PAGES[kind](

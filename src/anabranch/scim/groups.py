@@ -15,7 +15,7 @@ from anabranch.access.records.layout import PARTITION, check_name, members_prefi
 from anabranch.access.records.record_pages import scan_names
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.scim.documents import Document, Documents
-from anabranch.scim.resources import POLICY, Group, Member, folded, meta
+from anabranch.scim.resources import POLICY, Group, Member, fold_case, meta
 
 __all__ = ["ScimGroups"]
 
@@ -35,10 +35,10 @@ class ScimGroups:
         self._documents = Documents(store, "groups")
 
     def all(self, base: str, name: str | None = None) -> list[Group]:
-        """Returns all groups, or those of a name, which is `folded`."""
+        """Returns all groups, or those of a name, folded by `fold_case`."""
         groups = self._all_groups()
         if name is not None:
-            groups = (group for group in groups if folded(group.id) == name)
+            groups = (group for group in groups if fold_case(group.id) == name)
         return list(self._resources(groups, base))
 
     def get(self, name: str, base: str) -> Group:
@@ -54,7 +54,7 @@ class ScimGroups:
         check_name(name, "group")
 
         def plan() -> list[Write]:
-            if any(folded(other.id) == folded(name) for other in self._all_groups()):
+            if any(fold_case(other.id) == fold_case(name) for other in self._all_groups()):
                 raise UniquenessException(detail=f"there is a group {name!r}")
             group = AccessGroup(id=name, created_at=int(self._clock()))
             return [write_group(group), *self._writes(group, resource)]

@@ -32,7 +32,7 @@ __all__ = [
     "Selected",
     "User",
     "filtered_name",
-    "folded",
+    "fold_case",
     "meta",
     "select",
 ]
@@ -76,19 +76,19 @@ class Group(StandardGroup):
     members: list[Member] | None = None  # type: ignore[assignment]
 
 
-def folded(name: str) -> str:
+def fold_case(name: str) -> str:
     """Returns a name as it is compared with others: without the case of its letters."""
     return normalize("NFC", normalize("NFC", name).lower())
 
 
 def filtered_name(expression: str, attribute: str) -> str | None:
-    """Returns the `folded` value that a filter asks for in an attribute, in lowercase; None for any
+    """Returns the folded value that a filter asks for in an attribute, in lowercase; None for any
     other filter. Clients look users and groups up by such filters before each change.
     """
     match = _BY_NAME.fullmatch(expression)
     if match is None or match[1].lower() != attribute:
         return None
-    return folded(match[2])
+    return fold_case(match[2])
 
 
 class Selected(list[ResourceT]):

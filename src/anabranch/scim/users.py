@@ -20,7 +20,7 @@ from anabranch.access.records.record_pages import list_names, scan_names
 from anabranch.errors import AlreadyExists, Invalid
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.scim.documents import Document, Documents
-from anabranch.scim.resources import POLICY, User, folded, meta
+from anabranch.scim.resources import POLICY, User, fold_case, meta
 
 __all__ = ["SOURCE", "ScimUsers"]
 
@@ -45,10 +45,10 @@ class ScimUsers:
         self._provisioned_ids = ProvisionedIds(store, access.users)
 
     def all(self, base: str, name: str | None = None) -> list[User]:
-        """Returns all users, or those of a name, which is `folded`."""
+        """Returns all users, or those of a name, folded by `fold_case`."""
         users = self._all_users()
         if name is not None:
-            users = (user for user in users if folded(user.username) == name)
+            users = (user for user in users if fold_case(user.username) == name)
         return list(self._resources(users, base))
 
     def get(self, name: str, base: str) -> User:
@@ -68,7 +68,7 @@ class ScimUsers:
             now = int(self._clock())
             new = AccessUser(username=name, created_at=now, source=SOURCE)
             user = self._access.users.with_new_ids(_with_attributes(new, resource))
-            if any(folded(other.username) == folded(name) for other in self._all_users()):
+            if any(fold_case(other.username) == fold_case(name) for other in self._all_users()):
                 raise UniquenessException(detail=f"there is a user {name!r}")
             active = resource.active is not False
             return [

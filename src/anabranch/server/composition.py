@@ -17,9 +17,10 @@ from anabranch.library import Lake
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries
 from anabranch.pipelines.storage.storage import Storage
-from anabranch.rest.gateway import ALL_OPERATIONS, RestGateway
+from anabranch.rest.gateway import RestGateway
 from anabranch.rest.hook_authority import RestAuthority
 from anabranch.rest.protocol.services import Services, Version
+from anabranch.rest.routes import ALL_OPERATIONS
 from anabranch.s3.gateway import S3Gateway
 from anabranch.s3.services import Services as S3Services
 from anabranch.server.config.settings import Settings

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from multiprocessing.connection import Connection as Pipe
 from typing import Any, cast
 
@@ -146,7 +147,7 @@ def _run(composition: Composition, listening: socket.socket, ready: Callable[[],
     config = uvicorn.Config(
         _no_application,
         interface="asgi3",
-        loop="uvloop",
+        loop="uvloop" if find_spec("uvloop") else "asyncio",  # uvloop is an extra: fast
         http=cast(
             "Any",
             partial(Connection, dispatcher=composition.dispatcher, limits=composition.limits),

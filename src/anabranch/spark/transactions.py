@@ -90,11 +90,13 @@ def _conflict_error(
     error: MergeConflict, repository: str, branch: str, name: str, *, kept: bool
 ) -> MergeConflict:
     """Returns a merge conflict as the error of a transaction."""
+    listed = len(error.paths)
+    number = f"more than {listed}" if error.count is None else f"{error.count}"
     paths = ", ".join(error.paths[:_MAX_SHOWN_PATHS]) + (
-        ", …" if error.count > _MAX_SHOWN_PATHS else ""
+        ", …" if error.count is None or error.count > _MAX_SHOWN_PATHS else ""
     )
     conflict = MergeConflict(
-        f"{repository}: nothing was merged: {branch} has changed at {error.count} of the paths that"
+        f"{repository}: nothing was merged: {branch} has changed at {number} of the paths that"
         f" the transaction changed, since it began: {paths}",
         paths=error.paths,
         count=error.count,

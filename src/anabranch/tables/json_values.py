@@ -30,7 +30,7 @@ from typing import Any
 __all__ = [
     "MAX_ITEMS",
     "MAX_TEXT_CHARS",
-    "decoded",
+    "decode",
     "infinite_count",
     "interval_text",
     "json_column",
@@ -66,7 +66,7 @@ def to_json(value: Any, *, cut: bool = True) -> Any:
     if isinstance(value, list | tuple):
         kept = value[:MAX_ITEMS] if cut else value
         return [to_json(item, cut=cut) for item in kept]
-    return _shortened(_text(value), cut=cut)
+    return _shorten(_text(value), cut=cut)
 
 
 def _text(value: Any) -> str:
@@ -94,10 +94,10 @@ def _object(pairs: list[tuple[Any, Any]], *, cut: bool) -> Any:
     kept = pairs[:MAX_ITEMS] if cut else pairs
     names = [name if isinstance(name, str) else _name(name) for name, _ in kept]
     values = [to_json(value, cut=cut) for _, value in kept]
-    return _named(names, values)
+    return _struct_value(names, values)
 
 
-def _named(names: Sequence[str], values: Sequence[Any]) -> Any:
+def _struct_value(names: Sequence[str], values: Sequence[Any]) -> Any:
     pairs = list(zip(names, values, strict=True))
     return dict(pairs) if len(set(names)) == len(names) else [list(pair) for pair in pairs]
 
@@ -107,7 +107,7 @@ def _name(key: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _shortened(text: str, *, cut: bool) -> str:
+def _shorten(text: str, *, cut: bool) -> str:
     return text[:MAX_TEXT_CHARS] + _ELLIPSIS if cut and len(text) > MAX_TEXT_CHARS else text
 
 
@@ -132,9 +132,9 @@ def json_column(array: Any, *, cut: bool = True) -> list[Any]:
     if isinstance(kind, pa.BaseExtensionType):
         return _extension(array, cut=cut)
     if kinds.is_dictionary(kind) or kinds.is_run_end_encoded(kind):
-        return json_column(decoded(array), cut=cut)
+        return json_column(decode(array), cut=cut)
     if kinds.is_nested(kind) or kinds.is_temporal(kind):
-        return _nested(array, cut=cut) if kinds.is_nested(kind) else _temporal(array)
+        return _nested_values(array, cut=cut) if kinds.is_nested(kind) else _temporal(array)
     values: list[Any] = array.to_pylist()
     if kinds.is_boolean(kind) or kinds.is_null(kind):
         return values
@@ -146,7 +146,7 @@ def whole_numbers(array: Any) -> list[Any]:
     return [None if value is None else to_json(int(value)) for value in array.to_pylist()]
 
 
-def decoded(array: Any) -> Any:
+def decode(array: Any) -> Any:
     """Returns the values of an array with a dictionary or run-end encoding."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.compute as pc  # noqa: PLC0415
@@ -175,7 +175,7 @@ def _extension(array: Any, *, cut: bool) -> list[Any]:
     return json_column(array.storage, cut=cut)
 
 
-def _nested(array: Any, *, cut: bool) -> list[Any]:
+def _nested_values(array: Any, *, cut: bool) -> list[Any]:
     import pyarrow.types as kinds  # noqa: PLC0415
 
     kind = array.type
@@ -185,7 +185,7 @@ def _nested(array: Any, *, cut: bool) -> list[Any]:
         valid = array.is_valid().to_pylist()
         rows = zip(*columns, strict=True) if columns else ((),) * len(array)
         return [
-            _named(names, row) if is_valid else None
+            _struct_value(names, row) if is_valid else None
             for is_valid, row in zip(valid, rows, strict=True)
         ]
     if kinds.is_union(kind):
@@ -201,7 +201,7 @@ def _entries(values: Any, *, is_map: bool, cut: bool) -> Any:
     if not is_map:
         return json_column(kept, cut=cut)
     keys, items = (json_column(column, cut=cut) for column in kept.flatten())
-    return _named([key if isinstance(key, str) else _name(key) for key in keys], items)
+    return _struct_value([key if isinstance(key, str) else _name(key) for key in keys], items)
 
 
 def _member(scalar: Any) -> Any:

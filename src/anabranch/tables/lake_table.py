@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from anabranch.tables.delta.partition_ranges import is_file_needed
+from anabranch.tables.delta.needed_files import is_file_needed
 from anabranch.tables.delta.snapshot import read_delta_table
 from anabranch.tables.iceberg.snapshot import IcebergSnapshot
 from anabranch.tables.live_rows.addresses import TablePlace
@@ -27,7 +27,9 @@ class DeltaLakeTable:
         self.columns: Sequence[Column] = self._table.columns
 
     def rows(self, needs: Needs) -> LiveTable:
-        """Returns the table with the files that are needed, as far as their partitions say it."""
+        """Returns the table with the files that are needed, as far as their partitions and
+        statistics say it.
+        """
         columns = {column.name: column for column in self.columns}
         files = [each for each in self._table.files if is_file_needed(each, columns, needs)]
         return msgspec.structs.replace(self._table, files=files)

@@ -47,7 +47,7 @@ def make_lists(kind: Any, offsets: Any, values: Any, missing: Any) -> Any:
             shift = np.cumsum(missing.to_numpy(zero_copy_only=False)) * width
             numbers = np.minimum(numbers - shift[:, None], max(len(values) - 1, 0))
             filled = values if len(values) else pa.nulls(1, values.type)
-            values = _taken(filled, pa.array(np.maximum(numbers, 0).ravel(), pa.int64()))
+            values = _take(filled, pa.array(np.maximum(numbers, 0).ravel(), pa.int64()))
         return pa.FixedSizeListArray.from_arrays(values, type=kind, mask=missing)
     if kinds.is_list_view(kind) or kinds.is_large_list_view(kind):
         size = pa.int64() if kinds.is_large_list_view(kind) else pa.int32()
@@ -61,7 +61,7 @@ def make_lists(kind: Any, offsets: Any, values: Any, missing: Any) -> Any:
     return pa.ListArray.from_arrays(starts, values, type=kind, mask=missing)
 
 
-def _taken(values: Any, indices: Any) -> Any:
+def _take(values: Any, indices: Any) -> Any:
     """Returns values at positions, also those of views, which Arrow does not take from."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.types as kinds  # noqa: PLC0415

@@ -61,9 +61,10 @@ def _open(stream: BinaryIO, found: TableFormat, compression: str, rows: int | No
     if found.is_text:
         from anabranch.tables.readers.json_lines import scan_lines  # noqa: PLC0415
         from anabranch.tables.readers.json_table import JsonTable  # noqa: PLC0415
+        from anabranch.tables.readers.json_text import JsonText  # noqa: PLC0415
 
-        scanned = scan_lines(stream, found, compression)
-        return scanned or JsonTable(stream, found, compression)
+        text = JsonText(stream, found, compression)
+        return scan_lines(text) or JsonTable(text)
     if found.name == "parquet":
         from anabranch.tables.parquet.parquet_table import ParquetTable  # noqa: PLC0415
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from anabranch.tables.row_taking import taken
+from anabranch.tables.row_taking import take_values
 from anabranch.tables.table import Table, places
 
 __all__ = ["rows_at"]
@@ -30,7 +30,7 @@ def rows_at(table: Table, names: Sequence[str], numbers: Any) -> Iterator[Any]:
             low, high = np.searchsorted(numbers, [start, start + batch.num_rows])
             if low < high:
                 here = numbers[low:high] - start
-                columns = [taken(column, here) for column in batch.columns]
+                columns = [take_values(column, here) for column in batch.columns]
                 yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
             start += batch.num_rows
         first += count

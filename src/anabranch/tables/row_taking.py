@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from anabranch.tables.widening import converted
+from anabranch.tables.widening import convert
 
-__all__ = ["ChunkedRows", "is_takeable", "joined", "taken"]
+__all__ = ["ChunkedRows", "concatenate", "is_takeable", "take_values"]
 
 
-def taken(array: Any, rows: Any) -> Any:
+def take_values(array: Any, rows: Any) -> Any:
     """Returns the values of an array at positions, a NumPy array."""
     import pyarrow as pa  # noqa: PLC0415  an optional library
 
@@ -18,7 +18,7 @@ def taken(array: Any, rows: Any) -> Any:
     indices = pa.array(rows, pa.int64())
     if stored == array.type:
         return array.take(indices)
-    return converted(converted(array, stored).take(indices), array.type)
+    return convert(convert(array, stored).take(indices), array.type)
 
 
 def is_takeable(kind: Any) -> bool:
@@ -26,7 +26,7 @@ def is_takeable(kind: Any) -> bool:
     return bool(_takeable(kind) == kind)
 
 
-def joined(arrays: Sequence[Any]) -> Any:
+def concatenate(arrays: Sequence[Any]) -> Any:
     """Returns arrays of one type as one."""
     import pyarrow as pa  # noqa: PLC0415
 
@@ -34,7 +34,7 @@ def joined(arrays: Sequence[Any]) -> Any:
     stored = _takeable(kind)
     if stored == kind:
         return pa.concat_arrays(arrays)
-    return converted(pa.concat_arrays([converted(each, stored) for each in arrays]), kind)
+    return convert(pa.concat_arrays([convert(each, stored) for each in arrays]), kind)
 
 
 def _takeable(kind: Any) -> Any:  # noqa: PLR0911  one for each kind of type
@@ -94,10 +94,10 @@ class ChunkedRows:
         parts = []
         for number in np.unique(chunks):
             here = rows[order][chunks[order] == number]
-            parts.append(taken(self._column.chunk(int(number)), here - self._starts[number]))
-        found = parts[0] if len(parts) == 1 else joined(parts)
+            parts.append(take_values(self._column.chunk(int(number)), here - self._starts[number]))
+        found = parts[0] if len(parts) == 1 else concatenate(parts)
         if (order == np.arange(len(rows))).all():
             return found
         back = np.empty(len(rows), np.int64)
         back[order] = np.arange(len(rows))
-        return taken(found, back)
+        return take_values(found, back)

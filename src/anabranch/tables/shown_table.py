@@ -43,15 +43,15 @@ class ShownTable:
     def read(self, piece: int, columns: Sequence[int]) -> Iterator[Any]:
         """Yields the rows of a piece."""
         for batch in self._table.read(piece, columns):
-            yield self._shown(batch, columns)
+            yield self._show(batch, columns)
 
     def batches(self, columns: Sequence[int] | None = None) -> Iterator[Any]:
         """Yields the rows."""
         places = range(len(self.schema)) if columns is None else columns
         for batch in self._table.batches(places):
-            yield self._shown(batch, places)
+            yield self._show(batch, places)
 
-    def _shown(self, batch: Any, places: Sequence[int]) -> Any:
+    def _show(self, batch: Any, places: Sequence[int]) -> Any:
         if not places:
             return batch
         arrays = [

@@ -20,7 +20,7 @@ from typing import Any
 
 import msgspec
 
-from anabranch.tables.json_values import decoded, text_column
+from anabranch.tables.json_values import decode, text_column
 from anabranch.tables.table import UnreadableTable
 
 __all__ = ["SqlColumn", "sql_array", "sql_column", "unique_names"]
@@ -54,7 +54,7 @@ def sql_column(kind: Any) -> SqlColumn:
         if digits > _MAX_DIGITS or kind.scale > kind.precision:
             return SqlColumn(pa.string(), "text, as DuckDB has at most 38 digits")
         return SqlColumn(pa.decimal128(digits, max(kind.scale, 0)))
-    return _nested(kind) if kinds.is_nested(kind) else _temporal(kind)
+    return _nested_column(kind) if kinds.is_nested(kind) else _temporal(kind)
 
 
 def _temporal(kind: Any) -> SqlColumn:
@@ -68,7 +68,7 @@ def _temporal(kind: Any) -> SqlColumn:
     return SqlColumn(kind)
 
 
-def _nested(kind: Any) -> SqlColumn:
+def _nested_column(kind: Any) -> SqlColumn:
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.types as kinds  # noqa: PLC0415
 
@@ -105,7 +105,7 @@ def sql_array(array: Any) -> Any:
     if isinstance(kind, pa.BaseExtensionType):
         return sql_array(array.storage)
     if kinds.is_dictionary(kind) or kinds.is_run_end_encoded(kind):
-        return sql_array(decoded(array))
+        return sql_array(decode(array))
     if kinds.is_nested(kind) and not kinds.is_string(target):
         return _nested_array(array, target)
     if kinds.is_string(target):

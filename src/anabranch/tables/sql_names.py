@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-__all__ = ["READ_PARQUET", "literal", "quoted"]
+__all__ = ["READ_PARQUET", "identifier", "literal"]
 
 READ_PARQUET = "system.main.read_parquet"
 """DuckDB's own function, which queries hide by another one of its name."""
 
 
-def quoted(name: str) -> str:
+def identifier(name: str) -> str:
     """Returns a name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 

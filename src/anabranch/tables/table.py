@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import msgspec
 
-from anabranch.dependency_errors import reason_of
 from anabranch.errors import Invalid
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.tables.byte_forms import ByteForm
 
 __all__ = [

@@ -27,7 +27,7 @@ from typing import Any
 
 from anabranch.tables.lists import entries, is_list, make_lists
 
-__all__ = ["converted", "widest"]
+__all__ = ["convert", "widest"]
 
 _MAX_DIGITS = 38
 _MAX_WIDE_DIGITS = 76
@@ -57,7 +57,7 @@ def widest(one: Any, other: Any) -> Any:  # noqa: PLR0911  one for each kind of 
         is_ordered = one.ordered and other.ordered
         return None if value is None else pa.dictionary(index or pa.int64(), value, is_ordered)
     if _is_encoded(one) or _is_encoded(other):
-        return widest(_decoded(one), _decoded(other))
+        return widest(_decode(one), _decode(other))
     if _is_number(one) and _is_number(other):
         return _wider_number(one, other)
     return _wider_time(one, other) or _wider_text(one, other) or _wider_nested(one, other)
@@ -69,7 +69,7 @@ def _is_encoded(kind: Any) -> bool:
     return bool(kinds.is_dictionary(kind) or kinds.is_run_end_encoded(kind))
 
 
-def _decoded(kind: Any) -> Any:
+def _decode(kind: Any) -> Any:
     return kind.value_type if _is_encoded(kind) else kind
 
 
@@ -225,7 +225,7 @@ def _wider_struct(one: Any, other: Any) -> Any:
     return None if any(field is None for field in fields) else pa.struct(fields)
 
 
-def converted(array: Any, kind: Any) -> Any:  # noqa: C901, PLR0911  one for each kind of type
+def convert(array: Any, kind: Any) -> Any:  # noqa: C901, PLR0911  one for each kind of type
     """Returns the values of an Arrow array in a type that `widest` returned for its type, or in
     which other lists, texts or encodings have the same values. Raises ArrowInvalid for an instant
     that is out of its range.
@@ -239,22 +239,22 @@ def converted(array: Any, kind: Any) -> Any:  # noqa: C901, PLR0911  one for eac
         return pa.nulls(len(array), kind)
     if isinstance(kind, pa.BaseExtensionType):
         stored = array.storage if isinstance(array.type, pa.BaseExtensionType) else array
-        return pa.ExtensionArray.from_storage(kind, converted(stored, kind.storage_type))
+        return pa.ExtensionArray.from_storage(kind, convert(stored, kind.storage_type))
     if isinstance(array.type, pa.BaseExtensionType):
-        return converted(array.storage, kind)
+        return convert(array.storage, kind)
     if kinds.is_run_end_encoded(kind):
-        plain = converted(array, kind.value_type)
+        plain = convert(array, kind.value_type)
         return pa.compute.run_end_encode(plain, run_end_type=kind.run_end_type)
     if kinds.is_dictionary(kind) and kinds.is_dictionary(array.type):
         return pa.DictionaryArray.from_arrays(
             array.indices.cast(kind.index_type),
-            converted(array.dictionary, kind.value_type),
+            convert(array.dictionary, kind.value_type),
             ordered=kind.ordered,
         )
     if kinds.is_dictionary(array.type):
-        return converted(array.dictionary_decode(), kind)
+        return convert(array.dictionary_decode(), kind)
     if kinds.is_run_end_encoded(array.type):
-        return converted(pa.compute.run_end_decode(array), kind)
+        return convert(pa.compute.run_end_decode(array), kind)
     if is_list(kind) or kinds.is_map(kind) or kinds.is_struct(kind):
         return _convert_nested(array, kind)
     if kinds.is_integer(array.type) and kinds.is_decimal(kind):
@@ -275,14 +275,14 @@ def _convert_nested(array: Any, kind: Any) -> Any:
         for number, field in enumerate(kind):
             at = number if is_same else array.type.get_field_index(field.name)
             found = pa.nulls(len(array), field.type) if at < 0 else array.field(at)
-            children.append(converted(found, field.type))
+            children.append(convert(found, field.type))
         return pa.StructArray.from_arrays(children, fields=list(kind), mask=missing)
     offsets, parts = entries(array)
     if kinds.is_map(kind):
         keys, items = (
-            converted(each, part)
+            convert(each, part)
             for each, part in zip(parts, (kind.key_type, kind.item_type), strict=True)
         )
         starts = pa.array(offsets, pa.int32())
         return pa.MapArray.from_arrays(starts, keys, items, type=kind, mask=missing)
-    return make_lists(kind, offsets, converted(parts[0], kind.value_type), missing)
+    return make_lists(kind, offsets, convert(parts[0], kind.value_type), missing)

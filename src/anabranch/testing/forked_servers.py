@@ -58,6 +58,8 @@ class ForkedServer:
 
     def send_signal(self, number: int) -> None:
         """Sends a signal, unless it has ended."""
+        if sys.platform != "linux":
+            raise NotImplementedError  # see `testing.server`
         if self.poll() is None:
             signal.pidfd_send_signal(self._descriptor, number)
 
@@ -89,6 +91,8 @@ class _Parent:
         request = json.dumps(
             {"words": list(words), "environment": dict(environment), "folder": str(Path.cwd())}
         )
+        if sys.platform != "linux":
+            raise NotImplementedError  # see `testing.server`
         content = os.memfd_create("request")
         os.write(content, request.encode())
         output, their_output = os.pipe()
@@ -130,10 +134,12 @@ def _start() -> socket.socket:
     return ours
 
 
-def _requested(connection: socket.socket) -> list[str]:
+def _read_request(connection: socket.socket) -> list[str]:
     """Forks for each request, and returns in the new process, as which it has become the requested
     one, what words its command has. Exits when the other side has ended.
     """
+    if sys.platform != "linux":
+        raise NotImplementedError  # see `testing.server`
     selector = selectors.DefaultSelector()
     selector.register(connection, selectors.EVENT_READ)
     statuses: dict[int, tuple[int, int]] = {}  # by descriptor: process, descriptor of its status
@@ -200,7 +206,7 @@ def _main() -> None:
     assert threads == 1, "threads are not forked"
     gc.collect()
     gc.freeze()  # a collection would copy the memory that the servers share
-    words = _requested(socket.socket(fileno=int(sys.argv[1])))
+    words = _read_request(socket.socket(fileno=int(sys.argv[1])))
     sys.argv[:] = ["anabranch", *words]
     sys.exit(sys.modules["anabranch.cli.main"].main(words))
 

@@ -111,7 +111,8 @@ def running_server(
         **(env or {}),
     }
     words = ["serve", "--data", str(data), "--listen", listen, "--workers", str(workers)]
-    fresh = fresh or workers > 1 or bool(within or source) or os.environ.get(_FORKED) != "1"
+    can_fork = sys.platform == "linux" and os.environ.get(_FORKED) == "1"
+    fresh = fresh or workers > 1 or bool(within or source) or not can_fork
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         process: subprocess.Popen[str] | ForkedServer

@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
+from anabranch.errors import Invalid
 from anabranch.keyvalue.caching.prefetching import PrefetchingStore
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.outbound.address_guard import AddressGuard
@@ -84,7 +85,8 @@ _NO_PREFETCH = nullcontext()
 class Core:
     """All parts of versioning. `clock` returns seconds since 1970; `pool` keeps tables open;
     `webhook_guard` decides where webhooks of merges may lead: without one, to public addresses.
-    `table_limits` are those of merges and comparisons of tables.
+    `table_limits` are those of merges and comparisons of tables. `default_committer` makes the
+    commits for which no committer is named.
     """
 
     def __init__(
@@ -98,8 +100,9 @@ class Core:
         grace_seconds: float = GRACE_SECONDS,
         webhook_guard: AddressGuard | None = None,
         table_limits: TableLimits | None = None,
+        default_committer: str | None = None,
     ) -> None:
-        self.keyvalue = keyvalue
+        self.keyvalue, self.default_committer = keyvalue, default_committer
         self.identifiers = identifiers or Identifiers(clock)
         self.repositories = Repositories(keyvalue, self.identifiers, clock)
         self.protection = Protection(keyvalue)
@@ -226,6 +229,20 @@ class Core:
     def merged_pulls(self) -> MergedPulls:
         """Finds the pull requests that a change of a branch merges."""
         return MergedPulls(self.pulls, self.branches, self.commits)
+
+    def require_committer(self, committer: str | None) -> str:
+        """Returns the committer that a caller names, else the default. Raises Invalid if there is
+        neither.
+        """
+        named = self.default_committer if committer is None else committer
+        if named is None:
+            raise Invalid(
+                "no committer is named",
+                kind="committer_missing",
+                hint="Pass `committer=`, or name one for all changes: "
+                "anabranch.open(folder, committer=...).",
+            )
+        return named
 
     def prefetch(self, pattern_key: Hashable, *keys: bytes) -> AbstractContextManager[None]:
         """Returns a context manager for a request: if references are on another machine, it reads

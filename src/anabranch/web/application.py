@@ -21,6 +21,8 @@ __all__ = ["STATIC_FOLDER", "Application"]
 STATIC_FOLDER = Path(__file__).parent / "static"
 """What `make web` builds; part of the wheel, not of the repository."""
 
+_PACKAGE_FILES = StaticFiles(STATIC_FOLDER)
+
 _INDEX = "index.html"
 _METHODS = frozenset({"GET", "HEAD"})
 _NOT_PAGES = ("api/", ASSETS)
@@ -47,10 +49,12 @@ the command <code>anabranch</code> and the clients of lakeFS work without the we
 
 
 class Application:
-    """The requests that the application's files answer; see `Pages`."""
+    """The requests that the application's files answer; see `Pages`. Without a `folder`, they are
+    the package's, which are read once in a process.
+    """
 
-    def __init__(self, folder: Path = STATIC_FOLDER) -> None:
-        self._files = StaticFiles(folder)
+    def __init__(self, folder: Path | None = None) -> None:
+        self._files = _PACKAGE_FILES if folder is None else StaticFiles(folder)
         self._index = self._files.get(_INDEX)
 
     def request(self, head: RequestHead) -> FixedRequest | None:

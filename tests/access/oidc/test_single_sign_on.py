@@ -157,7 +157,7 @@ def test_a_slow_provider_is_not_waited_for(installation, provider, path, how):
     getattr(provider, how)(path)
     began = time.monotonic()
     refused(installation, Busy, "identity_provider_unavailable")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60  # it would wait for ever
 
 
 def test_a_slow_provider_holds_no_more_than_a_few_threads(installation, provider, eventually):

@@ -95,6 +95,6 @@ def test_mapped_address_matches_networks_of_ipv4():
 
 def test_pattern_with_many_stars_is_compared_quickly():
     context = RequestContext(username="a" * 2000)
-    started = time.perf_counter()
+    started = time.thread_time()
     assert evaluate({"StringLike": {"lakefs:Username": ("*a" * 50 + "b",)}}, context) is False
-    assert time.perf_counter() - started < 1
+    assert time.thread_time() - started < 10  # trying every way would take years

@@ -65,7 +65,7 @@ def test_decisions_on_many_resources_are_those_of_the_statements(
 @pytest.mark.parametrize("below", [False, True])
 @pytest.mark.parametrize("pattern", ["raw/*", "raw/*/part-*", "raw/*/?/*"])
 @pytest.mark.parametrize("lake", ["lake-48", "lake-7", "none"])
-def test_decision_with_fifty_policies_takes_microseconds(pattern, below, lake):
+def test_decision_with_fifty_policies_takes_less_than_a_thousand_additions(pattern, below, lake):
     statements = [
         Statement(Effect.ALLOW, ("fs:Read*", "fs:List*"), (object_arn(f"lake-{number}", pattern),))
         for number in range(49)
@@ -76,10 +76,15 @@ def test_decision_with_fifty_policies_takes_microseconds(pattern, below, lake):
     resource = object_arn(lake, "raw/2026/part-1")
     wanted = Permission("fs:ReadObject", AllBelow(resource) if below else resource)
     assert compiled.allow(wanted) is allows(statements, wanted, "ada")
-    times = []
+    decisions, additions = [], []  # in turns: the speed of a machine changes
     for _ in range(200):
         started = time.thread_time_ns()
         for _ in range(20):
             compiled.allow(wanted)
-        times.append((time.thread_time_ns() - started) / 20)
-    assert statistics.median(times) < 20_000
+        decided = time.thread_time_ns()
+        total = 0
+        for number in range(1000):
+            total += number
+        additions.append((time.thread_time_ns() - decided) / 1000)
+        decisions.append((decided - started) / 20)
+    assert statistics.median(decisions) < 1000 * statistics.median(additions)

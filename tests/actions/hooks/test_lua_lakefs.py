@@ -29,12 +29,14 @@ def api(server):
         for path, content in (("a.txt", b"A\xff"), ("b/c.txt", b"C"), ("b/d.txt", b"D")):
             put(client, path, content)
         commit(client)
+        body = {"name": "apart", "source": "main"}  # for changes, as main is listed
+        assert client.post(f"/repositories/{REPOSITORY}/branches", json=body).status_code == 201
         put(client, "new.txt", b"N")
         yield client
 
 
-def put(client, path, content):
-    place = f"/repositories/{REPOSITORY}/branches/main/objects"
+def put(client, path, content, branch="main"):
+    place = f"/repositories/{REPOSITORY}/branches/{branch}/objects"
     assert client.post(place, params={"path": path}, content=content).status_code == 201
 
 
@@ -111,8 +113,8 @@ def test_tags_are_created_and_metadata_changed(run):
         print(code, tag.id)
         code, tag = lakefs.create_tag(repo, "main", "v1")
         print(code, tag.message)
-        print((lakefs.update_object_user_metadata(repo, "main", "a.txt", {owner = "ada"})))
-        local _, stat = lakefs.stat_object(repo, "main", "a.txt")
+        print((lakefs.update_object_user_metadata(repo, "apart", "a.txt", {owner = "ada"})))
+        local _, stat = lakefs.stat_object(repo, "apart", "a.txt")
         print(require("encoding/json").unmarshal(stat).metadata.owner)
     """
     assert run(script) == ["201\tv1", "409\ttag already exists: not unique", "204", "ada"]
@@ -131,10 +133,10 @@ def test_the_log_of_a_delta_table_is_read(run, api, tmp_path):
         deltalake.write_deltalake(folder, table, mode="append", partition_by=["day"], name="t")
     for file in folder.rglob("*"):
         if file.is_file():
-            put(api, f"tables/t/{file.relative_to(folder)}", file.read_bytes())
+            put(api, f"t/{file.relative_to(folder)}", file.read_bytes(), "apart")
     script = """
         local client = require("formats").delta_client("key", "secret", "us-east-1")
-        local log, meta = client.get_table(repo, "main", "tables/t")
+        local log, meta = client.get_table(repo, "apart", "t")
         print(#log[0], #log[2], log[3])
         print(require("encoding/json").unmarshal(log[2][#log[2]]).add ~= nil)
         print(meta.name, meta.partition_columns[1], meta.id)
@@ -151,8 +153,8 @@ def test_the_log_of_a_delta_table_is_read(run, api, tmp_path):
     delta.create_checkpoint()
     for file in (folder / "_delta_log").iterdir():
         if "checkpoint" in file.name:
-            put(api, f"checked/_delta_log/{file.name}", file.read_bytes())
-    checked = script.replace("tables/t", "checked").replace("#log[0], #log[2], log[3]", "log[0]")
+            put(api, f"checked/_delta_log/{file.name}", file.read_bytes(), "apart")
+    checked = script.replace('"t"', '"checked"').replace("#log[0], #log[2], log[3]", "log[0]")
     checked = checked.replace(
         'print(require("encoding/json").unmarshal(log[2][#log[2]]).add ~= nil)', ""
     )
@@ -168,7 +170,7 @@ def test_checkpoints_of_several_files_and_with_sidecars_are_read(run, api, tmp_p
     half = rows.num_rows // 2
     for number, part in enumerate((rows.slice(0, half), rows.slice(half)), start=1):
         name = f"{1:020}.checkpoint.{number:010}.{2:010}.parquet"
-        put(api, f"parts/_delta_log/{name}", parquet(part))
+        put(api, f"parts/_delta_log/{name}", parquet(part), "apart")
     is_file = pc.is_valid(pc.struct_field(rows["add"], "path"))
     others = [
         json.dumps({kind: value for kind, value in row.items() if value is not None}, default=dict)
@@ -176,11 +178,11 @@ def test_checkpoints_of_several_files_and_with_sidecars_are_read(run, api, tmp_p
     ]
     sidecar = json.dumps({"sidecar": {"path": "s.parquet", "sizeInBytes": 1}})
     name = f"{1:020}.checkpoint.80a083e8-7026-4e79-81be-64bd76c43a11.json"
-    put(api, f"sidecars/_delta_log/{name}", "\n".join([*others, sidecar]).encode())
-    put(api, "sidecars/_delta_log/_sidecars/s.parquet", parquet(rows.filter(is_file)))
+    put(api, f"sidecars/_delta_log/{name}", "\n".join([*others, sidecar]).encode(), "apart")
+    put(api, "sidecars/_delta_log/_sidecars/s.parquet", parquet(rows.filter(is_file)), "apart")
     script = """
         local client = require("formats").delta_client("key", "secret")
-        local log, meta = client.get_table(repo, "main", "PATH")
+        local log, meta = client.get_table(repo, "apart", "PATH")
         local files = 0
         for _, text in ipairs(log[1]) do
             if require("encoding/json").unmarshal(text).add then files = files + 1 end

@@ -54,7 +54,7 @@ def problems(lake, rule):
     return []
 
 
-@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(ROWS, min_size=1, max_size=2), st.booleans(), st.integers(-3, 3), st.integers(-3, 3)
 )

@@ -146,13 +146,13 @@ def test_a_token_is_refreshed_only_when_it_is_about_to_expire(machine, seconds, 
 def test_requests_to_the_store_carry_the_token(machine):
     store = gcs_blocks(endpoint=f"http://{machine.host}", credential=find_token())
     for _ in range(5):
-        store.put("gs://lake/a", [b"tea"])
+        store.put("gs://lake/a", [b"abc"])
     assert machine.stored == [("/lake/a", "Bearer token-1")] * 5
     assert len(machine.requested) == 1
 
 
 def test_an_emulator_gets_no_token(machine):
-    gcs_blocks(endpoint=f"http://{machine.host}").put("gs://lake/a", [b"tea"])
+    gcs_blocks(endpoint=f"http://{machine.host}").put("gs://lake/a", [b"abc"])
     assert machine.stored == [("/lake/a", "Bearer ")]
 
 

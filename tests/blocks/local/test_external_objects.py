@@ -19,7 +19,7 @@ NAMES = ["a/x", "a-b", "a.csv", "a0", "b/c/d/e", "b/c.txt", "ä/ö", "z", "日/�
 
 
 @pytest.fixture
-def outside(tmp_path: Path) -> Path:
+def import_folder(tmp_path: Path) -> Path:
     folder = tmp_path / "outside"
     for name in NAMES:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -28,13 +28,13 @@ def outside(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def sources(outside: Path) -> LocalExternalObjects:
-    return LocalExternalObjects([str(outside)], STORE)
+def sources(import_folder: Path) -> LocalExternalObjects:
+    return LocalExternalObjects([str(import_folder)], STORE)
 
 
 @pytest.fixture
-def store(tmp_path: Path, outside: Path) -> LocalBlocks:
-    return LocalBlocks(tmp_path / "blocks", external_prefixes=[str(outside)])
+def store(tmp_path: Path, import_folder: Path) -> LocalBlocks:
+    return LocalBlocks(tmp_path / "blocks", external_prefixes=[str(import_folder)])
 
 
 def names(sources: LocalExternalObjects, prefix: str) -> list[str]:
@@ -42,63 +42,63 @@ def names(sources: LocalExternalObjects, prefix: str) -> list[str]:
 
 
 class TestListing:
-    def test_has_every_file_sorted_by_bytes(self, sources, outside):
-        assert names(sources, f"local://{outside}/") == sorted(NAMES, key=str.encode)
+    def test_has_every_file_sorted_by_bytes(self, sources, import_folder):
+        assert names(sources, f"local://{import_folder}/") == sorted(NAMES, key=str.encode)
 
-    def test_properties_of_each_file_are_those_of_the_system(self, sources, outside):
-        status = (outside / "ä/ö").stat()
-        (item,) = sources.list(f"local://{outside}/ä/")
-        assert item.address == f"local://{outside}/ä/ö"
+    def test_properties_of_each_file_are_those_of_the_system(self, sources, import_folder):
+        status = (import_folder / "ä/ö").stat()
+        (item,) = sources.list(f"local://{import_folder}/ä/")
+        assert item.address == f"local://{import_folder}/ä/ö"
         assert (item.name, item.size, item.mtime) == ("ö".encode(), 5, status.st_mtime_ns)
         assert item == sources.find(item.address)._replace(name="ö".encode())
 
-    def test_may_start_within_a_name(self, sources, outside):
-        assert names(sources, f"local://{outside}/a-") == ["a-b"]
-        assert names(sources, f"local://{outside}/b/c.") == ["c.txt"]
+    def test_may_start_within_a_name(self, sources, import_folder):
+        assert names(sources, f"local://{import_folder}/a-") == ["a-b"]
+        assert names(sources, f"local://{import_folder}/b/c.") == ["c.txt"]
 
-    def test_of_a_folder_without_a_slash_has_its_files(self, sources, outside):
+    def test_of_a_folder_without_a_slash_has_its_files(self, sources, import_folder):
         for folder in ("a", "b", "b/c", "ä"):
-            named = f"local://{outside}/{folder}"
+            named = f"local://{import_folder}/{folder}"
             assert list(sources.list(named)) == list(sources.list(f"{named}/"))
             assert sources.children(named) == sources.children(f"{named}/")
             assert sources.prefix(named) == f"{named}/"
-        assert names(sources, f"local://{outside}") == sorted(NAMES, key=str.encode)
-        sources.check(f"local://{outside}")
+        assert names(sources, f"local://{import_folder}") == sorted(NAMES, key=str.encode)
+        sources.check(f"local://{import_folder}")
 
-    def test_of_a_link_without_a_slash_is_empty(self, sources, outside):
-        (outside / "link").symlink_to(outside / "b")
-        assert names(sources, f"local://{outside}/link") == []
+    def test_of_a_link_without_a_slash_is_empty(self, sources, import_folder):
+        (import_folder / "link").symlink_to(import_folder / "b")
+        assert names(sources, f"local://{import_folder}/link") == []
 
-    def test_children_are_the_direct_entries_of_a_folder(self, sources, outside):
-        base = f"local://{outside}/"
+    def test_children_are_the_direct_entries_of_a_folder(self, sources, import_folder):
+        base = f"local://{import_folder}/"
         assert sources.children(f"{base}b/") == [f"{base}b/c.txt", f"{base}b/c/"]
         assert sources.children(f"{base}a-") == [f"{base}a-b"]
         with pytest.raises(NotFound):
             sources.children(f"{base}nowhere/")
 
-    def test_changed_file_is_detected(self, sources, outside):
-        address = f"local://{outside}/z"
+    def test_changed_file_is_detected(self, sources, import_folder):
+        address = f"local://{import_folder}/z"
         before = sources.find(address)
-        os.utime(outside / "z", ns=(1, before.mtime + 1))
+        os.utime(import_folder / "z", ns=(1, before.mtime + 1))
         assert sources.find(address).checksum != before.checksum
 
-    def test_missing_folder_is_reported(self, sources, outside):
+    def test_missing_folder_is_reported(self, sources, import_folder):
         with pytest.raises(NotFound, match="there is no such folder"):
-            names(sources, f"local://{outside}/nowhere/")
+            names(sources, f"local://{import_folder}/nowhere/")
         with pytest.raises(NotFound, match="there is no such file"):
-            sources.find(f"local://{outside}/nowhere")
+            sources.find(f"local://{import_folder}/nowhere")
         with pytest.raises(NotFound, match="there is no such file"):
-            sources.find(f"local://{outside}/a")
+            sources.find(f"local://{import_folder}/a")
 
-    def test_that_is_abandoned_closes_its_folders(self, sources, outside):
+    def test_that_is_abandoned_closes_its_folders(self, sources, import_folder):
         opened = len(list(Path("/proc/self/fd").iterdir()))
-        listing = sources.list(f"local://{outside}/b/")
+        listing = sources.list(f"local://{import_folder}/b/")
         next(listing)
         next(listing)
         listing.close()
         assert len(list(Path("/proc/self/fd").iterdir())) == opened
 
-    def test_unreadable_folder_is_reported(self, sources, outside, monkeypatch):
+    def test_unreadable_folder_is_reported(self, sources, import_folder, monkeypatch):
         opened = os.open
 
         def refusing(path, *arguments, **options):
@@ -108,11 +108,11 @@ class TestListing:
 
         monkeypatch.setattr(os, "open", refusing)
         with pytest.raises(Busy, match="Permission denied"):
-            names(sources, f"local://{outside}/")
+            names(sources, f"local://{import_folder}/")
 
-    def test_ignores_entries_that_are_not_files(self, sources, outside):
-        os.mkfifo(outside / "pipe")
-        assert "pipe" not in names(sources, f"local://{outside}/")
+    def test_ignores_entries_that_are_not_files(self, sources, import_folder):
+        os.mkfifo(import_folder / "pipe")
+        assert "pipe" not in names(sources, f"local://{import_folder}/")
 
     @given(paths=st.sets(st.text("ab-./0é", min_size=1, max_size=9), max_size=12))
     def test_listing_is_in_order_for_all_names(self, tmp_path_factory, paths):
@@ -132,41 +132,41 @@ class TestListing:
 
 
 class TestLinks:
-    def test_are_ignored_even_in_loops(self, sources, outside, tmp_path):
+    def test_are_ignored_even_in_loops(self, sources, import_folder, tmp_path):
         (tmp_path / "secret").write_bytes(b"secret")
-        (outside / "b/loop").symlink_to(outside)
-        (outside / "b/up").symlink_to("..")
-        (outside / "link").symlink_to(tmp_path / "secret")
-        (outside / "away").symlink_to(tmp_path)
-        (outside / "dangling").symlink_to("nowhere")
-        assert names(sources, f"local://{outside}/") == sorted(NAMES, key=str.encode)
+        (import_folder / "b/loop").symlink_to(import_folder)
+        (import_folder / "b/up").symlink_to("..")
+        (import_folder / "link").symlink_to(tmp_path / "secret")
+        (import_folder / "away").symlink_to(tmp_path)
+        (import_folder / "dangling").symlink_to("nowhere")
+        assert names(sources, f"local://{import_folder}/") == sorted(NAMES, key=str.encode)
 
-    def test_are_not_followed_by_name(self, sources, store, outside, tmp_path):
+    def test_are_not_followed_by_name(self, sources, store, import_folder, tmp_path):
         (tmp_path / "hidden").mkdir()
         (tmp_path / "hidden/secret").write_bytes(b"secret")
-        (outside / "away").symlink_to(tmp_path / "hidden")
-        (outside / "file").symlink_to(tmp_path / "hidden/secret")
+        (import_folder / "away").symlink_to(tmp_path / "hidden")
+        (import_folder / "file").symlink_to(tmp_path / "hidden/secret")
         for name in ("away/secret", "file"):
             with pytest.raises(NotFound):
-                sources.find(f"local://{outside}/{name}")
-            assert store.stat(f"local://{outside}/{name}") is None
+                sources.find(f"local://{import_folder}/{name}")
+            assert store.stat(f"local://{import_folder}/{name}") is None
         with pytest.raises(NotFound):
-            names(sources, f"local://{outside}/away/")
+            names(sources, f"local://{import_folder}/away/")
         with pytest.raises(Gone):
-            store.read(f"local://{outside}/away/secret")
+            store.read(f"local://{import_folder}/away/secret")
         with pytest.raises((Gone, Busy)):
-            store.read(f"local://{outside}/file")
+            store.read(f"local://{import_folder}/file")
 
-    def test_may_be_the_prefix_itself(self, outside, tmp_path):
-        (tmp_path / "data").symlink_to(outside)
+    def test_may_be_the_prefix_itself(self, import_folder, tmp_path):
+        (tmp_path / "data").symlink_to(import_folder)
         sources = LocalExternalObjects([f"{tmp_path}/data/"], STORE)
         assert len(names(sources, f"local://{tmp_path}/data/")) == len(NAMES)
 
 
 class TestAllowed:
     @pytest.mark.parametrize("tail", ["/../blocks", "x/a", "/./a", "//a", "/a/../../b"])
-    def test_is_restricted_to_the_prefixes(self, sources, store, outside, tail):
-        address = f"local://{outside}{tail}"
+    def test_is_restricted_to_the_prefixes(self, sources, store, import_folder, tail):
+        address = f"local://{import_folder}{tail}"
         assert not sources.owns(address)
         for refuse in (sources.check, sources.find, lambda each: names(sources, each)):
             with pytest.raises(Denied, match="not in allowed external prefixes"):
@@ -179,25 +179,25 @@ class TestAllowed:
         with pytest.raises(Invalid, match="invalid import source"):
             sources.check(address)
 
-    def test_is_empty_without_a_prefix(self, outside):
+    def test_is_empty_without_a_prefix(self, import_folder):
         with pytest.raises(Denied):
-            LocalExternalObjects([], STORE).check(f"local://{outside}/a")
+            LocalExternalObjects([], STORE).check(f"local://{import_folder}/a")
 
     @pytest.mark.parametrize("prefix", ["data", "", "/a/../b", "~/data", "/a//b"])
     def test_prefixes_are_absolute_paths(self, prefix):
         with pytest.raises(Invalid, match="not an absolute path"):
             LocalExternalObjects([prefix], STORE)
 
-    def test_may_be_the_whole_machine(self, outside):
-        assert names(LocalExternalObjects(["/"], STORE), f"local://{outside}/b/") == [
+    def test_may_be_the_whole_machine(self, import_folder):
+        assert names(LocalExternalObjects(["/"], STORE), f"local://{import_folder}/b/") == [
             "c.txt",
             "c/d/e",
         ]
 
 
 class TestReading:
-    def test_returns_the_bytes_of_imported_files(self, store, outside):
-        address = f"local://{outside}/b/c/d/e"
+    def test_returns_the_bytes_of_imported_files(self, store, import_folder):
+        address = f"local://{import_folder}/b/c/d/e"
         assert store.read(address) == b"b/c/d/e"
         assert b"".join(store.get(address, 2, 3)) == b"c/d"
         assert store.stat(address).size == 7
@@ -205,26 +205,28 @@ class TestReading:
         with pytest.raises(Gone):
             store.read(address, 0, 8)
         with pytest.raises(Gone):
-            store.read(f"local://{outside}/nowhere")
+            store.read(f"local://{import_folder}/nowhere")
 
-    def test_may_be_copied_into_the_store(self, store, outside):
-        stored = store.copy(f"local://{outside}/a/x", "local://space/copy")
+    def test_may_be_copied_into_the_store(self, store, import_folder):
+        stored = store.copy(f"local://{import_folder}/a/x", "local://space/copy")
         assert store.read("local://space/copy") == b"a/x"
         assert stored.size == 3
         upload = store.open_upload("local://space/parts")
-        part = store.copy_part("local://space/parts", upload, 1, f"local://{outside}/ä/ö", 2, 1)
+        part = store.copy_part(
+            "local://space/parts", upload, 1, f"local://{import_folder}/ä/ö", 2, 1
+        )
         store.complete_upload("local://space/parts", upload, [(1, part.checksum)])
         assert store.read("local://space/parts") == b"/"
 
-    def test_is_the_only_permitted_operation(self, store, outside):
-        address = f"local://{outside}/z"
+    def test_is_the_only_permitted_operation(self, store, import_folder):
+        address = f"local://{import_folder}/z"
         with pytest.raises(Invalid):
             store.put(address, [b"changed"])
         with pytest.raises(Invalid):
             store.delete([address])
         with pytest.raises(Invalid):
-            store.copy(f"local://{outside}/a/x", address)
-        assert (outside / "z").read_bytes() == b"z"
+            store.copy(f"local://{import_folder}/a/x", address)
+        assert (import_folder / "z").read_bytes() == b"z"
 
 
 @pytest.mark.parametrize("named", ["link", "link/store", "link/store/sea", "deep/link"])

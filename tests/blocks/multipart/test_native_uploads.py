@@ -200,7 +200,7 @@ class TestAzure:
         store, address = azure.blocks(), f"{namespace}/a"
         upload = store.open_upload(address)
         with pytest.raises(Invalid, match="at most 4 bytes") as error:
-            store.put_part(address, upload, 1, [b"tea", b"so"])
+            store.put_part(address, upload, 1, [b"abc", b"so"])
         assert error_code(error.value) == "EntityTooLarge"
         assert store.parts(address, upload) == []
         assert store.put_part(address, upload, 1, [b"milk"]).size == 4

@@ -12,17 +12,17 @@ from anabranch.library import Lake
 
 
 @pytest.fixture
-def outside(tmp_path):
+def import_folder(tmp_path):
     """A folder outside of the store that imports may read."""
     folder = tmp_path / "outside"
     folder.mkdir()
-    (folder / "a.txt").write_bytes(b"tea")
+    (folder / "a.txt").write_bytes(b"abc")
     return folder
 
 
 @pytest.fixture
-def lake(tmp_path, outside):
-    blocks = LocalBlocks(tmp_path / "blocks", external_prefixes=[str(outside)])
+def lake(tmp_path, import_folder):
+    blocks = LocalBlocks(tmp_path / "blocks", external_prefixes=[str(import_folder)])
     with Lake(
         MemoryStore(), blocks, cache_folder=tmp_path / "cache", signing_secret=b"secret"
     ) as lake:
@@ -34,26 +34,26 @@ def stage(lake, address, path="a"):
     return lake.staging.stage("sea", "main", path, address=address, checksum="c", size=3)
 
 
-def test_a_file_below_an_allowed_prefix_is_staged_and_read(lake, outside):
-    address = f"local://{outside}/a.txt"
+def test_a_file_below_an_allowed_prefix_is_staged_and_read(lake, import_folder):
+    address = f"local://{import_folder}/a.txt"
     assert stage(lake, address).physical_address == address
-    assert lake.objects.open("sea", "main", "a").read_bytes() == b"tea"
+    assert lake.objects.open("sea", "main", "a").read_bytes() == b"abc"
     assert lake.staging.stage_sources("sea", "main", "a", address) == [address]
 
 
 @pytest.mark.parametrize(
     "tail", ["", "/", "/folder/", "/../blocks/x", "//a.txt", "/./a.txt", "-2/a.txt"]
 )
-def test_no_other_address_outside_is_staged(lake, outside, tail):
+def test_no_other_address_outside_is_staged(lake, import_folder, tail):
     with pytest.raises(Denied, match="forbidden"):
-        stage(lake, f"local://{outside}{tail}")
-    assert lake.staging.stage_sources("sea", "main", "a", f"local://{outside}{tail}") == []
+        stage(lake, f"local://{import_folder}{tail}")
+    assert lake.staging.stage_sources("sea", "main", "a", f"local://{import_folder}{tail}") == []
 
 
-def test_a_link_below_an_allowed_prefix_is_not_followed(lake, outside, tmp_path):
+def test_a_link_below_an_allowed_prefix_is_not_followed(lake, import_folder, tmp_path):
     (tmp_path / "secret").write_bytes(b"secret")
-    (outside / "link").symlink_to(tmp_path / "secret")
-    stage(lake, f"local://{outside}/link")
+    (import_folder / "link").symlink_to(tmp_path / "secret")
+    stage(lake, f"local://{import_folder}/link")
     with pytest.raises(AnabranchError, match="symbolic links"):
         lake.objects.open("sea", "main", "a").read_bytes()
 

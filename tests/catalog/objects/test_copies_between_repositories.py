@@ -50,7 +50,7 @@ def lakes(lake):
 def contents(lake, repository, prefix=""):
     page = lake.objects.listing(repository, "main", prefix=prefix, amount=1000)
     paths = [stat.path for stat in page.items]
-    return {path: b"".join(lake.objects.open(repository, "main", path).read()) for path in paths}
+    return {path: b"".join(lake.objects.open(repository, "main", path).chunks()) for path in paths}
 
 
 def entry(lake, repository, path):
@@ -62,7 +62,7 @@ def files_below(lake, namespace):
     return sorted(block.address for block in lake.blocks.list(f"local://{namespace}/data/"))
 
 
-def remove_sea(lake):
+def remove_source(lake):
     folder = lake.blocks.local_path("local://sea/x").removesuffix("/x")
     lake.repositories.delete("sea", force=True)
     shutil.rmtree(folder)
@@ -117,7 +117,7 @@ def test_copy_survives_the_other_repository_and_its_folder(lakes, way, committed
             *(original.checksum, original.size, original.metadata, original.system_metadata),
         )
     lakes.commits.commit("lake", "main", message="c", committer="me")
-    remove_sea(lakes)
+    remove_source(lakes)
     assert contents(lakes, "lake") == WORDS
 
 
@@ -187,7 +187,7 @@ def test_s3_copy_of_an_imported_object_copies_its_bytes(lakes):
     with Path(path).open("r+b") as file:
         file.write(b"replaced")  # its owner may write to it
     lakes.blocks.delete(["local://others/file"])
-    assert b"".join(lakes.objects.open("sea", "main", "copy").read()) == b"imported"
+    assert b"".join(lakes.objects.open("sea", "main", "copy").chunks()) == b"imported"
 
 
 def test_copy_of_an_imported_object_that_was_replaced_is_refused(lakes):
@@ -335,4 +335,4 @@ def test_many_objects_are_copied_page_by_page(lake):
     lake.blocks.delete(files_below(lake, "sea"))
     page = lake.objects.listing("lake", "main", amount=1_000, after="1999")
     assert [stat.path for stat in page.items] == [f"{number:04}" for number in range(2_000, 2_050)]
-    assert b"".join(lake.objects.open("lake", "main", "1999").read()) == b"1999"
+    assert b"".join(lake.objects.open("lake", "main", "1999").chunks()) == b"1999"

@@ -86,7 +86,7 @@ def test_objects_are_read(lake, branch, path):
     opened.require_bytes()
     content = opened.read_bytes()
     assert is_recorded(content, path, branch)
-    assert b"".join(opened.read()) == content
+    assert b"".join(opened.chunks()) == content
     assert opened.read_if_cached(0, len(content)) in (content, None)
     length = len(content) // 2
     assert opened.read_bytes(length, length) == content[length : 2 * length]

@@ -292,7 +292,7 @@ def test_an_upload_outlives_its_branch_but_not_its_name(world):
     lake = world.open()
     lake.branches.create("sea", "dev", "main")
     upload = lake.uploads.create("sea", "dev", "a")
-    part = lake.uploads.put_part("sea", "dev", "a", upload.id, 1, [b"tea"])
+    part = lake.uploads.put_part("sea", "dev", "a", upload.id, 1, [b"abc"])
     lake.branches.delete("sea", "dev")
     wanted = [WantedPart(1, part.checksum, {})]
     with pytest.raises(NotFound) as error:
@@ -300,7 +300,7 @@ def test_an_upload_outlives_its_branch_but_not_its_name(world):
     assert error.value.kind == "branch_not_found"
     lake.branches.create("sea", "dev", "main")
     lake.completion.complete("sea", "dev", "a", upload.id, wanted)
-    assert lake.objects.open("sea", "dev", "a").read_bytes() == b"tea"
+    assert lake.objects.open("sea", "dev", "a").read_bytes() == b"abc"
 
 
 def test_where_nothing_may_be_written_nothing_is_begun(world):

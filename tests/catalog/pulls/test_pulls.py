@@ -28,7 +28,7 @@ FIRST_SECOND = 32_500_915_200
 
 
 @pytest.fixture
-def sea(lake):
+def lake(lake):
     """A repository with a branch `work` that is one commit ahead of `main`."""
     lake.branches.create("sea", "work", "main")
     commit(lake, "work", a="1")
@@ -50,63 +50,63 @@ def merge(lake, made, **options):
     return lake.pulls.merge("sea", made.id, committer="bob", **options)
 
 
-def test_life_of_a_pull_request(sea, clock):
-    made = pull(sea, description="d")
-    assert sea.pulls.get("sea", made.id) == made
+def test_life_of_a_pull_request(lake, clock):
+    made = pull(lake, description="d")
+    assert lake.pulls.get("sea", made.id) == made
     assert (made.status, made.author.name, made.description) == (OPEN, "ada", "d")
     clock.advance(5)
-    merged_id = merge(sea, made, message="Take it", metadata={"k": "v"})
-    merged = sea.pulls.get("sea", made.id)
+    merged_id = merge(lake, made, message="Take it", metadata={"k": "v"})
+    merged = lake.pulls.get("sea", made.id)
     assert (merged.status, merged.merged_commit_id) == (MERGED, merged_id)
     assert (merged.closed_date - merged.creation_date).total_seconds() == 5
-    done = sea.commits.get("sea", "main")
+    done = lake.commits.get("sea", "main")
     assert (done.id, done.committer, done.message) == (merged_id, "bob", "Take it")
     assert done.metadata["k"] == "v"
-    assert done.parents[1] == merged.source_commit_id == sea.branches.get("sea", "work").commit_id
+    assert done.parents[1] == merged.source_commit_id == lake.branches.get("sea", "work").commit_id
 
 
-def test_the_default_message_names_the_branches(sea):
-    merge(sea, pull(sea))
-    assert sea.commits.get("sea", "main").message == "Merge 'work' into 'main'"
+def test_the_default_message_names_the_branches(lake):
+    merge(lake, pull(lake))
+    assert lake.commits.get("sea", "main").message == "Merge 'work' into 'main'"
 
 
-def test_only_an_open_pull_request_is_merged_and_only_once(sea):
-    made = pull(sea)
-    sea.pulls.update("sea", made.id, status=CLOSED)
+def test_only_an_open_pull_request_is_merged_and_only_once(lake):
+    made = pull(lake)
+    lake.pulls.update("sea", made.id, status=CLOSED)
     for _ in range(2):
         with pytest.raises(Invalid, match=r"^bad pull request status$") as error:
-            merge(sea, made)
+            merge(lake, made)
         assert error.value.kind == "pull_request_closed"
-    sea.pulls.update("sea", made.id, status=OPEN)
-    assert sea.pulls.get("sea", made.id).closed_date is None
-    merge(sea, made)
-    head = sea.branches.get("sea", "main").commit_id
-    commit(sea, "work", b="2")
+    lake.pulls.update("sea", made.id, status=OPEN)
+    assert lake.pulls.get("sea", made.id).closed_date is None
+    merge(lake, made)
+    head = lake.branches.get("sea", "main").commit_id
+    commit(lake, "work", b="2")
     with pytest.raises(Invalid, match=r"^bad pull request status$") as error:
-        merge(sea, made)
+        merge(lake, made)
     assert error.value.kind == "pull_request_merged"
-    assert sea.branches.get("sea", "main").commit_id == head
+    assert lake.branches.get("sea", "main").commit_id == head
 
 
-def test_updates_change_what_they_name_alone(sea, clock):
-    made = pull(sea, description="d")
-    sea.pulls.update("sea", made.id, title="new")
-    assert sea.pulls.get("sea", made.id).description == "d"
-    sea.pulls.update("sea", made.id, description="")
+def test_updates_change_what_they_name_alone(lake, clock):
+    made = pull(lake, description="d")
+    lake.pulls.update("sea", made.id, title="new")
+    assert lake.pulls.get("sea", made.id).description == "d"
+    lake.pulls.update("sea", made.id, description="")
     clock.advance(1)
-    closed = sea.pulls.update("sea", made.id, status=CLOSED)
+    closed = lake.pulls.update("sea", made.id, status=CLOSED)
     assert (closed.title, closed.description) == ("new", "")
     clock.advance(1)
-    assert sea.pulls.update("sea", made.id, status=CLOSED).closed_date == closed.closed_date
+    assert lake.pulls.update("sea", made.id, status=CLOSED).closed_date == closed.closed_date
     for status in (MERGED, "merged", "ajar"):
         with pytest.raises(Invalid, match=r"^bad pull request status$"):
-            sea.pulls.update("sea", made.id, status=status)
-    sea.pulls.update("sea", made.id, status=OPEN)
-    merge(sea, made)
+            lake.pulls.update("sea", made.id, status=status)
+    lake.pulls.update("sea", made.id, status=OPEN)
+    merge(lake, made)
     for status in (OPEN, CLOSED):
         with pytest.raises(Invalid, match=r"^bad pull request status$"):
-            sea.pulls.update("sea", made.id, status=status, title="other")
-    renamed = sea.pulls.update("sea", made.id, title="afterwards", status=MERGED)
+            lake.pulls.update("sea", made.id, status=status, title="other")
+    renamed = lake.pulls.update("sea", made.id, title="afterwards", status=MERGED)
     assert (renamed.title, renamed.status) == ("afterwards", MERGED)
 
 
@@ -121,87 +121,87 @@ def test_updates_change_what_they_name_alone(sea, clock):
         ("work", "a/b", Invalid, "argument branch"),
     ],
 )
-def test_pull_request_needs_two_branches(sea, source, destination, error, message):
+def test_pull_request_needs_two_branches(lake, source, destination, error, message):
     with pytest.raises(error, match=message):
-        pull(sea, source, destination)
-    assert sea.pulls.list("sea", amount=10).items == []
+        pull(lake, source, destination)
+    assert lake.pulls.list("sea", amount=10).items == []
 
 
 @pytest.mark.parametrize(
     "fields", [{"title": "x" * 1001}, {"description": "x" * 65_537}, {"title": "\ud800"}]
 )
-def test_invalid_texts_are_rejected(sea, fields):
+def test_invalid_texts_are_rejected(lake, fields):
     with pytest.raises(Invalid, match="validation error"):
-        pull(sea, **fields)
-    made = pull(sea, title="x" * 1000, description="é" * 65_536)
+        pull(lake, **fields)
+    made = pull(lake, title="x" * 1000, description="é" * 65_536)
     with pytest.raises(Invalid, match="validation error"):
-        sea.pulls.update("sea", made.id, **fields)
-    assert sea.pulls.get("sea", made.id) == made
+        lake.pulls.update("sea", made.id, **fields)
+    assert lake.pulls.get("sea", made.id) == made
 
 
-def test_failed_merge_leaves_the_pull_request_open(sea):
-    made, other = pull(sea), pull(sea, "main", "work")
+def test_failed_merge_leaves_the_pull_request_open(lake):
+    made, other = pull(lake), pull(lake, "main", "work")
     with pytest.raises(NoChanges):
-        merge(sea, other)
-    sea.objects.upload("sea", "main", "a", [b"2"])
+        merge(lake, other)
+    lake.objects.upload("sea", "main", "a", [b"2"])
     with pytest.raises(DirtyBranch):
-        merge(sea, made)
-    head = commit(sea, "main", a="2")
+        merge(lake, made)
+    head = commit(lake, "main", a="2")
     with pytest.raises(MergeConflict) as error:
-        merge(sea, made)
+        merge(lake, made)
     assert error.value.paths == ("a",)
-    assert sea.branches.get("sea", "main").commit_id == head
-    assert sea.pulls.list("sea", amount=10).items == [other, made]
-    merge(sea, made, strategy="source-wins", squash=True)
-    assert len(sea.commits.get("sea", "main").parents) == 1
+    assert lake.branches.get("sea", "main").commit_id == head
+    assert lake.pulls.list("sea", amount=10).items == [other, made]
+    merge(lake, made, strategy="source-wins", squash=True)
+    assert len(lake.commits.get("sea", "main").parents) == 1
 
 
 @pytest.mark.parametrize("gone", ["work", "target"])
-def test_merge_without_one_of_its_branches_is_refused(sea, gone):
-    sea.branches.create("sea", "target", "main")
-    made = pull(sea, "work", "target")
-    sea.branches.delete("sea", gone)
+def test_merge_without_one_of_its_branches_is_refused(lake, gone):
+    lake.branches.create("sea", "target", "main")
+    made = pull(lake, "work", "target")
+    lake.branches.delete("sea", gone)
     with pytest.raises(NotFound, match=r"^branch not found$") as error:
-        merge(sea, made)
+        merge(lake, made)
     assert gone in error.value.hint
-    assert sea.pulls.get("sea", made.id) == made
-    sea.branches.create("sea", gone, "main")
-    sea.pulls.update("sea", made.id, status=CLOSED)
+    assert lake.pulls.get("sea", made.id) == made
+    lake.branches.create("sea", gone, "main")
+    lake.pulls.update("sea", made.id, status=CLOSED)
 
 
-def test_pull_requests_belong_to_their_repository(sea):
-    made = pull(sea)
-    sea.repositories.create("lake", "local://lake")
+def test_pull_requests_belong_to_their_repository(lake):
+    made = pull(lake)
+    lake.repositories.create("lake", "local://lake")
     for name in ("get", "merge", "update"):
         options = {"committer": "c"} if name == "merge" else {}
         for repository, pull_id in (("lake", made.id), ("sea", "ceh8bs1ksduasdr2aobg")):
             with pytest.raises(NotFound, match=r"^pull request not found$"):
-                getattr(sea.pulls, name)(repository, pull_id, **options)
+                getattr(lake.pulls, name)(repository, pull_id, **options)
         for pull_id in ("none", made.id.upper(), f"{made.id}/x"):
             with pytest.raises(Invalid, match="argument pullRequestID"):
-                getattr(sea.pulls, name)("sea", pull_id, **options)
-    assert sea.pulls.list("lake", amount=10).items == []
+                getattr(lake.pulls, name)("sea", pull_id, **options)
+    assert lake.pulls.list("lake", amount=10).items == []
 
 
-def test_pages_are_newest_first_and_complete(sea, clock):
+def test_pages_are_newest_first_and_complete(lake, clock):
     made = []
     for number in range(23):
         clock.advance(number % 2)
-        made.append(pull(sea, title=str(number)).id)
+        made.append(pull(lake, title=str(number)).id)
         if number % 3 == 1:
-            sea.pulls.update("sea", made[-1], status=CLOSED)
+            lake.pulls.update("sea", made[-1], status=CLOSED)
     merge_id = made[6]
-    sea.pulls.merge("sea", merge_id, committer="c")
+    lake.pulls.merge("sea", merge_id, committer="c")
     for statuses in ({OPEN}, {CLOSED}, {CLOSED, MERGED}, set(PullRequestStatus), set()):
         expected = [
             pull_id
             for pull_id in reversed(made)
-            if sea.pulls.get("sea", pull_id).status in statuses
+            if lake.pulls.get("sea", pull_id).status in statuses
         ]
         for amount in (1, 2, 5, 23, 24):
             found, after = [], ""
             while True:
-                page = sea.pulls.list("sea", statuses=statuses, after=after, amount=amount)
+                page = lake.pulls.list("sea", statuses=statuses, after=after, amount=amount)
                 found += [item.id for item in page.items]
                 assert page.has_more == bool(page.next_offset)
                 if not page.has_more:
@@ -209,7 +209,7 @@ def test_pages_are_newest_first_and_complete(sea, clock):
                 assert len(page.items) == amount
                 after = page.next_offset
             assert found == expected
-    only = sea.pulls.list("sea", prefix=merge_id, amount=10)
+    only = lake.pulls.list("sea", prefix=merge_id, amount=10)
     assert [item.id for item in only.items] == [merge_id]
 
 
@@ -219,28 +219,28 @@ def test_read_only_repository_takes_no_pull_request(lake):
         lake.pulls.create("ice", title="t", author="ada", source="main", destination="main")
 
 
-def test_deleted_repository_takes_its_pull_requests_along(sea):
-    made = pull(sea)
-    sea.reviews.comment("sea", made.id, "hm", author="bob")
-    partition = sea.repositories.get("sea").partition
-    sea.repositories.delete("sea")
+def test_deleted_repository_takes_its_pull_requests_along(lake):
+    made = pull(lake)
+    lake.reviews.comment("sea", made.id, "hm", author="bob")
+    partition = lake.repositories.get("sea").partition
+    lake.repositories.delete("sea")
     with pytest.raises(NotFound, match="repository not found"):
-        sea.pulls.get("sea", made.id)
-    assert list(sea.keyvalue.scan(partition)) == []
-    assert list(sea.keyvalue.scan("pulls")) == []
-    sea.repositories.create("sea", "local://sea-2")
+        lake.pulls.get("sea", made.id)
+    assert list(lake.keyvalue.scan(partition)) == []
+    assert list(lake.keyvalue.scan("pulls")) == []
+    lake.repositories.create("sea", "local://sea-2")
     with pytest.raises(NotFound, match="pull request not found"):
-        sea.pulls.get("sea", made.id)
+        lake.pulls.get("sea", made.id)
 
 
-def test_repository_in_deletion_is_gone(sea):
-    made = pull(sea)
-    row = sea.keyvalue.get("graveler", b"repos/sea")
+def test_repository_in_deletion_is_gone(lake):
+    made = pull(lake)
+    row = lake.keyvalue.get("graveler", b"repos/sea")
     stored = records.RepositoryData.FromString(row)
     stored.state = records.RepositoryData.IN_DELETION
-    sea.keyvalue.apply([Write("graveler", b"repos/sea", stored.SerializeToString())])
+    lake.keyvalue.apply([Write("graveler", b"repos/sea", stored.SerializeToString())])
     with pytest.raises(Gone):
-        sea.pulls.get("sea", made.id)
+        lake.pulls.get("sea", made.id)
 
 
 def lakefs_message():
@@ -261,45 +261,45 @@ def lakefs_message():
     return message_factory.GetMessageClass(pool.FindMessageTypeByName("p.PullRequestData"))
 
 
-def test_records_are_those_of_lakefs(sea, clock):
+def test_records_are_those_of_lakefs(lake, clock):
     lakefs = lakefs_message()
     clock.now = 1_700_000_000.25
-    made = pull(sea, title="ü", description="d")
-    partition = sea.repositories.get("sea").partition
+    made = pull(lake, title="ü", description="d")
+    partition = lake.repositories.get("sea").partition
     key = f"pulls/{made.id}".encode()
-    stored = lakefs.FromString(sea.keyvalue.get(partition, key))
+    stored = lakefs.FromString(lake.keyvalue.get(partition, key))
     assert (stored.id, stored.status, stored.title) == (made.id, 0, "ü")
     assert (stored.created_at.seconds, stored.created_at.nanos) == (1_700_000_000, 250_000_000)
     assert (stored.author, stored.description) == ("ada", "d")
     assert (stored.source, stored.destination) == ("work", "main")
     assert not stored.HasField("closed_at")
-    index = sea.keyvalue.get(
+    index = lake.keyvalue.get(
         "pulls", f"repos/{partition}/{made.source}/{made.destination}".encode()
     )
     assert records.SecondaryIndex.FromString(index).primary_key == made.id.encode()
-    merged = merge(sea, made)
-    stored = lakefs.FromString(sea.keyvalue.get(partition, key))
+    merged = merge(lake, made)
+    stored = lakefs.FromString(lake.keyvalue.get(partition, key))
     assert (stored.status, stored.commit_id, stored.HasField("closed_at")) == (2, merged, True)
-    assert len(list(sea.keyvalue.scan(partition, b"pulls/", b"pulls0"))) == 1
+    assert len(list(lake.keyvalue.scan(partition, b"pulls/", b"pulls0"))) == 1
 
 
-def test_records_of_lakefs_are_read(sea):
+def test_records_of_lakefs_are_read(lake):
     message = lakefs_message()(id="x1", status=0, title="t", author="ada")
     message.source, message.destination = "work", "main"
     message.created_at.FromNanoseconds(1_700_000_000_123_456_789)
-    partition = sea.repositories.get("sea").partition
-    sea.keyvalue.apply([Write(partition, b"pulls/x1", message.SerializeToString())])
-    found = sea.pulls.get("sea", "x1")
+    partition = lake.repositories.get("sea").partition
+    lake.keyvalue.apply([Write(partition, b"pulls/x1", message.SerializeToString())])
+    found = lake.pulls.get("sea", "x1")
     assert (found.author.name, found.status) == ("ada", OPEN)
     assert found.creation_date.isoformat() == "2023-11-14T22:13:20.123456+00:00"
     # lakeFS knows the author by the name alone
-    assert not sea.reviews.create("sea", "x1", "approved", author="ada").counted
-    assert sea.reviews.create("sea", "x1", "approved", author="bob").counted
-    sea.pulls.merge("sea", "x1", committer="c")
+    assert not lake.reviews.create("sea", "x1", "approved", author="ada").counted
+    assert lake.reviews.create("sea", "x1", "approved", author="bob").counted
+    lake.pulls.merge("sea", "x1", committer="c")
 
 
-def test_ids_count_down_as_those_of_lakefs(sea, clock):
-    made = pull(sea)
+def test_ids_count_down_as_those_of_lakefs(lake, clock):
+    made = pull(lake)
     # an xid's time is its first 32 bits, in base32hex
     seconds = int(made.id[:7], 32) >> 3
     assert (FIRST_SECOND - int(clock.now)) % (1 << 32) == seconds

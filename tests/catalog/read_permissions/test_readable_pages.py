@@ -67,7 +67,7 @@ def statement(effect, patterns):
     return Statement(effect, (READ,), resources)
 
 
-@settings(max_examples=examples(600), deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.sets(PATHS, max_size=14),
     st.lists(PATTERNS, min_size=1, max_size=3),

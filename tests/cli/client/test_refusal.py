@@ -59,3 +59,19 @@ def test_a_denial_names_the_permission_that_is_missing():
 def test_the_reason_of_a_failed_condition_is_not_replaced_by_a_general_one():
     failed = refusal(ErrorResponse(412, "hook failed", hint="See run 7."), "POST x")
     assert failed.hint == "See run 7."
+
+
+def test_a_change_that_may_have_been_made_is_not_called_busy():
+    unknown = ErrorResponse(503, "the connection was lost", kind="outcome_unknown")
+    failure = refusal(unknown, "POST x")
+    assert failure.kind == "outcome_unknown"
+    assert "before you try again" in failure.hint
+    assert refusal(ErrorResponse(503, "full", kind="busy"), "POST x").kind == "busy"
+
+
+def test_a_failed_login_says_once_what_to_check():
+    failed = refusal(ErrorResponse(401, "no", hint="Check the access key and its secret."), "GET x")
+    assert failed.hint.count("Check the access key and its secret") == 1
+    assert "`anabranch login`" in failed.hint
+    locked = refusal(ErrorResponse(401, "no", hint="Log in again."), "GET x")
+    assert locked.hint.startswith("Log in again. Check")

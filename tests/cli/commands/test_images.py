@@ -20,7 +20,7 @@ LABEL "author=oz.katz" stage=test
 
 
 @pytest.fixture
-def sea(lake):
+def repo(lake):
     """A repository with three objects, tagged v1."""
     lake.put("main/a/1", "one")
     lake.put("main/a/2", "two")
@@ -36,14 +36,14 @@ def tag():
 
 
 @pytest.fixture
-def lakefile(sea, tmp_path):
+def lakefile(repo, tmp_path):
     """A Lakefile over the repository."""
     path = tmp_path / "Lakefile"
-    path.write_text(TEXT.format(lake=sea.uri))
+    path.write_text(TEXT.format(lake=repo.uri))
     return path
 
 
-def test_from_building_to_removal(ana, sea, tag, lakefile):
+def test_from_building_to_removal(ana, repo, tag, lakefile):
     dry = ana.ok("image", "build", "-t", tag, "-f", lakefile, "--dry-run", "--json").json
     assert (dry["objects"], dry["labels"]) == (5, {"author": "oz.katz", "stage": "test"})
     assert ana("image", "show", tag).code == 1
@@ -65,7 +65,7 @@ def test_from_building_to_removal(ana, sea, tag, lakefile):
 
     other = ["image", "build", "-t", f"{tag}-b", "-f", lakefile, "--arg", "FOLDER=a", "--json"]
     assert ana.ok(*other).json["digest"] == dry["digest"]
-    lake_b = [f"{tag}-c", f"FROM lakefs://image:{tag}\nADD {sea.uri}/v1/b c"]
+    lake_b = [f"{tag}-c", f"FROM lakefs://image:{tag}\nADD {repo.uri}/v1/b c"]
     ana.ok("image", "build", "-t", lake_b[0], "-f", "-", stdin=lake_b[1])
     assert ana.ok("image", "diff", tag, lake_b[0]).rows == [["added", "c"]]
     assert ana.ok("image", "diff", lake_b[0], tag, "--json").json[0]["type"] == "removed"
@@ -85,8 +85,8 @@ def test_from_building_to_removal(ana, sea, tag, lakefile):
         ("ARG DATE\nADD {lake}/${{DATE}}/ x", 1, "expected a value"),
     ],
 )
-def test_errors_show_their_line(ana, sea, tag, tmp_path, text, line, message):
-    file, text = tmp_path / "inputs.lake", text.format(lake=sea.uri)
+def test_errors_show_their_line(ana, repo, tag, tmp_path, text, line, message):
+    file, text = tmp_path / "inputs.lake", text.format(lake=repo.uri)
     file.write_text(text)
     for options in ([], ["--dry-run"]):
         ran = ana("image", "build", "-t", tag, "-f", file, *options)
@@ -100,18 +100,18 @@ def test_errors_show_their_line(ana, sea, tag, tmp_path, text, line, message):
     assert ana("image", "show", tag).code == 1
 
 
-def test_what_is_refused(ana, sea, tag, lakefile, tmp_path):
+def test_what_is_refused(ana, repo, tag, lakefile, tmp_path):
     ran = ana("image", "build", "-t", tag, "-f", lakefile, "--strict")
     assert (ran.code, "strict builds reject it" in ran.err) == (1, True)
     assert ana("image", "build", "-t", tag, "-f", tmp_path / "missing").code == 1
     assert ana("image", "build", "-f", lakefile).code == 2
-    assert ana("image", "build", "-t", sea.at("v1"), "-f", lakefile).code == 2
+    assert ana("image", "build", "-t", repo.at("v1"), "-f", lakefile).code == 2
     assert ana("image", "build", "-t", tag, "-f", lakefile, "--arg", "FOLDER").code == 2
     ran = ana("image", "build", "-t", tag, "-f", lakefile, "--arg", "OTHER=x")
     assert "no ARG OTHER" in ran.err
     ran = ana("image", "build", "-t", tag, "-f", lakefile, "--arg", "FOLDER=a", "--arg", "FOLDER=b")
     assert (ran.code, "given twice" in ran.err) == (2, True)
-    empty = f"ADD {sea.uri}/v1/nothing/ x"
+    empty = f"ADD {repo.uri}/v1/nothing/ x"
     assert ana("image", "build", "-t", tag, "-f", "-", stdin=empty).code == 1
     ana.ok("image", "build", "-t", tag, "-f", "-", "--allow-empty", stdin=empty)
     ran = ana("image", "build", "-t", tag, "-f", lakefile, "--json")

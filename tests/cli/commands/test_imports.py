@@ -35,9 +35,9 @@ def uri(ana):
 
 
 @pytest.fixture
-def raw(outside):
+def raw(import_folder):
     """A folder with two files."""
-    folder = outside / uuid.uuid4().hex
+    folder = import_folder / uuid.uuid4().hex
     (folder / "deep").mkdir(parents=True)
     (folder / "a").write_text("a")
     (folder / "deep/b").write_text("bb")

@@ -14,7 +14,7 @@ from anabranch.cli.framework.command import (
     positive,
 )
 from anabranch.cli.framework.parsing import choose, parse, split_globals
-from anabranch.did_you_mean import closest
+from anabranch.errors.did_you_mean import closest
 
 COMMAND = Command(
     "do",

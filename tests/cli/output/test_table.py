@@ -6,7 +6,7 @@ from inspect import cleandoc
 
 import pytest
 
-from anabranch.cli.output.table import Column, aligned, separated
+from anabranch.cli.output.table import Column, align, separate
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -26,7 +26,7 @@ ROWS = [
 
 
 def test_a_table_for_people():
-    assert "\n".join(aligned(COLUMNS, ROWS, colour=False)) == cleandoc(r"""
+    assert "\n".join(align(COLUMNS, ROWS, colour=False)) == cleandoc(r"""
         CHANGE         SIZE  MODIFIED                   COMMIT        PATH
         + added         5 B  1970-01-01 00:00:00 +0000  0123456789ab  a
         * conflict  1.5 KiB  2023-11-14 22:13:20 +0000  0123456789ab  日本/b\n
@@ -35,7 +35,7 @@ def test_a_table_for_people():
 
 
 def test_lines_for_programs():
-    assert list(separated(COLUMNS, ROWS)) == [
+    assert list(separate(COLUMNS, ROWS)) == [
         f"added\t5\t1970-01-01T00:00:00Z\t{ID}\ta",
         f"conflict\t1536\t2023-11-14T22:13:20Z\t{ID}\t日本/b\\n",
         f"removed\t\t\t{ID}\t",
@@ -45,7 +45,7 @@ def test_lines_for_programs():
 def test_colours_do_not_disturb_the_columns():
     columns = (Column("NAME", "name"), Column("X"))
     rows = [("a", "1"), ("long", "2")]
-    assert list(aligned(columns, rows, colour=True)) == [
+    assert list(align(columns, rows, colour=True)) == [
         "\x1b[1mNAME\x1b[0m  \x1b[1mX\x1b[0m",
         "\x1b[36ma\x1b[0m     1",
         "\x1b[36mlong\x1b[0m  2",
@@ -53,7 +53,7 @@ def test_colours_do_not_disturb_the_columns():
 
 
 def test_no_rows_no_headings():
-    assert list(aligned(COLUMNS, [], colour=True)) == []
+    assert list(align(COLUMNS, [], colour=True)) == []
 
 
 def test_rows_are_taken_as_they_are_printed():
@@ -65,7 +65,7 @@ def test_rows_are_taken_as_they_are_printed():
             taken += 1
             yield (str(number),)
 
-    lines = aligned((Column("N"),), rows(), colour=False)
+    lines = align((Column("N"),), rows(), colour=False)
     assert [next(lines) for _ in range(3)] == ["N", "0", "1"]
     assert taken == 1000
     assert len(list(lines)) == 4998

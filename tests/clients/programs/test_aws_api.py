@@ -151,6 +151,7 @@ def test_what_a_bucket_is(api, refusal, aws, repo):
     assert [bucket["Name"] for bucket in named["Buckets"]] == [repo.id]
 
 
+@pytest.mark.slow
 def test_an_upload_by_hand(api, refusal, repo, home, large):
     it = ("--key", "main/by hand")
     begun = api("create-multipart-upload", *it, "--metadata", "k=v")

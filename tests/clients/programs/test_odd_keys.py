@@ -157,6 +157,7 @@ def renamed_by_s3cmd(path):
     return re.search(r"[\x00-\x1f\x7f]", path) is not None
 
 
+@pytest.mark.slow
 def test_s3cmd(s3cmd, odd, home, contents):
     odd.branch("s3c1")
     s3cmd.attempt("cp", "--recursive", f"s3://{odd.id}/{IN_XML}/", f"s3://{odd.id}/s3c1/")

@@ -190,6 +190,7 @@ def test_change_detection_by_version_id_fails(system_with):
 # with SHA1 and SHA256, over plain HTTP, this version of the AWS SDK computes each digest twice, the
 # second time of an empty body, which AWS refuses as well (aws-sdk-java-v2, issue 5498)
 @pytest.mark.parametrize("algorithm", ["CRC32", "CRC32C"])
+@pytest.mark.sample(1)
 def test_uploads_with_checksums(system_with, algorithm):
     system = system_with(create_checksum_algorithm=algorithm, checksum_validation="true")
     system.write("main/a.bin", CONTENT)
@@ -220,6 +221,7 @@ def test_conditional_writes(system):
     assert (system.read("main/a.txt"), system.read("main/b.txt")) == (b"second", b"new")
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     "settings",
     [

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.garbage import memory_lake
-from support.quarantine import QuarantineSea
+from support.quarantine import QuarantineScenario
 
 from anabranch.blocks.local.store import LocalBlocks
 from anabranch.library import Lake
@@ -36,11 +36,11 @@ def collector(lake: Lake, tmp_path: Path, clock: Clock) -> Collector:
 
 
 @pytest.fixture
-def local_sea(tmp_path: Path) -> Callable[..., QuarantineSea]:
-    """Creates a `QuarantineSea` in its own local folder."""
+def local_scenario(tmp_path: Path) -> Callable[..., QuarantineScenario]:
+    """Creates a `QuarantineScenario` in its own local folder."""
 
-    def make(name: str = "sea") -> QuarantineSea:
-        return QuarantineSea(
+    def make(name: str = "sea") -> QuarantineScenario:
+        return QuarantineScenario(
             tmp_path / name, LocalBlocks(tmp_path / name / "blocks"), "local://sea"
         )
 
@@ -48,14 +48,16 @@ def local_sea(tmp_path: Path) -> Callable[..., QuarantineSea]:
 
 
 @pytest.fixture(params=["local", "s3"])
-def make_sea(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., QuarantineSea]:
-    """Creates a `QuarantineSea` in its own local folder or versioned bucket."""
+def make_scenario(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> Callable[..., QuarantineScenario]:
+    """Creates a `QuarantineScenario` in its own local folder or versioned bucket."""
     if request.param == "local":
-        return request.getfixturevalue("local_sea")
+        return request.getfixturevalue("local_scenario")
     service = request.getfixturevalue("s3_service")
     bucket = f"quarantine-{uuid.uuid4()}"
     service.make_bucket(bucket)
     service.set_versioning(bucket)
-    return lambda name="sea": QuarantineSea(
+    return lambda name="sea": QuarantineScenario(
         tmp_path / name, service.blocks(), f"s3://{bucket}/{name}"
     )

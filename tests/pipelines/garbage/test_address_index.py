@@ -96,7 +96,7 @@ def test_unreadable_range_fails_the_run_and_is_named(lake, clock, collector, tmp
 )
 def test_index_of_encoded_entries_equals_that_of_decoded_ones(lake, others):
     """Both ways to read entries give the hashes of their addresses."""
-    sea = lake.core.repositories.get("sea")
+    scenario = lake.core.repositories.get("sea")
     lake.repositories.create("land", "mem://land")
     land = lake.core.repositories.get("land")
     expected = {put(lake, f"{number}") for number in range(20)}
@@ -105,13 +105,13 @@ def test_index_of_encoded_entries_equals_that_of_decoded_ones(lake, others):
         lake.staging.stage("sea", "main", f"x{number}", address=full, checksum="0" * 32, size=1)
         if full.startswith("mem://sea/"):
             expected.add(full.removeprefix("mem://sea/"))
-    tree = lake.core.trees.open(sea, commit(lake).metarange_id)
-    namespace = to_namespace(sea, lake.blocks)
-    hashes, rows = index_tree(tree, namespace.resolver(sea), "here")
+    tree = lake.core.trees.open(scenario, commit(lake).metarange_id)
+    namespace = to_namespace(scenario, lake.blocks)
+    hashes, rows = index_tree(tree, namespace.resolver(scenario), "here")
     assert rows == 20 + len(others)
     assert hashes.tolist() == sorted(hash_addresses(pa.array(sorted(expected))).tolist())
     # also if the tree is read for another repository
-    for resolver in (namespace.resolver(sea), namespace.resolver(land)):
+    for resolver in (namespace.resolver(scenario), namespace.resolver(land)):
         hashes, rows = index_tree(tree, resolver, "here")
         expected_hashes, expected_rows = address_index._index_decoded(tree, resolver)
         assert (hashes.tolist(), rows) == (expected_hashes.tolist(), expected_rows)

@@ -118,9 +118,9 @@ def test_object_referenced_by_another_repository_is_reachable(lake, clock, colle
 
 def test_entry_of_a_sealed_area_hidden_by_a_newer_change_is_reachable(lake, clock, collector):
     older = put(lake, "a")
-    sea = lake.core.repositories.get("sea")
+    scenario = lake.core.repositories.get("sea")
 
-    lake.core.committer.seal(sea, "main")
+    lake.core.committer.seal(scenario, "main")
     newer = put(lake, "a")
     clock.advance(2 * DAY)
     assert found(collector) == set()
@@ -155,9 +155,9 @@ def test_missing_commit_fails_the_run(lake, collector):
     first = commit(lake)
     put(lake, "b")
     commit(lake)
-    sea = lake.core.repositories.get("sea")
+    scenario = lake.core.repositories.get("sea")
 
-    lake.keyvalue.apply([Write(sea.partition, keys.commit(first.id), None)])
+    lake.keyvalue.apply([Write(scenario.partition, keys.commit(first.id), None)])
     lake.core.commits._cache.clear()
     lake.garbage_rules.set("sea", RetentionRules(1))
     with pytest.raises(Gone, match=first.id):

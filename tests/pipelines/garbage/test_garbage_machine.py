@@ -306,7 +306,7 @@ class GarbageMachine(RuleBasedStateMachine):
 
 
 GarbageMachine.TestCase.settings = settings(
-    max_examples=examples(25),
+    max_examples=examples(12),
     stateful_step_count=40,
     deadline=None,
     suppress_health_check=list(HealthCheck),

@@ -17,7 +17,7 @@ from anabranch.pipelines.images.assemble import ImageRequest
 
 
 @pytest.fixture
-def outside(tmp_path: Path) -> Path:
+def import_folder(tmp_path: Path) -> Path:
     """The folder that may be imported from."""
     folder = tmp_path / "outside"
     folder.mkdir()
@@ -25,12 +25,12 @@ def outside(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def lake(tmp_path: Path, outside: Path) -> Iterator[Lake]:
+def lake(tmp_path: Path, import_folder: Path) -> Iterator[Lake]:
     """A lake with the empty repositories `sea` and `sky`."""
     blocks = LocalBlocks(
         tmp_path / "blocks",
         import_enabled=True,
-        external_prefixes=[str(outside)],
+        external_prefixes=[str(import_folder)],
         pre_signed=True,
     )
     with Lake(
@@ -93,12 +93,12 @@ def images(lake: Lake) -> Images:
 
 
 @pytest.fixture
-def fill(outside: Path) -> Callable[[Mapping[str, bytes]], None]:
+def fill(import_folder: Path) -> Callable[[Mapping[str, bytes]], None]:
     """Writes files outside of the lake."""
 
     def write(files: Mapping[str, bytes]) -> None:
         for name, content in files.items():
-            path = outside / name
+            path = import_folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
 

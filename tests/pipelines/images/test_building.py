@@ -16,7 +16,7 @@ from anabranch.errors import (
 )
 
 
-def test_example_of_the_proposal_builds(images, fill, outside, lake):
+def test_example_of_the_proposal_builds(images, fill, import_folder, lake):
     images.commit("sea", {"base/a": b"a", "path/to/collection/x": b"old"})
     lake.tags.create("sea", "tag1", "main")
     first = images.commit(
@@ -30,7 +30,7 @@ def test_example_of_the_proposal_builds(images, fill, outside, lake):
 ADD "lakefs://sky/{first}/path/to/collection/"                 "path/to/collection/"
 ADD "lakefs://sky/{second}/path/to/collection/date=11072022/"  "path/to/collection/date=11072022/"
 ADD "lakefs://sky/tag123/pictures/cats/"                       "pictures/animals/cats/"
-ADD "local://{outside}/some-path/"                             "external/some-path/"
+ADD "local://{import_folder}/some-path/"                             "external/some-path/"
 
 LABEL "author=oz.katz"
 LABEL "notebook_url=https://dbc-123.cloud.databricks.com/?o=12345#notebook/45678"
@@ -64,16 +64,16 @@ LABEL "spark_version=3.3.2"
     assert lake.images.get("v121") == over
 
 
-def test_equal_pins_give_equal_digests(images, fill, outside):
+def test_equal_pins_give_equal_digests(images, fill, import_folder):
     commit_id = images.commit("sea", {"a/1": b"1", "a/2": b"2"})
     fill({"x": b"x"})
-    text = f"ADD lakefs://sea/{commit_id}/a/ b\nADD local://{outside}/ c\nLABEL a=1 b=2"
+    text = f"ADD lakefs://sea/{commit_id}/a/ b\nADD local://{import_folder}/ c\nLABEL a=1 b=2"
     one = images.build("one", text)
     two = images.build("two", text.replace(commit_id, "main").replace("a=1 b=2", "b=2\nLABEL a=1"))
     assert one.plan.digest == two.plan.digest
     assert images.resolve("three", text).digest == one.plan.digest
     assert images.build("four", text + " c=3").plan.digest != one.plan.digest
-    (outside / "x").write_bytes(b"other")
+    (import_folder / "x").write_bytes(b"other")
     assert images.build("five", text).plan.digest != one.plan.digest
 
 
@@ -155,9 +155,9 @@ def test_failed_build_creates_no_image(images, lake, text, error, message):
     assert lake.images.find("v1") is None
 
 
-def test_sources_can_be_empty_with_allow_empty(images, outside):
+def test_sources_can_be_empty_with_allow_empty(images, import_folder):
     images.commit("sea", {"a/b": b"1"})
-    text = f"ADD lakefs://sea/main/none/ a\nADD local://{outside}/ b"
+    text = f"ADD lakefs://sea/main/none/ a\nADD local://{import_folder}/ b"
     image = images.build("v1", text, allow_empty=True)
     assert (image.plan.objects, images.contents("v1")) == (0, {})
 
@@ -205,10 +205,10 @@ def test_images_are_listed_by_label(images, lake):
     assert len(lake.images.list(amount=5).items) == 3
 
 
-def test_physical_addresses_in_images_are_those_of_the_sources(images, lake, fill, outside):
+def test_physical_addresses_in_images_are_those_of_the_sources(images, lake, fill, import_folder):
     images.commit("sea", {"a": b"a"})
     fill({"raw/b": b"b"})
-    images.build("v1", f"ADD lakefs://sea/main/a .\nADD local://{outside}/raw/b .")
+    images.build("v1", f"ADD lakefs://sea/main/a .\nADD local://{import_folder}/raw/b .")
 
     def listed(repository, reference):
         page = lake.objects.listing(repository, reference, amount=10)
@@ -220,6 +220,6 @@ def test_physical_addresses_in_images_are_those_of_the_sources(images, lake, fil
     addresses = listed("image", "v1")
     assert addresses["a"] == listed("sea", "main")["a"]
     assert addresses["a"].startswith(lake.blocks.qualify("local://sea/data/"))
-    assert addresses["b"] == f"local://{outside}/raw/b"
+    assert addresses["b"] == f"local://{import_folder}/raw/b"
     for path, address in addresses.items():
         assert lake.objects.stat("image", "v1", path).physical_address == address

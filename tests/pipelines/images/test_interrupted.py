@@ -86,9 +86,9 @@ def gate(lake, monkeypatch):  # noqa: ARG001  the lake waits for its builds when
     gate.set()
 
 
-def test_build_completes_without_a_waiting_caller(images, lake, fill, outside, gate):
+def test_build_completes_without_a_waiting_caller(images, lake, fill, import_folder, gate):
     fill({"a": b"1"})
-    request = images.request("v1", f"ADD local://{outside}/ x")
+    request = images.request("v1", f"ADD local://{import_folder}/ x")
     started = lake.builds.build(request, ADMINISTRATOR, wait_seconds=0)
     assert started.image is None
     assert not lake.builds.status("v1", started.id).ended
@@ -103,11 +103,13 @@ def test_build_completes_without_a_waiting_caller(images, lake, fill, outside, g
     assert status.commit.id == lake.images.get("v1").commit_id
 
 
-def test_running_build_renews_pins_of_its_sources(images, lake, fill, outside, gate, monkeypatch):
+def test_running_build_renews_pins_of_its_sources(
+    images, lake, fill, import_folder, gate, monkeypatch
+):
     monkeypatch.setattr("anabranch.pipelines.jobs.job._HEARTBEAT_INTERVAL", 0.01)
     fill({"a": b"1"})
     images.commit("sea", {"b": b"2"})
-    request = images.request("v1", f"ADD lakefs://sea/main/ b\nADD local://{outside}/ x")
+    request = images.request("v1", f"ADD lakefs://sea/main/ b\nADD local://{import_folder}/ x")
     started = lake.builds.build(request, ADMINISTRATOR, wait_seconds=0)
     running = lake.builds._jobs._running[started.id]
     eventually(lambda: running._pins)
@@ -140,9 +142,9 @@ def test_damaged_build_record_raises_corrupt(images, lake):
             lake.builds.status("v1", record.status.id)
 
 
-def test_stopped_server_marks_builds_as_interrupted(images, lake, fill, outside, gate):
+def test_stopped_server_marks_builds_as_interrupted(images, lake, fill, import_folder, gate):
     fill({str(number): b"1" for number in range(3000)})
-    request = images.request("v1", f"ADD local://{outside}/ x")
+    request = images.request("v1", f"ADD local://{import_folder}/ x")
     started = lake.builds.build(request, ADMINISTRATOR, wait_seconds=0)
     running = lake.builds._jobs._running[started.id]
     closing = threading.Thread(target=lake.builds.close)

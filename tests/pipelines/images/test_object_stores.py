@@ -51,10 +51,10 @@ def test_objects_of_a_bucket_are_pinned(place, tmp_path):
         assert (image.plan.objects, image.plan.size) == (3, 16)
         assert lake.objects.open("image", "v1", "x/a").read_bytes() == b"raw/a"
         opened = lake.objects.open("image", "v1", "y")
-        assert b"".join(opened.read()) == b"single"
+        assert b"".join(opened.chunks()) == b"single"
         blocks.put(f"{root}/single", [b"others"])
         with pytest.raises(Gone, match="was replaced: the image pins the ETag"):
-            next(opened.read())
+            next(opened.chunks())
         assert build_image(lake, "v2", text).plan.digest != image.plan.digest
         blocks.delete([f"{root}/raw/a"])
         with pytest.raises(Gone, match="was deleted"):

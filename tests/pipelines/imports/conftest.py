@@ -19,7 +19,7 @@ TIMEOUT_SECONDS = 60
 
 
 @pytest.fixture
-def outside(tmp_path: Path) -> Path:
+def import_folder(tmp_path: Path) -> Path:
     """The folder that may be imported from."""
     folder = tmp_path / "outside"
     folder.mkdir()
@@ -27,9 +27,11 @@ def outside(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def lake(tmp_path: Path, outside: Path) -> Iterator[Lake]:
+def lake(tmp_path: Path, import_folder: Path) -> Iterator[Lake]:
     """A lake with the empty repository `sea`."""
-    blocks = LocalBlocks(tmp_path / "blocks", import_enabled=True, external_prefixes=[str(outside)])
+    blocks = LocalBlocks(
+        tmp_path / "blocks", import_enabled=True, external_prefixes=[str(import_folder)]
+    )
     with Lake(
         MemoryStore(), blocks, cache_folder=tmp_path / "cache", signing_secret=b"secret"
     ) as lake:
@@ -38,19 +40,19 @@ def lake(tmp_path: Path, outside: Path) -> Iterator[Lake]:
 
 
 @pytest.fixture
-def fill(outside: Path) -> Callable[..., None]:
+def fill(import_folder: Path) -> Callable[..., None]:
     """Writes files into the folder `outside`, each with its path as its content."""
 
     def fill(*paths: str) -> None:
         for path in paths:
-            (outside / path).parent.mkdir(parents=True, exist_ok=True)
-            (outside / path).write_text(path)
+            (import_folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (import_folder / path).write_text(path)
 
     return fill
 
 
 @pytest.fixture
-def start(lake: Lake, outside: Path) -> Callable[..., str]:
+def start(lake: Lake, import_folder: Path) -> Callable[..., str]:
     """Starts an import of (path in the folder, destination) pairs; a path without a trailing slash
     is a single file.
     """
@@ -59,7 +61,7 @@ def start(lake: Lake, outside: Path) -> Callable[..., str]:
         sources = [
             ImportSource(
                 type="common_prefix" if not path or path.endswith("/") else "object",
-                path=f"local://{outside}/{path}",
+                path=f"local://{import_folder}/{path}",
                 destination=destination,
             )
             for path, destination in paths

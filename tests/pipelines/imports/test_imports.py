@@ -43,13 +43,15 @@ def gate(lake, monkeypatch):  # noqa: ARG001  the lake waits for its imports whe
 
 
 class TestImport:
-    def test_adds_objects_without_copying_them(self, lake, outside, fill, start, ended, listed):
+    def test_adds_objects_without_copying_them(
+        self, lake, import_folder, fill, start, ended, listed
+    ):
         fill("raw/a.csv", "raw/deep/b.csv", "else")
         status = ended(start(("raw/", "tables"), message="Bring in", metadata={"from": "raw"}))
         assert (status.completed, status.error, status.progress) == (True, "", 2)
         assert listed() == {
-            "tables/a.csv": f"local://{outside}/raw/a.csv",
-            "tables/deep/b.csv": f"local://{outside}/raw/deep/b.csv",
+            "tables/a.csv": f"local://{import_folder}/raw/a.csv",
+            "tables/deep/b.csv": f"local://{import_folder}/raw/deep/b.csv",
         }
         commit = lake.commits.get("sea", "main")
         assert commit == status.commit
@@ -57,7 +59,7 @@ class TestImport:
         assert (commit.committer, commit.message) == ("tester", "Bring in")
         assert commit.metadata == {"from": "raw", ".lakefs.merge.strategy": "source-wins"}
         opened = lake.objects.open("sea", "main", "tables/deep/b.csv")
-        assert b"".join(opened.read()) == b"raw/deep/b.csv"
+        assert b"".join(opened.chunks()) == b"raw/deep/b.csv"
         assert opened.entry.content_type == "application/octet-stream"
 
     def test_has_a_default_message(self, fill, start, ended):
@@ -75,10 +77,12 @@ class TestImport:
         assert before <= int(metadata[".lakefs.last.import.timestamp"]) <= time.time()
 
     @pytest.mark.parametrize("name", ["raw", "raw/", "raw/deep"])
-    def test_of_a_folder_has_paths_without_its_name(self, lake, outside, fill, ended, listed, name):
+    def test_of_a_folder_has_paths_without_its_name(
+        self, lake, import_folder, fill, ended, listed, name
+    ):
         fill("raw/a.csv", "raw/deep/b.csv", "raw2/c.csv", "raw.csv")
         source = ImportSource(
-            type="common_prefix", path=f"local://{outside}/{name}", destination="x"
+            type="common_prefix", path=f"local://{import_folder}/{name}", destination="x"
         )
         request = ImportRequest(branch="main", sources=[source], committer="tester")
         ended(lake.imports.start("sea", request))
@@ -135,8 +139,10 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("path", "message"), [("empty/", "nothing to import"), ("nowhere/", "no such folder")]
     )
-    def test_source_without_objects_fails(self, lake, outside, fill, start, ended, path, message):
-        (outside / "empty").mkdir()
+    def test_source_without_objects_fails(
+        self, lake, import_folder, fill, start, ended, path, message
+    ):
+        (import_folder / "empty").mkdir()
         fill("a")
         head = lake.branches.get("sea", "main")
         status = ended(start(("", "x"), (path, "y")))
@@ -158,11 +164,11 @@ class TestErrors:
         ]
 
     def test_error_counts_invalid_names_and_shows_the_first(
-        self, lake, outside, fill, start, ended
+        self, lake, import_folder, fill, start, ended
     ):
         fill("good", "a" * 250 + "/" + "b" * 250 + "/" + "c" * 250 + "/" + "d" * 250)
         for number in range(10):
-            (outside / os.fsdecode(b"bad\xff%d" % number)).write_bytes(b"")
+            (import_folder / os.fsdecode(b"bad\xff%d" % number)).write_bytes(b"")
         head = lake.branches.get("sea", "main")
         error = ended(start(("", "x" * 21))).error
         assert error.startswith("11 of the objects cannot be imported: ")
@@ -172,7 +178,7 @@ class TestErrors:
         assert lake.branches.get("sea", "main") == head
 
     def test_sources_that_may_not_be_imported_raise_when_it_is_started(
-        self, lake, tmp_path, outside
+        self, lake, tmp_path, import_folder
     ):
         def start(path, destination="", kind="common_prefix"):
             source = ImportSource(type=kind, path=path, destination=destination)
@@ -185,7 +191,7 @@ class TestErrors:
         with pytest.raises(Invalid, match="invalid import source"):
             start("s3://bucket/")
         with pytest.raises(Invalid, match="missing path"):
-            start(f"local://{outside}/a", "", "object")
+            start(f"local://{import_folder}/a", "", "object")
         with pytest.raises(Invalid, match="import paths are missing"):
             lake.imports.start("sea", ImportRequest(branch="main", sources=[], committer="tester"))
 
@@ -218,7 +224,7 @@ class TestErrors:
                 with pytest.raises(Invalid, match=message):
                     lake.imports.start("sea", request(kind, path))
             # an object outside of the namespace whose path begins with the namespace's name
-            (tmp_path / "a/sea.csv").write_text("tea")
+            (tmp_path / "a/sea.csv").write_text("abc")
             for path, error in (("a/sea.csv", ""), ("a/sea", "there is no such file")):
                 import_id = lake.imports.start("sea", request("object", path))
                 assert error in ended(import_id, lake).error
@@ -231,23 +237,25 @@ class TestErrors:
             with pytest.raises(NotFound, match="import not found"):
                 call("sea", "main", "unknown")
 
-    def test_read_only_repositories_raise_unless_forced(self, lake, outside, fill):
+    def test_read_only_repositories_raise_unless_forced(self, lake, import_folder, fill):
         fill("a")
         lake.repositories.create("fixed", "local://fixed", read_only=True)
-        source = ImportSource(type="common_prefix", path=f"local://{outside}/", destination="")
+        source = ImportSource(
+            type="common_prefix", path=f"local://{import_folder}/", destination=""
+        )
         request = ImportRequest(branch="main", sources=[source], committer="tester")
         with pytest.raises(ReadOnlyRepository):
             lake.imports.start("fixed", request)
         lake.imports.start("fixed", request, force=True)
 
     def test_reading_an_imported_file_that_was_removed_raises_gone(
-        self, lake, outside, fill, start, ended
+        self, lake, import_folder, fill, start, ended
     ):
         fill("a")
         ended(start(("", "")))
-        (outside / "a").unlink()
+        (import_folder / "a").unlink()
         with pytest.raises(Gone):
-            b"".join(lake.objects.open("sea", "main", "a").read())
+            b"".join(lake.objects.open("sea", "main", "a").chunks())
 
 
 class TestCancel:

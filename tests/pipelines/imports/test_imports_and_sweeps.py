@@ -31,7 +31,7 @@ def no_fault(_operation, _subject):
     """Does nothing before a step."""
 
 
-class Sea:
+class Scenario:
     """Repositories `sea` and `land`, and an object of `sea` that nothing references."""
 
     def __init__(self, folder):
@@ -95,83 +95,85 @@ class Sea:
 
 
 @pytest.fixture
-def sea(tmp_path):
-    sea = Sea(tmp_path)
-    with sea.lake:
-        yield sea
+def scenario(tmp_path):
+    scenario = Scenario(tmp_path)
+    with scenario.lake:
+        yield scenario
 
 
-def test_row_of_an_object_that_was_swept_meanwhile_raises_conflict(sea):
+def test_row_of_an_object_that_was_swept_meanwhile_raises_conflict(scenario):
     with pytest.raises(Conflict) as refused:
-        sea.import_listed(sea.rows(sea.sweep))
+        scenario.import_listed(scenario.rows(scenario.sweep))
     assert refused.value.kind == "swept_meanwhile"
     assert refused.value.hint
-    assert sea.imported == []
+    assert scenario.imported == []
 
 
-def test_row_of_an_object_that_a_sweep_kept_is_imported(sea):
-    kept = sea.lake.objects.stat("sea", "main", "kept").physical_address
-    assert sea.import_listed(sea.rows(sea.sweep, address=kept)).objects == 1
+def test_row_of_an_object_that_a_sweep_kept_is_imported(scenario):
+    kept = scenario.lake.objects.stat("sea", "main", "kept").physical_address
+    assert scenario.import_listed(scenario.rows(scenario.sweep, address=kept)).objects == 1
 
 
-def test_import_with_too_many_objects_to_look_up_after_a_sweep_raises_conflict(sea, monkeypatch):
+def test_import_with_too_many_objects_to_look_up_after_a_sweep_raises_conflict(
+    scenario, monkeypatch
+):
     monkeypatch.setattr("anabranch.versioning.garbage.tree_admission._MAX_EXISTENCE_CHECKS", 0)
-    kept = sea.lake.objects.stat("sea", "main", "kept").physical_address
+    kept = scenario.lake.objects.stat("sea", "main", "kept").physical_address
     with pytest.raises(Conflict) as refused:
-        sea.import_listed(sea.rows(sea.sweep, address=kept))
+        scenario.import_listed(scenario.rows(scenario.sweep, address=kept))
     assert refused.value.kind == "swept_meanwhile"
-    assert sea.import_listed(sea.rows(address=kept)).objects == 1
+    assert scenario.import_listed(scenario.rows(address=kept)).objects == 1
 
 
-def test_row_of_an_object_outside_storage_namespaces_is_imported_despite_sweeps(sea, tmp_path):
+def test_row_of_an_object_outside_storage_namespaces_is_imported_despite_sweeps(scenario, tmp_path):
     (tmp_path / "blocks" / "raw").write_bytes(b"left")
-    rows = sea.rows(sea.sweep, address="local://raw")
-    assert sea.import_listed(rows).objects == 1
+    rows = scenario.rows(scenario.sweep, address="local://raw")
+    assert scenario.import_listed(rows).objects == 1
 
 
-def test_import_before_a_sweep_keeps_its_objects(sea):
-    with sea.collector.mark("sea", **NOW) as run:
-        assert sea.import_listed(sea.rows()).objects == 1
+def test_import_before_a_sweep_keeps_its_objects(scenario):
+    with scenario.collector.mark("sea", **NOW) as run:
+        assert scenario.import_listed(scenario.rows()).objects == 1
         assert run.sweep().swept.objects == 0
-    assert sea.lake.objects.open("land", "main", "left").read_bytes() == b"left"
+    assert scenario.lake.objects.open("land", "main", "left").read_bytes() == b"left"
 
 
-def test_import_during_a_sweep_raises_conflict_and_works_after_it(sea):
+def test_import_during_a_sweep_raises_conflict_and_works_after_it(scenario):
     refused = []
 
     def during(operation, _subject):
         if operation == "delete" and not refused:
             with pytest.raises(Conflict) as error:
-                sea.import_listed(sea.rows())
+                scenario.import_listed(scenario.rows())
             refused.append(error.value.kind)
-            refused.append(sea.import_prefix())
+            refused.append(scenario.import_prefix())
 
-    sea.blocks.before = during
-    assert sea.sweep() == 1
+    scenario.blocks.before = during
+    assert scenario.sweep() == 1
     assert refused[0] == "sweep_under_way"
     assert "garbage collection is removing objects" in refused[1]
-    assert sea.import_prefix() == ""
-    assert len(sea.imported) == 1
+    assert scenario.import_prefix() == ""
+    assert len(scenario.imported) == 1
 
 
-def test_import_of_a_prefix_that_was_swept_meanwhile_fails(sea):
+def test_import_of_a_prefix_that_was_swept_meanwhile_fails(scenario):
     swept = []
 
     def before(operation, subject):
         work = threading.current_thread().name.startswith("import-work")
         if work and operation == "apply" and subject == land.partition and not swept:
             swept.append(0)
-            swept.append(sea.sweep())
+            swept.append(scenario.sweep())
 
-    land = sea.lake.core.repositories.get("land")
-    sea.keyvalue.before = before
-    assert "import" in sea.import_prefix()
+    land = scenario.lake.core.repositories.get("land")
+    scenario.keyvalue.before = before
+    assert "import" in scenario.import_prefix()
     assert swept == [0, 1]
-    assert sea.imported == []
+    assert scenario.imported == []
 
 
-def test_tables_of_an_uncommitted_import_are_never_candidates(sea):
-    lake, core = sea.lake, sea.lake.core
+def test_tables_of_an_uncommitted_import_are_never_candidates(scenario):
+    lake, core = scenario.lake, scenario.lake.core
     repository = core.repositories.get("sea")
     target = LakeTarget(core, "sea", adopted=True)
     with target.folder() as folder:
@@ -186,5 +188,5 @@ def test_tables_of_an_uncommitted_import_are_never_candidates(sea):
         kept = {f"_lakefs/{name}" for name in written.tables}
         aged(lake, "local://sea")
         assert kept <= stored(lake, "local://sea")
-        assert sea.sweep() == 1
+        assert scenario.sweep() == 1
     assert kept <= stored(lake, "local://sea")

@@ -92,11 +92,11 @@ def import_inventory(lake, place, **fields):
     return lake.import_listing("sea", "main", place, inventory=True, **fields)
 
 
-def test_all_formats_give_the_same_tree(remote, outside):
+def test_all_formats_give_the_same_tree(remote, import_folder):
     rows = [Version(f"day={n % 7}/part {n}", n) for n in range(100)]
     trees = set()
     for kind in FORMATS:
-        inventory = write_inventory(outside / kind, kind, rows, versions=True)
+        inventory = write_inventory(import_folder / kind, kind, rows, versions=True)
         imported = import_inventory(remote, inventory)
         assert imported.objects == 100
         trees.add(imported.commit.metarange_id)

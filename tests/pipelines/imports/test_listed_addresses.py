@@ -101,16 +101,16 @@ def test_check_by_folder_equals_the_check_of_each_address(stores, data, single_c
                     assert normalized[number] == expected
 
 
-def test_rows_with_addresses_that_may_not_be_staged_are_invalid(lake, outside, tmp_path):
-    (outside / "a").write_bytes(b"1")
+def test_rows_with_addresses_that_may_not_be_staged_are_invalid(lake, import_folder, tmp_path):
+    (import_folder / "a").write_bytes(b"1")
     lake.blocks.put("local://raw/b", [b"1"])
-    good = [f"local://{outside}/a", "local://raw/b", lake.blocks.qualify("local://raw/b")]
+    good = [f"local://{import_folder}/a", "local://raw/b", lake.blocks.qualify("local://raw/b")]
     bad = {
         "local:///etc/passwd": OUTSIDE,
-        f"local://{outside}": IMPOSSIBLE,
-        f"local://{outside}/": IMPOSSIBLE,
-        f"local://{outside}-2/a": OUTSIDE,
-        f"local://{outside}/../b": OUTSIDE,
+        f"local://{import_folder}": IMPOSSIBLE,
+        f"local://{import_folder}/": IMPOSSIBLE,
+        f"local://{import_folder}-2/a": OUTSIDE,
+        f"local://{import_folder}/../b": OUTSIDE,
         "s3://other/bucket": ANOTHER,
         "local://raw/../../x": IMPOSSIBLE,
         "local://raw//x": IMPOSSIBLE,
@@ -130,7 +130,7 @@ def test_rows_with_addresses_that_may_not_be_staged_are_invalid(lake, outside, t
     rejected_rows = pa_csv.read_csv(rejected).to_pylist()
     assert {row["physical_address"]: row["reason"] for row in rejected_rows} == bad
     addresses = [lake.objects.stat("sea", "main", f"{n:05}").entry.address for n in range(3)]
-    assert addresses == [f"local://{outside}/a", "local://raw/b", "local://raw/b"]
+    assert addresses == [f"local://{import_folder}/a", "local://raw/b", "local://raw/b"]
     for number in range(3):
         assert lake.objects.open("sea", "main", f"{number:05}").read_bytes() == b"1"
     for address in bad:  # staging rejects them, too

@@ -152,7 +152,7 @@ def test_sort_is_stable_for_every_budget(rows, budget, batch):
     assert len(result) == len(rows)
 
 
-def test_all_sources_of_a_listing_give_the_same_tree(lake, outside, tmp_path):
+def test_all_sources_of_a_listing_give_the_same_tree(lake, import_folder, tmp_path):
     rows = [row("b", 2, metadata=[("k", "v"), ("a", "")]), row("ä/ö", 3), row('a,\n"x', 1)]
     table = to_table(rows)
     texts = [
@@ -168,13 +168,13 @@ def test_all_sources_of_a_listing_give_the_same_tree(lake, outside, tmp_path):
         }
         for row in rows
     ]
-    (outside / "many").mkdir()
+    (import_folder / "many").mkdir()
     pq.write_table(table, tmp_path / "l.parquet")
     pa_orc.write_table(table, tmp_path / "l.orc")
     pa_csv.write_csv(pa.Table.from_pylist(texts), tmp_path / "l.csv")
     for number in range(3):
-        pq.write_table(table.slice(number, 1), outside / "many" / f"{number}.parquet")
-    (outside / "many" / "_SUCCESS").touch()
+        pq.write_table(table.slice(number, 1), import_folder / "many" / f"{number}.parquet")
+    (import_folder / "many" / "_SUCCESS").touch()
     expected = stage_and_commit(lake, rows)
     duck = duckdb.from_arrow(table)
     for source in (
@@ -185,10 +185,10 @@ def test_all_sources_of_a_listing_give_the_same_tree(lake, outside, tmp_path):
         tmp_path / "l.parquet",
         str(tmp_path / "l.orc"),
         tmp_path / "l.csv",
-        outside / "many",
-        [outside / "many" / f"{number}.parquet" for number in (2, 0, 1)],
-        f"local://{outside}/many/",
-        f"local://{outside}/many/1.parquet",
+        import_folder / "many",
+        [import_folder / "many" / f"{number}.parquet" for number in (2, 0, 1)],
+        f"local://{import_folder}/many/",
+        f"local://{import_folder}/many/1.parquet",
     ):
         imported = import_rows(lake, source)
         if not str(source).endswith("1.parquet"):
@@ -311,7 +311,7 @@ def test_error_names_the_invalid_column(lake, columns, message):
     assert lake.branches.get("sea", "main") == before
 
 
-def test_invalid_sources_and_options_raise(lake, tmp_path, outside):
+def test_invalid_sources_and_options_raise(lake, tmp_path, import_folder):
     with pytest.raises(NotFound, match="the listing has no objects"):
         import_rows(lake, to_table([]))
     with pytest.raises(NotFound, match="no such file"):
@@ -328,7 +328,7 @@ def test_invalid_sources_and_options_raise(lake, tmp_path, outside):
     with pytest.raises(Invalid, match="neither 'fail' nor 'skip'"):
         import_rows(lake, to_table([row("a")]), on_invalid="ignore")
     with pytest.raises(NotFound):
-        import_rows(lake, f"local://{outside}/none/")
+        import_rows(lake, f"local://{import_folder}/none/")
     lake.core.changes.put(lake.core.repositories.get("sea"), "main", "x", to_entry(row("x")))
     with pytest.raises(DirtyBranch):
         import_rows(lake, to_table([row("a")]))

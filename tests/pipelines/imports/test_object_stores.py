@@ -72,7 +72,7 @@ def prefix(path: str, destination: str) -> ImportSource:
 
 
 def read(lake: Lake, path: str) -> bytes:
-    return b"".join(lake.objects.open("sea", "main", path).read())
+    return b"".join(lake.objects.open("sea", "main", path).chunks())
 
 
 def test_objects_of_a_bucket_are_imported(place):

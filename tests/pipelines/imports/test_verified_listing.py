@@ -49,18 +49,18 @@ def remote(emulated_s3, tmp_path):
         yield lake, f"s3://{name}"
 
 
-def test_rows_are_compared_with_local_files(lake, outside, tmp_path):
-    (outside / "a").write_bytes(b"12")
-    (outside / "folder").mkdir()
-    (outside / "link").symlink_to(outside / "a")
+def test_rows_are_compared_with_local_files(lake, import_folder, tmp_path):
+    (import_folder / "a").write_bytes(b"12")
+    (import_folder / "folder").mkdir()
+    (import_folder / "link").symlink_to(import_folder / "a")
     lake.blocks.put("local://raw/b", [b"123"])
     rows = table(
-        ("a", f"local://{outside}/a", 2, "not compared"),
+        ("a", f"local://{import_folder}/a", 2, "not compared"),
         ("b", "local://raw/b", 3, None),
-        ("folder", f"local://{outside}/folder", 0, ""),
+        ("folder", f"local://{import_folder}/folder", 0, ""),
         ("gone", "local://raw/gone", 3, None),
-        ("link", f"local://{outside}/link", 2, None),
-        ("longer", f"local://{outside}/a", 3, None),
+        ("link", f"local://{import_folder}/link", 2, None),
+        ("longer", f"local://{import_folder}/a", 3, None),
     )
     before = head(lake)
     with pytest.raises(Invalid, match="4 of 6 rows that were looked up") as caught:

@@ -30,13 +30,13 @@ STAGED = 1_200
 
 def unchanged_rows(source: Source) -> dict[tuple[str, bytes], bytes]:
     """Returns the rows of the recorded database that are copied unchanged."""
-    sea = source.find_partition("sea")
+    repository_partition = source.find_partition("sea")
     omitted = ("kv-internal-metadata", "multiparts", "gone-")
     return {
         (partition, key): value
         for (partition, key), value in source.rows.items()
         if not partition.startswith(omitted)
-        and not (partition == sea and key.startswith(b"tasks/"))
+        and not (partition == repository_partition and key.startswith(b"tasks/"))
         and not (partition == "auth" and not key.endswith(b"setup_timestamp"))
         and (partition, key) not in {CREDENTIAL, ("graveler", b"repos/odd")}
     }
@@ -147,13 +147,15 @@ def test_earlier_migration_stops_when_another_starts(migrate, source, target):
 @pytest.mark.parametrize("change", ["source", "target", "record"])
 def test_repository_with_other_content_raises_conflict(migrate, source, target, change):
     migrate().run()
-    sea = source.find_partition("sea")
+    repository_partition = source.find_partition("sea")
     if change == "source":
         source.put(
-            sea, b"tags/v9", records.TagData(id="v9", commit_id=_commit(source)).SerializeToString()
+            repository_partition,
+            b"tags/v9",
+            records.TagData(id="v9", commit_id=_commit(source)).SerializeToString(),
         )
     elif change == "target":
-        target.apply([Write(sea, b"tags/v1", None)])
+        target.apply([Write(repository_partition, b"tags/v1", None)])
     else:
         record = records.RepositoryData.FromString(source.rows["graveler", b"repos/sea"])
         record.read_only = True

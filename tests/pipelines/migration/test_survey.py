@@ -17,10 +17,20 @@ def test_survey_counts_lakefs_records(migrate):
     report = migrate().report
     repositories = {repository.name: repository for repository in report.repositories}
     assert list(repositories) == ["archive", "empty", "odd", "sea"]
-    sea = repositories["sea"]
-    assert (sea.branches, sea.tags, sea.commits, sea.uncommitted) == (6, 3, 10, 8)
-    assert (sea.protection_rules, sea.metadata, sea.pull_requests, sea.tasks) == (2, 2, 2, 0)
-    assert sea.retention == "21 days, 1 branch otherwise"
+    surveyed = repositories["sea"]
+    assert (surveyed.branches, surveyed.tags, surveyed.commits, surveyed.uncommitted) == (
+        6,
+        3,
+        10,
+        8,
+    )
+    assert (
+        surveyed.protection_rules,
+        surveyed.metadata,
+        surveyed.pull_requests,
+        surveyed.tasks,
+    ) == (2, 2, 2, 0)
+    assert surveyed.retention == "21 days, 1 branch otherwise"
     assert repositories["archive"].read_only
     assert [repository.unreachable for repository in report.repositories] == [""] * 4
     assert [repository.name for repository in report.repositories if repository.normalized] == [
@@ -87,12 +97,12 @@ def test_damaged_repository_user_and_staged_change_are_reported(migrate, source)
 
 
 def test_record_under_another_key_is_unreadable(migrate, source):
-    sea = source.find_partition("sea")
+    own = source.find_partition("sea")
     token = next(name for name, _ in source.rows if name.startswith("sea-dev:"))
     for partition, key, other in (
         ("graveler", b"repos/empty", b"repos/other"),
-        (sea, b"branches/dev", b"branches/other"),
-        (sea, b"tags/v1", b"tags/other"),
+        (own, b"branches/dev", b"branches/other"),
+        (own, b"tags/v1", b"tags/other"),
         (token, b"maps/05.txt", b"maps/other.txt"),
     ):
         source.put(partition, other, source.rows[partition, key])
@@ -102,19 +112,19 @@ def test_record_under_another_key_is_unreadable(migrate, source):
 
 
 def test_reference_to_missing_commit_is_unreadable(migrate, source):
-    sea = source.find_partition("sea")
-    tag = records.TagData.FromString(source.rows[sea, b"tags/v1"])
-    source.put(sea, b"commits/" + tag.commit_id.encode(), None)
+    partition = source.find_partition("sea")
+    tag = records.TagData.FromString(source.rows[partition, b"tags/v1"])
+    source.put(partition, b"commits/" + tag.commit_id.encode(), None)
     reasons = {record.key: record.reason for record in migrate().report.unreadable}
     assert reasons["tags/v1"] == f"it names commit {tag.commit_id}, which does not exist"
 
 
 def test_commit_whose_id_is_not_its_digest_is_a_warning(migrate, source):
-    sea = source.find_partition("sea")
-    key = source.key(sea, b"commits/")
-    commit = records.CommitData.FromString(source.rows[sea, key])
+    partition = source.find_partition("sea")
+    key = source.key(partition, b"commits/")
+    commit = records.CommitData.FromString(source.rows[partition, key])
     commit.message += "?"
-    source.put(sea, key, commit.SerializeToString())
+    source.put(partition, key, commit.SerializeToString())
     report = migrate().report
     assert report.unreadable_records == 0
     assert len(report.warnings) == 1
@@ -129,15 +139,15 @@ def test_names_that_are_not_printable_are_escaped(migrate, source):
 
 
 def test_running_jobs_are_not_migrated(migrate, source, target):
-    sea = source.find_partition("sea")
+    partition = source.find_partition("sea")
     ended = JobStatus(id="ended", updated_at=1.0, completed=True)
     running = JobStatus(id="running", updated_at=1.0)
     for status in (ended, running):
-        source.put(sea, IMPORTS.key(status.id), IMPORTS.encode(status))
+        source.put(partition, IMPORTS.key(status.id), IMPORTS.encode(status))
     task = records.GarbageCollectionPrepareStatus(task={"id": "GCPCa", "done": True})
-    source.put(sea, b"tasks/GCPCa", task.SerializeToString())
+    source.put(partition, b"tasks/GCPCa", task.SerializeToString())
     task.task.done = False
-    source.put(sea, b"tasks/GCPCb", task.SerializeToString())
+    source.put(partition, b"tasks/GCPCb", task.SerializeToString())
     migration = migrate()
     left_behind = {
         (omitted.what, omitted.records, omitted.reason) for omitted in migration.report.left_behind
@@ -145,10 +155,10 @@ def test_running_jobs_are_not_migrated(migrate, source, target):
     assert ("imports", 1, "imports that have not ended; start them again") in left_behind
     assert any(what == "tasks" and "preparations" in reason for what, _, reason in left_behind)
     migration.run()
-    assert target.get(sea, IMPORTS.key("ended")) is not None
-    assert target.get(sea, IMPORTS.key("running")) is None
-    assert target.get(sea, b"tasks/GCPCa") is not None
-    assert target.get(sea, b"tasks/GCPCb") is None
+    assert target.get(partition, IMPORTS.key("ended")) is not None
+    assert target.get(partition, IMPORTS.key("running")) is None
+    assert target.get(partition, b"tasks/GCPCa") is not None
+    assert target.get(partition, b"tasks/GCPCb") is None
 
 
 def test_repository_that_was_being_deleted_is_not_migrated(migrate, source, target):
@@ -202,18 +212,18 @@ def test_damaged_retention_rules_are_reported(migrate, tmp_path, folder):
     for table in (folder / "sea/_lakefs").iterdir():
         if table.is_file():
             (tmp_path / "sea/_lakefs" / table.name).write_bytes(table.read_bytes())
-    (sea,) = (
+    (surveyed,) = (
         repository
         for repository in migrate(blocks=tmp_path).report.repositories
         if repository.name == "sea"
     )
-    assert sea.unreachable == ""
-    assert sea.retention.startswith("unreadable: ")
+    assert surveyed.unreachable == ""
+    assert surveyed.retention.startswith("unreadable: ")
 
 
 def test_only_named_repositories_are_read(migrate, source, target):
-    sea = source.find_partition("sea")
-    source.put(sea, b"branches/dev", b"\xff")
+    partition = source.find_partition("sea")
+    source.put(partition, b"branches/dev", b"\xff")
     migration = migrate(names=["odd", "missing"])
     assert [repository.name for repository in migration.report.repositories] == ["odd"]
     assert migration.report.warnings == ["lakeFS has no repository missing"]

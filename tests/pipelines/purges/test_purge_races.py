@@ -8,7 +8,7 @@ import random
 from contextlib import suppress
 
 import pytest
-from support.stepped_sea import Steps
+from support.stepped_scenario import Steps
 
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.errors import AnabranchError

@@ -64,7 +64,7 @@ def spellings(path):
     yield f"SELECT t.* FROM '{address}' t, (SELECT 1)"
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("path", PATHS)
 def test_each_spelling_has_the_rows_of_tables(query, path):
     expected = query("FROM t", tables={"t": path})

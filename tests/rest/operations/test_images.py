@@ -13,7 +13,7 @@ from anabranch.rest.table import EXTENSIONS, OPERATIONS
 
 
 @pytest.fixture(scope="module")
-def sea(api):
+def tagged_commit(api):
     """A repository with the commit that `v1` tags."""
     body = {"name": "image-sea", "storage_namespace": "local://image-sea"}
     assert api.post("/repositories", json=body).status_code == 201
@@ -43,15 +43,15 @@ def build(api, tag, text):
 TEXT = "FROM lakefs://image-sea/v1\nADD lakefs://image-sea/v1/a/ c/\nLABEL author=jane\n"
 
 
-def test_a_built_image_can_be_read(api, sea):
+def test_a_built_image_can_be_read(api, tagged_commit):
     built = build(api, "first", TEXT)
     assert built["uri"] == "lakefs://image/first"
     assert (built["objects"], built["size_bytes"], built["shadowed"]) == (5, 17, 0)
     assert built["labels"] == {"author": "jane"}
     assert built["lakefile"] == TEXT
     assert [source["pinned"] for source in built["sources"]] == [
-        f"lakefs://image-sea/{sea}",
-        f"lakefs://image-sea/{sea}/a/",
+        f"lakefs://image-sea/{tagged_commit}",
+        f"lakefs://image-sea/{tagged_commit}/a/",
     ]
     assert built["warnings"] == []
     assert api.get("/images/first").json() == built
@@ -69,7 +69,7 @@ def s3(server):
     return s3_client(server, s3={"addressing_style": "path"}, retries={"total_max_attempts": 1})
 
 
-@pytest.mark.usefixtures("sea")
+@pytest.mark.usefixtures("tagged_commit")
 def test_s3_clients_can_read_but_not_write_images(api, s3):
     build(api, "by-s3", TEXT)
     assert s3.get_object(Bucket="image", Key="by-s3/c/1")["Body"].read() == b"one"
@@ -86,7 +86,7 @@ def test_s3_clients_can_read_but_not_write_images(api, s3):
             s3.delete_object(Bucket="image", Key=write)
 
 
-@pytest.mark.usefixtures("sea")
+@pytest.mark.usefixtures("tagged_commit")
 def test_a_build_with_arguments_may_be_sent_as_json(api):
     body = {"lakefile": "ARG PLACE\nADD lakefs://image-sea/main/${PLACE}/ /"}
     response = api.post("/images/second", json=body)
@@ -106,7 +106,7 @@ def test_a_build_with_arguments_may_be_sent_as_json(api):
     assert response.status_code in {201, 202}
 
 
-@pytest.mark.usefixtures("sea")
+@pytest.mark.usefixtures("tagged_commit")
 def test_a_build_may_run_in_the_background(api):
     response = api.post("/images/later", content=TEXT, params={"wait": 0})
     if response.status_code == 202:
@@ -117,7 +117,7 @@ def test_a_build_may_run_in_the_background(api):
     assert api.get("/images/later").json()["objects"] == 5
 
 
-@pytest.mark.usefixtures("sea")
+@pytest.mark.usefixtures("tagged_commit")
 def test_images_are_listed_by_label_and_deleted(api):
     for tag in ("list:1", "list:2"):
         text = f"{TEXT}LABEL list=yes"
@@ -136,7 +136,7 @@ def test_images_are_listed_by_label_and_deleted(api):
     assert [image["tag"] for image in page["results"]] == ["list:2"]
 
 
-@pytest.mark.usefixtures("sea")
+@pytest.mark.usefixtures("tagged_commit")
 def test_a_repository_referenced_by_images_is_not_deleted(api):
     build(api, "holds", TEXT)
     response = api.delete("/repositories/image-sea")

@@ -72,12 +72,14 @@ def test_error_headers_have_kind_and_hint():
     assert headers["Content-Range"] == "bytes */7"
 
 
-def test_a_merge_conflict_lists_the_first_100_paths():
-    error = errors.MergeConflict("x", paths=[str(number) for number in range(500)], count=700)
+@pytest.mark.parametrize(
+    ("count", "fields"),
+    [(2, {"conflict_count": 2, "has_more": False}), (None, {"has_more": True})],
+)
+def test_a_merge_conflict_has_a_number_if_all_conflicts_are_known(count, fields):
+    error = errors.MergeConflict("x", paths=["a", "b"], count=count)
     body = json.loads(error_response(error).body)
-    assert body["conflict_count"] == 700
-    assert body["conflicts"] == [str(number) for number in range(100)]
-    assert body["reference"] == ""
+    assert body == {"conflicts": ["a", "b"], "message": "x", "reference": "", **fields}
 
 
 def test_invalid_utf8_in_a_message_is_replaced():

@@ -134,7 +134,7 @@ class Wire:
             if reply.closing:
                 assert connection.recv(1) == b""
             else:
-                head = self.request("HEAD", f"/{BUCKET}/main/tea", then={"Content-Length": None})
+                head = self.request("HEAD", f"/{BUCKET}/main/abc", then={"Content-Length": None})
                 connection.sendall(head)
                 assert self.read(connection, "HEAD").status == 200
         return reply
@@ -196,7 +196,7 @@ def wire(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
             assert api.post("/repositories", json=body).is_success
         root = f"/repositories/{BUCKET}"
         branch = f"{root}/branches/main"
-        for path in ("tea", "folder/leaf", "folder/other"):
+        for path in ("abc", "folder/leaf", "folder/other"):
             put = api.post(f"{branch}/objects", params={"path": path}, content=b"0123456789")
             assert put.is_success
         commit = api.post(f"{branch}/commits", json={"message": "m"}).json()["id"]

@@ -13,8 +13,8 @@ from support.clients.s3_uploads import SIGNED, SIGNED_TRAILER, UNSIGNED_TRAILER,
 from anabranch.signing.chunk_signatures import ChunkSignatures
 
 NEW = "/sea/main/new"
-TEA = "/sea/main/tea"
-BODY = b"green tea " * 2000
+TEA = "/sea/main/abc"
+BODY = b"green abc " * 2000
 KINDS = ["crc32", "crc32c", "crc64nvme", "sha1", "sha256"]
 
 
@@ -61,7 +61,7 @@ def test_content_md5(wire, path, text, code):
 
 
 def test_content_md5_of_a_document(wire):
-    body = b"<Delete><Object><Key>main/tea</Key></Object></Delete>"
+    body = b"<Delete><Object><Key>main/abc</Key></Object></Delete>"
     raw = wire.request("POST", "/sea?delete=", body, {"Content-MD5": md5(b"other")})
     wire.refuses(raw, 400, "BadDigest")
 
@@ -83,7 +83,7 @@ def test_a_transfer_in_chunks_whose_digest_is_another(wire):
 
 def test_a_transfer_in_chunks_that_is_cut_off(wire):
     before = wire.state(), wire.files()
-    digest = hashlib.sha256(b"tea").hexdigest()
+    digest = hashlib.sha256(b"abc").hexdigest()
     raw = wire.request("PUT", NEW, b"3\r\ntea\r\n", payload=digest, then=SENT_CHUNKED)
     with wire.connect() as connection:
         connection.sendall(raw)
@@ -282,7 +282,7 @@ def test_a_client_that_stops_in_the_middle_of_chunks_leaves_nothing(wire):
 
 def test_a_client_that_stops_in_a_document_deletes_nothing(wire):
     before = wire.state(), wire.files()
-    raw = wire.request("POST", "/sea?delete=", b"<Delete><Object><Key>main/tea</Key></Object></De")
+    raw = wire.request("POST", "/sea?delete=", b"<Delete><Object><Key>main/abc</Key></Object></De")
     with wire.connect() as connection:
         connection.sendall(raw[:-2])
         time.sleep(0.1)

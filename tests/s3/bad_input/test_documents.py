@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 DELETE = "/sea?delete="
-TAGGING = "/sea/main/tea?tagging="
+TAGGING = "/sea/main/abc?tagging="
 OURS = b'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
-KEY = b"<Object><Key>main/tea</Key></Object>"
+KEY = b"<Object><Key>main/abc</Key></Object>"
 LAUGHS = b"".join(
     b'<!ENTITY l%d "%s">' % (n, b"&l%d;" % (n - 1) * 10 if n else b"ha") for n in range(12)
 )
@@ -19,18 +19,18 @@ LAUGHS = b"".join(
 DOCUMENTS = {
     "nothing": b"",
     "blank": b"  \n ",
-    "no XML": b"key=main/tea",
-    "JSON": b'{"Objects": [{"Key": "main/tea"}]}',
+    "no XML": b"key=main/abc",
+    "JSON": b'{"Objects": [{"Key": "main/abc"}]}',
     "no end": b"<Delete>" + KEY,
-    "crossed": b"<Delete><Object><Key>main/tea</Object></Key></Delete>",
+    "crossed": b"<Delete><Object><Key>main/abc</Object></Key></Delete>",
     "two roots": b"<Delete>" + KEY + b"</Delete><Delete/>",
     "text after the root": b"<Delete>" + KEY + b"</Delete>text",
     "other root": b"<Remove>" + KEY + b"</Remove>",
     "root in other case": b"<delete>" + KEY + b"</delete>",
     "other namespace": b'<Delete xmlns="urn:other">' + KEY + b"</Delete>",
-    "other namespace within": b'<Delete><Object xmlns="o"><Key>main/tea</Key></Object></Delete>',
+    "other namespace within": b'<Delete><Object xmlns="o"><Key>main/abc</Key></Object></Delete>',
     "prefix of no namespace": b"<o:Delete>" + KEY + b"</o:Delete>",
-    "no UTF-8": b"<Delete><Object><Key>main/tea\xff</Key></Object></Delete>",
+    "no UTF-8": b"<Delete><Object><Key>main/abc\xff</Key></Object></Delete>",
     "surrogates": b"<Delete><Object><Key>\xed\xa0\x80</Key></Object></Delete>",
     "cut in a character": "<Delete><Object><Key>main/ü".encode()[:-1],
     "null": b"<Delete><Object><Key>main/\x00</Key></Object></Delete>",
@@ -65,8 +65,8 @@ OF_DELETE = {
     "empty key": b"<Delete>" + KEY + b"<Object><Key></Key></Object></Delete>",
     "1,001 objects": b"<Delete>" + KEY * 1001 + b"</Delete>",
     "quiet": b"<Delete><Quiet>perhaps</Quiet>" + KEY + b"</Delete>",
-    "size": b"<Delete><Object><Key>main/tea</Key><Size>ten</Size></Object></Delete>",
-    "time": b"<Delete><Object><Key>main/tea</Key><LastModifiedTime>now</LastModifiedTime></Object>"
+    "size": b"<Delete><Object><Key>main/abc</Key><Size>ten</Size></Object></Delete>",
+    "time": b"<Delete><Object><Key>main/abc</Key><LastModifiedTime>now</LastModifiedTime></Object>"
     b"</Delete>",
 }
 

@@ -81,7 +81,7 @@ def test_buckets_are_made_where_the_settings_say(tmp_path):
     with running_server(tmp_path, env=made_in) as server:
         s3 = boto3_client(server)
         s3.create_bucket(Bucket="quite-new")
-        s3.put_object(Bucket="quite-new", Key="main/a", Body=b"tea")
+        s3.put_object(Bucket="quite-new", Key="main/a", Body=b"abc")
         with pytest.raises(ClientError) as error:
             s3.create_bucket(Bucket="quite-new")
         assert code(error) == ("BucketAlreadyExists", 409)
@@ -141,7 +141,7 @@ def test_acl_of_objects(s3, bucket):
 
 def test_unsupported_operation_is_rejected_and_changes_nothing(s3, bucket):
     place = {"Bucket": bucket, "Key": "main/a"}
-    s3.put_object(**place, Body=b"tea")
+    s3.put_object(**place, Body=b"abc")
     refused = [
         lambda: s3.put_object_acl(**place, ACL="private"),
         lambda: s3.put_bucket_versioning(
@@ -157,7 +157,7 @@ def test_unsupported_operation_is_rejected_and_changes_nothing(s3, bucket):
         with pytest.raises(ClientError) as error:
             operation(**place, VersionId="1")
         assert code(error) == ("NoSuchVersion", 404)
-    assert s3.get_object(**place)["Body"].read() == b"tea"
+    assert s3.get_object(**place)["Body"].read() == b"abc"
 
 
 def test_the_table_of_operations():

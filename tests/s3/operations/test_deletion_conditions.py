@@ -15,15 +15,15 @@ def code(error) -> tuple[str, int]:
 
 
 @pytest.fixture
-def tea(s3, bucket):
+def abc(s3, bucket):
     """An object, and what is known of it."""
-    place = {"Bucket": bucket, "Key": "main/tea"}
+    place = {"Bucket": bucket, "Key": "main/abc"}
     s3.put_object(**place, Body=b"green")
     return place, s3.head_object(**place)
 
 
-def test_an_object_is_deleted_if_it_is_the_one_that_is_named(s3, tea):
-    place, head = tea
+def test_an_object_is_deleted_if_it_is_the_one_that_is_named(s3, abc):
+    place, head = abc
     moved = head["LastModified"] + timedelta(seconds=1)
     wrong = [
         {"IfMatch": '"other"'},

@@ -88,7 +88,7 @@ def test_beginning_with_wrong_headers(s3, place):
 def test_uploads_that_are_not_known(s3, place, upload_id):
     upload = {**place, "UploadId": upload_id}
     parts = {"Parts": [{"PartNumber": 1, "ETag": '"d41d8cd98f00b204e9800998ecf8427e"'}]}
-    s3.put_object(**place, Body=b"tea")
+    s3.put_object(**place, Body=b"abc")
     for request in (
         lambda: s3.upload_part(**upload, PartNumber=1, Body=b"x"),
         lambda: s3.upload_part_copy(**upload, PartNumber=1, CopySource=place),
@@ -97,7 +97,7 @@ def test_uploads_that_are_not_known(s3, place, upload_id):
         lambda: s3.complete_multipart_upload(**upload, MultipartUpload=parts),
     ):
         assert refusal(request) == ("NoSuchUpload", 404)
-    assert s3.get_object(**place)["Body"].read() == b"tea"
+    assert s3.get_object(**place)["Body"].read() == b"abc"
 
 
 def test_uploads_of_other_keys(s3, begun, new_bucket):
@@ -233,7 +233,7 @@ def send(server):
     "body",
     [
         "",
-        "tea",
+        "abc",
         "<CompleteMultipartUpload>",
         "<Delete></Delete>",
         listed(""),

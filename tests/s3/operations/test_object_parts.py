@@ -57,11 +57,11 @@ def test_parts_are_read_by_number(s3, bucket, put_parts, numbers):
 
 
 def test_an_object_of_one_piece_has_no_parts(s3, bucket):
-    s3.put_object(**place(bucket), Body=b"tea")
+    s3.put_object(**place(bucket), Body=b"abc")
     got = s3.get_object(**place(bucket), PartNumber=1)
     assert "PartsCount" not in got
-    assert checksums(got) == crc32(b"tea")
-    assert got["Body"].read() == b"tea"
+    assert checksums(got) == crc32(b"abc")
+    assert got["Body"].read() == b"abc"
 
 
 def test_empty_parts_can_be_read(s3, bucket, put_parts):

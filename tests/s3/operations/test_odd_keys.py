@@ -183,6 +183,7 @@ def test_keys_without_encoding_are_listed_as_xml_text(wire, filled):
 
 
 @pytest.mark.parametrize("encode", [quote, quote_plus])
+@pytest.mark.sample(1)
 def test_all_keys_can_be_copied(wire, filled, new_bucket, encode):
     bucket = new_bucket()
     for key in ODD_KEYS:

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 @pytest.fixture
 def protected(s3, bucket, api):
     """A repository whose main holds an object, staged, and is protected."""
-    s3.put_object(Bucket=bucket, Key="main/a", Body=b"tea", Tagging="t=1")
+    s3.put_object(Bucket=bucket, Key="main/a", Body=b"abc", Tagging="t=1")
     rules = f"/repositories/{bucket}/settings/branch_protection"
     assert api.put(rules, json=[{"pattern": "main"}]).status_code == 204
     return bucket

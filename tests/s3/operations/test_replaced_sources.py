@@ -12,11 +12,11 @@ from .conftest import boto3_client
 
 
 @pytest.fixture
-def image(importing, outside):
+def image(importing, import_folder):
     """An image of a file and of a larger one, which are replaced and removed then."""
-    folder = outside / uuid.uuid4().hex
+    folder = import_folder / uuid.uuid4().hex
     folder.mkdir()
-    for name, content in (("small", b"tea"), ("large", b"tea" * 1_000_000), ("removed", b"tea")):
+    for name, content in (("small", b"abc"), ("large", b"abc" * 1_000_000), ("removed", b"abc")):
         (folder / name).write_bytes(content)
     tag = f"t-{uuid.uuid4().hex[:12]}"
     with httpx2.Client(base_url=importing.api, auth=importing.auth, timeout=60) as api:

@@ -66,10 +66,10 @@ def error_of(answer: Any) -> str:
 def test_wrong_signatures_change_nothing(send, s3, bucket):
     path = f"/{bucket}/main/a"
     refused = [
-        (send("PUT", path, b"tea", secret="wrong"), "SignatureDoesNotMatch", 403),
-        (send("PUT", path, b"tea", sent_body=b"other"), "XAmzContentSHA256Mismatch", 400),
-        (send("PUT", path, b"tea", skew=-1000), "RequestTimeTooSkewed", 403),
-        (send("PUT", path, b"tea", Authorization="AWS4-HMAC-SHA256 x"), None, 400),
+        (send("PUT", path, b"abc", secret="wrong"), "SignatureDoesNotMatch", 403),
+        (send("PUT", path, b"abc", sent_body=b"other"), "XAmzContentSHA256Mismatch", 400),
+        (send("PUT", path, b"abc", skew=-1000), "RequestTimeTooSkewed", 403),
+        (send("PUT", path, b"abc", Authorization="AWS4-HMAC-SHA256 x"), None, 400),
     ]
     for answer, code, status in refused:
         assert answer.status_code == status
@@ -77,7 +77,7 @@ def test_wrong_signatures_change_nothing(send, s3, bucket):
     unknown = send("GET", path, headers={}, Authorization="AWS AKIAUNKNOWN:c2lnbmF0dXJl")
     assert (error_of(unknown), unknown.status_code) == ("InvalidAccessKeyId", 403)
     assert s3.list_objects_v2(Bucket=bucket, Prefix="main/")["KeyCount"] == 0
-    assert send("PUT", path, b"tea").status_code == 200
+    assert send("PUT", path, b"abc").status_code == 200
 
 
 def test_answers_to_head_have_no_body(send, bucket):
@@ -87,25 +87,25 @@ def test_answers_to_head_have_no_body(send, bucket):
 
 
 def test_the_apis_own_credentials_at_the_servers_names(server, s3, bucket):
-    s3.put_object(Bucket=bucket, Key="main/a", Body=b"tea")
+    s3.put_object(Bucket=bucket, Key="main/a", Body=b"abc")
     pair = {"access_key_id": server.access_key_id, "secret_access_key": server.secret_access_key}
     token = httpx2.post(f"{server.api}/auth/login", json=pair).json()["token"]
     url = f"{server.url}/{bucket}/main/a"
     host = {"host": DOMAIN}
-    assert httpx2.get(url, headers=host, auth=server.auth).content == b"tea"
-    assert httpx2.get(url, headers=host | {"authorization": f"Bearer {token}"}).content == b"tea"
+    assert httpx2.get(url, headers=host, auth=server.auth).content == b"abc"
+    assert httpx2.get(url, headers=host | {"authorization": f"Bearer {token}"}).content == b"abc"
     cookie = {"cookie": f"internal_auth_session={token}"}
-    assert httpx2.get(url, headers=host | cookie).content == b"tea"
+    assert httpx2.get(url, headers=host | cookie).content == b"abc"
     nobody = httpx2.get(url, headers=host)
     assert (error_of(nobody), nobody.status_code) == ("AccessDenied", 403)
     wrong = httpx2.get(url, headers=host, auth=("AKIAUNKNOWN", "wrong"))
     assert (error_of(wrong), wrong.status_code) == ("AccessDenied", 403)
     with_port = httpx2.get(url, headers={"host": f"{DOMAIN.upper()}:8000"}, auth=server.auth)
-    assert with_port.content == b"tea"
+    assert with_port.content == b"abc"
 
 
 def test_virtual_hosts(server, s3, bucket):
-    s3.put_object(Bucket=bucket, Key="main/a", Body=b"tea")
+    s3.put_object(Bucket=bucket, Key="main/a", Body=b"abc")
     host = f"{bucket}.{DOMAIN}:8000"
     signer = SigningCredentials(server.access_key_id, Secret(server.secret_access_key), "eu-west-9")
 
@@ -113,10 +113,10 @@ def test_virtual_hosts(server, s3, bucket):
         signed = sign_request(signer, "GET", f"http://{host}{path}", {}, time=time.time())
         return httpx2.get(server.url + path, headers=signed.headers)
 
-    assert read("/main/a").content == b"tea"
+    assert read("/main/a").content == b"abc"
     assert f"<Name>{bucket}</Name>" in read("/?list-type=2").text
     basic = httpx2.get(f"{server.url}/main/a", headers={"host": host}, auth=server.auth)
-    assert basic.content == b"tea"
+    assert basic.content == b"abc"
 
 
 def test_the_api_stays_where_it_was(server, api):
@@ -148,7 +148,7 @@ BOMB = (
     ],
 )
 def test_bad_documents(send, s3, bucket, body):
-    s3.put_object(Bucket=bucket, Key="main/a", Body=b"tea")
+    s3.put_object(Bucket=bucket, Key="main/a", Body=b"abc")
     answer = send("POST", f"/{bucket}?delete=", body)
     assert (error_of(answer), answer.status_code) == ("MalformedXML", 400)
     assert s3.list_objects_v2(Bucket=bucket, Prefix="main/")["KeyCount"] == 1

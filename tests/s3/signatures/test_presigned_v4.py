@@ -40,7 +40,7 @@ def replaced(sent, old, new):
     return with_query(sent, lambda query: query.replace(old, new, 1))
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(drafts())
 def test_botocore_signature_is_accepted_and_damaged_one_rejected(botocore, gate, damaged, draft):
     sent = botocore.presigned(draft)

@@ -42,7 +42,7 @@ def with_authorization(sent, old, new):
     return with_headers(sent, authorization=authorization.replace(old, new, 1))
 
 
-@settings(max_examples=examples(250), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(drafts(), st.sampled_from([True, False]), st.randoms(use_true_random=False))
 def test_botocore_signature_is_accepted_and_damaged_one_rejected(
     botocore, gate, damaged, draft, signed_payload, random

@@ -22,11 +22,11 @@ def expected(table: dict[str, str], group: str) -> set[str]:
 REST: dict[str, str] = {
     "anyone": """
         healthCheck; getSetupState; setup; setupCommPrefs; getCurrentUser; login; oauthCallback;
-        getAuthCapabilities; externalPrincipalLogin; stsLogin; exchangeLoginCode;
+        getAuthCapabilities; externalPrincipalLogin; stsLogin; exchangeLoginCode; useSignInLink;
     """,
     "users": """
         getConfig; getLakeFSVersion; getGarbageCollectionConfig; postStatsEvents;
-        listOwnPermissions;
+        listOwnPermissions; createSignInLink;
     """,
     "Viewers": """
         getStorageConfig; getUsageReportSummary; listRepositories; getRepository;
@@ -50,13 +50,13 @@ REST: dict[str, str] = {
         completePresignMultipartUpload; abortPresignMultipartUpload; uploadPart; uploadPartCopy;
         createSymlinkFile; createPullRequest; updatePullRequest; mergePullRequest;
         listRepositoryRuns; getRun; listRunHooks; getRunHookOutput; triggerActions; commitAsync;
-        commitAsyncStatus; mergeIntoBranchAsync; mergeIntoBranchAsyncStatus; resolveImage;
-        imageBuildStatus; moveObjects; copyObjects; createPullRequestComment;
+        commitAsyncStatus; mergeIntoBranchAsync; mergeIntoBranchAsyncStatus; buildImage;
+        resolveImage; imageBuildStatus; moveObjects; copyObjects; createPullRequestComment;
         createPullRequestReview; revertCommits; rebaseBranch;
     """,
     "SuperUsers": """
         createRepository; deleteRepository; setRepositoryMetadata; deleteRepositoryMetadata;
-        importStart; importCancel; buildImage; deleteImage; purgeRepository; purgeNamespace;
+        importStart; importCancel; deleteImage; purgeRepository; purgeNamespace;
         getPurgeStatus;
     """,
     "Admins": """

@@ -144,6 +144,8 @@ def test_commands_search_and_verify(audited, file, tmp_path):
     assert audit("show", file, "--user", member.name, "--denied").stdout == ""
     assert audit(file, "--request-id", response.headers["x-request-id"]).stdout == shown.stdout
     assert audit(file, "--user", member.name, "--until", "2026-01-01").stdout == ""
+    assert member.api.get("/auth/users").status_code == 401
+    eventually(lambda: b'"allowed":false' in file.read_bytes())
     # while the server goes on writing, a copy is verified
     copy = tmp_path / "copy.log"
     copy.write_bytes(file.read_bytes())

@@ -133,6 +133,7 @@ def test_false_identities_are_refused(cloud, analyst, token, reason):
         ((200, b"x" * (2 << 20)), 503),
     ],
 )
+@pytest.mark.sample(3)
 def test_nonsense_of_the_token_service_logs_nobody_in(cloud, analyst, service, hostile, status):
     service.hostile = hostile
     response = log_in(cloud, identity())

@@ -23,7 +23,8 @@ from anabranch.access.actors.limited_actor import LimitedActor
 from anabranch.access.policies.statements import ALLOW_ALL, Effect, Statement
 from anabranch.errors import MergeConflict
 from anabranch.model.secret import Secret
-from anabranch.rest.gateway import ALL_OPERATIONS, RestGateway
+from anabranch.rest.gateway import RestGateway
+from anabranch.rest.routes import ALL_OPERATIONS
 from anabranch.server.composition import Composition
 from anabranch.server.config.field import build
 

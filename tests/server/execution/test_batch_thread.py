@@ -63,7 +63,7 @@ def test_beyond_the_limit_calls_are_refused_and_admitted_again_afterwards():
             thread.submit(int, (), lambda *_: None)
         release.set()
         assert [end[0] for end in await first] == [True, 7]
-        ((result, error, _),) = await ends_of(thread, (int, "tea"))
+        ((result, error, _),) = await ends_of(thread, (int, "abc"))
         assert result is None
         assert isinstance(error, ValueError)
         thread.close()

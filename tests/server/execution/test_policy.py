@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from anabranch.http.execution import BodyKind, Execution
-from anabranch.rest.gateway import ALL_OPERATIONS
+from anabranch.rest.routes import ALL_OPERATIONS
 from anabranch.s3.table import OPERATIONS as S3_OPERATIONS
 from anabranch.server.execution.policy import (
     MAX_SMALL_BODY,

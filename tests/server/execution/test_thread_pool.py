@@ -32,8 +32,8 @@ def test_an_exception_of_a_call_is_raised_and_frees_its_slot():
     async def scenario() -> None:
         workers = ThreadPool("test", threads=1, waiting=0)
         for _ in range(3):
-            with pytest.raises(ValueError, match="tea"):
-                await workers.run(int, "tea")
+            with pytest.raises(ValueError, match="abc"):
+                await workers.run(int, "abc")
         workers.close()
 
     asyncio.run(scenario())

@@ -57,7 +57,7 @@ def test_a_server_whose_database_is_lost_does_not_start(lake, how):
     database.parent.mkdir(exist_ok=True)
     database.write_bytes(whole)
     with running_server(lake), anabranch.open(lake) as restored:
-        assert b"".join(restored.objects.open("sea", "main", "a").read()) == b"1"
+        assert b"".join(restored.objects.open("sea", "main", "a").chunks()) == b"1"
 
 
 def test_a_write_ahead_log_without_its_database_is_kept(tmp_path):

@@ -31,7 +31,7 @@ def written(capsys, **settings) -> str:
     configure_logs(Logging(**settings))
     log = logging.getLogger("anabranch.test")
     log.debug("steam")
-    log.info("tea %d", 7)
+    log.info("abc %d", 7)
     try:
         int("spilled")
     except ValueError:
@@ -42,7 +42,7 @@ def written(capsys, **settings) -> str:
 
 def test_text(capsys):
     text = written(capsys, level="INFO")
-    assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO tea 7\n", text)
+    assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z INFO abc 7\n", text)
     assert "ERROR coffee\nTraceback" in text
     assert "steam" not in text
     assert "no interest" not in text
@@ -52,7 +52,7 @@ def test_json(capsys):
     lines = [
         json.loads(line) for line in written(capsys, level="DEBUG", format="json").splitlines()
     ]
-    assert [line["msg"] for line in lines] == ["steam", "tea 7", "coffee"]
+    assert [line["msg"] for line in lines] == ["steam", "abc 7", "coffee"]
     assert [line["level"] for line in lines] == ["debug", "info", "error"]
     assert "ValueError: invalid literal" in lines[2]["error"]
     assert lines[0]["time"].endswith("Z")

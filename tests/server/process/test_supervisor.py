@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import http.client
 import os
+import select
 import signal
 import socket
+import subprocess
+import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -61,6 +64,30 @@ def test_accepted_connections_get_responses_while_a_server_stops(tmp_path, worke
             thread.join()
         assert set(outcomes) == {200}
         assert len(outcomes) > before
+
+
+WAITING = """
+import time
+from anabranch.server.process.supervisor import StopSignal
+stop = StopSignal()
+print("ready", flush=True)
+while True:
+    time.sleep(0.0002)
+    if stop.has_come:
+        stop.has_come = False
+        print("stop", flush=True)
+"""
+
+
+def test_a_signal_that_interrupts_the_handler_of_another_waits_for_nothing():
+    with subprocess.Popen([sys.executable, "-c", WAITING], stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"ready\n"
+        for _ in range(3000):  # with a lock in the handler, about each 500th pair hangs
+            process.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGTERM)
+            assert select.select([process.stdout], [], [], 60)[0]
+            os.read(process.stdout.fileno(), 1 << 16)
+        process.kill()
 
 
 def test_two_stop_signals_result_in_a_normal_exit(tmp_path):

@@ -69,7 +69,7 @@ def test_written_objects_are_committed_merged_and_read(ask, gateway, s3, bucket,
         assert answer.status_code == 201, answer.text
         return answer.json()
 
-    put("main", "a/small", b"tea")
+    put("main", "a/small", b"abc")
     body = {"message": "first"}
     answer = ask("POST", f"/repositories/{repository}/branches/main/commits", json=body)
     assert answer.status_code == 201
@@ -88,7 +88,7 @@ def test_written_objects_are_committed_merged_and_read(ask, gateway, s3, bucket,
     assert [found["path"] for found in listed] == ["a/small", "b//large"]
     answer = ask("GET", f"{refs}/main/objects", params={"path": "b//large"})
     assert answer.content == large
-    assert gateway.get_object(Bucket=repository, Key="main/a/small")["Body"].read() == b"tea"
+    assert gateway.get_object(Bucket=repository, Key="main/a/small")["Body"].read() == b"abc"
     middle = gateway.get_object(
         Bucket=repository, Key="main/b//large", Range="bytes=9000000-9000009"
     )

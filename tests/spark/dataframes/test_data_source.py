@@ -156,6 +156,7 @@ def test_columns_are_selected_by_option_or_schema(spark, filled, read):
         ("last_modified TIMESTAMP_NTZ", "last_modified: the column has another type"),
     ],
 )
+@pytest.mark.sample(1)
 def test_schema_with_other_columns_is_refused(spark, filled, read, schema, message):  # noqa: ARG001
     reader = spark.read.format("anabranch").schema(schema)
     with pytest.raises(PySparkException, match=message):
@@ -254,6 +255,7 @@ def test_invalid_option_raises_invalid(options, message):
         ({"branch": "main"}, "is for streams"),
     ],
 )
+@pytest.mark.sample(2)
 def test_query_with_invalid_options_fails(read, filled, options, message):  # noqa: ARG001
     with pytest.raises(PySparkException, match=message):
         read(**options).collect()

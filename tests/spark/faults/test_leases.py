@@ -46,16 +46,16 @@ def served(data):
         yield anabranch.spark.Server(server.url, *server.auth)
 
 
-@pytest.fixture(params=["lake", "server"])
-def sea(request, data, served, tmp_path):
+@pytest.fixture(params=[pytest.param("lake", marks=pytest.mark.slow), "server"])
+def scenario(request, data, served, tmp_path):
     """A repository of a lake, or of a server whose lake is also open in this process."""
     with anabranch.open(data if request.param == "server" else tmp_path / "lake") as lake:
-        sea = Sea(lake, served if request.param == "server" else None, tmp_path)
-        yield sea
-        sea.lose_pins()
+        scenario = Scenario(lake, served if request.param == "server" else None, tmp_path)
+        yield scenario
+        scenario.lose_pins()
 
 
-class Sea:
+class Scenario:
     """A repository whose head has objects. `source` is the lake or the server for Spark."""
 
     def __init__(self, lake, server, folder):
@@ -116,104 +116,106 @@ class Sea:
 
 
 @pytest.mark.sample(1)
-def test_export_pins_its_commit(spark, sea):
+def test_export_pins_its_commit(spark, scenario):
     def during_export():
-        assert sea.pinned == {sea.head}
-        sea.expire_head()
-        assert sea.sweep() == 0
+        assert scenario.pinned == {scenario.head}
+        scenario.expire_head()
+        assert scenario.sweep() == 0
 
-    assert sea.export(spark, during_export).stored == len(PATHS)
-    assert {path: (sea.folder / "out" / path).read_text() for path in PATHS} == dict(
+    assert scenario.export(spark, during_export).stored == len(PATHS)
+    assert {path: (scenario.folder / "out" / path).read_text() for path in PATHS} == dict(
         zip(PATHS, PATHS, strict=True)
     )
-    assert sea.pinned == set()
-    assert sea.sweep() == len(PATHS)
+    assert scenario.pinned == set()
+    assert scenario.sweep() == len(PATHS)
 
 
-def test_export_that_lost_its_pin_raises_conflict(spark, sea):
+def test_export_that_lost_its_pin_raises_conflict(spark, scenario):
     def during_export():
-        sea.expire_head()
-        sea.lose_pins()
-        assert sea.sweep() == len(PATHS)
+        scenario.expire_head()
+        scenario.lose_pins()
+        assert scenario.sweep() == len(PATHS)
 
     with pytest.raises(Conflict) as lost:
-        sea.export(spark, during_export)
+        scenario.export(spark, during_export)
     assert lost.value.kind == "pin_lost"
     assert lost.value.hint
-    assert sea.pinned == set()
+    assert scenario.pinned == set()
 
 
-def test_export_of_an_expired_commit_is_refused_during_a_sweep(spark, sea):
-    sea.expire_head()
+def test_export_of_an_expired_commit_is_refused_during_a_sweep(spark, scenario):
+    scenario.expire_head()
     sweep = uuid.uuid4().hex[:20]
-    sea.lake.core.sweeps.begin(sweep)
+    scenario.lake.core.sweeps.begin(sweep)
     try:
         with pytest.raises(Conflict) as refused:
-            sea.export(spark, lambda: None)
+            scenario.export(spark, lambda: None)
     finally:
-        sea.lake.core.sweeps.end(sweep)
+        scenario.lake.core.sweeps.end(sweep)
     assert refused.value.kind == "commit_expired"
     assert refused.value.hint
-    assert sea.export(spark, lambda: None).stored == len(PATHS)
+    assert scenario.export(spark, lambda: None).stored == len(PATHS)
 
 
-def objects(spark, sea, reference):
+def objects(spark, scenario, reference):
     """Returns a DataFrame derived from one that is no longer referenced."""
-    original = anabranch.spark.objects(spark, sea.source, sea.name, reference)
+    original = anabranch.spark.objects(spark, scenario.source, scenario.name, reference)
     return original.select("path", "physical_address").where("path <> ''")
 
 
-def readable(sea, frame):
+def readable(scenario, frame):
     """Returns whether all objects of a DataFrame can be read."""
     addresses = [row.physical_address for row in frame.collect()]
     assert len(addresses) == len(PATHS)
-    return all(sea.lake.blocks.stat(address) is not None for address in addresses)
+    return all(scenario.lake.blocks.stat(address) is not None for address in addresses)
 
 
 @pytest.mark.sample(1)
-def test_objects_of_a_dataframe_are_kept_by_a_sweep(spark, sea):
-    frame = objects(spark, sea, "main")
+def test_objects_of_a_dataframe_are_kept_by_a_sweep(spark, scenario):
+    frame = objects(spark, scenario, "main")
     gc.collect()
-    sea.expire_head()
-    assert sea.sweep() == 0
-    assert readable(sea, frame)
-    assert sea.pinned == {sea.head}
-    changes = anabranch.spark.changes(spark, sea.source, sea.name, sea.head, "main")
-    objects(spark, sea, sea.head)
-    newest = sea.lake.branches.get(sea.name, "main").commit_id
-    assert sea.pinned == {sea.head, newest}
-    assert len(list(sea.lake.keyvalue.scan(PINS))) == 1
+    scenario.expire_head()
+    assert scenario.sweep() == 0
+    assert readable(scenario, frame)
+    assert scenario.pinned == {scenario.head}
+    changes = anabranch.spark.changes(spark, scenario.source, scenario.name, scenario.head, "main")
+    objects(spark, scenario, scenario.head)
+    newest = scenario.lake.branches.get(scenario.name, "main").commit_id
+    assert scenario.pinned == {scenario.head, newest}
+    assert len(list(scenario.lake.keyvalue.scan(PINS))) == 1
     assert changes.count() == len(PATHS) + 1
 
 
-def test_reading_a_dataframe_again_does_not_change_the_pin(spark, sea):
-    frame = objects(spark, sea, "main")
-    (before,) = sea.lake.keyvalue.scan(PINS)
+def test_reading_a_dataframe_again_does_not_change_the_pin(spark, scenario):
+    frame = objects(spark, scenario, "main")
+    (before,) = scenario.lake.keyvalue.scan(PINS)
     assert frame.count() == frame.count() == len(PATHS)
-    objects(spark, sea, "main")
-    assert list(sea.lake.keyvalue.scan(PINS)) == [before]
+    objects(spark, scenario, "main")
+    assert list(scenario.lake.keyvalue.scan(PINS)) == [before]
 
 
-def test_dataframe_of_an_expired_commit_during_a_sweep_warns(spark, sea):
-    sea.expire_head()
+def test_dataframe_of_an_expired_commit_during_a_sweep_warns(spark, scenario):
+    scenario.expire_head()
     sweep = uuid.uuid4().hex[:20]
-    sea.lake.core.sweeps.begin(sweep)
+    scenario.lake.core.sweeps.begin(sweep)
     try:
         with pytest.warns(UserWarning, match="has expired") as warned:
-            frame = anabranch.spark.changes(spark, sea.source, sea.name, sea.head, "main")
+            frame = anabranch.spark.changes(
+                spark, scenario.source, scenario.name, scenario.head, "main"
+            )
     finally:
-        sea.lake.core.sweeps.end(sweep)
+        scenario.lake.core.sweeps.end(sweep)
     assert warned[0].filename == __file__
     assert frame.count() == len(PATHS) + 1
-    assert sea.pinned == {sea.lake.branches.get(sea.name, "main").commit_id}
+    assert scenario.pinned == {scenario.lake.branches.get(scenario.name, "main").commit_id}
 
 
 def test_closing_a_lake_releases_its_pins(spark, tmp_path):
     folder = tmp_path / "lake"
     with anabranch.open(folder) as lake:
-        sea = Sea(lake, None, tmp_path)
-        objects(spark, sea, "main")
-        assert sea.pinned == {sea.head}
+        scenario = Scenario(lake, None, tmp_path)
+        objects(spark, scenario, "main")
+        assert scenario.pinned == {scenario.head}
     with anabranch.open(folder) as lake:
         assert list(lake.keyvalue.scan(PINS)) == []
 
@@ -224,58 +226,62 @@ class Session:
     is_stopped = False
 
 
-def pin_head(sea, monkeypatch):
+def pin_head(scenario, monkeypatch):
     """Pins the head for a session, with a lease of one second; returns the session."""
     monkeypatch.setattr(commit_pins, "Lease", partial(Lease, seconds=1))
     session = Session()
-    references = open_references(sea.source, sea.name)
-    commit_pins.pin_for_session(session, sea.source, sea.name, references, [sea.head])
-    assert sea.pinned == {sea.head}
+    references = open_references(scenario.source, scenario.name)
+    commit_pins.pin_for_session(
+        session, scenario.source, scenario.name, references, [scenario.head]
+    )
+    assert scenario.pinned == {scenario.head}
     return session
 
 
-def test_commit_is_pinned_until_the_session_is_stopped(sea, monkeypatch):
-    session = pin_head(sea, monkeypatch)
-    (before,) = sea.lake.keyvalue.scan(PINS)
-    eventually(lambda: list(sea.lake.keyvalue.scan(PINS)) != [before])
-    assert sea.pinned == {sea.head}
+def test_commit_is_pinned_until_the_session_is_stopped(scenario, monkeypatch):
+    session = pin_head(scenario, monkeypatch)
+    (before,) = scenario.lake.keyvalue.scan(PINS)
+    eventually(lambda: list(scenario.lake.keyvalue.scan(PINS)) != [before])
+    assert scenario.pinned == {scenario.head}
     session.is_stopped = True
-    eventually(lambda: not sea.pinned)
-    pin_head(sea, monkeypatch)
+    eventually(lambda: not scenario.pinned)
+    pin_head(scenario, monkeypatch)
 
 
-def test_pin_of_a_session_expires(sea, monkeypatch):
+def test_pin_of_a_session_expires(scenario, monkeypatch):
     monkeypatch.setattr(commit_pins, "SESSION_PIN_SECONDS", 0.5)
-    pin_head(sea, monkeypatch)
-    eventually(lambda: not sea.pinned)
+    pin_head(scenario, monkeypatch)
+    eventually(lambda: not scenario.pinned)
 
 
 @pytest.mark.sample(1)
-def test_query_of_the_format_pins_its_commits(spark, sea):
-    folder = str(sea.lake.blocks.local_path(f"local://{sea.name}")).rpartition("/block/")[0]
-    anabranch.spark.register(spark, sea.server or folder)
-    reader = spark.read.format("anabranch").option("repository", sea.name)
+def test_query_of_the_format_pins_its_commits(spark, scenario):
+    folder = str(scenario.lake.blocks.local_path(f"local://{scenario.name}")).rpartition("/block/")[
+        0
+    ]
+    anabranch.spark.register(spark, scenario.server or folder)
+    reader = spark.read.format("anabranch").option("repository", scenario.name)
     frame = reader.option("reference", "main").load()
-    assert sea.pinned == {sea.head}
-    sea.expire_head()
-    assert sea.sweep() == 0
-    assert readable(sea, frame)
-    reader.option("reference", sea.head).load().count()
-    assert len(list(sea.lake.keyvalue.scan(PINS))) == 1
+    assert scenario.pinned == {scenario.head}
+    scenario.expire_head()
+    assert scenario.sweep() == 0
+    assert readable(scenario, frame)
+    reader.option("reference", scenario.head).load().count()
+    assert len(list(scenario.lake.keyvalue.scan(PINS))) == 1
     reader.options(what="commits", reference="main").load().count()
-    assert sea.pinned == {sea.head}
+    assert scenario.pinned == {scenario.head}
 
 
 class SweepWhenRead(Mapping):
     """Metadata of a commit that run a whole sweep when they are first read."""
 
-    def __init__(self, sea):
-        self._sea = sea
+    def __init__(self, scenario):
+        self._scenario = scenario
         self.swept = None
 
     def __iter__(self):
         if self.swept is None:
-            self.swept = self._sea.sweep()
+            self.swept = self._scenario.sweep()
         return iter(("by",))
 
     def __getitem__(self, name):
@@ -285,56 +291,56 @@ class SweepWhenRead(Mapping):
         return 1
 
 
-def import_object(spark, sea, metadata=None):
+def import_object(spark, scenario, metadata=None):
     """Imports an object of the head into another repository."""
-    address = sea.lake.objects.stat(sea.name, sea.head, "a").physical_address
+    address = scenario.lake.objects.stat(scenario.name, scenario.head, "a").physical_address
     listing = spark.createDataFrame(
         [("a", address, 1)], "path STRING, physical_address STRING, size LONG"
     )
     return anabranch.spark.import_listing(
-        *(sea.source, sea.land, "main", listing), metadata=metadata, **sea.options
+        *(scenario.source, scenario.land, "main", listing), metadata=metadata, **scenario.options
     )
 
 
 @pytest.mark.sample(1)
-def test_import_of_concurrently_swept_objects_is_refused(spark, sea):
-    sea.land = f"{sea.name}-land"
-    sea.lake.repositories.create(sea.land, f"local://{sea.land}")
-    sea.expire_head()
-    metadata = SweepWhenRead(sea)
+def test_import_of_concurrently_swept_objects_is_refused(spark, scenario):
+    scenario.land = f"{scenario.name}-land"
+    scenario.lake.repositories.create(scenario.land, f"local://{scenario.land}")
+    scenario.expire_head()
+    metadata = SweepWhenRead(scenario)
     with pytest.raises(Conflict) as refused:
-        import_object(spark, sea, metadata)
+        import_object(spark, scenario, metadata)
     assert metadata.swept == len(PATHS)
     assert refused.value.kind == "swept_meanwhile"
     assert refused.value.hint
-    assert sea.lake.objects.listing(sea.land, "main", amount=9).items == []
-    assert len(sea.lake.branches.list(sea.land, amount=9).items) == 1
+    assert scenario.lake.objects.listing(scenario.land, "main", amount=9).items == []
+    assert len(scenario.lake.branches.list(scenario.land, amount=9).items) == 1
 
 
 @pytest.mark.sample(1)
-def test_imported_objects_are_kept_by_a_later_sweep(spark, sea):
-    sea.land = f"{sea.name}-land"
-    sea.lake.repositories.create(sea.land, f"local://{sea.land}")
-    sea.expire_head()
-    import_object(spark, sea)
-    assert sea.sweep() == len(PATHS) - 1
-    assert sea.lake.objects.open(sea.land, "main", "a").read_bytes() == b"a"
+def test_imported_objects_are_kept_by_a_later_sweep(spark, scenario):
+    scenario.land = f"{scenario.name}-land"
+    scenario.lake.repositories.create(scenario.land, f"local://{scenario.land}")
+    scenario.expire_head()
+    import_object(spark, scenario)
+    assert scenario.sweep() == len(PATHS) - 1
+    assert scenario.lake.objects.open(scenario.land, "main", "a").read_bytes() == b"a"
 
 
 @pytest.mark.sample(1)
-def test_import_during_a_sweep_is_refused(spark, sea):
-    sea.land = f"{sea.name}-land"
-    sea.lake.repositories.create(sea.land, f"local://{sea.land}")
-    sea.expire_head()
+def test_import_during_a_sweep_is_refused(spark, scenario):
+    scenario.land = f"{scenario.name}-land"
+    scenario.lake.repositories.create(scenario.land, f"local://{scenario.land}")
+    scenario.expire_head()
     sweep = uuid.uuid4().hex[:20]
-    sea.lake.core.sweeps.begin(sweep)
+    scenario.lake.core.sweeps.begin(sweep)
     try:
         with pytest.raises(Conflict) as refused:
-            import_object(spark, sea)
+            import_object(spark, scenario)
     finally:
-        sea.lake.core.sweeps.end(sweep)
+        scenario.lake.core.sweeps.end(sweep)
     assert refused.value.kind == "sweep_under_way"
-    assert import_object(spark, sea).objects == 1
+    assert import_object(spark, scenario).objects == 1
 
 
 class WithoutPins(BaseHTTPRequestHandler):

@@ -190,6 +190,7 @@ def test_jobs_continue_with_the_credentials_that_replace_expired_ones_in_a_file(
     assert refused
 
 
+@pytest.mark.slow
 def test_an_expired_sweep_removes_nothing_more_and_the_next_one_the_rest(
     spark, emulated_s3, remote, store, tmp_path
 ):

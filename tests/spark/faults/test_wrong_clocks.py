@@ -62,6 +62,7 @@ def test_the_clocks_of_workers_are_wrong_in_these_tests(spark, shifted, shift):
     assert abs(row["seconds"] - shift) < HOUR / 2
 
 
+@pytest.mark.sample(1)
 @SHIFTS
 def test_garbage_collection_finds_and_removes_the_same_objects(
     spark, lake, shifted, collector, garbage
@@ -80,6 +81,7 @@ def test_garbage_collection_finds_and_removes_the_same_objects(
     assert lake.objects.open("sea", "main", "a").read_bytes() == b"kept"
 
 
+@pytest.mark.sample(1)
 @SHIFTS
 def test_nothing_is_removed_after_the_deadline_of_a_round(
     spark, lake, shifted, collector, garbage, monkeypatch
@@ -110,6 +112,7 @@ def test_imports_have_the_same_tables(spark, lake, shifted):
 
 
 @pytest.mark.parametrize("seconds", [-10, 600])
+@pytest.mark.sample(1)
 @SHIFTS
 def test_a_deadline_by_the_stores_clock_is_the_drivers(lake, monkeypatch, shift, seconds):
     prefix = "local://sea/_lakefs/run/clock/"

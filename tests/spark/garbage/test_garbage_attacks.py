@@ -20,23 +20,17 @@ import anabranch
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.testing.server import running_server
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 NOW = {"grace_seconds": -5, "window_seconds": -5}
 
 
-@pytest.fixture(
-    scope="module",
-    params=[
-        pytest.param((6, 11), id="quick"),
-        pytest.param((30, 51), id="wide", marks=pytest.mark.slow),
-    ],
-)
-def campaign(request, tmp_path_factory):
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
     """A campaign, its summary, and the attempts that were lost after the sweep and another one."""
     if not shutil.which("java"):
         pytest.skip("Spark needs Java")
-    strikes, by_tasks = request.param
+    strikes, by_tasks = 30, 51
     folder = tmp_path_factory.mktemp("attacked")
     data = folder / "data"
     for name in ("spark", "strikes"):
@@ -75,7 +69,6 @@ def campaign(request, tmp_path_factory):
     return campaign, summary, lost
 
 
-@pytest.mark.slow
 def test_attacks_on_a_sweep_lose_no_objects(campaign):
     campaign, summary, lost = campaign
     assert lost == []

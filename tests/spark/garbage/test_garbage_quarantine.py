@@ -18,62 +18,62 @@ pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture
-def sea(local_sea, monkeypatch):
+def scenario(local_scenario, monkeypatch):
     """A repository whose runs go by its clock alone."""
     monkeypatch.setattr(RunFiles, "store_time", lambda _: None)
-    return local_sea()
+    return local_scenario()
 
 
-def sweep(spark, sea, seconds=WEEK):
-    engine = SparkEngine(spark, partial(LocalBlocks, str(sea.folder / "blocks")), tasks=2)
-    with sea.collector.mark("sea", quarantine_seconds=seconds, engine=engine, **NOW) as run:
+def sweep(spark, scenario, seconds=WEEK):
+    engine = SparkEngine(spark, partial(LocalBlocks, str(scenario.folder / "blocks")), tasks=2)
+    with scenario.collector.mark("sea", quarantine_seconds=seconds, engine=engine, **NOW) as run:
         return run.sweep()
 
 
-def test_objects_are_restored_after_a_sweep_by_tasks(spark, sea):
-    summary = sweep(spark, sea)
+def test_objects_are_restored_after_a_sweep_by_tasks(spark, scenario):
+    summary = sweep(spark, scenario)
     assert (summary.engine, summary.state, summary.late) == ("spark", "swept", 0)
     assert (summary.quarantined.objects, summary.quarantined.bytes) == (3, 18)
     assert (summary.swept.objects, summary.purged.objects) == (0, 0)
-    assert sea.data() == {sea.kept}
-    (run,) = sea.restorer.runs("sea")
+    assert scenario.data() == {scenario.kept}
+    (run,) = scenario.restorer.runs("sea")
     assert (run.run_id, run.quarantined.objects, run.quarantined.bytes) == (summary.run_id, 3, 18)
-    done = sea.restorer.restore("sea", run.run_id)  # at once: no tombstone is left
+    done = scenario.restorer.restore("sea", run.run_id)  # at once: no tombstone is left
     assert (done.restored.objects, done.failed) == (3, 0)
-    assert {name: sea.read(name) for name in sea.dead} == sea.dead
-    assert sweep(spark, sea).quarantined.objects == 0  # restored objects are protected
-    assert sea.data() == {sea.kept, *sea.dead}
+    assert {name: scenario.read(name) for name in scenario.dead} == scenario.dead
+    assert sweep(spark, scenario).quarantined.objects == 0  # restored objects are protected
+    assert scenario.data() == {scenario.kept, *scenario.dead}
 
 
-def test_object_referenced_meanwhile_is_not_moved(spark, sea):
-    engine = SparkEngine(spark, partial(LocalBlocks, str(sea.folder / "blocks")), tasks=2)
-    with sea.collector.mark("sea", quarantine_seconds=WEEK, engine=engine, **NOW) as run:
-        again = min(sea.dead)
-        sea.stage(again)
+def test_object_referenced_meanwhile_is_not_moved(spark, scenario):
+    engine = SparkEngine(spark, partial(LocalBlocks, str(scenario.folder / "blocks")), tasks=2)
+    with scenario.collector.mark("sea", quarantine_seconds=WEEK, engine=engine, **NOW) as run:
+        again = min(scenario.dead)
+        scenario.stage(again)
         summary = run.sweep()
     assert (summary.quarantined.objects, summary.revived) == (2, 1)
-    assert sea.data() == {sea.kept, again}
+    assert scenario.data() == {scenario.kept, again}
 
 
-def test_sweep_by_tasks_purges_expired_objects_but_referenced_ones(spark, sea):
-    sweep(spark, sea, DAY)
-    referenced, *others = sorted(sea.dead)
-    sea.stage(referenced)
-    commit(sea.lake)  # a range of a commit has the reference, which tasks read
-    sea.clock.advance(DAY)
-    assert sweep(spark, sea).purged.objects == 0
-    sea.clock.advance(CLOCK_SKEW_SECONDS + 700)
-    summary = sweep(spark, sea, None)
+def test_sweep_by_tasks_purges_expired_objects_but_referenced_ones(spark, scenario):
+    sweep(spark, scenario, DAY)
+    referenced, *others = sorted(scenario.dead)
+    scenario.stage(referenced)
+    commit(scenario.lake)  # a range of a commit has the reference, which tasks read
+    scenario.clock.advance(DAY)
+    assert sweep(spark, scenario).purged.objects == 0
+    scenario.clock.advance(CLOCK_SKEW_SECONDS + 700)
+    summary = sweep(spark, scenario, None)
     assert (summary.purged.objects, summary.purged.bytes) == (len(others), 12)
-    (run,) = sea.restorer.runs("sea")
-    done = sea.restorer.restore("sea", run.run_id)
-    assert (done.restored.objects, sea.read(referenced)) == (1, sea.dead[referenced])
+    (run,) = scenario.restorer.runs("sea")
+    done = scenario.restorer.restore("sea", run.run_id)
+    assert (done.restored.objects, scenario.read(referenced)) == (1, scenario.dead[referenced])
 
 
-def test_tombstones_stay_while_an_attempt_may_still_run(spark, sea, monkeypatch):
+def test_tombstones_stay_while_an_attempt_may_still_run(spark, scenario, monkeypatch):
     monkeypatch.setattr(RoundGate, "close", lambda *_: False)
-    summary = sweep(spark, sea)
-    done = sea.restorer.restore("sea", summary.run_id)
+    summary = sweep(spark, scenario)
+    done = scenario.restorer.restore("sea", summary.run_id)
     assert (done.restored.objects, len(done.busy)) == (0, 3)
-    sea.end_leases()
-    assert sea.restorer.restore("sea", summary.run_id).restored.objects == 3
+    scenario.end_leases()
+    assert scenario.restorer.restore("sea", summary.run_id).restored.objects == 3

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from support.garbage import DAY
-from support.quarantine import WEEK, QuarantineSea
+from support.quarantine import WEEK, QuarantineScenario
 
 from anabranch.blocks.local.store import LocalBlocks
 from anabranch.pipelines.garbage.addresses.namespace import to_namespace
@@ -28,27 +28,32 @@ RUN = "c" * 20
 class Round:
     """A round of a sweep of `sea`, whose attempts are made one after the other."""
 
-    def __init__(self, sea: QuarantineSea, seconds: float = 600.0, kept: float = WEEK) -> None:
-        blocks = sea.lake.blocks
+    def __init__(
+        self, scenario: QuarantineScenario, seconds: float = 600.0, kept: float = WEEK
+    ) -> None:
+        blocks = scenario.lake.blocks
         deadline = Deadline.after(seconds)
-        self.namespace = to_namespace(sea.lake.core.repositories.get("sea"), blocks)
-        self.sea, self.gate = sea, RoundGate.open(blocks, f"{sea.namespace}/_lakefs/attempts/")
-        self.quarantine = RoundQuarantine.of(
-            self.namespace, RUN, QuarantineTime(kept, sea.clock), deadline
+        self.namespace = to_namespace(scenario.lake.core.repositories.get("sea"), blocks)
+        self.scenario, self.gate = (
+            scenario,
+            RoundGate.open(blocks, f"{scenario.namespace}/_lakefs/attempts/"),
         )
-        self.conditions = spark_sweep._Round(
-            StoreDeadline.of(deadline, blocks, f"{sea.namespace}/_lakefs/clock/"),
+        self.quarantine = RoundQuarantine.of(
+            self.namespace, RUN, QuarantineTime(kept, scenario.clock), deadline
+        )
+        self.conditions = spark_sweep._Conditions(
+            StoreDeadline.of(deadline, blocks, f"{scenario.namespace}/_lakefs/clock/"),
             self.gate,
             self.quarantine,
             named=False,
         )
-        self.names = sorted(sea.dead)
+        self.names = sorted(scenario.dead)
 
     def attempt(self, store=None, names=()):
         """Makes an attempt at the task of all dead objects; returns its totals."""
         names = list(names or self.names)
         batch = pa.RecordBatch.from_pydict({"address": names, "size": [6] * len(names)})
-        root = str(self.sea.folder / "blocks")
+        root = str(self.scenario.folder / "blocks")
         parameters = spark_sweep._TaskParameters(
             store or (lambda: LocalBlocks(root)), self.namespace.prefix, None, NO_COUNTS
         )
@@ -77,13 +82,13 @@ class _Dying:
         raise OSError("the worker is killed")
 
 
-def test_retried_task_keeps_one_record_of_all_objects(local_sea):
-    sea = local_sea()
-    current = Round(sea)
-    root = str(sea.folder / "blocks")
+def test_retried_task_keeps_one_record_of_all_objects(local_scenario):
+    scenario = local_scenario()
+    current = Round(scenario)
+    root = str(scenario.folder / "blocks")
     with pytest.raises(OSError, match="killed"):
         current.attempt(lambda: _Dying(LocalBlocks(root)))
-    assert len(sea.data()) == 3
+    assert len(scenario.data()) == 3
     totals = current.attempt()
     assert (totals["candidates"], totals["objects"], totals["size"], totals["late"]) == (
         3,
@@ -91,19 +96,19 @@ def test_retried_task_keeps_one_record_of_all_objects(local_sea):
         18,
         0,
     )
-    assert sea.data() == {sea.kept}
-    (run,) = sea.restorer.runs("sea")
+    assert scenario.data() == {scenario.kept}
+    (run,) = scenario.restorer.runs("sea")
     assert (run.run_id, run.quarantined.objects, run.quarantined.bytes) == (RUN, 3, 18)
-    done = sea.restorer.restore("sea", RUN)
+    done = scenario.restorer.restore("sea", RUN)
     assert (done.restored.objects, done.present, done.failed) == (3, 0, 0)
-    assert {name: sea.read(name) for name in sea.dead} == sea.dead
+    assert {name: scenario.read(name) for name in scenario.dead} == scenario.dead
 
 
-def test_attempt_that_is_overtaken_while_it_writes_takes_over_the_record(local_sea):
+def test_attempt_that_is_overtaken_while_it_writes_takes_over_the_record(local_scenario):
     """Another attempt moves all objects after this one has looked up what exists."""
-    sea = local_sea()
-    current = Round(sea)
-    root = str(sea.folder / "blocks")
+    scenario = local_scenario()
+    current = Round(scenario)
+    root = str(scenario.folder / "blocks")
     blocks = LocalBlocks(root)
     other = []
 
@@ -113,25 +118,25 @@ def test_attempt_that_is_overtaken_while_it_writes_takes_over_the_record(local_s
 
     totals = current.attempt(lambda: FaultyBlocks(blocks, act))
     assert (totals["objects"], other[0]["objects"]) == (3, 3)
-    (part,) = QuarantineFiles(sea.lake.blocks, current.namespace).parts(RUN)
-    assert len(QuarantineFiles(sea.lake.blocks, current.namespace).read(part)) == 3
-    assert sea.restorer.restore("sea", RUN).restored.objects == 3
+    (part,) = QuarantineFiles(scenario.lake.blocks, current.namespace).parts(RUN)
+    assert len(QuarantineFiles(scenario.lake.blocks, current.namespace).read(part)) == 3
+    assert scenario.restorer.restore("sea", RUN).restored.objects == 3
 
 
-def test_attempt_that_begins_after_the_round_moves_nothing_again(local_sea):
-    sea = local_sea()
-    current = Round(sea)
+def test_attempt_that_begins_after_the_round_moves_nothing_again(local_scenario):
+    scenario = local_scenario()
+    current = Round(scenario)
     totals = current.attempt()
-    assert current.gate.close(sea.lake.blocks, {totals["attempt"]})
-    assert sea.restorer.restore("sea", RUN).restored.objects == 3
+    assert current.gate.close(scenario.lake.blocks, {totals["attempt"]})
+    assert scenario.restorer.restore("sea", RUN).restored.objects == 3
     totals = current.attempt()
     assert (totals["attempt"], totals["objects"], totals["late"]) == ("", 0, 3)
-    assert sea.data() == {sea.kept, *sea.dead}
+    assert scenario.data() == {scenario.kept, *scenario.dead}
 
 
-def test_gate_reports_an_attempt_without_a_result(local_sea):
-    sea = local_sea()
-    blocks = sea.lake.blocks
+def test_gate_reports_an_attempt_without_a_result(local_scenario):
+    scenario = local_scenario()
+    blocks = scenario.lake.blocks
     gate = RoundGate.open(blocks, "local://sea/_lakefs/attempts/")
     known, unknown = gate.enter(blocks), gate.enter(blocks)
     assert known != unknown
@@ -141,51 +146,51 @@ def test_gate_reports_an_attempt_without_a_result(local_sea):
     assert gate.close(blocks, {gate.enter(blocks)})
 
 
-def test_attempt_enters_before_the_gate_closes_or_finds_it_closed(local_sea):
+def test_attempt_enters_before_the_gate_closes_or_finds_it_closed(local_scenario):
     """The driver closes the gate between the two steps of an attempt."""
-    sea = local_sea()
-    gate = RoundGate.open(sea.lake.blocks, "local://sea/_lakefs/attempts/")
+    scenario = local_scenario()
+    gate = RoundGate.open(scenario.lake.blocks, "local://sea/_lakefs/attempts/")
     closed = []
 
     def act(operation, subject):
         if operation == "stat" and subject.endswith("/open"):
-            closed.append(gate.close(sea.lake.blocks, set()))
+            closed.append(gate.close(scenario.lake.blocks, set()))
 
-    name = gate.enter(FaultyBlocks(LocalBlocks(sea.folder / "blocks"), act))
+    name = gate.enter(FaultyBlocks(LocalBlocks(scenario.folder / "blocks"), act))
     assert (name, closed) == ("", [False])
 
 
-def test_object_is_restorable_for_its_time_from_the_deadline_on(local_sea):
-    sea = local_sea()
-    before = sea.clock()
-    current = Round(sea, seconds=600.0, kept=DAY)
+def test_object_is_restorable_for_its_time_from_the_deadline_on(local_scenario):
+    scenario = local_scenario()
+    before = scenario.clock()
+    current = Round(scenario, seconds=600.0, kept=DAY)
     assert current.attempt()["objects"] == 3
-    (run,) = sea.restorer.runs("sea")
+    (run,) = scenario.restorer.runs("sea")
     assert run.removed_at == int(before)
     assert 600 + DAY <= run.until - int(before) <= 601 + DAY
-    sea.clock.advance(600 + DAY + CLOCK_SKEW_SECONDS - 1)
-    assert sea.collector.purge("sea").purged.objects == 0
-    sea.clock.advance(3)
-    assert sea.collector.purge("sea").purged.objects == 3
+    scenario.clock.advance(600 + DAY + CLOCK_SKEW_SECONDS - 1)
+    assert scenario.collector.purge("sea").purged.objects == 0
+    scenario.clock.advance(3)
+    assert scenario.collector.purge("sea").purged.objects == 3
 
 
-def test_late_attempt_moves_nothing(local_sea):
-    sea = local_sea()
-    current = Round(sea, seconds=-10.0)
+def test_late_attempt_moves_nothing(local_scenario):
+    scenario = local_scenario()
+    current = Round(scenario, seconds=-10.0)
     totals = current.attempt()
     assert (totals["candidates"], totals["objects"], totals["late"]) == (0, 0, 3)
-    assert sea.data() == {sea.kept, *sea.dead}
-    assert sea.restorer.runs("sea") == []
+    assert scenario.data() == {scenario.kept, *scenario.dead}
+    assert scenario.restorer.runs("sea") == []
 
 
-def test_objects_that_are_gone_are_not_recorded(local_sea):
-    sea = local_sea()
-    current = Round(sea)
+def test_objects_that_are_gone_are_not_recorded(local_scenario):
+    scenario = local_scenario()
+    current = Round(scenario)
     first, *others = current.names
-    sea.lake.blocks.delete([f"{sea.namespace}/{first}"])
+    scenario.lake.blocks.delete([f"{scenario.namespace}/{first}"])
     totals = current.attempt()
     assert (totals["candidates"], totals["objects"], totals["size"]) == (3, 2, 12)
-    current = Round(sea)
+    current = Round(scenario)
     assert current.attempt(names=[first])["objects"] == 0
-    (run,) = sea.restorer.runs("sea")
+    (run,) = scenario.restorer.runs("sea")
     assert run.quarantined.objects == len(others)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.timeout(600)
 
 
 @pytest.fixture
-def outside(tmp_path):
+def import_folder(tmp_path):
     folder = tmp_path / "outside"
     for number in range(70):
         path = folder / f"day={number % 7}" / f"{number}.csv" if number else folder / "top"
@@ -30,8 +30,10 @@ def outside(tmp_path):
 
 
 @pytest.fixture
-def lake(tmp_path, outside):
-    blocks = LocalBlocks(tmp_path / "blocks", import_enabled=True, external_prefixes=[str(outside)])
+def lake(tmp_path, import_folder):
+    blocks = LocalBlocks(
+        tmp_path / "blocks", import_enabled=True, external_prefixes=[str(import_folder)]
+    )
     with Lake(
         MemoryStore(), blocks, cache_folder=tmp_path / "cache", signing_secret=b"secret"
     ) as lake:
@@ -40,8 +42,8 @@ def lake(tmp_path, outside):
         yield lake
 
 
-def test_imported_tree_equals_that_of_the_server(spark, lake, outside):
-    prefix = f"local://{outside}/"
+def test_imported_tree_equals_that_of_the_server(spark, lake, import_folder):
+    prefix = f"local://{import_folder}/"
     listing = anabranch.spark.prefix_listing(spark, lake, prefix, min_tasks=8)
     imported = anabranch.spark.import_listing(lake, "sea", "main", listing, destination="x")
     assert imported.objects == 70
@@ -55,17 +57,17 @@ def test_imported_tree_equals_that_of_the_server(spark, lake, outside):
     assert status.metarange_id == imported.commit.metarange_id
 
 
-def test_name_that_is_not_utf8_is_a_row_without_a_path(spark, lake, outside):
-    (outside / os.fsdecode(b"bad\xff")).write_bytes(b"")
-    listing = anabranch.spark.prefix_listing(spark, lake, f"local://{outside}/", min_tasks=8)
+def test_name_that_is_not_utf8_is_a_row_without_a_path(spark, lake, import_folder):
+    (import_folder / os.fsdecode(b"bad\xff")).write_bytes(b"")
+    listing = anabranch.spark.prefix_listing(spark, lake, f"local://{import_folder}/", min_tasks=8)
     with pytest.raises(Invalid, match=r"1 row of the listing is invalid: 1 with no path"):
         anabranch.spark.import_listing(lake, "sea", "main", listing)
 
 
-def test_unreadable_prefix_raises_an_error(spark, lake, outside, tmp_path):
+def test_unreadable_prefix_raises_an_error(spark, lake, import_folder, tmp_path):
     with pytest.raises(NotFound):
-        anabranch.spark.prefix_listing(spark, lake, f"local://{outside}/nowhere/")
+        anabranch.spark.prefix_listing(spark, lake, f"local://{import_folder}/nowhere/")
     with pytest.raises(Denied):
         anabranch.spark.prefix_listing(spark, lake, f"local://{tmp_path}/")
     with open_lake(tmp_path / "other") as other, pytest.raises(Denied):
-        anabranch.spark.prefix_listing(spark, other, f"local://{outside}/")
+        anabranch.spark.prefix_listing(spark, other, f"local://{import_folder}/")

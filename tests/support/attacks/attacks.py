@@ -17,7 +17,7 @@ __all__ = ["ATTACKS", "Attack"]
 
 _WAIT_SECONDS = 60
 _TICK_SECONDS = 0.02
-_SEA = "/repositories/sea"
+_REPOSITORY = "/repositories/sea"
 
 Attack = Callable[[Target, Victim], Place]
 """Creates a reference to a victim and returns its location. Raises Refused."""
@@ -37,7 +37,7 @@ def stage_and_commit(target: Target, victim: Victim) -> Place:
     """Stages an object by its address and commits it."""
     branch = _branch(target, victim, "commit")
     place = _stage(target, victim, branch)
-    commit = target.call("POST", f"{_SEA}/branches/{branch}/commits", {"message": "m"})
+    commit = target.call("POST", f"{_REPOSITORY}/branches/{branch}/commits", {"message": "m"})
     return place._replace(reference=commit["id"])
 
 
@@ -49,7 +49,7 @@ def link(target: Target, victim: Victim) -> Place:
         "checksum": victim.checksum,
         "size_bytes": len(victim.body),
     }
-    target.call("PUT", f"{_SEA}/branches/links/staging/backing", body, path=path)
+    target.call("PUT", f"{_REPOSITORY}/branches/links/staging/backing", body, path=path)
     return Place("sea", "links", path)
 
 
@@ -57,7 +57,7 @@ def copy(target: Target, victim: Victim) -> Place:
     """Copies an object of an expired commit."""
     branch = _branch(target, victim, "copy")
     body = {"src_path": victim.old, "src_ref": victim.commit}
-    target.call("POST", f"{_SEA}/branches/{branch}/objects/copy", body, dest_path="copy")
+    target.call("POST", f"{_REPOSITORY}/branches/{branch}/objects/copy", body, dest_path="copy")
     return Place("sea", branch, "copy")
 
 
@@ -85,21 +85,21 @@ def import_object(target: Target, victim: Victim) -> Place:
 def create_branch(target: Target, victim: Victim) -> Place:
     """Creates a branch at an expired commit."""
     name = f"back-{victim.number}"
-    target.raw("POST", f"{_SEA}/branches", {"name": name, "source": victim.commit})
+    target.raw("POST", f"{_REPOSITORY}/branches", {"name": name, "source": victim.commit})
     return Place("sea", name, victim.old)
 
 
 def create_tag(target: Target, victim: Victim) -> Place:
     """Creates a tag at an expired commit."""
     name = f"v{victim.number}"
-    target.call("POST", f"{_SEA}/tags", {"id": name, "ref": victim.commit})
+    target.call("POST", f"{_REPOSITORY}/tags", {"id": name, "ref": victim.commit})
     return Place("sea", name, victim.old)
 
 
 def hard_reset(target: Target, victim: Victim) -> Place:
     """Moves a branch to an expired commit."""
     branch = _branch(target, victim, "reset")
-    target.raw("PUT", f"{_SEA}/branches/{branch}/hard_reset", ref=victim.commit)
+    target.raw("PUT", f"{_REPOSITORY}/branches/{branch}/hard_reset", ref=victim.commit)
     return Place("sea", branch, victim.old)
 
 
@@ -107,26 +107,26 @@ def revert(target: Target, victim: Victim) -> Place:
     """Reverts the commit that removed an object."""
     branch = _branch(target, victim, "revert")
     body = {"ref": victim.removal, "parent_number": 0}
-    target.raw("POST", f"{_SEA}/branches/{branch}/revert", body)
+    target.raw("POST", f"{_REPOSITORY}/branches/{branch}/revert", body)
     return Place("sea", branch, victim.old)
 
 
 def cherry_pick(target: Target, victim: Victim) -> Place:
     """Applies the changes of an expired commit."""
     branch = _branch(target, victim, "pick")
-    target.raw("POST", f"{_SEA}/branches/{branch}/cherry-pick", {"ref": victim.commit})
+    target.raw("POST", f"{_REPOSITORY}/branches/{branch}/cherry-pick", {"ref": victim.commit})
     return Place("sea", branch, victim.old)
 
 
 def merge(target: Target, victim: Victim) -> Place:
     """Merges an expired commit into a branch that it descends from."""
-    target.raw("POST", f"{_SEA}/refs/{victim.commit}/merge/first-{victim.number}", {})
+    target.raw("POST", f"{_REPOSITORY}/refs/{victim.commit}/merge/first-{victim.number}", {})
     return Place("sea", f"first-{victim.number}", victim.old)
 
 
 def squash_merge(target: Target, victim: Victim) -> Place:
     """Merges an expired commit without making it a parent."""
-    url_path = f"{_SEA}/refs/{victim.commit}/merge/first-{victim.number}"
+    url_path = f"{_REPOSITORY}/refs/{victim.commit}/merge/first-{victim.number}"
     target.raw("POST", url_path, {"squash_merge": True})
     return Place("sea", f"first-{victim.number}", victim.old)
 
@@ -134,7 +134,7 @@ def squash_merge(target: Target, victim: Victim) -> Place:
 def commit_tree(target: Target, victim: Victim) -> Place:
     """Commits the tree of an expired commit."""
     branch = _branch(target, victim, "tree")
-    url_path = f"{_SEA}/branches/{branch}/commits"
+    url_path = f"{_REPOSITORY}/branches/{branch}/commits"
     target.raw("POST", url_path, {"message": "m"}, source_metarange=victim.tree)
     return Place("sea", branch, victim.old)
 
@@ -191,7 +191,7 @@ def _stage(target: Target, victim: Victim, branch: str, repository: str = "sea")
 def _branch(target: Target, victim: Victim, name: str) -> str:
     """Creates a branch at the head of `main`, which has not expired, and returns its name."""
     name = f"{name}-{victim.number}"
-    target.raw("POST", f"{_SEA}/branches", {"name": name, "source": "main"})
+    target.raw("POST", f"{_REPOSITORY}/branches", {"name": name, "source": "main"})
     return name
 
 

@@ -79,8 +79,8 @@ def attacked_sweep(sweep: AttackedSweep) -> Summary:
 
 
 def _run(sweep: AttackedSweep) -> Summary:
+    from anabranch.pipelines.garbage.sweeping import sweep as garbage_sweep
     from anabranch.spark.jobs.garbage import SparkEngine
-    from anabranch.spark.jobs.garbage import sweep as garbage_sweep
     from anabranch.spark.sources.server_source import Server
 
     garbage_sweep._ROUND_SECONDS = sweep.round_seconds

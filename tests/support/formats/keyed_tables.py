@@ -19,7 +19,7 @@ Rows = Mapping[str, Mapping[str, Any]]
 
 COLUMNS = ("a", "b", "c")
 QUICK = settings(
-    max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(8), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 
 

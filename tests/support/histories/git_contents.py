@@ -27,12 +27,12 @@ class GitContents:
     `names` has git's name of each commit, `ids` the reverse. A commit's message is its id.
     """
 
-    def __init__(self, folder: Path, sea: Any) -> None:
+    def __init__(self, folder: Path, versions: Any) -> None:
         self.folder = folder
         subprocess.run(["git", "init", "--quiet", "--bare", folder], check=True)
         self.names: dict[str, str] = {}
         self.ids: dict[str, str] = {}
-        commits = sorted(sea.core.commits.all(sea.repository), key=lambda c: c.generation)
+        commits = sorted(versions.core.commits.all(versions.repository), key=lambda c: c.generation)
         marks = {commit.id: number for number, commit in enumerate(commits, 1)}
         lines = []
         for commit in commits:
@@ -43,7 +43,7 @@ class GitContents:
             for number, parent in enumerate(commit.parents):
                 lines.append(f"{'merge' if number else 'from'} :{marks[parent]}")
             lines.append("deleteall")
-            for path, word in sea.contents(commit.id).items():
+            for path, word in versions.contents(commit.id).items():
                 lines += [f"M 644 inline {path}", f"data {len(word)}", word]
         text = "\n".join([*lines, ""])
         self.run("fast-import", "--quiet", "--force", f"--export-marks={folder}/m", text=text)

@@ -86,17 +86,17 @@ def _show(changed: Sequence[str], choice: Choice, checks: Sequence[Check], budge
         print(f"  {_WORDS[nearness]:12} {len(names):3}  {', '.join(_few(names))}")
     for candidate in choice.cut:
         print(f"  until the time is over: {candidate.path}, which takes {candidate.cost:.0f} s")
-    if choice.left_out:
-        print(f"Left out, `make test` runs them: {_summary(choice.left_out)}")
+    if choice.skipped:
+        print(f"Left out, `make test` runs them: {_summary(choice.skipped)}")
 
 
-def _summary(left_out: Sequence[Candidate]) -> str:
-    seconds = sum(candidate.cost for candidate in left_out)
+def _summary(skipped: Sequence[Candidate]) -> str:
+    seconds = sum(candidate.cost for candidate in skipped)
     counts = ", ".join(
         f"{len(list(group))} {_WORDS[nearness]}"
-        for nearness, group in groupby(left_out, lambda candidate: candidate.nearness)
+        for nearness, group in groupby(skipped, lambda candidate: candidate.nearness)
     )
-    return f"{len(left_out)} files ({counts}), about {seconds:.0f} s"
+    return f"{len(skipped)} files ({counts}), about {seconds:.0f} s"
 
 
 def _few(names: Sequence[str]) -> list[str]:

@@ -26,7 +26,7 @@ class Choice(NamedTuple):
 
     chosen: Sequence[Candidate]
     cut: Sequence[Candidate]
-    left_out: Sequence[Candidate]
+    skipped: Sequence[Candidate]
     seconds: float
 
 
@@ -39,7 +39,7 @@ def choose(ranked: Sequence[Candidate], budget: float, workers: int) -> Choice:
     room = budget - STARTUP_SECONDS
     chosen: list[Candidate] = []
     cut: list[Candidate] = []
-    left_out: list[Candidate] = []
+    skipped: list[Candidate] = []
     for candidate in ranked:
         least = min(range(workers), key=spent.__getitem__)
         fits = spent[least] + candidate.cost + COLLECTION_SECONDS <= room
@@ -51,5 +51,5 @@ def choose(ranked: Sequence[Candidate], budget: float, workers: int) -> Choice:
             spent[least] = room
             cut.append(candidate)
         else:
-            left_out.append(candidate)
-    return Choice(chosen, cut, left_out, min(STARTUP_SECONDS + max(spent), budget))
+            skipped.append(candidate)
+    return Choice(chosen, cut, skipped, min(STARTUP_SECONDS + max(spent), budget))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -24,10 +25,11 @@ def other_checks(root: Path, changed: Sequence[str]) -> list[Check]:
     """Returns the commands that a change needs beside pytest."""
     found = []
     if modules := [PurePosixPath(path) for path in changed if path.startswith("kernel/")]:
-        filters = sorted({_module(path) for path in modules if path.parts[1] == "src"})
-        options = ["--quiet", "--manifest-path", "kernel/Cargo.toml", "--no-default-features"]
+        filters = sorted({_module(path) for path in modules if path.parts[2:3] == ("src",)})
+        crates = sorted({f"--package=anabranch-{path.parts[1]}" for path in modules})
+        options = ["--quiet", "--manifest-path", "kernel/Cargo.toml"]
         # one target: the tests of examples and of integration take longer than the others
-        tests = ["--lib", "--", *filters] if filters and "" not in filters else []
+        tests = [*crates, "--lib", "--", *filters] if filters and "" not in filters else []
         found.append(Check("cargo test", ["cargo", "test", *options, *tests]))
     if any(path.startswith("web/") for path in changed):
         package = json.loads((root / "web/package.json").read_text(encoding="utf-8"))
@@ -39,9 +41,9 @@ def other_checks(root: Path, changed: Sequence[str]) -> list[Check]:
 
 
 def _module(path: PurePosixPath) -> str:
-    """`kernel/src/tree/merge.rs` has the tests of `tree::`, as its neighbours use it."""
-    parts = path.with_suffix("").parts[2:]
-    if parts in (("lib",), ("error",)) or parts[0] == "python":
+    """`kernel/tables/src/tree/merge.rs` has the tests of `tree::`, as its neighbours use it."""
+    parts = path.with_suffix("").parts[3:]
+    if parts in (("lib",), ("error",)) or path.parts[1] == "python":
         return ""
     return f"{parts[0]}::"
 
@@ -50,12 +52,12 @@ def stale_build(root: Path, changed: Sequence[str]) -> dict[str, str]:
     """Returns the changed files that Python's tests do not see, because what is built from them is
     older than they are, each with the word that builds it.
     """
-    builds = {"kernel/src/": (_KERNEL, "make install"), "web/src/": (_PAGES, "make web")}
+    builds = {"kernel/*/src/**": (_KERNEL, "make install"), "web/src/**": (_PAGES, "make web")}
     return {
         path: word
-        for prefix, (built, word) in builds.items()
+        for pattern, (built, word) in builds.items()
         for path in changed
-        if path.startswith(prefix) and _is_newer(root / path, root / built)
+        if fnmatchcase(path, pattern) and _is_newer(root / path, root / built)
     }
 
 

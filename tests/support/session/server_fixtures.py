@@ -63,17 +63,17 @@ def cluster_server(
 
 
 @pytest.fixture(scope="module")
-def outside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def import_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder that the server `importing` may import from."""
     return tmp_path_factory.mktemp("outside")
 
 
 @pytest.fixture(scope="module")
-def importing(outside: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def importing(import_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that may import."""
     settings = {
         "ANABRANCH_BLOCKSTORE_LOCAL_IMPORT_ENABLED": "true",
-        "ANABRANCH_BLOCKSTORE_LOCAL_ALLOWED_EXTERNAL_PREFIXES": str(outside),
+        "ANABRANCH_BLOCKSTORE_LOCAL_ALLOWED_EXTERNAL_PREFIXES": str(import_folder),
     }
     with running_server(tmp_path_factory.mktemp("lake"), env=settings) as server:
         yield server

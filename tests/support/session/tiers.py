@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +45,9 @@ _SERVICES = {
         "spark_cluster",
     )
 }
+_SERVICE_WORDS = re.compile(
+    r"\b(s3|support\.services)\b|" + "|".join({*_FIXTURES, "postgres", "spark", "cluster", "minio"})
+)
 _STARTS = re.compile(r"(running|spark)_\w+")
 
 _SEVERAL_SERVERS = re.compile(r"tests/(cli|clients(?!/(images|programs)))/")
@@ -89,6 +94,38 @@ def mark_tiers(items: Iterable[pytest.Item]) -> None:
             item.add_marker("systems")
 
 
+def holds_no_test(path: Path, expression: str) -> bool:
+    """Returns whether a file of tests need not be read, because it has none of the tier that
+    `expression` names, which is what `-m` says: to import all files takes each worker seconds.
+
+    For `not systems` that is a file in a folder of services without a test of wiring. For `systems`
+    it is a file outside of those folders where neither it nor a `conftest.py` above it has a word
+    of a service: that more files have one does not matter.
+    """
+    if not path.match("test_*.py"):
+        return False
+    in_folder = any(f"/{folder}" in path.as_posix() for folder in _FOLDERS)
+    if "not systems" in expression:
+        return in_folder and "mark.wiring" not in path.read_text()
+    if "systems" in expression and not in_folder and not _SEVERAL_SERVERS.search(path.as_posix()):
+        return not (_names_service(path) or any(map(_names_service, _conftests(path.parent))))
+    return False
+
+
+@cache
+def _names_service(path: Path) -> bool:
+    return bool(_SERVICE_WORDS.search(path.read_text()))
+
+
+@cache
+def _conftests(folder: Path) -> list[Path]:
+    """Returns the files `conftest.py` of a folder and those above it, without the outermost."""
+    if folder.name == "tests":
+        return []
+    own = folder / "conftest.py"
+    return [*([own] if own.exists() else []), *_conftests(folder.parent)]
+
+
 def _mark_samples(items: Iterable[pytest.Item]) -> None:
     cases: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
@@ -113,11 +150,12 @@ def refuse_hidden_spark(items: Iterable[pytest.Item]) -> None:
 
 def _fixtures(item: pytest.Item) -> Iterator[str]:
     """Yields the names of a test's fixtures, and of those that its parameters name."""
-    yield from getattr(item, "fixturenames", ())
+    names = getattr(item, "fixturenames", ())
+    yield from names
     callspec = getattr(item, "callspec", None)
-    pending = (
-        [value for value in callspec.params.values() if isinstance(value, str)] if callspec else []
-    )
+    # by `request`, a fixture asks for another one that a parameter names
+    values = callspec.params.values() if callspec and "request" in names else ()
+    pending = [value for value in values if isinstance(value, str)]
     pending += [f"{name}_server" for name in pending]
     seen = set()
     while pending:

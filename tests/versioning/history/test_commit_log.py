@@ -54,75 +54,75 @@ class Reads:
         return counted
 
 
-def grow(sea, seed, steps=30):
+def grow(versions, seed, steps=30):
     random = Random(seed)
-    sea.branch("side")
+    versions.branch("side")
     for number in range(steps):
         branch = random.choice(["main", "side"])
         if number % 7 == 6:
-            sea.merge("side" if branch == "main" else "main", branch, strategy="source-wins")
-        sea.commit(branch, **{f"{branch}{number}": "x"})
-    sea.commit("side", last="x")
-    sea.merge("side", "main", strategy="source-wins")
-    return sea.head("main")
+            versions.merge("side" if branch == "main" else "main", branch, strategy="source-wins")
+        versions.commit(branch, **{f"{branch}{number}": "x"})
+    versions.commit("side", last="x")
+    versions.merge("side", "main", strategy="source-wins")
+    return versions.head("main")
 
 
 @pytest.mark.parametrize("most", [0, 1, 5, 1000])
 @pytest.mark.parametrize("first_parent", [False, True])
-def test_pages_make_the_whole_log(sea, most, first_parent):
-    core, head = sea.core, grow(sea, most)
-    expected = list(log(core.commits.reader(sea.repository), head, first_parent=first_parent))
-    paged = CommitLog(core.commits, index_of(sea), max_repeated=most)
+def test_pages_make_the_whole_log(versions, most, first_parent):
+    core, head = versions.core, grow(versions, most)
+    expected = list(log(core.commits.reader(versions.repository), head, first_parent=first_parent))
+    paged = CommitLog(core.commits, index_of(versions), max_repeated=most)
     limits = Limits(first_parent=first_parent, since=None, stop_at=None, after=None)
     found, has_more = [], True
     while has_more:
-        page = log_page(paged.log(sea.repository, head, limits), 4)
+        page = log_page(paged.log(versions.repository, head, limits), 4)
         found += page.items
         has_more, limits = page.has_more, {**limits, "after": page.next_offset}
     assert found == expected
 
 
-def index_of(sea, **options):
-    return HistoryIndex(sea.keyvalue, sea.core.commits, sea.core.trees, **options)
+def index_of(versions, **options):
+    return HistoryIndex(versions.keyvalue, versions.core.commits, versions.core.trees, **options)
 
 
-def test_a_late_page_of_a_long_log_reads_its_own_commits_alone(sea):
-    head = grow(sea, 3, steps=60)
-    core = sea.core
-    commits = list(log(core.commits.reader(sea.repository), head))
+def test_a_late_page_of_a_long_log_reads_its_own_commits_alone(versions):
+    head = grow(versions, 3, steps=60)
+    core = versions.core
+    commits = list(log(core.commits.reader(versions.repository), head))
     reads = Reads(core.commits)
-    paged = CommitLog(reads, index_of(sea), max_repeated=10)
+    paged = CommitLog(reads, index_of(versions), max_repeated=10)
     limits = Limits(first_parent=False, since=None, stop_at=None, after=commits[50].id)
-    list(paged.log(sea.repository, head, limits))  # loads the index
+    list(paged.log(versions.repository, head, limits))  # loads the index
     reads.count = 0
-    page = log_page(paged.log(sea.repository, head, limits), 5, limit=True)
+    page = log_page(paged.log(versions.repository, head, limits), 5, limit=True)
     assert page.items == commits[51:56]
     assert reads.count == 5
 
 
-def test_a_missing_parent_is_the_same_error_by_the_index(sea):
-    head = grow(sea, 5)
-    commits = list(log(sea.core.commits.reader(sea.repository), head))
-    sea.store.apply([(sea.repository.partition, keys.commit(commits[20].id), None)])
-    again = type(sea.core.commits)(sea.keyvalue, lambda: 0.0)  # without a cache
-    index = HistoryIndex(sea.keyvalue, again, sea.core.trees)
+def test_a_missing_parent_is_the_same_error_by_the_index(versions):
+    head = grow(versions, 5)
+    commits = list(log(versions.core.commits.reader(versions.repository), head))
+    versions.store.apply([(versions.repository.partition, keys.commit(commits[20].id), None)])
+    again = type(versions.core.commits)(versions.keyvalue, lambda: 0.0)  # without a cache
+    index = HistoryIndex(versions.keyvalue, again, versions.core.trees)
     limits = Limits(first_parent=False, since=None, stop_at=None, after=commits[2].id)
     with pytest.raises((NotFound, Corrupt)) as by_index:
-        list(CommitLog(again, index, max_repeated=0).log(sea.repository, head, limits))
+        list(CommitLog(again, index, max_repeated=0).log(versions.repository, head, limits))
     with pytest.raises((NotFound, Corrupt)) as plain:
-        list(log(again.reader(sea.repository), head, **limits))
+        list(log(again.reader(versions.repository), head, **limits))
     assert by_index.value.message == plain.value.message
 
 
 @pytest.mark.parametrize("text", ["x~3", "x~12", "x^2~3", "x~1999", "x^9", "x~~~~~~~~"])
-def test_revisions_far_back_are_those_of_the_plain_walk(sea, text):
-    head, modifiers = grow(sea, 4), parse_expression(text).modifiers
+def test_revisions_far_back_are_those_of_the_plain_walk(versions, text):
+    head, modifiers = grow(versions, 4), parse_expression(text).modifiers
     outcomes = []
     for most in (1, 1000):
-        index = index_of(sea, max_single_reads=most)
+        index = index_of(versions, max_single_reads=most)
         try:
-            outcomes.append(index.revision(sea.repository, head, modifiers))
+            outcomes.append(index.revision(versions.repository, head, modifiers))
         except Exception as error:  # noqa: BLE001  compared with the other
             outcomes.append((type(error), str(error), error.hint))
-        assert index.is_loaded(sea.repository) == (most == 1 or text == "x~1999")
+        assert index.is_loaded(versions.repository) == (most == 1 or text == "x~1999")
     assert outcomes[0] == outcomes[1]

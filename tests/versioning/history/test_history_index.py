@@ -89,59 +89,59 @@ def test_graph_without_a_parent_raises_where_the_parent_is_needed():
 class Lake:
     """A repository with a random history, and git's repository with the same one."""
 
-    def __init__(self, sea, seed, steps=25):
-        self.sea = sea
+    def __init__(self, versions, seed, steps=25):
+        self.versions = versions
         self.random = Random(seed)
         self.branches = ["main"]
         for number in range(steps):
             self.step(number)
-        self.heads = [sea.head(branch).id for branch in self.branches]
+        self.heads = [versions.head(branch).id for branch in self.branches]
 
     def step(self, number):
-        random, sea = self.random, self.sea
+        random, versions = self.random, self.versions
         branch = random.choice(self.branches)
         kind = random.random()
         if kind < 0.15 and len(self.branches) < 4:
             name = f"branch-{number}"
-            sea.branch(name, branch)
+            versions.branch(name, branch)
             self.branches.append(name)
         elif kind < 0.4:
             source = random.choice(self.branches)
             strategy = random.choice(("source-wins", "dest-wins"))
             with suppress(NoChanges):
-                sea.merge(source, branch, strategy=strategy)
+                versions.merge(source, branch, strategy=strategy)
         else:
-            sea.put(branch, **{path: random.choice("xyz") for path in random.sample(PATHS, 2)})
+            versions.put(branch, **{path: random.choice("xyz") for path in random.sample(PATHS, 2)})
             if random.random() < 0.3:
-                sea.remove(branch, random.choice(PATHS))
+                versions.remove(branch, random.choice(PATHS))
             with suppress(NoChanges):
-                sea.commit(branch, f"{number}")
+                versions.commit(branch, f"{number}")
 
     def plain(self, start, objects, prefixes, limits=NO_LIMITS):
-        sea = self.sea
-        read = sea.core.commits.reader(sea.repository)
-        changed = sea.core.differ.touched(sea.repository, objects, prefixes)
+        versions = self.versions
+        read = versions.core.commits.reader(versions.repository)
+        changed = versions.core.differ.touched(versions.repository, objects, prefixes)
         found = filter_changed(read, log(read, start, **limits), changed)
         return [commit.id for commit in found]
 
     def indexed(self, start, objects, prefixes, limits=NO_LIMITS, **options):
-        sea = self.sea
-        index = HistoryIndex(sea.keyvalue, sea.core.commits, sea.core.trees)
-        path_log = PathLog(sea.core.commits, index, **options)
-        changed = sea.core.differ.touched(sea.repository, objects, prefixes)
-        found = path_log.log(sea.repository, start, changed, objects, prefixes, limits)
+        versions = self.versions
+        index = HistoryIndex(versions.keyvalue, versions.core.commits, versions.core.trees)
+        path_log = PathLog(versions.core.commits, index, **options)
+        changed = versions.core.differ.touched(versions.repository, objects, prefixes)
+        found = path_log.log(versions.repository, start, changed, objects, prefixes, limits)
         return [commit.id for commit in found]
 
     def last_changes(self, start, index=None):
-        sea, core = self.sea, self.sea.core
-        index = index or HistoryIndex(sea.keyvalue, core.commits, core.trees)
+        versions, core = self.versions, self.versions.core
+        index = index or HistoryIndex(versions.keyvalue, core.commits, core.trees)
         found = LastChanges(core.commits, core.trees, index)
-        return [each.id for each in found.find(sea.repository, start, PATHS, PREFIXES)]
+        return [each.id for each in found.find(versions.repository, start, PATHS, PREFIXES)]
 
     def check(self):
         """Checks that logs and last changes are those of plain walks."""
-        sea, random = self.sea, self.random
-        read = sea.core.commits.reader(sea.repository)
+        versions, random = self.versions, self.random
+        read = versions.core.commits.reader(versions.repository)
         for head in self.heads:
             start = read(head)
             known = [commit.id for commit in log(read, start)]
@@ -171,116 +171,118 @@ class _NoIndex:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_index_gives_the_results_of_plain_walks(sea, seed):
-    Lake(sea, seed).check()
+def test_index_gives_the_results_of_plain_walks(versions, seed):
+    Lake(versions, seed).check()
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_damaged_index_changes_no_result(sea, seed):
-    lake = Lake(sea, seed)
-    partition = sea.repository.partition
-    lake.last_changes(sea.head("main"))
-    stored = list(sea.store.scan(partition, *keys.all_changed_paths()))
+def test_damaged_index_changes_no_result(versions, seed):
+    lake = Lake(versions, seed)
+    partition = versions.repository.partition
+    lake.last_changes(versions.head("main"))
+    stored = list(versions.store.scan(partition, *keys.all_changed_paths()))
     assert stored
     for key, record in stored:
         kind = lake.random.randrange(5)
         if kind == 0:
-            sea.store.apply([(partition, key, None)])
+            versions.store.apply([(partition, key, None)])
         elif kind == 1:
             at = lake.random.randrange(len(record))
             damaged = record[:at] + bytes([record[at] ^ 1 << lake.random.randrange(8)])
-            sea.store.apply([(partition, key, damaged + record[at + 1 :])])
+            versions.store.apply([(partition, key, damaged + record[at + 1 :])])
         elif kind == 2:
-            sea.store.apply([(partition, key, record[: lake.random.randrange(len(record))])])
+            versions.store.apply([(partition, key, record[: lake.random.randrange(len(record))])])
         elif kind == 3:
-            sea.store.apply([(partition, key, lake.random.choice(stored)[1])])
-    sea.store.apply([(partition, b"changed-paths/not-an-id", b"x")])
+            versions.store.apply([(partition, key, lake.random.choice(stored)[1])])
+    versions.store.apply([(partition, b"changed-paths/not-an-id", b"x")])
     lake.check()
 
 
-def test_missing_records_are_written_when_a_commit_is_compared(sea, other):
-    lake = Lake(sea, 5)
-    partition = sea.repository.partition
-    for key, _ in list(sea.store.scan(partition, *keys.all_changed_paths())):
-        sea.store.apply([(partition, key, None)])
-    start = sea.head("main")
+def test_missing_records_are_written_when_a_commit_is_compared(versions, other):
+    lake = Lake(versions, 5)
+    partition = versions.repository.partition
+    for key, _ in list(versions.store.scan(partition, *keys.all_changed_paths())):
+        versions.store.apply([(partition, key, None)])
+    start = versions.head("main")
     expected = lake.last_changes(start)
-    written = [key for key, _ in sea.store.scan(partition, *keys.all_changed_paths())]
+    written = [key for key, _ in versions.store.scan(partition, *keys.all_changed_paths())]
     assert written
-    assert all(keys.changed_paths_commit(key) in lake_ids(sea, start) for key in written)
+    assert all(keys.changed_paths_commit(key) in lake_ids(versions, start) for key in written)
     found = other.core.last_changes.find(other.repository, start, PATHS, PREFIXES)
     assert [commit.id for commit in found] == expected
 
 
-def lake_ids(sea, start):
-    return {commit.id for commit in log(sea.core.commits.reader(sea.repository), start)}
+def lake_ids(versions, start):
+    return {commit.id for commit in log(versions.core.commits.reader(versions.repository), start)}
 
 
-def test_a_store_that_refuses_writes_gives_the_same_results(sea):
-    lake = Lake(sea, 7)
-    partition = sea.repository.partition
-    for key, _ in list(sea.store.scan(partition, *keys.all_changed_paths())):
-        sea.store.apply([(partition, key, None)])
-    before = dict(sea.store.scan(partition))
-    sea.keyvalue.before = fail_at("apply", 1, Busy("the disk is full"))
+def test_a_store_that_refuses_writes_gives_the_same_results(versions):
+    lake = Lake(versions, 7)
+    partition = versions.repository.partition
+    for key, _ in list(versions.store.scan(partition, *keys.all_changed_paths())):
+        versions.store.apply([(partition, key, None)])
+    before = dict(versions.store.scan(partition))
+    versions.keyvalue.before = fail_at("apply", 1, Busy("the disk is full"))
     lake.check()
-    assert dict(sea.store.scan(partition)).keys() >= before.keys()
+    assert dict(versions.store.scan(partition)).keys() >= before.keys()
 
 
-def test_index_takes_in_commits_of_other_processes(sea, other):
-    sea.commit("main", a="x")
-    assert last(sea, "main", "a") == sea.head("main").id
-    first = sea.head("main").id
+def test_index_takes_in_commits_of_other_processes(versions, other):
+    versions.commit("main", a="x")
+    assert last(versions, "main", "a") == versions.head("main").id
+    first = versions.head("main").id
     for number in range(5):
         other.commit("main", b=str(number))
-    assert last(sea, "main", "a") == first
-    assert last(sea, "main", "b") == other.head("main").id
+    assert last(versions, "main", "a") == first
+    assert last(versions, "main", "b") == other.head("main").id
     other.commit("main", a="y")
-    assert last(sea, "main", "a") == other.head("main").id
+    assert last(versions, "main", "a") == other.head("main").id
 
 
-def last(sea, reference, path):
-    (found,) = sea.core.last_changes.find(sea.repository, sea.head(reference), [path])
+def last(versions, reference, path):
+    (found,) = versions.core.last_changes.find(
+        versions.repository, versions.head(reference), [path]
+    )
     return found.id
 
 
-def test_commit_of_many_paths_may_have_changed_any(sea):
-    sea.commit("main", a="x")
-    sea.put("main", **{f"p{number}": "x" for number in range(4100)})
-    many = sea.commit("main")
-    record = sea.store.get(sea.repository.partition, keys.changed_paths(many.id))
+def test_commit_of_many_paths_may_have_changed_any(versions):
+    versions.commit("main", a="x")
+    versions.put("main", **{f"p{number}": "x" for number in range(4100)})
+    many = versions.commit("main")
+    record = versions.store.get(versions.repository.partition, keys.changed_paths(many.id))
     assert len(record) == 6, "nothing is listed"
-    head = sea.commit("main", b="x")
-    assert last(sea, "main", "p77") == many.id
-    assert last(sea, "main", "b") == head.id
-    assert last(sea, "main", "a") == head.parents[0] or last(sea, "main", "a") != many.id
+    head = versions.commit("main", b="x")
+    assert last(versions, "main", "p77") == many.id
+    assert last(versions, "main", "b") == head.id
+    assert last(versions, "main", "a") == head.parents[0] or last(versions, "main", "a") != many.id
 
 
-def test_merge_base_beyond_the_budget_is_found_by_the_index(sea):
-    sea.branch("side")
+def test_merge_base_beyond_the_budget_is_found_by_the_index(versions):
+    versions.branch("side")
     for number in range(6):
-        sea.commit("main", a=str(number))
-        sea.commit("side", b=str(number))
-    sea.merge("side", "main")
+        versions.commit("main", a=str(number))
+        versions.commit("side", b=str(number))
+    versions.merge("side", "main")
     for number in range(6):
-        sea.commit("main", c=str(number))
-        sea.commit("side", d=str(number))
-    core = sea.core
-    heads = sea.head("main").id, sea.head("side").id
-    small = HistoryIndex(sea.keyvalue, core.commits, core.trees, max_single_reads=3)
-    expected = merge_bases(core.commits.reader(sea.repository), *heads)[0]
-    assert small.merge_base(sea.repository, *heads) == expected
-    assert small.is_loaded(sea.repository)
-    assert core.history_index.merge_base(sea.repository, *heads) == expected
+        versions.commit("main", c=str(number))
+        versions.commit("side", d=str(number))
+    core = versions.core
+    heads = versions.head("main").id, versions.head("side").id
+    small = HistoryIndex(versions.keyvalue, core.commits, core.trees, max_single_reads=3)
+    expected = merge_bases(core.commits.reader(versions.repository), *heads)[0]
+    assert small.merge_base(versions.repository, *heads) == expected
+    assert small.is_loaded(versions.repository)
+    assert core.history_index.merge_base(versions.repository, *heads) == expected
 
 
-def test_time_limit_is_given_to_the_graph_in_nanoseconds(sea):
+def test_time_limit_is_given_to_the_graph_in_nanoseconds(versions):
     for word in "xyxy":
-        sea.commit("main", a=word)
-    head = sea.head("main")
+        versions.commit("main", a=word)
+    head = versions.head("main")
     since = datetime.fromtimestamp(head.creation_date - 2, UTC)
     assert seconds_and_nanos(since) == (head.creation_date - 2, 0)
-    lake = Lake(sea, 1, steps=0)
+    lake = Lake(versions, 1, steps=0)
     limits = Limits(first_parent=False, since=since, stop_at=None, after=None)
     expected = lake.plain(head, ["a"], [], limits)
     assert 1 <= len(expected) < 4
@@ -288,13 +290,13 @@ def test_time_limit_is_given_to_the_graph_in_nanoseconds(sea):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_last_changes_are_those_of_git_log(sea, tmp_path, seed):
-    lake = Lake(sea, seed)
-    git = GitContents(tmp_path / "git", sea)
+def test_last_changes_are_those_of_git_log(versions, tmp_path, seed):
+    lake = Lake(versions, seed)
+    git = GitContents(tmp_path / "git", versions)
     compared = 0
     for head in lake.heads:
-        start = sea.core.commits.get(sea.repository, head)
-        content = sea.contents(head)
+        start = versions.core.commits.get(versions.repository, head)
+        content = versions.contents(head)
         found = dict(zip(PATHS, lake.last_changes(start), strict=False))
         for path in content.keys() & set(PATHS):
             assert git.last_change(head, path) == found[path]
@@ -302,15 +304,15 @@ def test_last_changes_are_those_of_git_log(sea, tmp_path, seed):
     assert compared > 4
 
 
-def test_graph_proposes_only_commits_that_changed_the_path(sea):
+def test_graph_proposes_only_commits_that_changed_the_path(versions):
     changed = []
     for number in range(60):
         path = "a" if number % 20 == 3 else "b/c/d"
-        commit = sea.commit("main", **{path: str(number)})
+        commit = versions.commit("main", **{path: str(number)})
         if path == "a":
             changed.insert(0, commit.id)
-    head = sea.head("main").id
-    graph = sea.core.history_index.graph(sea.repository, head)
+    head = versions.head("main").id
+    graph = versions.core.history_index.graph(versions.repository, head)
     assert list(graph.log(head, [b"a"], [])) == changed
     assert list(graph.log(head, [], [b"b/x"])) == list(graph.log(head, [b"b/c/d"], []))
     assert list(graph.log(head, [b"b"], [])) == []

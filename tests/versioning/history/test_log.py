@@ -181,23 +181,23 @@ def test_page_of_empty_log_is_empty():
     assert log_page([], 10).items == []
 
 
-def test_log_of_a_repository_follows_commits_and_merges(sea):
+def test_log_of_a_repository_follows_commits_and_merges(versions):
     """The same order from stored records as from the commits that were made."""
-    first = sea.head("main")
+    first = versions.head("main")
     made = {first.id: first}
 
     def note(commit):
         made[commit.id] = commit
         return commit
 
-    note(sea.commit("main", a="1"))
-    sea.branch("dev")
+    note(versions.commit("main", a="1"))
+    versions.branch("dev")
     for number in range(3):
-        note(sea.commit("dev", b=str(number)))
-        note(sea.commit("main", c=str(number)))
-    merged = note(sea.merge("dev", "main"))
-    head = note(sea.commit("main", d="1"))
-    read = sea.core.commits.reader(sea.repository)
+        note(versions.commit("dev", b=str(number)))
+        note(versions.commit("main", c=str(number)))
+    merged = note(versions.merge("dev", "main"))
+    head = note(versions.commit("main", d="1"))
+    read = versions.core.commits.reader(versions.repository)
     dates = [(commit.creation_date, commit.nanos) for commit in log(read, head)]
     assert dates == sorted(dates, reverse=True)
     assert {commit.id for commit in log(read, head)} == made.keys()

@@ -12,17 +12,17 @@ from anabranch.versioning.merging.rules import MergeRules, Rule, check_strategy
 class Contents:
     """A repository with branches `main` and `dev`, whose objects are byte strings."""
 
-    def __init__(self, sea):
-        self.sea = sea
-        self.core = sea.core
-        self.repository = sea.repository
+    def __init__(self, versions):
+        self.versions = versions
+        self.core = versions.core
+        self.repository = versions.repository
         self._entries = {}
 
     def put(self, branch, changes):
         """Stages bytes at paths; None removes a path."""
         for path, content in changes.items():
             if content is None:
-                self.sea.remove(branch, path)
+                self.versions.remove(branch, path)
                 continue
             entry = self._entry(content)
             self.core.changes.put(self.repository, branch, path, entry)
@@ -31,7 +31,7 @@ class Contents:
         """Returns the entry of bytes: the same for equal ones, so that they do not conflict."""
         if content not in self._entries:
             address = self.core.identifiers.data_address()
-            stored = self.sea.blocks.put(self.address(address), [content])
+            stored = self.versions.blocks.put(self.address(address), [content])
             self._entries[content] = Entry(
                 address=address,
                 size=stored.size,
@@ -47,19 +47,19 @@ class Contents:
 
     def commit(self, branch, changes):
         self.put(branch, changes)
-        return self.sea.commit(branch)
+        return self.versions.commit(branch)
 
     def diverge(self, base, source, destination):
         """Commits a base to main, and then changes to the branches dev and main."""
         self.commit("main", {"other": b"o", **base})
-        self.sea.branch("dev")
+        self.versions.branch("dev")
         self.commit("dev", {"of dev": b"d", **source})
         self.commit("main", {"of main": b"m", **destination})
 
     def merge(self, *rules, strategy="", rights=ALL_CONTENT):
         """Merges dev into main by rules of (path, strategy, options)."""
         given = merge_rules(*rules, strategy=strategy, rights=rights)
-        return self.sea.merge("dev", "main", rules=given)
+        return self.versions.merge("dev", "main", rules=given)
 
     def preview(self, *rules, strategy="", rights=ALL_CONTENT):
         core = self.core
@@ -73,18 +73,20 @@ class Contents:
         entry = self.core.objects.entry_at(self.repository, resolved, path)
         if entry is None:
             return None
-        content = self.sea.blocks.read(self.address(entry.address))
+        content = self.versions.blocks.read(self.address(entry.address))
         assert hashlib.md5(content).hexdigest() == entry.checksum
         return content
 
     def tree(self, branch):
         """Returns the bytes at all paths of a branch."""
         entries = self.core.objects.entries(self.repository, branch)
-        return {path: self.sea.blocks.read(self.address(entry.address)) for path, entry in entries}
+        return {
+            path: self.versions.blocks.read(self.address(entry.address)) for path, entry in entries
+        }
 
     def blocks(self):
         """Returns the addresses of all stored objects, without tables."""
-        return {block.address for block in self.sea.blocks.list("mem://sea/data/")}
+        return {block.address for block in self.versions.blocks.list("mem://sea/data/")}
 
 
 def merge_rules(*rules, strategy="", rights=ALL_CONTENT):
@@ -96,5 +98,5 @@ def merge_rules(*rules, strategy="", rights=ALL_CONTENT):
 
 
 @pytest.fixture
-def lake(sea):
-    return Contents(sea)
+def lake(versions):
+    return Contents(versions)

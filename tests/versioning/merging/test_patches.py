@@ -8,105 +8,107 @@ from anabranch.errors import Gone, MergeConflict
 from anabranch.versioning.merging.patches import Patches
 
 
-def rebase(sea):
-    sea.clock.advance(1)
-    return sea.core.rebaser.rebase(sea.change("dev"), sea.head("main"))
+def rebase(versions):
+    versions.clock.advance(1)
+    return versions.core.rebaser.rebase(versions.change("dev"), versions.head("main"))
 
 
-def pick(sea, reference, branch="main"):
-    sea.clock.advance(1)
-    return sea.core.merger.cherry_pick(sea.change(branch), reference)
+def pick(versions, reference, branch="main"):
+    versions.clock.advance(1)
+    return versions.core.merger.cherry_pick(versions.change(branch), reference)
 
 
 @pytest.fixture
-def picked(sea):
+def picked(versions):
     """A commit of `dev` that was picked to `main`, where its object has changed since."""
-    sea.commit("main", "root", a="x")
-    sea.branch("dev")
-    commit = sea.commit("dev", "fix", a="y")
-    sea.commit("dev", "more", b="x")
-    pick(sea, commit.id)
-    sea.commit("main", "again", a="z")
+    versions.commit("main", "root", a="x")
+    versions.branch("dev")
+    commit = versions.commit("dev", "fix", a="y")
+    versions.commit("dev", "more", b="x")
+    pick(versions, commit.id)
+    versions.commit("main", "again", a="z")
     return commit
 
 
 @pytest.mark.usefixtures("picked")
-def test_commit_that_was_picked_to_the_new_base_is_dropped(sea):
-    assert rebase(sea)[1:] == (1, 1)
-    assert sea.contents("dev") == {"a": "z", "b": "x"}
-    assert sea.head("dev").parents == (sea.head("main").id,)
+def test_commit_that_was_picked_to_the_new_base_is_dropped(versions):
+    assert rebase(versions)[1:] == (1, 1)
+    assert versions.contents("dev") == {"a": "z", "b": "x"}
+    assert versions.head("dev").parents == (versions.head("main").id,)
 
 
 @pytest.mark.usefixtures("picked")
-def test_commit_that_was_picked_and_taken_back_is_dropped_as_by_git(sea):
-    sea.commit("main", "back", a="x")
-    assert rebase(sea)[1:] == (1, 1)
-    assert sea.contents("dev") == {"a": "x", "b": "x"}
+def test_commit_that_was_picked_and_taken_back_is_dropped_as_by_git(versions):
+    versions.commit("main", "back", a="x")
+    assert rebase(versions)[1:] == (1, 1)
+    assert versions.contents("dev") == {"a": "x", "b": "x"}
 
 
 @pytest.mark.usefixtures("picked")
-def test_both_commits_with_the_patch_of_one_commit_are_dropped(sea):
-    sea.commit("dev", "back", a="x")
-    sea.commit("dev", "fix again", a="y")
+def test_both_commits_with_the_patch_of_one_commit_are_dropped(versions):
+    versions.commit("dev", "back", a="x")
+    versions.commit("dev", "fix again", a="y")
     with pytest.raises(MergeConflict):  # only the commit between them remains
-        rebase(sea)
-    assert applied_by_trees(sea) == {"fix", "fix again"}
+        rebase(versions)
+    assert applied_by_trees(versions) == {"fix", "fix again"}
 
 
-def test_commit_with_one_more_change_is_not_the_same(sea):
-    sea.commit("main", "root", a="x")
-    sea.branch("dev")
-    sea.commit("dev", "fix", a="y", b="y")
-    sea.commit("main", "part of it", a="y")
-    sea.commit("main", "again", a="z")
+def test_commit_with_one_more_change_is_not_the_same(versions):
+    versions.commit("main", "root", a="x")
+    versions.branch("dev")
+    versions.commit("dev", "fix", a="y", b="y")
+    versions.commit("main", "part of it", a="y")
+    versions.commit("main", "again", a="z")
     with pytest.raises(MergeConflict):
-        rebase(sea)
+        rebase(versions)
 
 
-def test_change_from_other_content_is_not_the_same(sea):
-    sea.commit("main", "root", a="x")
-    sea.branch("dev")
-    sea.commit("dev", "fix", a="y")
-    sea.commit("main", "other", a="w")
-    sea.commit("main", "fix", a="y")
-    sea.commit("main", "again", a="z")
+def test_change_from_other_content_is_not_the_same(versions):
+    versions.commit("main", "root", a="x")
+    versions.branch("dev")
+    versions.commit("dev", "fix", a="y")
+    versions.commit("main", "other", a="w")
+    versions.commit("main", "fix", a="y")
+    versions.commit("main", "again", a="z")
     with pytest.raises(MergeConflict):
-        rebase(sea)
+        rebase(versions)
 
 
 @pytest.mark.parametrize("last", ["x", "y"])
-def test_patches_are_compared_to_their_ends(sea, last):
+def test_patches_are_compared_to_their_ends(versions, last):
     paths = [f"p{number:04}" for number in range(1200)]
-    sea.branch("dev")
-    sea.commit("dev", "all", **dict.fromkeys(paths, "x"))
-    sea.commit("main", "all", **dict.fromkeys(paths[:-1], "x"), **{paths[-1]: last})
-    assert applied_by_trees(sea) == ({"all"} if last == "x" else set())
+    versions.branch("dev")
+    versions.commit("dev", "all", **dict.fromkeys(paths, "x"))
+    versions.commit("main", "all", **dict.fromkeys(paths[:-1], "x"), **{paths[-1]: last})
+    assert applied_by_trees(versions) == ({"all"} if last == "x" else set())
 
 
-def applied_by_trees(sea):
-    return applied(sea, Patches(sea.core.commits, sea.core.trees, sea.core.history_index))
+def applied_by_trees(versions):
+    return applied(
+        versions, Patches(versions.core.commits, versions.core.trees, versions.core.history_index)
+    )
 
 
-def applied(sea, patches):
+def applied(versions, patches):
     """Returns the messages of the commits of `dev` whose patches `main` has."""
     commits = []
-    head, onto = sea.head("dev"), sea.head("main")
+    head, onto = versions.head("dev"), versions.head("main")
     commit = head
     while commit.parents:
         commits.append(commit)
-        commit = sea.core.commits.get(sea.repository, commit.parents[0])
-    found = patches.applied(sea.repository, commits, head, onto)
+        commit = versions.core.commits.get(versions.repository, commit.parents[0])
+    found = patches.applied(versions.repository, commits, head, onto)
     return {commit.message for commit in commits if commit.id in found}
 
 
 @pytest.mark.parametrize("is_loaded", [False, True])
 @pytest.mark.usefixtures("picked")
-def test_long_histories_are_searched_by_the_index(sea, is_loaded):
+def test_long_histories_are_searched_by_the_index(versions, is_loaded):
     for number in range(20):
-        sea.commit("main", f"{number}", c=str(number))
-    core = sea.core
+        versions.commit("main", f"{number}", c=str(number))
+    core = versions.core
     if is_loaded:
-        assert core.history_index.graph(sea.repository, sea.head("main").id) is not None
+        assert core.history_index.graph(versions.repository, versions.head("main").id) is not None
     opened = []
     open_tree = core.trees.open
 
@@ -116,24 +118,24 @@ def test_long_histories_are_searched_by_the_index(sea, is_loaded):
 
     core.trees.open = counted
     patches = Patches(core.commits, core.trees, core.history_index, max_compared=5)
-    assert applied(sea, patches) == {"fix"}
+    assert applied(versions, patches) == {"fix"}
     assert len(opened) < 20
 
 
-def test_commits_whose_tables_are_gone_are_not_compared(sea):
-    sea.branch("dev")
-    commit = sea.commit("dev", "fix", a="y")
-    sea.commit("main", "base", b="x")
-    pick(sea, commit.id)
-    sea.commit("main", "again", a="z")
-    assert applied_by_trees(sea) == {"fix"}
-    open_tree = sea.core.trees.open
-    gone = sea.core.references.commit(sea.repository, "main~1").metarange_id
+def test_commits_whose_tables_are_gone_are_not_compared(versions):
+    versions.branch("dev")
+    commit = versions.commit("dev", "fix", a="y")
+    versions.commit("main", "base", b="x")
+    pick(versions, commit.id)
+    versions.commit("main", "again", a="z")
+    assert applied_by_trees(versions) == {"fix"}
+    open_tree = versions.core.trees.open
+    gone = versions.core.references.commit(versions.repository, "main~1").metarange_id
 
     def opened(repository, metarange_id):
         if metarange_id == gone:
             raise Gone("the metadata file is missing", kind="metadata_missing")
         return open_tree(repository, metarange_id)
 
-    sea.core.trees.open = opened
-    assert applied_by_trees(sea) == set()
+    versions.core.trees.open = opened
+    assert applied_by_trees(versions) == set()

@@ -39,7 +39,7 @@ def merge_dictionaries(rows, choices):
     return {path: content for path, content in merged.items() if content}, conflicts, settled
 
 
-@settings(max_examples=examples(80), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ROWS, st.dictionaries(st.sampled_from("abcdef"), STRATEGIES))
 def test_each_conflict_gets_the_side_of_its_rule(rows, choices):
     with tempfile.TemporaryDirectory() as folder:
@@ -154,12 +154,12 @@ def test_an_invalid_file_refuses_every_merge_but_one_that_replaces_it(lake):
 def test_a_removed_base_version_is_not_taken(lake):
     conflicting(lake)
     entry = lake.core.objects.get(lake.repository, "main~1", "both")
-    lake.sea.blocks.delete([lake.address(entry.address)])
+    lake.versions.blocks.delete([lake.address(entry.address)])
     rules = ("both", "base"), ("**", "dest-wins")
-    before = lake.sea.head("main")
+    before = lake.versions.head("main")
     with pytest.raises(Gone):
         lake.merge(*rules)
-    assert lake.sea.head("main") == before
+    assert lake.versions.head("main") == before
 
 
 def test_merges_without_conflicts_ask_no_rule(lake):
@@ -174,9 +174,9 @@ def test_a_given_object_settles_a_conflict(lake):
     conflicting(lake)
     lake.put("main", {"new": b"given"})
     entry = lake.core.objects.get(lake.repository, "main", "new")
-    lake.sea.commit("main")
+    lake.versions.commit("main")
     rules = MergeRules((Rule.for_object("both", entry),), "dest-wins", ALL_CONTENT)
-    lake.sea.merge("dev", "main", rules=rules)
+    lake.versions.merge("dev", "main", rules=rules)
     assert lake.read("main", "both") == b"given"
 
 

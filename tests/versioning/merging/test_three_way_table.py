@@ -126,10 +126,10 @@ def test_the_strategy_for_all_paths_agrees_with_a_rule_for_all(lake, strategy):
     lake.merge(strategy=strategy)
     merged = lake.tree("main")
     lake.core.branches.create(lake.repository, "again", head)
-    lake.sea.merge("dev", "again", rules=rules_for_all(strategy))
+    lake.versions.merge("dev", "again", rules=rules_for_all(strategy))
     assert lake.tree("again") == merged
     with pytest.raises(NoChanges):
-        lake.sea.merge("dev", "again", rules=rules_for_all(strategy))
+        lake.versions.merge("dev", "again", rules=rules_for_all(strategy))
 
 
 def rules_for_all(strategy):

@@ -108,17 +108,17 @@ def test_cherry_picks_and_reverts_and_rebases_name_their_commits(lake):
     service = Service()
     with serving(service) as (port, _):
         rules = merge_rules(webhook(port))
-        core.merger.cherry_pick(lake.sea.change("main"), "dev", rules=rules)
+        core.merger.cherry_pick(lake.versions.change("main"), "dev", rules=rules)
         ids = {"base": picked.parents[0], "source": picked.id, "destination": head.id}
         assert service.asked[0]["commits"] == ids
 
         tip = core.references.commit(repository, "main")
-        core.reverter.revert(lake.sea.change("main"), [head.id], parent_number=0, rules=rules)
+        core.reverter.revert(lake.versions.change("main"), [head.id], parent_number=0, rules=rules)
         ids = {"base": head.id, "source": head.parents[0], "destination": tip.id}
         assert service.asked[2]["commits"] == ids
 
         onto = core.references.commit(repository, "main")
-        core.rebaser.rebase(lake.sea.change("dev"), onto, rules=rules)
+        core.rebaser.rebase(lake.versions.change("dev"), onto, rules=rules)
         ids = {"base": picked.parents[0], "source": picked.id, "destination": onto.id}
         assert service.asked[4]["commits"] == ids
 

@@ -12,12 +12,12 @@ paths = st.sampled_from(["a", "b/1", "b/2", "b/c/1", "b0", "c"])
 contents = st.dictionaries(paths, st.sampled_from("xyz"), max_size=6)
 
 
-def commit_tree(sea, branch, wanted):
+def commit_tree(versions, branch, wanted):
     """Makes the contents of a branch those wanted, by one commit."""
-    sea.remove(branch, *sea.contents(branch))
-    sea.put(branch, **wanted)
-    sea.clock.advance(1)
-    return sea.commit_staged(branch, allow_empty=True)
+    versions.remove(branch, *versions.contents(branch))
+    versions.put(branch, **wanted)
+    versions.clock.advance(1)
+    return versions.commit_staged(branch, allow_empty=True)
 
 
 def changes_between(left, right):
@@ -52,25 +52,25 @@ def pages(read, amount):
         after = page.next_offset
 
 
-def trees(sea, *references):
+def trees(versions, *references):
     return [
-        sea.core.trees.open(sea.repository, sea.head(reference).metarange_id)
+        versions.core.trees.open(versions.repository, versions.head(reference).metarange_id)
         for reference in references
     ]
 
 
 @given(left=contents, right=contents, amount=st.integers(1, 4))
 @settings(max_examples=examples(30))
-def test_two_trees_differ_as_dictionaries_do(new_sea, left, right, amount):
-    sea = new_sea()
-    commit_tree(sea, "main", left)
-    sea.branch("dev")
-    commit_tree(sea, "dev", right)
-    ours, theirs = trees(sea, "main", "dev")
+def test_two_trees_differ_as_dictionaries_do(new_versions, left, right, amount):
+    versions = new_versions()
+    commit_tree(versions, "main", left)
+    versions.branch("dev")
+    commit_tree(versions, "dev", right)
+    ours, theirs = trees(versions, "main", "dev")
     changes = changes_between(left, right)
 
     def read(**options):
-        return sea.core.differ.two_dot(ours, theirs, **options)
+        return versions.core.differ.two_dot(ours, theirs, **options)
 
     assert pages(read, amount) == sorted(changes.items())
     for prefix in ("", "b/"):
@@ -80,32 +80,34 @@ def test_two_trees_differ_as_dictionaries_do(new_sea, left, right, amount):
 
 @given(committed=contents, wanted=contents, amount=st.integers(1, 4))
 @settings(max_examples=examples(30))
-def test_staged_changes_are_those_that_differ_from_the_commit(new_sea, committed, wanted, amount):
-    sea = new_sea()
-    head = commit_tree(sea, "main", committed)
-    sea.remove("main", *committed)
-    sea.put("main", **wanted)
+def test_staged_changes_are_those_that_differ_from_the_commit(
+    new_versions, committed, wanted, amount
+):
+    versions = new_versions()
+    head = commit_tree(versions, "main", committed)
+    versions.remove("main", *committed)
+    versions.put("main", **wanted)
     changes = changes_between(committed, wanted)
-    tokens = sea.core.branches.read(sea.repository, "main").branch.tokens
+    tokens = versions.core.branches.read(versions.repository, "main").branch.tokens
 
     def read(**options):
-        return sea.core.differ.uncommitted(sea.repository, head, tokens, **options)
+        return versions.core.differ.uncommitted(versions.repository, head, tokens, **options)
 
     assert pages(read, amount) == sorted(changes.items())
     assert pages(partial(read, delimiter="/"), amount) == collapsed(changes, "", "/")
-    assert sea.core.differ.is_dirty(sea.repository, head.id, tokens) == bool(changes)
+    assert versions.core.differ.is_dirty(versions.repository, head.id, tokens) == bool(changes)
 
 
 @given(base=contents, ours=contents, theirs=contents)
 @settings(max_examples=examples(30))
-def test_three_dots_show_what_a_merge_would_change(new_sea, base, ours, theirs):
-    sea = new_sea()
-    commit_tree(sea, "main", base)
-    sea.branch("dev")
-    sea.branch("base")
-    commit_tree(sea, "dev", theirs)
-    commit_tree(sea, "main", ours)
-    page = sea.core.differ.three_dot(*trees(sea, "main", "dev", "base"), amount=100)
+def test_three_dots_show_what_a_merge_would_change(new_versions, base, ours, theirs):
+    versions = new_versions()
+    commit_tree(versions, "main", base)
+    versions.branch("dev")
+    versions.branch("base")
+    commit_tree(versions, "dev", theirs)
+    commit_tree(versions, "main", ours)
+    page = versions.core.differ.three_dot(*trees(versions, "main", "dev", "base"), amount=100)
     found = {change.path: change.kind for change in page.items}
     for path in {*base, *ours, *theirs}:
         old, mine, other = base.get(path), ours.get(path), theirs.get(path)

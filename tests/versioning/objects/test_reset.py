@@ -11,22 +11,22 @@ STAGED = {"a": "y", "p_1": "y", "p_3": "x", "q": "x"}
 
 
 @pytest.fixture(params=["one area", "a sealed area beneath"])
-def dirty(request, sea):
+def dirty(request, versions):
     """The repository with changes of every kind on main: changed, added, removed (p_2)."""
-    sea.commit("main", **COMMITTED)
+    versions.commit("main", **COMMITTED)
     if request.param == "one area":
-        sea.put("main", **STAGED)
-        sea.remove("main", "p_2")
-        return sea
-    sea.put("main", a="y", p_1="z", p_3="z")
-    sea.remove("main", "p_2")
-    sea.core.committer.seal(sea.repository, "main")
-    sea.put("main", p_1="y", p_3="x", q="x")
-    return sea
+        versions.put("main", **STAGED)
+        versions.remove("main", "p_2")
+        return versions
+    versions.put("main", a="y", p_1="z", p_3="z")
+    versions.remove("main", "p_2")
+    versions.core.committer.seal(versions.repository, "main")
+    versions.put("main", p_1="y", p_3="x", q="x")
+    return versions
 
 
-def reset(sea, kind, path=""):
-    sea.core.reset.reset(sea.repository, "main", kind, path)
+def reset(versions, kind, path=""):
+    versions.core.reset.reset(versions.repository, "main", kind, path)
 
 
 def after_all():

@@ -8,16 +8,16 @@ from anabranch.errors import Conflict, Invalid, NotFound
 
 
 @pytest.fixture
-def history(sea):
+def history(versions):
     """Main with three commits, the second of them tagged v1, a merge on top."""
-    sea.commit("main", a="1")
-    second = sea.commit("main", a="2")
-    sea.core.tags.create(sea.repository, "v1", second.id)
-    sea.branch("dev", "v1")
-    sea.commit("dev", b="1")
-    sea.commit("main", c="1")
-    sea.merge("dev", "main")
-    return sea
+    versions.commit("main", a="1")
+    second = versions.commit("main", a="2")
+    versions.core.tags.create(versions.repository, "v1", second.id)
+    versions.branch("dev", "v1")
+    versions.commit("dev", b="1")
+    versions.commit("main", c="1")
+    versions.merge("dev", "main")
+    return versions
 
 
 def test_each_kind_of_name_means_its_commit(history):

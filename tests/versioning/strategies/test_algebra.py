@@ -16,7 +16,7 @@ from anabranch.versioning.strategies.rows.strategy import rows_strategy
 from anabranch.versioning.strategies.text import text_strategy
 
 QUICK = settings(
-    max_examples=examples(15),
+    max_examples=examples(6),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )

@@ -82,7 +82,7 @@ CELLS = st.sampled_from(["x", "José", "€ 5", "\x81", "日本", "Ã©", "a,é"
 ROWS = st.dictionaries(st.integers(1, 5), st.tuples(CELLS, CELLS), max_size=4)
 
 
-@settings(max_examples=examples(32), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(16), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ROWS, st.dictionaries(st.integers(6, 8), st.tuples(CELLS, CELLS), max_size=2), st.data())
 def test_a_merge_is_that_of_the_texts_in_the_encoding_of_the_destination(rows, added, data):
     source, destination = rows | added, dict(rows)
@@ -181,3 +181,31 @@ def test_compressed_text_is_decoded_and_encoded_again():
         destination=gzip.compress(base),
     )
     assert gzip.decompress(run.files["t.csv.gz"]) == "id,v\n1,è\n2,y\n".encode("utf-16")
+
+
+def test_differences_say_how_each_side_was_read():
+    text = "id,v\n1,é\n2,b\n"
+    page = compare("t.csv", text.encode("utf-16"), text.replace("b", "ü").encode("latin-1"))
+    assert [(row.key, row.columns) for row in page.items] == [({"id": "2"}, ["v"])]
+    assert page.notes == {
+        "left": ["Encoding: UTF-16 LE."],
+        "right": ["Encoding: Windows-1252 (Latin-1)."],
+    }
+    assert compare("t.csv", None, b"id\n1\n").notes == {"right": ["Encoding: UTF-8."]}
+    lines = '{"id": 1}\n'
+    page = compare("t.jsonl", lines.encode("utf-16"), lines.encode())
+    assert page.notes == {"left": ["Encoding: UTF-16 LE."], "right": ["Encoding: UTF-8."]}
+    assert not page.items
+
+
+def test_files_of_several_encodings_are_compared_as_they_are_shown():
+    mixed = "id,v\n1,é\n".encode() + "2,é\n".encode("latin-1")
+    page = compare("t.csv", mixed, "id,v\n1,é\n2,ü\n".encode(), key=["id"])
+    assert [(row.left, row.right) for row in page.items] == [
+        ({"id": "2", "v": "é"}, {"id": "2", "v": "ü"})
+    ]
+    assert page.notes["left"] == [
+        "Encoding: UTF-8.",
+        "1 line that is not UTF-8, and read as Windows-1252.",
+        "Cells are separated by a comma.",
+    ]

@@ -125,7 +125,7 @@ def test_a_side_that_changed_alone_is_taken(base, changed, has_last_end):
     assert sorted(parsed(merge(before, after, before, key="id"))) == sorted(parsed(after))
 
 
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(tables(), st.data())
 def test_untouched_rows_of_both_sides_keep_their_bytes(rows, data):
     source, destination = dict(rows), dict(rows)

@@ -25,7 +25,7 @@ WHOLE = {
     "parquet": parquet({"id": pa.int64(), "a": pa.string(), "l": pa.list_(pa.int8())}, ROWS),
 }
 QUICK = settings(
-    max_examples=examples(30),
+    max_examples=examples(12),
     deadline=None,
     derandomize=True,  # other readers may disagree about some malformed file
     suppress_health_check=[HealthCheck.too_slow],

@@ -50,7 +50,7 @@ def merge_plain(base, source, destination, pointer, conflicts):
     return merged
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 @given(OBJECTS, OBJECTS, OBJECTS)
 def test_a_merge_is_that_of_plain_dictionaries(base, source, destination):
     conflicts = set()
@@ -122,13 +122,21 @@ def test_objects_that_both_sides_added_are_merged():
         (b"[" * 10_000 + b"]" * 10_000, "the source is nested more than 200 levels deep"),
         (b"[" * 500 + b"]" * 500, "the source is nested more than 200 levels deep"),
         (b'{"a": "\xff"}', "the source is not UTF-8: byte 7"),
-        ('{"a": 1}'.encode("utf-16"), "the source is UTF-16"),
+        ('{"a": 1}'.encode("utf-16") + b"\x00", "the source is not UTF-16 LE: byte 16"),
     ],
 )
 def test_content_that_cannot_be_merged_is_refused_with_the_reason(content, reason):
     with pytest.raises(Conflict, match=reason) as refused:
         run(b"{}", content, b'{"b": 1}')
     assert refused.value.kind == "merge_failed"
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_documents_are_merged_in_the_encoding_of_the_destination(codec):
+    base, source, destination = '{"a": "é"}', '{"a": "é", "b": 1}', '{"a": "ü"}'
+    merged = run(base.encode(), source.encode("utf-16"), destination.encode(codec))
+    assert merged.files["a.json"].decode(codec) == '{"a": "ü", "b": 1}'
+    assert merged.files["a.json"].startswith(destination.encode(codec)[:2])
 
 
 def test_lone_surrogates_and_other_characters_are_kept():

@@ -1,5 +1,7 @@
 """The strategy `rows` for JSON lines: what is kept of their spelling, and what is refused."""
 
+import itertools
+
 import pytest
 from support.formats.row_comparison import compare
 
@@ -56,6 +58,27 @@ def test_line_ends_and_blank_lines():
     assert run(windows, added, windows, path="t.ndjson").files == {"t.ndjson": merged}
 
 
+@pytest.mark.parametrize(
+    ("codec", "mark"),
+    [
+        *[(codec, "\ufeff") for codec in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")],
+        *[(codec, "") for codec in ("utf-16-le", "utf-16-be")],
+    ],
+)
+@pytest.mark.sample(2)
+def test_lines_of_each_encoding_are_merged_in_that_of_the_destination(codec, mark):
+    def encoded(text):
+        return (mark + text).encode(codec)
+
+    base, added = '{"id": 1, "a": "é"}\r\n{"id": 2}\r\n', '{"id": 3, "a": "😀"}\r\n'
+    changed = base.replace("é", "ü")
+    for sides in itertools.product([encoded, str.encode], repeat=3):
+        merged = run(sides[0](base), sides[1](base + added), sides[2](changed))
+        assert merged.files == {"t.jsonl": sides[2](changed + added)}
+    page = compare("t.jsonl", encoded(base), (base + added).encode())
+    assert [(row.kind, row.right) for row in page.items] == [("added", {"id": 3, "a": "😀"})]
+
+
 @pytest.mark.parametrize("key", ["a/b", "a~b", 'a"b', "a'b", "a b", "a.b", "$", "\u00e9"])
 def test_keys_with_special_characters(key):
     name = key.replace('"', '\\"')
@@ -76,7 +99,7 @@ def test_keys_with_special_characters(key):
         (b'{"id": \xff}\n', "the source cannot be read as JSON lines: line 1: "),
         (b'{"id": 1} {"id": 2}\n', "the source cannot be read as JSON lines: line 1: "),
         (b'\xef\xbb\xbf{"id": 1}\n', "the source begins with a byte order mark"),
-        ('{"id": 1}'.encode("utf-16"), "the source is UTF-16, not UTF-8"),
+        ('{"id": 1}'.encode("utf-16") + b"\x00", "the source has bytes that are not UTF-16 LE"),
         (b'{"id": 1, "a": 2, "a": 3}\n{"id": 2}', "the source has the member 'a' twice"),
         (b'{"id": 1, "a": ' + b"[" * 10_000 + b"]" * 10_000 + b"}\n", "the source"),
     ],

@@ -82,7 +82,7 @@ def merge_in_sql(connection):
 
 @pytest.mark.parametrize("extension", ["parquet", "csv"])
 @settings(
-    max_examples=examples(30),
+    max_examples=examples(12),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     phases=[Phase.generate],

@@ -69,7 +69,7 @@ def model(contents, source, destination, *, remove, force):
 contents = st.dictionaries(st.sampled_from(PATHS), st.sampled_from("xyz"), max_size=5)
 
 
-@settings(max_examples=examples(300), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     committed=contents,
     staged=contents,
@@ -80,32 +80,32 @@ contents = st.dictionaries(st.sampled_from(PATHS), st.sampled_from("xyz"), max_s
     force=st.booleans(),
 )
 def test_transfer_equals_dictionary(
-    new_sea, committed, staged, removed, source, destination, remove, force
+    new_versions, committed, staged, removed, source, destination, remove, force
 ):
-    sea = new_sea()
+    versions = new_versions()
     if committed:
-        sea.commit("main", **committed)
-    sea.put("main", **staged)
-    sea.remove("main", *removed)
-    before = sea.contents("main")
+        versions.commit("main", **committed)
+    versions.put("main", **staged)
+    versions.remove("main", *removed)
+    before = versions.contents("main")
     expected = model(before, source, destination, remove=remove, force=force)
     act = move if remove else copy
     if isinstance(expected, str):
         with pytest.raises((Conflict, Invalid, NotFound)) as refused:
-            act(sea, source, destination, force=force)
+            act(versions, source, destination, force=force)
         assert refused.value.kind == expected
-        assert sea.contents("main") == before
+        assert versions.contents("main") == before
         return
-    count = act(sea, source, destination, force=force)
-    assert sea.contents("main") == expected
+    count = act(versions, source, destination, force=force)
+    assert versions.contents("main") == expected
     assert count == sum(path.startswith(source) for path in before)
-    if expected != sea.contents("main@"):
-        sea.commit("main")
-    assert sea.contents("main@") == expected
+    if expected != versions.contents("main@"):
+        versions.commit("main")
+    assert versions.contents("main@") == expected
 
 
-def test_write_during_a_move_is_kept(sea, other):
-    sea.commit("main", **{"b/c": "x", "b/d": "x"})
+def test_write_during_a_move_is_kept(versions, other):
+    versions.commit("main", **{"b/c": "x", "b/d": "x"})
     steps = []
 
     def before(operation, subject):
@@ -113,16 +113,16 @@ def test_write_during_a_move_is_kept(sea, other):
             steps.append(subject)
             other.put("main", **{"b/c": "later", "new/d": "later"})
 
-    sea.keyvalue.before = before
-    assert move(sea, "b/", "new/") == 2
+    versions.keyvalue.before = before
+    assert move(versions, "b/", "new/") == 2
     assert steps
-    assert sea.contents("main") == {"b/c": "later", "new/c": "x", "new/d": "later"}
+    assert versions.contents("main") == {"b/c": "later", "new/c": "x", "new/d": "later"}
 
 
 @pytest.mark.parametrize("change", ["commit", "reset"])
-def test_branch_that_changes_during_a_move_is_read_again(sea, other, change):
-    sea.commit("main", **{"b/c": "x"})
-    sea.put("main", **{"b/d": "y"})
+def test_branch_that_changes_during_a_move_is_read_again(versions, other, change):
+    versions.commit("main", **{"b/c": "x"})
+    versions.put("main", **{"b/d": "y"})
     done = []
 
     def before(operation, subject):
@@ -133,37 +133,37 @@ def test_branch_that_changes_during_a_move_is_read_again(sea, other, change):
             else:
                 other.core.reset.reset(other.repository, "main", "reset")
 
-    sea.keyvalue.before = before
-    move(sea, "b/", "new/")
+    versions.keyvalue.before = before
+    move(versions, "b/", "new/")
     assert done
     expected = {"new/c": "x", "new/d": "y"} if change == "commit" else {"new/c": "x"}
-    assert sea.contents("main") == expected
+    assert versions.contents("main") == expected
 
 
 @pytest.mark.parametrize("step", range(1, 8))
-def test_failure_at_any_write_changes_nothing(sea, step):
-    sea.commit("main", **dict.fromkeys(PATHS, "x"))
-    before = sea.contents("main")
-    sea.keyvalue.before = fail_at("apply", step, Busy("the disk is full"))
+def test_failure_at_any_write_changes_nothing(versions, step):
+    versions.commit("main", **dict.fromkeys(PATHS, "x"))
+    before = versions.contents("main")
+    versions.keyvalue.before = fail_at("apply", step, Busy("the disk is full"))
     try:
-        move(sea, "b/", "new/")
+        move(versions, "b/", "new/")
     except Busy:
-        assert sea.contents("main") == before
-        scheduled = list(sea.store.scan(keys.CLEANUP))
-        assert all(int(since) <= sea.clock.now + 24 * 3600 for _, since in scheduled)
+        assert versions.contents("main") == before
+        scheduled = list(versions.store.scan(keys.CLEANUP))
+        assert all(int(since) <= versions.clock.now + 24 * 3600 for _, since in scheduled)
     else:
         assert step > 4
-    sea.keyvalue.before = lambda *_: None
-    sea.clock.advance(2 * 24 * 3600)
-    sea.core.cleaner.clean()
-    assert not list(sea.store.scan(keys.CLEANUP))
-    assert len(sea.contents("main")) == len(before)
+    versions.keyvalue.before = lambda *_: None
+    versions.clock.advance(2 * 24 * 3600)
+    versions.core.cleaner.clean()
+    assert not list(versions.store.scan(keys.CLEANUP))
+    assert len(versions.contents("main")) == len(before)
 
 
 @pytest.mark.parametrize("done", [True, False])
-def test_area_of_a_move_of_unknown_outcome_is_kept(sea, done):
-    sea.commit("main", **{"b/c": "x"})
-    apply = sea.store.apply
+def test_area_of_a_move_of_unknown_outcome_is_kept(versions, done):
+    versions.commit("main", **{"b/c": "x"})
+    apply = versions.store.apply
 
     def unsure(writes, expect=()):
         last = any(write.partition == keys.CLEANUP and write.value is None for write in writes)
@@ -173,57 +173,57 @@ def test_area_of_a_move_of_unknown_outcome_is_kept(sea, done):
             raise OutcomeUnknown("the connection was lost")
         return True
 
-    sea.store.apply = unsure
+    versions.store.apply = unsure
     with pytest.raises(OutcomeUnknown):
-        move(sea, "b/", "new/")
-    sea.store.apply = apply
+        move(versions, "b/", "new/")
+    versions.store.apply = apply
     for _ in range(3):
-        assert sea.contents("main") == ({"new/c": "x"} if done else {"b/c": "x"})
-        sea.clock.advance(24 * 3600)
-        sea.core.cleaner.clean()
+        assert versions.contents("main") == ({"new/c": "x"} if done else {"b/c": "x"})
+        versions.clock.advance(24 * 3600)
+        versions.core.cleaner.clean()
 
 
-def test_visible_area_is_not_dropped_by_the_cleanup(sea):
-    sea.commit("main", **{"b/c": "x"})
-    move(sea, "b/", "new/")
-    sea.clock.advance(3 * 24 * 3600)
-    sea.core.cleaner.clean()
-    assert sea.contents("main") == {"new/c": "x"}
+def test_visible_area_is_not_dropped_by_the_cleanup(versions):
+    versions.commit("main", **{"b/c": "x"})
+    move(versions, "b/", "new/")
+    versions.clock.advance(3 * 24 * 3600)
+    versions.core.cleaner.clean()
+    assert versions.contents("main") == {"new/c": "x"}
 
 
-def test_copy_from_another_branch_and_from_a_commit(sea):
-    first = sea.commit("main", **{"b/c": "x"})
-    sea.branch("side")
-    sea.put("side", **{"b/d": "y"})
-    assert copy(sea, "b/", "from-side/", reference="side") == 2
-    assert copy(sea, "", "from-commit/", reference=first.id) == 1
-    assert sea.contents("main") == {
+def test_copy_from_another_branch_and_from_a_commit(versions):
+    first = versions.commit("main", **{"b/c": "x"})
+    versions.branch("side")
+    versions.put("side", **{"b/d": "y"})
+    assert copy(versions, "b/", "from-side/", reference="side") == 2
+    assert copy(versions, "", "from-commit/", reference=first.id) == 1
+    assert versions.contents("main") == {
         "b/c": "x",
         "from-commit/b/c": "x",
         "from-side/c": "x",
         "from-side/d": "y",
     }
-    entries = dict(sea.core.objects.entries(sea.repository, "main"))
+    entries = dict(versions.core.objects.entries(versions.repository, "main"))
     assert entries["from-side/c"].address == entries["b/c"].address
 
 
-def test_copy_to_another_repository_has_full_addresses(sea):
-    sea.commit("main", **{"b/c": "x"})
-    sea.core.repositories.create("lake", "mem://lake")
-    lake = sea.core.repositories.get("lake")
-    count = transfers_of(sea).copy(
+def test_copy_to_another_repository_has_full_addresses(versions):
+    versions.commit("main", **{"b/c": "x"})
+    versions.core.repositories.create("lake", "mem://lake")
+    lake = versions.core.repositories.get("lake")
+    count = transfers_of(versions).copy(
         lake,
         "main",
         "new/",
-        source_repository=sea.repository,
+        source_repository=versions.repository,
         source_reference="main",
         source="b/",
         force=False,
     )
-    ((path, entry),) = sea.core.objects.entries(lake, "main")
+    ((path, entry),) = versions.core.objects.entries(lake, "main")
     assert (count, path, entry.address) == (1, "new/c", "mem://sea/data/b/c-x")
-    back = transfers_of(sea).copy(
-        sea.repository,
+    back = transfers_of(versions).copy(
+        versions.repository,
         "main",
         "back/",
         source_repository=lake,
@@ -231,37 +231,37 @@ def test_copy_to_another_repository_has_full_addresses(sea):
         source="new/",
         force=False,
     )
-    entries = dict(sea.core.objects.entries(sea.repository, "main"))
+    entries = dict(versions.core.objects.entries(versions.repository, "main"))
     assert (back, entries["back/c"]) == (1, entries["b/c"])
 
 
-def test_staged_objects_of_another_branch_are_not_copied_during_a_sweep(sea):
-    sea.commit("main", **{"b/c": "x"})
-    sea.branch("side")
-    sea.put("side", **{"b/d": "y"})
-    sea.core.sweeps.begin("sweep")
+def test_staged_objects_of_another_branch_are_not_copied_during_a_sweep(versions):
+    versions.commit("main", **{"b/c": "x"})
+    versions.branch("side")
+    versions.put("side", **{"b/d": "y"})
+    versions.core.sweeps.begin("sweep")
     with pytest.raises(Conflict, match="garbage collection"):
-        copy(sea, "b/", "new/", reference="side")
-    assert copy(sea, "b/", "new/", reference="side@") == 1
-    assert move(sea, "b/", "moved/") == 1, "what the branch itself refers to stays"
+        copy(versions, "b/", "new/", reference="side")
+    assert copy(versions, "b/", "new/", reference="side@") == 1
+    assert move(versions, "b/", "moved/") == 1, "what the branch itself refers to stays"
 
 
-def test_sweep_that_begins_during_a_copy_makes_it_begin_again(sea):
-    sea.commit("main", **{"b/c": "x"})
-    sea.branch("side")
+def test_sweep_that_begins_during_a_copy_makes_it_begin_again(versions):
+    versions.commit("main", **{"b/c": "x"})
+    versions.branch("side")
     begun = []
 
     def before(operation, subject):
         if operation == "apply" and "sea-main:" in subject and not begun:
             begun.append(subject)
-            sea.keyvalue.before = lambda *_: None
-            sea.core.sweeps.begin("sweep")
+            versions.keyvalue.before = lambda *_: None
+            versions.core.sweeps.begin("sweep")
 
-    sea.keyvalue.before = before
-    assert copy(sea, "b/", "new/", reference="side") == 1
+    versions.keyvalue.before = before
+    assert copy(versions, "b/", "new/", reference="side") == 1
     assert begun
-    pinned = sea.core.pins.commits(sea.repository)
-    assert pinned == {sea.head("side").id}
+    pinned = versions.core.pins.commits(versions.repository)
+    assert pinned == {versions.head("side").id}
 
 
 def move_from(versions, source, destination, *, branch="main", other="side", force=False):
@@ -276,10 +276,10 @@ def move_from(versions, source, destination, *, branch="main", other="side", for
     )
 
 
-def test_move_from_another_branch_keeps_later_writes_there(sea, other):
-    sea.commit("main", **{"b/c": "x", "b/d": "x"})
-    sea.branch("side")
-    sea.put("side", **{"b/e": "y"})
+def test_move_from_another_branch_keeps_later_writes_there(versions, other):
+    versions.commit("main", **{"b/c": "x", "b/d": "x"})
+    versions.branch("side")
+    versions.put("side", **{"b/e": "y"})
     done = []
 
     def before(operation, subject):
@@ -287,18 +287,18 @@ def test_move_from_another_branch_keeps_later_writes_there(sea, other):
             done.append(subject)
             other.put("side", **{"b/c": "later", "b/new": "later"})
 
-    sea.keyvalue.before = before
-    assert move_from(sea, "b/", "moved/") == 3
+    versions.keyvalue.before = before
+    assert move_from(versions, "b/", "moved/") == 3
     assert done
     moved = {"moved/c": "x", "moved/d": "x", "moved/e": "y"}
-    assert sea.contents("main") == {"b/c": "x", "b/d": "x", **moved}
-    assert sea.contents("side") == {"b/c": "later", "b/new": "later"}
+    assert versions.contents("main") == {"b/c": "x", "b/d": "x", **moved}
+    assert versions.contents("side") == {"b/c": "later", "b/new": "later"}
 
 
-def test_move_from_a_branch_that_is_committed_meanwhile_removes_nothing_there(sea, other):
-    sea.commit("main", **{"b/c": "x"})
-    sea.branch("side")
-    sea.put("side", **{"b/d": "y"})
+def test_move_from_a_branch_that_is_committed_meanwhile_removes_nothing_there(versions, other):
+    versions.commit("main", **{"b/c": "x"})
+    versions.branch("side")
+    versions.put("side", **{"b/d": "y"})
     done = []
 
     def before(operation, subject):
@@ -306,9 +306,9 @@ def test_move_from_a_branch_that_is_committed_meanwhile_removes_nothing_there(se
             done.append(subject)
             other.commit("side")
 
-    sea.keyvalue.before = before
+    versions.keyvalue.before = before
     with pytest.raises(Conflict) as refused:
-        move_from(sea, "b/", "moved/")
+        move_from(versions, "b/", "moved/")
     assert refused.value.kind == "source_changed"
-    assert sea.contents("side") == {"b/c": "x", "b/d": "y"}
-    assert sea.contents("main") == {"b/c": "x"}, "staged objects may have been missed"
+    assert versions.contents("side") == {"b/c": "x", "b/d": "y"}
+    assert versions.contents("main") == {"b/c": "x"}, "staged objects may have been missed"

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from playwright.sync_api import expect
+from support.repository_calls import call
 
 
 @pytest.fixture
@@ -41,6 +42,41 @@ def test_history_has_the_commits_that_changed_it_and_its_versions(page, charted)
     assert download.value.path().read_bytes() == b"metres\n10935\n"
 
 
+def test_two_versions_are_compared_and_one_is_restored_after_the_object_was_removed(page, charted):
+    newer, first = (
+        commit["id"]
+        for commit in call(charted, "GET", "refs/main/commits", objects="depth/mariana.csv")[
+            "results"
+        ]
+    )
+    open_object(page, charted, "history")
+    for commit in (newer, first):
+        page.get_by_role("checkbox", name=f"Compare the version at {commit[:12]}").check()
+    compared = page.get_by_role("region", name="Compared versions")
+    expect(compared.get_by_role("heading")).to_have_text(f"{first[:12]} → {newer[:12]}")
+    rows = compared.get_by_role("region", name="Rows that differ").locator("tbody tr")
+    expect(rows.first).to_contain_text("109")
+    page.reload()
+    expect(compared.get_by_role("heading")).to_have_text(f"{first[:12]} → {newer[:12]}")
+
+    charted.delete("depth/mariana.csv")
+    charted.commit("Away")
+    open_object(page, charted)
+    page.get_by_role("link", name="Earlier versions").click()
+    page.get_by_role("button", name=f"Restore the version at {first[:12]}").click()
+    page.get_by_role("dialog").get_by_role("button", name="Restore").click()
+    expect(page.get_by_role("status").filter(has_text="uncommitted")).to_be_visible()
+    expect(page.get_by_text("There is no such object")).to_have_count(0)
+    assert charted.get("depth/mariana.csv") == b"metres\n10935\n"
+    assert charted.changes() == {"depth/mariana.csv": "added"}
+
+
+def test_versions_at_a_commit_are_not_restored_there(page, charted):
+    open_object(page, charted, "history", ref=charted.head()["id"])
+    expect(page.get_by_role("link", name=re.compile("The object at commit"))).to_have_count(2)
+    expect(page.get_by_role("button", name=re.compile("Restore"))).to_have_count(0)
+
+
 def test_last_change_after_a_merge_that_took_the_sources_side_is_the_sources(page, charted):
     """The newest commit of the history is one of main, whose change the merge has replaced."""
     charted.branch("dev")
@@ -54,6 +90,22 @@ def test_last_change_after_a_merge_that_took_the_sources_side_is_the_sources(pag
     rows = page.get_by_role("table", name="History of depth/mariana.csv").locator("tbody tr")
     expect(rows.filter(has_text="last change")).to_have_count(1)
     expect(rows.filter(has_text="last change")).to_contain_text("Measured by sonar")
+
+
+def test_snippets_read_it_as_the_branch_or_the_commit_has_it(page, charted):
+    open_object(page, charted)
+    page.get_by_role("button", name="Use", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Use mariana.csv")
+    snippet = dialog.get_by_role("region")
+    expect(snippet).to_contain_text(f'lake.open_input_stream("{charted.name}/main/depth/')
+    dialog.get_by_role("button", name="curl").click()
+    expect(snippet).to_contain_text(f"/{charted.name}/refs/main/objects?path=depth%2Fmariana.csv")
+    dialog.get_by_role("checkbox", name="As it is at this commit").check()
+    expect(snippet).to_contain_text(f"/refs/{charted.head()['id']}/objects?")
+    dialog.get_by_role("button", name="Copy snippet").click()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == snippet.inner_text()
+    assert "ANABRANCH_SECRET_ACCESS_KEY" in copied
 
 
 def test_information_has_size_checksum_and_addresses(page, charted):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import socket
+import uuid
 from urllib.parse import urlencode
 
+import httpx2
 import pytest
 from playwright.sync_api import expect
 from support.services.scripted_provider import CLIENT_ID, CLIENT_SECRET, running_provider
@@ -159,6 +161,41 @@ def test_command_line_login_signs_in_with_a_key_pair_without_single_sign_on(open
     expect(page.get_by_role("heading", name="Log in on the command line?")).to_be_visible()
     expect(page).to_have_url(f"{site.url}/auth/cli?{urlencode(login)}")
     expect(page.get_by_role("link", name="Allow")).to_be_visible()
+
+
+def link_of(site, auth):
+    """Returns the path of a link that signs in the user of a key pair."""
+    link = httpx2.post(f"{site.api}/auth/links", auth=auth).json()
+    fields = {"user": link["username"], "code": link["code"], "next": "/repositories?search=sea"}
+    return f"/auth/link#{urlencode(fields)}"
+
+
+def test_a_link_signs_in_once_and_asks_before_it_leads_into_a_colleagues_account(open_page, site):
+    name = f"link {uuid.uuid4().hex[:8]}"
+    with httpx2.Client(base_url=site.api, auth=site.auth) as api:
+        api.post("/auth/users", json={"id": name})
+        pair = api.post(f"/auth/users/{name}/credentials").json()
+        api.put(f"/auth/groups/Viewers/members/{name}")
+    page = open_page(site, signed_in=False)
+    link, colleague = link_of(site, site.auth), (pair["access_key_id"], pair["secret_access_key"])
+    page.goto(link)
+    expect(page).to_have_url(f"{site.url}/repositories?search=sea")
+    expect(page.get_by_role("button", name="User tester")).to_be_visible()
+
+    page.goto(link)  # used: it says so, and leaves the session as it is
+    expect(page.get_by_role("alert")).to_contain_text("used before")
+    expect(page).to_have_url(f"{site.url}/auth/link")
+    page.goto(link_of(site, colleague))  # in the same document: the fragment alone differs
+    expect(page.get_by_text(f"as {name}, in place of tester")).to_be_visible()
+    page.get_by_role("link", name="Stay signed in as tester").click()
+    expect(page.get_by_role("button", name="User tester")).to_be_visible()
+
+    page.context.clear_cookies()
+    page.goto(link_of(site, colleague))
+    expect(page.get_by_role("button", name=f"Sign in as {name}")).to_be_visible()
+    assert page.context.cookies() == []
+    page.get_by_role("button", name=f"Sign in as {name}").click()
+    expect(page.get_by_role("button", name=f"User {name}")).to_be_visible()
 
 
 @pytest.mark.parametrize("target", ["/auth/cli/allow?confirm=x", "/logout"])

@@ -18,6 +18,16 @@ export interface RowDifference {
 export interface RowDifferencePage extends Page<RowDifference> {
   key: string[];
   matched_by: "given" | "found" | "whole_rows";
+  /** Sentences about how each side was read, `left` and `right`. */
+  notes: Record<string, string[]>;
+}
+
+/** Returns how both sides were read, once if it is alike. */
+export function notesText(notes: Readonly<Record<string, string[]>>): string {
+  const texts = Object.entries(notes).flatMap(([side, each]) => (each.length ? [{ side, text: each.join(" ") }] : []));
+  const [first] = texts;
+  if (first && texts.every(({ text }) => text === first.text)) return first.text;
+  return texts.map(({ side, text }) => `${side === "left" ? "Before" : "After"}: ${text}`).join(" ");
 }
 
 /** What is compared: a path at two references, and the columns that identify a row, if they are given. */

@@ -6,6 +6,9 @@ import { entryChanged, keepPagePlace, leaveEntry, writePlaces } from "./places";
 /** Paths that the server itself answers. */
 const SERVER_PATHS = /^\/(?:api|auth\/cli|oidc|logout|openapi\.json|metrics|_health|_signed|scim|assets)(?:\/|$)/;
 
+/** Parameters that choose what is shown beside or above the rows of a page: with others, the rows are the same. */
+const BESIDE_ROWS = ["open", "view", "key", "match", "merge"];
+
 class Location {
   path = $state(window.location.pathname);
   search = $state(window.location.search);
@@ -29,11 +32,23 @@ export function navigate(href: string, { replace = false } = {}): void {
   if (href === location.href) return;
   if (replace) writePlaces();
   else leaveEntry();
-  // another search has other rows
-  const isSameSearch = new URL(href, window.location.href).searchParams.get("prefix") === location.query.get("prefix");
-  if (replace) history.replaceState(isSameSearch ? history.state : null, "", href);
-  else history.pushState(null, "", href);
+  const next = new URL(href, window.location.href);
+  // other rows begin anew; the same ones stay as one left them, when one comes back to this entry too
+  const isSame = replace
+    ? next.searchParams.get("prefix") === location.query.get("prefix")
+    : next.pathname === location.path && rowsOf(next.searchParams) === rowsOf(location.query);
+  const state: unknown = isSame ? history.state : null;
+  if (replace) history.replaceState(state, "", href);
+  else history.pushState(state, "", href);
   read();
+}
+
+/** Returns the parameters that choose the rows of a page. */
+function rowsOf(query: URLSearchParams): string {
+  const rows = new URLSearchParams(query);
+  for (const name of BESIDE_ROWS) rows.delete(name);
+  rows.sort();
+  return rows.toString();
 }
 
 /** Changes parameters of the address; an empty value removes one. By default the history of the

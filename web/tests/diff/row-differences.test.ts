@@ -5,6 +5,7 @@ import {
   joinColumns,
   loadRowDifferences,
   matchText,
+  notesText,
   type RowDifference,
   splitColumns,
 } from "$/diff/row-differences";
@@ -20,6 +21,15 @@ test("columns of the key stand apart, and others are those of any side of any ro
   expect(key).toEqual(["id"]);
   expect(others.sort()).toEqual(["name", "old"]);
   expect(columnsOf([])).toEqual({ key: [], others: [] });
+});
+
+test("notes are said once if both sides were read alike", () => {
+  const utf8 = ["Encoding: UTF-8."];
+  expect(notesText({})).toBe("");
+  expect(notesText({ left: [], right: utf8 })).toBe("Encoding: UTF-8.");
+  expect(notesText({ left: utf8, right: utf8 })).toBe("Encoding: UTF-8.");
+  const other = ["Encoding: UTF-16 LE.", "It is old."];
+  expect(notesText({ left: utf8, right: other })).toBe("Before: Encoding: UTF-8. After: Encoding: UTF-16 LE. It is old.");
 });
 
 test("cells are text as they are, JSON, or empty", () => {

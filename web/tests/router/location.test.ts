@@ -86,3 +86,19 @@ test("clicks on links to pages are followed, and others are left to the browser"
   ];
   for (const [attributes, init] of left) expect(click(attributes, init)).toBe("/auth/users");
 });
+
+test("an entry of the history with the same rows begins with their places, one with other rows with none", () => {
+  const changes = "/repositories/sea/changes?ref=main";
+  const places = { places: { folders: { paths: { "deep/": false } } } };
+  const stateAfter = (href: string) => {
+    navigate("/repositories");
+    navigate(changes);
+    window.history.replaceState(places, "");
+    navigate(href);
+    return window.history.state as unknown;
+  };
+  for (const same of [`${changes}&open=flat%2Fc.txt`, `${changes}&merge=1&view=text`, "/repositories/sea/changes?open=a&ref=main"])
+    expect(stateAfter(same)).toEqual(places);
+  for (const other of [`${changes}&prefix=a`, "/repositories/sea/changes?ref=dev", "/repositories/sea/compare?ref=main"])
+    expect(stateAfter(other)).toBeNull();
+});

@@ -92,9 +92,9 @@ class Provisioning:
                 joined = set(self._rules.initial if initial is None else initial) - self._mapped
                 writes += self._joins(joined, user.username)
             else:
-                user = self._updated(former, identity)
+                user = self._update(former, identity)
                 writes = [] if user == former else self._users.replacement(user)
-            return writes + self._followed(user.username, identity, removing=removing)
+            return writes + self._follow_groups(user.username, identity, removing=removing)
 
         self._changes.apply(plan)
         if user is None:
@@ -129,7 +129,7 @@ class Provisioning:
         )
         return self._users.with_new_ids(user)
 
-    def _updated(self, user: User, identity: Identity) -> User:
+    def _update(self, user: User, identity: Identity) -> User:
         changes = {"external_id": identity.external_id}
         if identity.email:
             changes["email"] = identity.email
@@ -137,7 +137,7 @@ class Provisioning:
             changes["friendly_name"] = identity.friendly_name
         return msgspec.structs.replace(user, **changes)
 
-    def _followed(self, username: str, identity: Identity, *, removing: bool) -> list[Write]:
+    def _follow_groups(self, username: str, identity: Identity, *, removing: bool) -> list[Write]:
         """Returns the writes after which the user is a member of those groups of the mapping in
         whose group of the provider the person is; without `removing`, only those that add.
         """

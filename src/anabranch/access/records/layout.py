@@ -18,6 +18,7 @@
                provisioned/ID                              a user whom SCIM created with that id
                principals/…, userPrincipals/…              principals; see `ExternalPrincipals`
                logins/EXPIRY/DIGEST                        a login that was used; see `SingleUse`
+               links/EXPIRY/DIGEST                         a link to sign in; see `SignInLinks`
 
 The keys of `basicAuth` and `auth` are lakeFS's; the partition `access` is our own. Names occur in
 keys as they are, so a name with a slash, which would make two relations share a key, is invalid.

@@ -86,7 +86,11 @@ class Relations:
             self._require_owner(owner)
             self._require_target(target)
             if self._store.get(PARTITION, key) is None:
-                raise NotFound(f"{self._noun} not found", kind=f"{self._noun}_not_found")
+                raise NotFound(
+                    f"{self._noun} not found",
+                    kind=f"{self._noun}_not_found",
+                    hint="`anabranch auth` lists members and attached policies, too.",
+                )
             return [Write(PARTITION, key, None)]
 
         self._changes.apply(plan)

@@ -187,7 +187,7 @@ class Authenticator:
         verified = self._tokens.verify(token)
         found = self._cached_actor(verified.username)
         if found is None or not self._sessions.is_open(verified, found[0]):
-            raise _unauthenticated()
+            raise _authentication_error()
         user, deadline = found
         actor = user.in_session(verified.binding)
         remaining = verified.expires_at - self._clock()
@@ -206,12 +206,12 @@ class Authenticator:
         if known is None or not same:
             if known is not None:
                 self.throttle.failed(access_key_id, address)
-            raise _unauthenticated()
+            raise _authentication_error()
         self.throttle.succeeded(access_key_id, address)
         credential, deadline = known
         found = self._cached_actor(credential.username)
         if found is None:
-            raise _unauthenticated()
+            raise _authentication_error()
         binding = SessionBinding(
             epoch=found[0].binding.epoch,
             access_key_id=access_key_id,
@@ -243,7 +243,7 @@ class Authenticator:
 
     def _digest(self, text: str, place: bytes) -> bytes:
         if len(text) > _MAX_CACHED_LENGTH:
-            raise _unauthenticated()
+            raise _authentication_error()
         return hashlib.blake2b(
             _encode(text), key=self._pepper, person=place, digest_size=_DIGEST
         ).digest()
@@ -253,10 +253,10 @@ def _decode_pair(proof: str) -> tuple[str, str]:
     try:
         decoded = base64.b64decode(proof, validate=True).decode()
     except ValueError:
-        raise _unauthenticated() from None
+        raise _authentication_error() from None
     access_key_id, colon, secret = decoded.partition(":")
     if not colon:
-        raise _unauthenticated()
+        raise _authentication_error()
     return access_key_id, secret
 
 
@@ -264,5 +264,5 @@ def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _unauthenticated() -> Unauthenticated:
+def _authentication_error() -> Unauthenticated:
     return Unauthenticated("error authenticating request")

@@ -27,6 +27,7 @@ from anabranch.access.credentials.derived_keys import (
 )
 from anabranch.access.identities.session_binding import SessionBinding
 from anabranch.access.identities.users import Users
+from anabranch.access.records.expiring_records import read_expiry
 from anabranch.access.sessions.single_use import SingleUse
 from anabranch.access.sessions.tokens import IssuedToken, Tokens
 from anabranch.errors import Invalid
@@ -92,7 +93,7 @@ class CommandLineLogins:
     def confirmation(self, actor: Actor, login: CommandLineLogin) -> str:
         """Returns the text that confirms that the user was asked."""
         expires_at = int(self._clock()) + CONFIRMATION_LIFETIME
-        asked = _asked(actor, login, expires_at)
+        asked = _login_fields(actor, login, expires_at)
         return f"{expires_at}.{self._keys.current.derive(_CONFIRMATION, asked)}"
 
     def grant(self, actor: Actor, login: CommandLineLogin, confirmation: str) -> str:
@@ -100,8 +101,8 @@ class CommandLineLogins:
         depends on. Raises Invalid if the user was not asked for exactly that, or too long ago.
         """
         time, _, mac = confirmation.partition(".")
-        expires_at = int(time) if time.isascii() and time.isdigit() and len(time) < 13 else 0  # noqa: PLR2004
-        key = self._keys.find(_CONFIRMATION, _asked(actor, login, expires_at), mac)
+        expires_at = read_expiry(time)
+        key = self._keys.find(_CONFIRMATION, _login_fields(actor, login, expires_at), mac)
         if key is None or self._clock() >= expires_at:
             raise Invalid(
                 "this was not confirmed, or too long ago",
@@ -123,31 +124,31 @@ class CommandLineLogins:
         fits = hmac.compare_digest(content.challenge, encode_base64url(digest))
         expires_at = content.issued_at + CODE_LIFETIME
         if not fits or self._clock() >= expires_at:
-            raise _refused()
+            raise _refusal()
         if not self._single_use.use(code, expires_at):
-            raise _refused()
+            raise _refusal()
         user = self._users.find(content.username)
         if (
             user is None
             or content.issued_at < user.created_at
             or content.binding.epoch != user.session_epoch
         ):
-            raise _refused()
+            raise _refusal()
         return user.username, self._tokens.issue(user.username, content.binding)
 
     def _parse(self, code: str) -> _Code:
         text, _, mac = code.partition(".")
         if len(code) > _MAX_CODE_LENGTH or self._keys.find(_CODE, text, mac) is None:
-            raise _refused()
+            raise _refusal()
         return _DECODER.decode(decode_base64url(text))
 
 
-def _asked(actor: Actor, login: CommandLineLogin, expires_at: int) -> str:
+def _login_fields(actor: Actor, login: CommandLineLogin, expires_at: int) -> str:
     fields = [actor.username, actor.binding, login.port, login.state, login.challenge, expires_at]
     return msgspec.json.encode(fields).decode()
 
 
-def _refused() -> Invalid:
+def _refusal() -> Invalid:
     return Invalid(
         "the code of this login is not valid, or was used before",
         kind="login_code",

@@ -1,7 +1,6 @@
 """Tokens that were revoked before their expiry, by logging out.
 
-The digest of a revoked token is recorded until the token expires. The keys of these records begin
-with the expiry, so that expired ones are found without reading others.
+The digest of a revoked token is recorded until the token expires.
 
     access  revoked/EXPIRY/DIGEST   empty; EXPIRY in seconds since 1970, twelve digits
 
@@ -13,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anabranch.access.records.changes import AccessChanges
+from anabranch.access.records.expiring_records import LATEST_EXPIRY, ExpiringRecords
 from anabranch.access.records.layout import OWN_PARTITION
 from anabranch.access.sessions.tokens import VerifiedToken
 from anabranch.keyvalue.contract import KeyValueStore, Write
@@ -20,8 +20,6 @@ from anabranch.keyvalue.contract import KeyValueStore, Write
 __all__ = ["RevokedTokens"]
 
 _PREFIX = b"revoked/"
-_LATEST = 10**12 - 1
-_MAX_REMOVED = 100
 
 
 class RevokedTokens:
@@ -32,7 +30,7 @@ class RevokedTokens:
     ) -> None:
         self._store = store
         self._changes = changes
-        self._clock = clock
+        self._records = ExpiringRecords(store, _PREFIX, clock)
 
     def revoke(self, token: VerifiedToken) -> None:
         """Revokes a token; one that is revoked stays so."""
@@ -40,21 +38,13 @@ class RevokedTokens:
         def plan() -> list[Write]:
             if token in self:
                 return []
-            return [*self._expired(), Write(OWN_PARTITION, _key(token), b"")]
+            return [*self._records.removals(), Write(OWN_PARTITION, self._key(token), b"")]
 
         self._changes.apply(plan)
 
     def __contains__(self, token: VerifiedToken) -> bool:
         """Returns whether a token is revoked."""
-        return self._store.get(OWN_PARTITION, _key(token)) is not None
+        return self._store.get(OWN_PARTITION, self._key(token)) is not None
 
-    def _expired(self) -> list[Write]:
-        """Returns the writes that remove some of the expired records."""
-        end = b"%b%012d" % (_PREFIX, int(self._clock()))
-        rows = self._store.scan(OWN_PARTITION, _PREFIX, end, limit=_MAX_REMOVED)
-        return [Write(OWN_PARTITION, key, None) for key, _ in rows]
-
-
-def _key(token: VerifiedToken) -> bytes:
-    expiry = int(min(token.expires_at, _LATEST))
-    return b"%b%012d/%b" % (_PREFIX, expiry, token.digest.encode())
+    def _key(self, token: VerifiedToken) -> bytes:
+        return self._records.key(int(min(token.expires_at, LATEST_EXPIRY)), token.digest)

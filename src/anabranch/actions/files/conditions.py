@@ -186,13 +186,13 @@ class _Parser:
         token = self._peek()
         self._next += 1
         if token.kind == "text":
-            text = re.sub(r"\\(.)", _unescaped, token.text[1:-1], flags=re.DOTALL)
+            text = re.sub(r"\\(.)", _unescape, token.text[1:-1], flags=re.DOTALL)
             return _Typed("text", lambda _: text)
         if token.kind == "number":
             number = float(token.text)
             return _Typed("number", lambda _: number)
         if token.kind == "name":
-            return self._named(token)
+            return self._name_value(token)
         if token.text == "(":
             parsed = self._or()
             self._expect(")")
@@ -201,7 +201,7 @@ class _Parser:
             return self._list(token)
         return self._fail(token.at, f"a value is expected, not {token.text!r}")
 
-    def _named(self, token: _Token) -> _Typed:
+    def _name_value(self, token: _Token) -> _Typed:
         name = token.text
         if name in {"true", "false"}:
             return _Typed("truth", lambda _: name == "true")
@@ -268,7 +268,7 @@ class _Parser:
         )
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     return _ESCAPES.get(match[1], match[1])
 
 

@@ -88,7 +88,7 @@ class StoredActionFiles:
         """Returns whether there is an action file at one of several references."""
         staged = False
         for place in places:
-            committed = self._committed(repository, place)
+            committed = self._files_of_commit(repository, place)
             if committed:
                 return Look(exist=True, staged=False)
             # without an end, it tells in one read whether anything is staged that follows, too
@@ -118,9 +118,9 @@ class StoredActionFiles:
         tokens = place.tokens
         if tokens and any(self._core.staging.rows(tokens, _START, _END, limit=1)):
             return self._list(repository, place)
-        return self._committed(repository, place)
+        return self._files_of_commit(repository, place)
 
-    def _committed(self, repository: Repository, place: Resolved) -> _Files:
+    def _files_of_commit(self, repository: Repository, place: Resolved) -> _Files:
         tree = self._core.commits.get(repository, place.commit_id).metarange_id
         return self._trees.get(
             (repository.storage_namespace, tree),

@@ -48,7 +48,7 @@ class Airflow(msgspec.Struct, frozen=True, kw_only=True):
         """Starts the DAG. Raises HookFailed, also if its run fails or does not end in time."""
         event = context.event
         run_id = f"lakeFS_hook_{event.hook_id}_{event.run_id}"
-        dag_conf, _, _ = self._revealed(context)
+        dag_conf, _, _ = self._reveal(context)
         conf = {**dag_conf, _EVENT: event}
         body = msgspec.json.encode({"dag_run_id": run_id, "conf": conf})
         started = self._request(context, "POST", "", body)
@@ -73,7 +73,7 @@ class Airflow(msgspec.Struct, frozen=True, kw_only=True):
             if state == "failed":
                 raise HookFailed(f"the run {run_id} of the DAG {self.dag_id} failed")
 
-    def _revealed(self, context: HookContext) -> Any:
+    def _reveal(self, context: HookContext) -> Any:
         """Returns `dag_conf`, the user and the password: all at once, since the texts together have
         a limited length.
         """
@@ -85,7 +85,7 @@ class Airflow(msgspec.Struct, frozen=True, kw_only=True):
         parts = urlsplit(self.url)
         runs = f"{parts.path.rstrip('/')}/api/v1/dags/{quote(self.dag_id, safe='')}/dagRuns"
         url = urlunsplit(parts._replace(path=runs + rest))
-        _, username, password = self._revealed(context)
+        _, username, password = self._reveal(context)
         pair = base64.b64encode(f"{username}:{password}".encode()).decode()
         context.output.conceal(password)
         context.output.conceal(pair)

@@ -45,7 +45,7 @@ def exchange(
         rest = context.deadline - time.monotonic()
         if rest <= 0:
             raise HookFailed("the time for hooks is up")
-        output.write(f"Request:\n{method} {_without_user(shown_url)}\n{_shown(headers)}")
+        output.write(f"Request:\n{method} {_without_user(shown_url)}\n{_show(headers)}")
         output.write(f"\n{body.decode('utf-8', 'replace')}\n\n" if body else "\n")
         start = time.monotonic()
         try:
@@ -89,12 +89,12 @@ def _describe(context: HookContext, response: HttpResponse, duration: float) -> 
     text = response.body.decode("utf-8", "replace")
     end = f"\n[the response is longer than {MAX_RESPONSE_BYTES} bytes]" * response.is_truncated
     context.output.write(
-        f"Response after {duration:.3f} s:\n{response.status}\n{_shown(response.headers)}"
+        f"Response after {duration:.3f} s:\n{response.status}\n{_show(response.headers)}"
         f"\n{text}{end}\n\n"
     )
 
 
-def _shown(headers: Mapping[str, str]) -> str:
+def _show(headers: Mapping[str, str]) -> str:
     return "".join(
         f"{name}: {'***' if name.lower() in _SECRET_HEADERS else value}\n"
         for name, value in headers.items()

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from anabranch.did_you_mean import closest
 from anabranch.errors import Invalid
+from anabranch.errors.did_you_mean import closest
 
 __all__ = ["MAX_TIMEOUT_SECONDS", "Properties", "seconds"]
 

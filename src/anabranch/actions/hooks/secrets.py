@@ -58,7 +58,7 @@ class _Expansion:
 
     def of(self, value: Any) -> Any:
         if isinstance(value, str):
-            text = _REFERENCE.sub(self._replaced, value)
+            text = _REFERENCE.sub(self._replace, value)
             self._take(len(value))
             return text
         if isinstance(value, Mapping):
@@ -67,7 +67,7 @@ class _Expansion:
             return [self.of(item) for item in value]
         return value
 
-    def _replaced(self, reference: re.Match[str]) -> str:
+    def _replace(self, reference: re.Match[str]) -> str:
         variable = _variable(reference[1], self._context)
         self._take(len(variable))
         return variable

@@ -77,7 +77,7 @@ class RunRecords:
         else:
             stem = f"branches/{branch}/" if branch else f"commits/{commit_id}/"
             indexed = self._after(repository, stem, after)
-            runs = (run for raw in indexed if (run := self._indexed(raw)) is not None)
+            runs = (run for raw in indexed if (run := self._run_of_index(raw)) is not None)
         return take_page(runs, amount, lambda run: run.id)
 
     def hooks(self, repository: str, run_id: str, *, after: str = "", amount: int) -> Page[HookRun]:
@@ -102,7 +102,7 @@ class RunRecords:
             if b"/" not in key[len(stem) :]:  # a branch's name may begin with that of another
                 yield raw
 
-    def _indexed(self, raw: bytes) -> Run | None:
+    def _run_of_index(self, raw: bytes) -> Run | None:
         index = records.SecondaryIndex()
         index.ParseFromString(raw)
         found = self._keyvalue.get(ACTIONS, index.primary_key)

@@ -24,8 +24,8 @@ from anabranch.actions.hooks.registry import make_hook
 from anabranch.actions.runs.event import Event
 from anabranch.actions.runs.run import HookRun, Run, hook_run_id
 from anabranch.actions.runs.settings import ActionSettings
-from anabranch.dependency_errors import reason_of
 from anabranch.errors import AnabranchError
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
 

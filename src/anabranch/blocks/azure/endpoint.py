@@ -70,9 +70,9 @@ class AzureEndpoint:
     def signed(self, location: Location, permissions: str, seconds: float) -> str:
         """Returns a signed URL of a blob with permissions, valid for `seconds`."""
         signer = AzureSigner(self.account(location), self._access_key)
-        return self._signed(signer, location, permissions, seconds)
+        return self._sign(signer, location, permissions, seconds)
 
-    def _signed(
+    def _sign(
         self, signer: AzureSigner, location: Location, permissions: str, seconds: float
     ) -> str:
         endpoint = self.endpoint(location)
@@ -113,7 +113,7 @@ class AzureEndpoint:
         signer = self._delegated.signer(account, endpoint, seconds)
         if signer is None:
             return None
-        return self._signed(signer, location, _PRESIGNED_PERMISSIONS[method], seconds)
+        return self._sign(signer, location, _PRESIGNED_PERMISSIONS[method], seconds)
 
 
 def _host(location: Location) -> str:

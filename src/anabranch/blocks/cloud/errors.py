@@ -12,7 +12,7 @@ from anabranch.errors import AlreadyExists, AnabranchError, Busy, Gone, Invalid,
 
 __all__ = [
     "error_from_response",
-    "gone",
+    "gone_error",
     "invalid_storage_class",
     "range_missing",
     "refuses_credentials",
@@ -73,7 +73,7 @@ def refuses_credentials(error: AnabranchError) -> bool:
     return error.kind in {"storage_credentials", "credentials_expired"}
 
 
-def gone(address: str) -> Gone:
+def gone_error(address: str) -> Gone:
     """Returns the error for a block that does not exist."""
     return Gone(f"{address}: there is no data", kind="data_missing")
 
@@ -97,7 +97,7 @@ def translate_error(error: Exception, address: str) -> AnabranchError:
     text = str(error)
     status, code = _STATUS.search(text), _CODE.search(text)
     if code is None and isinstance(error, FileNotFoundError):
-        return gone(address)
+        return gone_error(address)
     if status is None and type(error).__name__ == "AlreadyExistsError":
         return AlreadyExists(f"{address}: there is a block already")
     if _BARE_REDIRECT in text:
@@ -136,7 +136,7 @@ def error_from_response(address: str, status: int, code: str) -> AnabranchError:
     if code in _NO_KEY or code == _NO_CLASS:
         return _invalid(address, code, said)
     if status == _NOT_FOUND and code not in _NO_BUCKET:
-        return gone(address)
+        return gone_error(address)
     return _configuration_error(address, status, code, said)
 
 
@@ -150,36 +150,36 @@ def _invalid(address: str, code: str, said: str) -> Invalid:
 def _configuration_error(address: str, status: int, code: str, said: str) -> StoreRefused:
     """Returns an error that only an administrator can correct, with a hint."""
     if code in _NO_BUCKET:
-        return _refused(address, said, "bucket_missing", "Create the bucket, or correct its name.")
+        return _refusal(address, said, "bucket_missing", "Create the bucket, or correct its name.")
     if code in _REGION or status in _REDIRECTS:
-        return _refused(
+        return _refusal(
             address, said, "storage_region", "Set blockstore.s3.region to the bucket's region."
         )
     if code in _CLOCK:
-        return _refused(address, said, "storage_clock", "Correct this machine's clock.")
+        return _refusal(address, said, "storage_clock", "Correct this machine's clock.")
     if code in _EXPIRED or code in _CREDENTIALS or status == _UNAUTHORISED:
         return _credentials_error(address, code, said)
     if status == _FORBIDDEN:
-        return _refused(
+        return _refusal(
             address,
             said,
             "storage_permission",
             "Allow these credentials to list, get, put and delete in the bucket.",
         )
-    return _refused(address, said, "store_refused", "")
+    return _refusal(address, said, "store_refused", "")
 
 
 def _credentials_error(address: str, code: str, said: str) -> StoreRefused:
     """Returns the error for credentials that the store does not accept, or no longer."""
     if code in _EXPIRED:
-        return _refused(
+        return _refusal(
             address,
             f"{said}: the credentials have expired",
             "credentials_expired",
             "Renew the credentials where this process finds them, and try again.",
         )
-    return _refused(address, said, "storage_credentials", "Check the credentials under blockstore.")
+    return _refusal(address, said, "storage_credentials", "Check the credentials under blockstore.")
 
 
-def _refused(address: str, said: str, kind: str, hint: str) -> StoreRefused:
+def _refusal(address: str, said: str, kind: str, hint: str) -> StoreRefused:
     return StoreRefused(f"{address}: {said}", kind=kind, hint=hint)

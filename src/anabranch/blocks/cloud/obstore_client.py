@@ -16,7 +16,7 @@ from obstore.store import AzureStore, GCSStore, S3Store
 
 from anabranch.blocks.cloud.addresses import Location, is_path
 from anabranch.blocks.cloud.client import ObjectInfo
-from anabranch.blocks.cloud.errors import gone, range_missing, translate_error
+from anabranch.blocks.cloud.errors import gone_error, range_missing, translate_error
 from anabranch.blocks.cloud.threaded_iterator import iterate_in_thread
 from anabranch.errors import Busy, Gone
 
@@ -139,7 +139,7 @@ class ObstoreClient:
         """Copies an object within the store and returns its size in bytes. Raises Gone."""
         info = self.head(source)
         if info is None:
-            raise gone(source.address)
+            raise gone_error(source.address)
         if source.root != destination.root:
             self.put_large(destination, self.open(source, 0, None))
             return info.size
@@ -184,7 +184,7 @@ class ObstoreClient:
         """Returns an empty iterator. Raises Gone if the object ends before the offset `at`."""
         info = self.head(location)
         if info is None:
-            raise gone(location.address)
+            raise gone_error(location.address)
         if at > info.size:
             raise range_missing(location.address, info.size)
         return iter(())

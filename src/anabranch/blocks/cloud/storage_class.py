@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anabranch.blocks.cloud.addresses import Location
-from anabranch.blocks.cloud.errors import gone
+from anabranch.blocks.cloud.errors import gone_error
 from anabranch.blocks.cloud.signed_requests import SigningClient, require_status
 
 __all__ = ["StorageClassReader", "storage_class_reader"]
@@ -26,7 +26,7 @@ def storage_class_reader(
     def read(location: Location) -> str | None:
         response = requests.send("HEAD", location)
         if response.status == _NOT_FOUND:
-            raise gone(location.address)
+            raise gone_error(location.address)
         require_status(response, location, _OK)
         return response.headers.get(header, default)
 

@@ -17,7 +17,7 @@ from typing import Literal
 from anabranch.blocks.checked_reads import CheckedReads
 from anabranch.blocks.cloud.addresses import AddressParser, Location, is_path
 from anabranch.blocks.cloud.client import MultipartClient, ObjectClient
-from anabranch.blocks.cloud.errors import gone, invalid_storage_class
+from anabranch.blocks.cloud.errors import gone_error, invalid_storage_class
 from anabranch.blocks.cloud.external_objects import CloudExternalObjects
 from anabranch.blocks.cloud.storage_class import StorageClassReader
 from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
@@ -142,7 +142,7 @@ class CloudBlocks:
         if self._storage_class is not None:
             return self._storage_class(location)
         if self._objects(location).head(location) is None:
-            raise gone(address)
+            raise gone_error(address)
         return None
 
     def delete(self, addresses: Iterable[str]) -> None:
@@ -270,7 +270,7 @@ class CloudBlocks:
         location = self._addresses.parse(address)
         end = None if length is None else start + length
         if start < 0 or (end is not None and end < start):
-            raise gone(address)
+            raise gone_error(address)
         return self._objects(location).open(location, start, end)
 
     def _list(self, location: Location, after: str) -> Iterator[BlockInfo]:

@@ -123,9 +123,9 @@ def _read(document: bytes, name: str) -> ET.Element:
     try:
         root = ET.fromstring(document)  # noqa: S314  the store is ours
     except ET.ParseError as error:
-        raise _unexpected(name) from error
+        raise _response_error(name) from error
     if not _name(root).startswith(name):
-        raise _unexpected(name)
+        raise _response_error(name)
     return root
 
 
@@ -145,7 +145,7 @@ def _name(element: ET.Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _unexpected(name: str) -> Busy:
+def _response_error(name: str) -> Busy:
     return Busy(
         f"the object store's response is not a {name}",
         kind="storage_failed",

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 
 from anabranch import _kernel as kernel
-from anabranch.blocks.local.errors import gone, translate_error
+from anabranch.blocks.local.errors import gone_error, translate_error
 from anabranch.blocks.local.range_reader import RangeReader
 from anabranch.errors import Gone
 
@@ -41,7 +41,7 @@ class LocalCheckedReads:
         self._resolve_path = resolve_path
         self._verified: set[int] = set()
         self._verified_before: set[int] = set()
-        self._damaged: set[int] = set()
+        self._damage_error: set[int] = set()
         self.found_damage = False
         """Whether any file was found damaged."""
 
@@ -73,7 +73,7 @@ class LocalCheckedReads:
         body, identity = cached
         if identity in self._verified or identity in self._verified_before:
             return body
-        if size > _MAX_INLINE_BYTES or self._key(identity, md5) in self._damaged:
+        if size > _MAX_INLINE_BYTES or self._key(identity, md5) in self._damage_error:
             return None
         if hashlib.md5(body, usedforsecurity=False).hexdigest() != md5:
             return None
@@ -88,7 +88,7 @@ class LocalCheckedReads:
         except OSError as error:
             raise translate_error(error, address) from error
         if state is None:
-            raise gone(address)
+            raise gone_error(address)
         if state[0] != size or self.found_damage:
             self._require_state(path, *state, size, md5)
 
@@ -105,11 +105,11 @@ class LocalCheckedReads:
         actual = digest.hexdigest()
         if actual != md5:
             # a retry of the truncated read is rejected before the first byte
-            if len(self._damaged) >= self._min_cached:
-                self._damaged.clear()
-            self._damaged.add(self._key(identity, md5))
+            if len(self._damage_error) >= self._min_cached:
+                self._damage_error.clear()
+            self._damage_error.add(self._key(identity, md5))
             self.found_damage = True
-            raise _damaged(path, f"its bytes have the MD5 {actual}, the object's is {md5}")
+            raise _damage_error(path, f"its bytes have the MD5 {actual}, the object's is {md5}")
         self._add_verified(identity)
         if previous:
             yield previous
@@ -118,9 +118,9 @@ class LocalCheckedReads:
         if file_size < size:
             raise Gone(f"{path}: the data ends at byte {file_size}", kind="data_missing")
         if file_size > size:
-            raise _damaged(path, f"it has {file_size} bytes, the object has {size}")
-        if self._key(identity, md5) in self._damaged:
-            raise _damaged(path, f"its bytes do not have the object's MD5, {md5}")
+            raise _damage_error(path, f"it has {file_size} bytes, the object has {size}")
+        if self._key(identity, md5) in self._damage_error:
+            raise _damage_error(path, f"its bytes do not have the object's MD5, {md5}")
 
     def _add_verified(self, identity: int) -> None:
         if len(self._verified) >= self._min_cached:
@@ -135,7 +135,7 @@ class LocalCheckedReads:
         return identity ^ hash(md5)
 
 
-def _damaged(path: str, reason: str) -> Gone:
+def _damage_error(path: str, reason: str) -> Gone:
     return Gone(
         f"{path}: the file is damaged: {reason}",
         kind="data_damaged",

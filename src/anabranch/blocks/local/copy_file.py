@@ -6,7 +6,7 @@ import errno
 import hashlib
 import os
 
-from anabranch.blocks.local.errors import gone, translate_error
+from anabranch.blocks.local.errors import gone_error, translate_error
 from anabranch.blocks.local.files import NewFile
 from anabranch.blocks.local.range_reader import PIECE_BYTES
 
@@ -25,7 +25,7 @@ def copy_bytes(source: int, start: int, length: int, file: NewFile, address: str
         while at < end:
             piece = os.pread(source, min(end - at, PIECE_BYTES), at)
             if not piece:
-                raise gone(address)
+                raise gone_error(address)
             file.write(piece)
             at += len(piece)
     except OSError as error:

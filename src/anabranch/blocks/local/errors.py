@@ -6,7 +6,7 @@ import errno
 
 from anabranch.errors import AnabranchError, Busy, Gone, Invalid
 
-__all__ = ["NOT_THERE", "gone", "translate_error"]
+__all__ = ["NOT_THERE", "gone_error", "translate_error"]
 
 NOT_THERE = (FileNotFoundError, NotADirectoryError)
 """What opening a missing file raises."""
@@ -15,7 +15,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _CLASH = frozenset({errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENOTEMPTY})
 
 
-def gone(address: str) -> Gone:
+def gone_error(address: str) -> Gone:
     """Returns the error for a block that does not exist."""
     return Gone(f"{address}: there is no data", kind="data_missing")
 

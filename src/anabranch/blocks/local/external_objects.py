@@ -15,7 +15,7 @@ from contextlib import contextmanager
 
 from anabranch.blocks.contract import BlockInfo
 from anabranch.blocks.external_objects import ExternalObject, base_length
-from anabranch.blocks.local.errors import NOT_THERE, gone, translate_error
+from anabranch.blocks.local.errors import NOT_THERE, gone_error, translate_error
 from anabranch.blocks.local.paths import SCHEME, is_plain
 from anabranch.blocks.local.range_reader import RangeReader
 from anabranch.errors import Busy, Denied, Invalid, NotFound
@@ -51,7 +51,7 @@ class LocalExternalObjects:
     def check(self, address: str) -> None:
         """Raises Invalid unless the path is absolute, Denied unless it is below a prefix."""
         if address.removeprefix(SCHEME) not in self._prefixes:
-            self._allowed(address)
+            self._split_address(address)
 
     def list(self, prefix: str) -> Iterator[ExternalObject]:
         """Yields the files whose address starts with `prefix`, in order. A trailing slash of a
@@ -59,7 +59,7 @@ class LocalExternalObjects:
         folder, Busy for one that cannot be read.
         """
         prefix = self.prefix(prefix)
-        root, below = self._allowed(prefix)
+        root, below = self._split_address(prefix)
         folder, _, start = below.rpartition("/")
         base = prefix[: base_length(prefix)]
         try:
@@ -80,7 +80,7 @@ class LocalExternalObjects:
             return text
         if text.removeprefix(SCHEME) in self._prefixes:
             return f"{text}/"
-        self._allowed(text)
+        self._split_address(text)
         try:
             is_folder = stat.S_ISDIR(self._status(text).st_mode)
         except OSError:
@@ -92,7 +92,7 @@ class LocalExternalObjects:
         order; those of folders have a trailing slash. Raises as `list` does.
         """
         prefix = self.prefix(prefix)
-        root, below = self._allowed(prefix)
+        root, below = self._split_address(prefix)
         folder, _, start = below.rpartition("/")
         base = prefix[: base_length(prefix)]
         try:
@@ -105,7 +105,7 @@ class LocalExternalObjects:
 
     def find(self, address: str) -> ExternalObject:
         """Returns the file at an address. Raises NotFound if it does not exist."""
-        self._allowed(address)
+        self._split_address(address)
         try:
             status = self._status(address)
         except NOT_THERE:
@@ -132,23 +132,23 @@ class LocalExternalObjects:
         """Returns a reader of a file at an address that this store owns. Raises Gone if the file is
         missing or shorter than the range.
         """
-        root, below = self._allowed(address)
+        root, below = self._split_address(address)
         folder, _, name = below.rpartition("/")
         try:
             with _open_folder(root, folder) as descriptor:
                 return RangeReader(name, address, start, length, folder=descriptor)
         except NOT_THERE as error:
-            raise gone(address) from error
+            raise gone_error(address) from error
         except OSError as error:
             raise translate_error(error, address) from error
 
     def _status(self, address: str) -> os.stat_result:
-        root, below = self._allowed(address)
+        root, below = self._split_address(address)
         folder, _, name = below.rpartition("/")
         with _open_folder(root, folder) as descriptor:
             return os.stat(name or ".", dir_fd=descriptor, follow_symlinks=False)
 
-    def _allowed(self, address: str) -> tuple[str, str]:
+    def _split_address(self, address: str) -> tuple[str, str]:
         """Returns the prefix that an address is below, and its path relative to that."""
         if not address.startswith(f"{SCHEME}/"):
             raise Invalid(

@@ -75,7 +75,7 @@ class LocalQuarantine:
 
     def restore(self, removal: Removal) -> Outcome:
         """Links a block to its address again and removes it from quarantine."""
-        place, hidden = parse_address(removal.address, self._root), self._hidden(removal)
+        place, hidden = parse_address(removal.address, self._root), self._hidden_place(removal)
         source = f"{self._folders.path(hidden.folder)}/{hidden.name}"
         try:
             if _status(source) is None:
@@ -101,7 +101,7 @@ class LocalQuarantine:
 
     def purge(self, removal: Removal, before: float) -> int | None:  # noqa: ARG002  each has its own file
         """Removes a block from quarantine; returns its size, None if it does not exist."""
-        hidden = self._hidden(removal)
+        hidden = self._hidden_place(removal)
         path = f"{self._folders.path(hidden.folder)}/{hidden.name}"
         try:
             status = _status(path)
@@ -117,7 +117,7 @@ class LocalQuarantine:
 
     def _move(self, removal: Removal) -> str:
         """Renames a block's file, if it exists; returns its path in quarantine."""
-        place, hidden = parse_address(removal.address, self._root), self._hidden(removal)
+        place, hidden = parse_address(removal.address, self._root), self._hidden_place(removal)
         source = f"{self._folders.path(place.folder)}/{place.name}"
         target = f"{self._folders.make(hidden.folder)}/{hidden.name}"
         if _status(source) is not None:
@@ -139,7 +139,7 @@ class LocalQuarantine:
             self._folders.make(place.folder)
             os.link(source, target, follow_symlinks=False)
 
-    def _hidden(self, removal: Removal) -> Place:
+    def _hidden_place(self, removal: Removal) -> Place:
         """Returns where a block is in quarantine."""
         if not is_plain(removal.batch) or not is_plain(removal.name):
             raise Invalid(

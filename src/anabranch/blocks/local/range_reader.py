@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from anabranch import _kernel as kernel
-from anabranch.blocks.local.errors import NOT_THERE, gone, translate_error
+from anabranch.blocks.local.errors import NOT_THERE, gone_error, translate_error
 from anabranch.errors import Gone
 
 __all__ = ["PIECE_BYTES", "RangeReader", "open_block"]
@@ -27,13 +27,13 @@ def open_block(path: str, address: str, folder: int | None = None) -> tuple[int,
     try:
         descriptor = os.open(path, _FLAGS, dir_fd=folder)
     except NOT_THERE as error:
-        raise gone(address) from error
+        raise gone_error(address) from error
     except OSError as error:
         raise translate_error(error, address) from error
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
-        raise gone(address)
+        raise gone_error(address)
     return descriptor, status.st_size
 
 

@@ -22,7 +22,7 @@ from anabranch.blocks.hashing import BackgroundHasher
 from anabranch.blocks.local.checked_reads import UP_TO_BYTES, LocalCheckedReads
 from anabranch.blocks.local.cleanup import remove_leftovers
 from anabranch.blocks.local.copy_file import compute_md5, copy_bytes
-from anabranch.blocks.local.errors import NOT_THERE, gone, translate_error
+from anabranch.blocks.local.errors import NOT_THERE, gone_error, translate_error
 from anabranch.blocks.local.external_objects import LocalExternalObjects
 from anabranch.blocks.local.files import TemporaryNames, supports_unnamed_files
 from anabranch.blocks.local.folders import LocalFolders, make_durable
@@ -211,7 +211,7 @@ class LocalBlocks:
     def storage_class(self, address: str) -> str | None:
         """Returns None: there are no classes. Raises Gone if the block does not exist."""
         if self.stat(address) is None:
-            raise gone(address)
+            raise gone_error(address)
         return None
 
     def delete(self, addresses: Iterable[str]) -> None:

@@ -123,7 +123,7 @@ class LocalUploads:
         """Joins parts to the file `name` in `folder` and returns its size and checksum."""
         upload, target = self._folder(address, upload_id), f"{folder}/{name}"
         try:
-            with _locked(upload):
+            with _lock(upload):
                 whole = self._assemble(address, upload, parts)
             try:
                 os.link(whole, target, follow_symlinks=False)
@@ -215,7 +215,7 @@ def _append(path: str, number: int, file: NewFile, address: str) -> None:
 
 
 @contextlib.contextmanager
-def _locked(upload: str) -> Iterator[None]:
+def _lock(upload: str) -> Iterator[None]:
     """Locks an upload against other threads and processes, so that a retry of a slow completion
     does not copy the parts again.
     """

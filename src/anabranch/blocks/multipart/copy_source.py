@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from anabranch.blocks.cloud.addresses import Location
 from anabranch.blocks.cloud.client import ObjectClient
-from anabranch.blocks.cloud.errors import gone, range_missing
+from anabranch.blocks.cloud.errors import gone_error, range_missing
 
 __all__ = ["read_copy_source"]
 
@@ -19,7 +19,7 @@ def read_copy_source(
     """
     info = objects.head(source)
     if info is None:
-        raise gone(source.address)
+        raise gone_error(source.address)
     end = info.size if length is None else start + length
     if not 0 <= start <= end <= info.size:
         raise range_missing(source.address, info.size)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from anabranch.blocks.cloud.addresses import Location
-from anabranch.blocks.cloud.errors import error_from_response, gone, range_missing
+from anabranch.blocks.cloud.errors import error_from_response, gone_error, range_missing
 from anabranch.blocks.cloud.http_pool import HttpResponse
 from anabranch.blocks.cloud.signed_requests import SigningClient, error_code, require_status
 from anabranch.blocks.cloud.xml_responses import read_parts, read_text
@@ -84,7 +84,7 @@ class S3Uploads:
         query = _part(number, upload_id)
         head = self._requests.send("HEAD", source)
         if head.status == _NOT_FOUND:
-            raise gone(source.address)
+            raise gone_error(source.address)
         require_status(head, source, _OK)
         size = int(head.headers.get("content-length", 0))
         copied = size - start if length is None else length
@@ -98,7 +98,7 @@ class S3Uploads:
         }
         response = self._requests.send("PUT", location, query=query, headers=headers)
         if error_code(response) == "NoSuchKey":
-            raise gone(source.address)
+            raise gone_error(source.address)
         self._require_ok(response, location)
         etag = read_text(response.body, "CopyPartResult", "ETag").strip('"')
         return Part(number, copied, etag, int(self._clock()))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from anabranch.blocks.cloud.addresses import Location
 from anabranch.blocks.cloud.client import ObjectInfo
-from anabranch.blocks.cloud.errors import gone, range_missing
+from anabranch.blocks.cloud.errors import gone_error, range_missing
 from anabranch.blocks.cloud.http_pool import HttpResponse
 from anabranch.blocks.cloud.signed_requests import error_code, require_status
 from anabranch.blocks.cloud.xml_responses import read_listing
@@ -110,7 +110,7 @@ class S3Client:
         headers = {"x-amz-copy-source": f"{source.bucket}/{encode_key(source.key)}"}
         response = self._requests.send("PUT", destination, headers=headers)
         if error_code(response) == "NoSuchKey":
-            raise gone(source.address)
+            raise gone_error(source.address)
         require_status(response, destination, _OK)
         return size
 
@@ -135,7 +135,7 @@ class S3Client:
     def _size(self, location: Location) -> int:
         info = self.head(location)
         if info is None:
-            raise gone(location.address)
+            raise gone_error(location.address)
         return info.size
 
     def _empty(self, location: Location, at: int) -> Iterator[bytes]:
@@ -150,7 +150,7 @@ class S3Client:
         for at in range(start + len(first), end, _WINDOW_BYTES):
             response = self._window(location, at, min(at + _WINDOW_BYTES, end))
             if response.status == _UNSATISFIABLE:
-                raise gone(location.address)
+                raise gone_error(location.address)
             yield response.body
 
     def _window(self, location: Location, start: int, end: int) -> HttpResponse:

@@ -34,7 +34,7 @@ class S3Requests(SigningClient):
         *,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        super().__init__(self._signed, retry_policy)
+        super().__init__(self._sign, retry_policy)
         self.access = access
         self._clock = clock
 
@@ -71,7 +71,7 @@ class S3Requests(SigningClient):
         signer = self.access.signer(location.bucket)
         return presign(signer, method, url, time=self._clock(), expires=seconds)
 
-    def _signed(
+    def _sign(
         self,
         method: str,
         location: Location,

@@ -244,7 +244,8 @@ class _HookLake:
         readable = self._readable(reference, path)
         if readable is not None and path not in readable:
             raise Denied(
-                f"the user who caused the event, or an author of the hook, may not read {path!r}"
+                f"the user who caused the event, or an author of the hook, may not read {path!r}",
+                hint="An administrator can grant fs:ReadObject for it.",
             )
 
     def _readable(self, reference: str, prefix: str) -> ReadablePaths | None:

@@ -41,7 +41,7 @@ class Commits:
         branch: str,
         *,
         message: str,
-        committer: str,
+        committer: str | None = None,
         metadata: Mapping[str, str] | None = None,
         date: int | None = None,
         allow_empty: bool = False,
@@ -51,7 +51,7 @@ class Commits:
         since: int | None = None,
         extra_writes: Sequence[ExtraWritesFor[Commit]] = (),
     ) -> Commit:
-        """Commits the staged changes of a branch.
+        """Commits the staged changes of a branch, by the lake's `committer` if none is named.
 
         `date` is in seconds since 1970, None for now. `importable` limits the addresses that
         `source_metarange` may add. `since` is the number of sweeps that had
@@ -61,6 +61,7 @@ class Commits:
         with self._core.prefetch(("commit", repository), keys.branch(branch)):
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
+            committer = self._core.require_committer(committer)
             self._protection.require_committable(stored_repository, branch)
             stored_branch = self._core.branches.find(stored_repository, branch)
         subject = Subject(

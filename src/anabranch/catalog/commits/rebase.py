@@ -37,7 +37,7 @@ class Rebase:
         branch: str,
         onto: str,
         *,
-        committer: str,
+        committer: str | None = None,
         force: bool = False,
         strategy: str = "",
         resolutions: Sequence[Resolution] = (),
@@ -55,6 +55,7 @@ class Rebase:
         with core.prefetch(("rebase", repository), keys.branch(branch), keys.branch(onto)):
             stored_repository = core.repositories.get(repository)
             check_writable(stored_repository, force=force)
+            committer = core.require_committer(committer)
             self._protection.require_unprotected(stored_repository, branch)
             core.branches.read(stored_repository, branch)
             rules = self._rules.read(repository, branch, strategy, resolutions, rights)

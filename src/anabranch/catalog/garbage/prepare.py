@@ -30,7 +30,6 @@ from anabranch.model.repositories.preparation import Preparation
 from anabranch.model.repositories.repository import Repository
 from anabranch.records.parquet import parquet_table
 from anabranch.versioning.core import Core
-from anabranch.versioning.garbage.retention import active_commits, load_commit_graph
 from anabranch.versioning.garbage.stored_rules import RETENTION
 from anabranch.versioning.records.entries import entry_from
 
@@ -115,14 +114,11 @@ class GarbagePreparation:
         rules = self._core.rules.find(stored_repository)
         if rules is None and not include_expired:
             raise NotFound("get gc rules: not found", kind="gc_rules_not_found")
-        # pins first: a branch or a tag can be created from a pinned commit at any time
         pinned = self._core.pins.commits(stored_repository)
-        branches = list(self._core.branches.all(stored_repository))
-        tagged = [tag.commit_id for tag in self._core.tags.all(stored_repository)]
-        # commits last, so that each commit of a branch or a tag is among them
-        graph = load_commit_graph(self._core.commits, stored_repository)
-        active = active_commits(graph, branches, tagged, rules, self._clock())
-        active |= graph.keys() & (pinned | self._images.pinned_commits(stored_repository).keys())
+        _, _, graph, active = self._core.rules.read_commits(
+            stored_repository, rules, self._clock(), pinned
+        )
+        active |= graph.keys() & self._images.pinned_commits(stored_repository).keys()
         rows = [
             f"{name},{'false' if name in active else 'true'},{graph[name].metarange_id}\n"
             for name in sorted(graph if include_expired else active)
@@ -158,13 +154,16 @@ class GarbagePreparation:
         addresses = (
             []
             if position
-            else [*self._restored(stored_repository), *self._unfinished_uploads(stored_repository)]
+            else [
+                *self._restored_addresses(stored_repository),
+                *self._unfinished_uploads(stored_repository),
+            ]
         )
         dates = [0] * len(addresses)
         locations = [("", "", "")] * len(addresses)
         token, size, deadline = "", 0, time.monotonic() + _PAGE_SECONDS
         previous: _Staged | None = None
-        for staged in self._staged(stored_repository, position):
+        for staged in self._staged_changes(stored_repository, position):
             full = size >= page_bytes or time.monotonic() > deadline
             if full and previous is not None and not staged.is_at(previous):
                 token = _token(
@@ -195,7 +194,7 @@ class GarbagePreparation:
         self._blocks.put(folder + file, [parquet_table(columns, _CREATED_BY)])
         return UncommittedPage(run_id, self._blocks.qualify(folder), token)
 
-    def _restored(self, collected: Repository) -> Iterator[str]:
+    def _restored_addresses(self, collected: Repository) -> Iterator[str]:
         """Yields the addresses of objects that were recently restored from quarantine."""
         for full in self._core.restored.addresses():
             address = self._relative(collected, full)
@@ -213,7 +212,7 @@ class GarbagePreparation:
             if address is not None:
                 yield address
 
-    def _staged(self, collected: Repository, after: _Position | None) -> Iterator[_Staged]:
+    def _staged_changes(self, collected: Repository, after: _Position | None) -> Iterator[_Staged]:
         """Yields the staged objects of all repositories after a position, in order; the collected
         repository comes first.
         """

@@ -66,8 +66,7 @@ class ImageRepository:
 
     def namespace(self) -> str:
         """Returns the storage namespace of the tables. Raises Invalid if none is configured."""
-        prefix = self._blocks.config.default_namespace_prefix
-        namespace = self._namespace or (f"{prefix.rstrip('/')}/{IMAGES}" if prefix else "")
+        namespace = self._namespace or self._blocks.config.default_namespace(IMAGES)
         if not namespace or not self._blocks.accepts(namespace):
             raise Invalid(
                 f"no storage namespace for images: {namespace!r}",

@@ -8,14 +8,15 @@ from anabranch.blocks.checked_reads import CheckedReads
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.checked_bytes import checked_reads, require_bytes
 from anabranch.catalog.objects.etag_pinned_reads import PinnedRead, pinned_etag
+from anabranch.files.lazy_file import LazyFile
 from anabranch.model.objects.entry import Entry, physical_address
 from anabranch.model.repositories.repository import Repository
 
 __all__ = ["OpenObject"]
 
 
-class OpenObject:
-    """An entry and access to its bytes."""
+class OpenObject(LazyFile):
+    """An entry and access to its bytes, also as a binary file that can be read and sought."""
 
     __slots__ = ("_blocks", "_repository", "entry")
 
@@ -29,7 +30,12 @@ class OpenObject:
         """The full address of the bytes."""
         return self._blocks.qualify(self._address)
 
-    def read(self, start: int = 0, length: int | None = None) -> Iterator[bytes]:
+    @property
+    def byte_count(self) -> int:
+        """The size that the entry states."""
+        return self.entry.size
+
+    def chunks(self, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         """Yields `length` bytes from `start` on, by default all that follow, in chunks.
 
         The first iteration opens the data. Raises Gone before the first chunk if the data is lost
@@ -48,7 +54,7 @@ class OpenObject:
             yield from self._blocks.get(self._address, start, byte_count)
 
     def read_bytes(self, start: int = 0, length: int | None = None) -> bytes:
-        """Returns the bytes that `read` yields as one string, for small objects."""
+        """Returns the bytes that `chunks` yields as one string, for small objects."""
         byte_count = self.entry.size - start if length is None else length
         pinned = self._pinned_read()
         if pinned is not None:

@@ -167,7 +167,7 @@ class Pulls:
         repository: str,
         pull_id: str,
         *,
-        committer: str,
+        committer: str | None = None,
         message: str = "",
         metadata: Mapping[str, str] | None = None,
         strategy: str = "",

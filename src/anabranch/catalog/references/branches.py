@@ -222,7 +222,7 @@ class Branches:
         name: str,
         *references: str,
         parent_number: int = 0,
-        committer: str,
+        committer: str | None = None,
         message: str = "",
         metadata: dict[str, str] | None = None,
         allow_empty: bool = False,
@@ -237,6 +237,7 @@ class Branches:
         """
         stored_repository = self._core.repositories.get(repository)
         check_writable(stored_repository, force=force)
+        committer = self._core.require_committer(committer)
         check_parent_number(parent_number, least=0)
         rules = self._rules.read(repository, name, strategy, resolutions, rights)
         admit = self._core.protection.admission(stored_repository, name)
@@ -273,7 +274,7 @@ class Branches:
         reference: str,
         *,
         parent_number: int | None = None,
-        committer: str,
+        committer: str | None = None,
         message: str = "",
         metadata: dict[str, str] | None = None,
         force: bool = False,
@@ -287,6 +288,7 @@ class Branches:
         """
         stored_repository = self._core.repositories.get(repository)
         check_writable(stored_repository, force=force)
+        committer = self._core.require_committer(committer)
         if parent_number is not None:
             check_parent_number(parent_number, least=1)
         rules = self._rules.read(repository, name, strategy, resolutions, rights)

@@ -152,7 +152,7 @@ class Refs:
         source: str,
         destination: str,
         *,
-        committer: str,
+        committer: str | None = None,
         message: str = "",
         metadata: Mapping[str, str] | None = None,
         strategy: str = "",
@@ -181,6 +181,7 @@ class Refs:
         with self._core.prefetch(("merge", repository), *sides):
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
+            committer = self._core.require_committer(committer)
             rules = self._rules.read(repository, destination, strategy, resolutions, rights)
             admit: list[ExtraWritesFor[object]] = []
             if not reviewed:

@@ -41,7 +41,7 @@ class Repositories:
     def create(
         self,
         name: str,
-        storage_namespace: str,
+        storage_namespace: str | None = None,
         *,
         default_branch: str = "main",
         bare: bool = False,
@@ -50,13 +50,16 @@ class Repositories:
         storage_id: str = "",
         committer: str = "",
     ) -> Repository:
-        """Creates a repository in a storage namespace of its own.
+        """Creates a repository in a storage namespace of its own, by default the one of its name
+        below the store's default prefix.
 
         Raises AlreadyExists if the name is taken; Invalid for an invalid name, and for a namespace
         that is in use or cannot be reached.
         """
         check_repository(name)
         check_branch(default_branch)
+        if storage_namespace is None:
+            storage_namespace = self._default_namespace(name)
         check_storage_namespace(storage_namespace)
         self._require_absent(name)
         if storage_id:
@@ -83,6 +86,16 @@ class Repositories:
             files.upload(self._core, self._blocks, repository, committer)
             self._core.protection.replace(repository, [default_branch], if_match="")
         return repository
+
+    def _default_namespace(self, name: str) -> str:
+        namespace = self._blocks.config.default_namespace(name)
+        if not namespace:
+            raise Invalid(
+                f"no storage namespace is given for {name!r}",
+                kind="storage_namespace_missing",
+                hint="Name one, or set blockstore.default_namespace_prefix.",
+            )
+        return namespace
 
     def get(self, name: str) -> Repository:
         """Returns a repository. Raises NotFound, and Gone while it is being deleted."""

@@ -18,12 +18,24 @@ __all__ = ["upload"]
 
 _README = """# A sample repository
 
-These files are here to be played with. Make a branch, change something, look at the difference,
-merge it or throw it away:
+These files are here to be played with. In the web interface:
+
+1. **Branch**: *Branches*, *Create branch*: `try`, from `main`. Nothing is copied.
+2. **Change**: *Data* shows `try`. Download `data/rivers.csv`, change a length, and *Upload* it into
+   `data` again. `main` stays as it is.
+3. **Compare rows**: *Changes* shows what differs, row by row, or lines if the server cannot query.
+4. **Commit** it there, with a message that says why.
+5. **Merge**: *Compare* has `main` and `try` side by side; *Merge…* brings your change to `main`,
+   all of it or nothing. *Settings* protects branches; *Actions* shows checks that examine merges.
+6. **Undo**: *History* of `main`, the menu of the merge, *Revert on a branch*. The data are what
+   they were, and the history tells that they were something else.
+
+The same by command line, where a branch is thrown away again:
 
     anabranch branch create lakefs://{name}/try --source lakefs://{name}/main
     anabranch fs rm lakefs://{name}/try/data/rivers.csv
     anabranch diff lakefs://{name}/try
+    anabranch branch delete lakefs://{name}/try --yes
 
 `lakes.parquet` has about two hundred lakes, each with its country and mean depth in metres. Count
 them by country with any engine that reads S3, here DuckDB:

@@ -92,6 +92,7 @@ class ResolvedObjects:
                 raise Denied(
                     f"the table has the file {path}, which you may not read",
                     kind="insufficient_permissions",
+                    hint="An administrator can grant fs:ReadObject for all files of the table.",
                 )
             entry = self._entry(path)
             if entry is None:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from anabranch.cli.client.server_errors import refusal, unexpected
+from anabranch.cli.client.server_errors import refusal, unexpected_response
 from anabranch.cli.client.settings import Settings
 from anabranch.cli.errors import Failure, Usage, file_failure
 from anabranch.client.error_responses import ErrorResponse
@@ -85,7 +85,7 @@ class Connection(RestClient):
 
     def content_error(self, request: Request, status: int) -> Failure:
         """Returns the failure of a response that no lakeFS-compatible server gives."""
-        return unexpected(status, self.location(request))
+        return unexpected_response(status, self.location(request))
 
 
 def _check_size(content: Iterable[bytes], size: int | None) -> Iterator[bytes]:

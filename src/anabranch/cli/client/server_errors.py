@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from anabranch.cli.errors import Failure
 from anabranch.client.error_responses import ErrorResponse
+from anabranch.errors import OutcomeUnknown
 
-__all__ = ["refusal", "unexpected"]
+__all__ = ["refusal", "unexpected_response"]
 
 
 class _Meaning(NamedTuple):
@@ -60,6 +61,10 @@ _BY_STATUS = {
 }
 
 
+_OUTCOME_UNKNOWN = _Meaning(OutcomeUnknown.kind, OutcomeUnknown.hint)
+"""Known by the kind that Anabranch sends: by its status it would be an error to repeat."""
+
+
 def refusal(
     response: ErrorResponse, where: str, *, asked: Sequence[str] = (), keys: Sequence[str] = ()
 ) -> Failure:
@@ -68,11 +73,14 @@ def refusal(
     what is missing or wrong.
     """
     meaning = next((meaning for text, meaning in _BY_MESSAGE if text in response.message), None)
+    if response.kind == OutcomeUnknown.kind:
+        meaning = _OUTCOME_UNKNOWN
     hint = meaning.hint or response.hint if meaning is not None else response.hint
     if meaning is None:
         meaning = _BY_STATUS.get(response.status, _Meaning("error"))
     if meaning.kind in {"denied", "unauthenticated"} and meaning.hint:
-        hint = f"{response.hint} {meaning.hint}".strip()
+        is_included = meaning.hint.startswith(response.hint.rstrip("."))
+        hint = meaning.hint if is_included else f"{response.hint} {meaning.hint}"
     return Failure(
         response.message,
         kind=meaning.kind,
@@ -85,7 +93,7 @@ def refusal(
     )
 
 
-def unexpected(status: int, where: str) -> Failure:
+def unexpected_response(status: int, where: str) -> Failure:
     """Returns the failure of a response that no lakeFS-compatible server gives."""
     return Failure(
         "the response is not that of a lakeFS-compatible server",

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from anabranch.cli.errors import Usage
-from anabranch.did_you_mean import closest
+from anabranch.errors.did_you_mean import closest
 
 __all__ = ["DEFAULT_SERVER", "Settings", "client_file", "resolve", "server_url"]
 

@@ -38,7 +38,7 @@ _NUMERIC = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|FLOAT|DOUBLE|DECIMAL
 def _query(context: CommandContext) -> None:
     options = context.arguments
     sql = sys.stdin.read() if options.sql == "-" else options.sql
-    place = options.at or _named(sql)
+    place = options.at or _parse_name(sql)
     body: dict[str, Any] = {"sql": sql, "tables": dict(options.table)}
     if options.table_format:
         body["formats"] = dict(options.table_format)
@@ -63,7 +63,7 @@ def _query(context: CommandContext) -> None:
     _save(context, parts, {**body, "format": file_format}, Path(options.output))
 
 
-def _named(sql: str) -> LakeUri:
+def _parse_name(sql: str) -> LakeUri:
     """Returns the reference that a query names first: the server runs it there."""
     found = _NAMED.search(sql)
     if found is None:

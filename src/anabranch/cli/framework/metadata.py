@@ -7,7 +7,7 @@ from typing import Any
 from anabranch.cli.errors import Usage
 from anabranch.cli.framework.command import Option
 
-__all__ = ["META", "pairs"]
+__all__ = ["META", "OBJECT_META", "REPLACED_META", "pairs"]
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -18,6 +18,8 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 META = Option("--meta", "A pair for the commit's metadata", "KEY=VALUE", parse=_pair, repeat=True)
+OBJECT_META = META._replace(help="A pair for the object's metadata")
+REPLACED_META = OBJECT_META._replace(names="--metadata", required=True)
 
 
 def pairs(given: list[tuple[str, str]]) -> dict[str, Any]:
@@ -26,5 +28,5 @@ def pairs(given: list[tuple[str, str]]) -> dict[str, Any]:
     if len(metadata) < len(given):
         keys = [key for key, _ in given]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise Usage(f"--meta {twice} is given twice", hint="Give each key once.")
+        raise Usage(f"{twice} is given twice", hint="Give each key once.")
     return metadata

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from anabranch.cli.errors import Usage
 from anabranch.cli.framework.command import CONNECTION_OPTIONS, Argument, Command, Group, Option
-from anabranch.did_you_mean import closest
+from anabranch.errors.did_you_mean import closest
 
 __all__ = ["choose", "commands_below", "parse", "split_globals"]
 
@@ -107,7 +107,7 @@ def _add_option(parser: argparse.ArgumentParser, option: Option) -> None:
         *option.flags,
         dest=option.key,
         metavar=option.value,
-        type=_checked(option.parse),
+        type=_checking_parser(option.parse),
         action="append" if option.repeat else "store",
         choices=option.choices or None,
         default=[] if option.repeat else option.default,
@@ -119,12 +119,12 @@ def _add_argument(parser: argparse.ArgumentParser, argument: Argument) -> None:
     parser.add_argument(
         argument.key,
         metavar=argument.name,
-        type=_checked(argument.parse),
+        type=_checking_parser(argument.parse),
         nargs="+" if argument.repeat else "?" if argument.optional else None,
     )
 
 
-def _checked(parse: Any) -> Any:
+def _checking_parser(parse: Any) -> Any:
     """Keeps an AnabranchError of a value's parser: argparse would drop its hint."""
 
     def convert(text: str) -> Any:

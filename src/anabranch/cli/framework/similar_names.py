@@ -11,7 +11,7 @@ import re
 from anabranch.cli.client.connection import Connection
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.address import address
-from anabranch.did_you_mean import closest
+from anabranch.errors.did_you_mean import closest
 
 __all__ = ["suggestion"]
 

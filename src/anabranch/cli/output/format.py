@@ -70,15 +70,15 @@ def size(number: int) -> str:
 
 def local_time(seconds: int) -> str:
     """Returns a Unix time in local time, with the offset from UTC."""
-    return _formatted("%Y-%m-%d %H:%M:%S %z", seconds, utc=False)
+    return _format("%Y-%m-%d %H:%M:%S %z", seconds, utc=False)
 
 
 def iso_time(seconds: int) -> str:
     """Returns a Unix time as RFC 3339 in UTC."""
-    return _formatted("%Y-%m-%dT%H:%M:%SZ", seconds, utc=True)
+    return _format("%Y-%m-%dT%H:%M:%SZ", seconds, utc=True)
 
 
-def _formatted(pattern: str, seconds: int, *, utc: bool) -> str:
+def _format(pattern: str, seconds: int, *, utc: bool) -> str:
     try:
         return time.strftime(pattern, time.gmtime(seconds) if utc else time.localtime(seconds))
     except (OverflowError, OSError, ValueError):

@@ -7,7 +7,7 @@ from typing import Any
 
 from anabranch.cli.output.graph import Node
 
-__all__ = ["commit_details", "commit_lines", "in_drawing_order", "simplified"]
+__all__ = ["commit_details", "commit_lines", "in_drawing_order", "simplify"]
 
 
 def commit_details(item: dict[str, Any]) -> list[tuple[str, Any, str]]:
@@ -63,7 +63,7 @@ def in_drawing_order(nodes: Sequence[Node]) -> list[Node]:
     return ordered
 
 
-def simplified(nodes: Iterable[Node], kept: set[str]) -> list[Node]:
+def simplify(nodes: Iterable[Node], kept: set[str]) -> list[Node]:
     """Returns only the kept nodes, each with its nearest kept ancestors as parents."""
     ordered = in_drawing_order(list(nodes))
     nearest: dict[str, tuple[str, ...]] = {}

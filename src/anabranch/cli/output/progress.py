@@ -6,13 +6,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+from anabranch.cli.output.format import printable
+from anabranch.cli.output.progress_line import ProgressLine, bar, duration, remaining
 from anabranch.cli.output.streams import Output
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
-
-if TYPE_CHECKING:
-    import rich.progress
 
 __all__ = ["ProgressRelay", "show_progress"]
 
@@ -56,27 +54,9 @@ def show_progress(
     if output.json or not output.err_terminal:
         yield (_RateLines if rate else _Lines)(output, clock)
         return
-    # importing it takes a fifteenth of a second, which only a terminal is worth
-    from rich import progress as bar  # noqa: PLC0415
-    from rich.console import Console  # noqa: PLC0415
-
-    console = Console(file=output.err, no_color=not output.err_colour)
-    columns: tuple[bar.ProgressColumn, ...] = (
-        bar.TextColumn("{task.description}"),
-        bar.BarColumn(),
-        bar.TextColumn("{task.completed:,.0f}"),
-        bar.TimeElapsedColumn(),
-        bar.TimeRemainingColumn(),
-    )
-    if rate:
-        columns = (
-            bar.SpinnerColumn(),
-            bar.TextColumn("{task.description}: {task.completed:,.0f} objects"),
-            bar.TextColumn("{task.fields[rate]}"),
-            bar.TimeElapsedColumn(),
-        )
-    with bar.Progress(*columns, console=console, transient=True) as bars:
-        yield _Bars(bars, clock)
+    step = _StepText(clock, rate=rate)
+    with ProgressLine(output.err, step.text) as line:
+        yield _StepLine(line, step)
 
 
 class _Lines:
@@ -122,26 +102,42 @@ class _RateLines(_Lines):
         return f"{self._step}: {self._done} objects, {self._done / seconds:.0f} a second"
 
 
-class _Bars:
-    """One bar, that of the current step."""
+class _StepText:
+    """What the line says of the current step."""
 
-    def __init__(self, bars: rich.progress.Progress, clock: Callable[[], float]) -> None:
-        self._bars = bars
+    def __init__(self, clock: Callable[[], float], *, rate: bool) -> None:
         self._clock = clock
-        self._lock = threading.Lock()
-        self._task: rich.progress.TaskID | None = None
-        self._done, self._start = 0, 0.0
+        self._rate = rate
+        self.step, self.total, self.done, self.start = "", 0, 0, clock()
 
     def begin(self, step: str, total: int) -> None:
-        with self._lock:
-            if self._task is not None:
-                self._bars.remove_task(self._task)
-            self._task = self._bars.add_task(step, total=total or None, rate="")
-            self._done, self._start = 0, self._clock()
+        self.step, self.total, self.done, self.start = step, total, 0, self._clock()
+
+    def text(self, _seconds: float) -> str:
+        seconds = self._clock() - self.start
+        name = printable(self.step)
+        if self._rate:
+            rate = self.done / max(seconds, 1e-3)
+            return f"{name}: {self.done:,} objects  {rate:,.0f} a second  {duration(seconds)}"
+        of = f" of {self.total:,}" if self.total else ""
+        parts = [name, *([bar(self.done, self.total)] if self.total else [])]
+        parts += [f"{self.done:,}{of}", duration(seconds)]
+        return "  ".join([*parts, remaining(self.done, self.total, seconds)]).rstrip()
+
+
+class _StepLine:
+    """Progress that is reported to a line."""
+
+    def __init__(self, line: ProgressLine, step: _StepText) -> None:
+        self._line = line
+        self._step = step
+
+    def begin(self, step: str, total: int) -> None:
+        with self._line.lock:
+            self._step.begin(step, total)
+        self._line.changed(at_once=True)
 
     def advance(self, amount: int) -> None:
-        with self._lock:
-            if self._task is not None:
-                self._done += amount
-                rate = self._done / max(self._clock() - self._start, 1e-3)
-                self._bars.update(self._task, advance=amount, rate=f"{rate:,.0f} a second")
+        with self._line.lock:
+            self._step.done += amount
+        self._line.changed()

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from anabranch.cli.errors import Failure
 from anabranch.cli.output.format import display_width, iso_time, local_time, paint, printable, size
-from anabranch.cli.output.table import Column, aligned, separated
+from anabranch.cli.output.table import Column, align, separate
 
 __all__ = ["Output"]
 
@@ -55,9 +55,9 @@ class Output:
             return
         rows = (cells(item) for item in items)
         if self.terminal:
-            lines = aligned(columns, rows, colour=self.colour)
+            lines = align(columns, rows, colour=self.colour)
         else:
-            lines = separated(columns, rows)
+            lines = separate(columns, rows)
         for line in lines:
             self._print(line)
 
@@ -121,8 +121,13 @@ class Output:
         self.note(f"{word} {message}")
         for path in failure.paths[:_SHOWN_PATHS]:
             self.note(f"         {paint(printable(path), 'conflict', colour=self.err_colour)}")
-        if len(failure.paths) > _SHOWN_PATHS:
-            self.note(f"         and {len(failure.paths) - _SHOWN_PATHS} more")
+        hidden = max(len(failure.paths) - _SHOWN_PATHS, 0)
+        if failure.paths and failure.has_more_paths:
+            self.note(
+                f"         and more than {hidden} others" if hidden else "         and others"
+            )
+        elif hidden:
+            self.note(f"         and {hidden} more")
         if failure.where:
             self.note(f"{paint('where:', 'dim', colour=self.err_colour)} {failure.where}")
         if failure.hint:
@@ -166,5 +171,6 @@ def _as_json(failure: Failure) -> dict[str, Any]:
         "hint": failure.hint,
         "status": failure.status,
         "paths": list(failure.paths),
+        "has_more_paths": failure.has_more_paths,
     }
     return {name: value for name, value in fields.items() if value}

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from anabranch.cli.output.format import display_width, iso_time, local_time, paint, printable, size
 
-__all__ = ["Column", "aligned", "separated"]
+__all__ = ["Column", "align", "separate"]
 
 _PORTION = 1000
 _SHORT_ID = 12
@@ -30,13 +30,13 @@ class Column(NamedTuple):
     kind: str = "text"
 
 
-def separated(columns: Sequence[Column], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+def separate(columns: Sequence[Column], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """Yields a line of tab-separated values for each row, without headings."""
     for row in rows:
         yield "\t".join(_plain(column, value) for column, value in zip(columns, row, strict=True))
 
 
-def aligned(
+def align(
     columns: Sequence[Column], rows: Iterable[Sequence[Any]], *, colour: bool
 ) -> Iterator[str]:
     """Yields a line of headings, then an aligned line for each row; nothing without rows."""

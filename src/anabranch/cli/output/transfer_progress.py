@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from anabranch.cli.output.format import printable, size
+from anabranch.cli.output.progress_line import ProgressLine, bar, remaining
 from anabranch.cli.output.streams import Output
-
-if TYPE_CHECKING:
-    import rich.progress
 
 __all__ = ["Progress", "progress"]
 
@@ -39,35 +37,35 @@ def progress(output: Output, what: str) -> Iterator[Progress]:
     if not output.err_terminal or output.json:
         yield _Silence()
         return
-    # imported here, because it takes 70 ms that only terminals need
-    from rich import progress as bar  # noqa: PLC0415
-    from rich.console import Console  # noqa: PLC0415
-
-    console = Console(file=output.err, no_color=not output.err_colour)
-    columns = (
-        bar.TextColumn("{task.description}"),
-        bar.BarColumn(),
-        bar.DownloadColumn(binary_units=True),
-        bar.TransferSpeedColumn(),
-        bar.TimeRemainingColumn(),
-    )
-    with bar.Progress(*columns, console=console, transient=True) as bars:
-        yield _Bar(bars, bars.add_task(what, total=0))
+    transfer = _Transfer(what)
+    with ProgressLine(output.err, transfer.text) as line:
+        transfer.line = line
+        yield transfer
 
 
-class _Bar:
-    """A bar whose total grows as more objects are listed."""
+class _Transfer:
+    """Bytes transferred and to transfer, whose number grows as more objects are listed."""
 
-    def __init__(self, bars: rich.progress.Progress, task: rich.progress.TaskID) -> None:
-        self._bars = bars
-        self._task = task
+    line: ProgressLine
+
+    def __init__(self, what: str) -> None:
+        self._what = printable(what)
         self._total = 0
-        self._lock = Lock()
+        self._done = 0
 
     def expect(self, size: int) -> None:
-        with self._lock:
+        with self.line.lock:
             self._total += size
-            self._bars.update(self._task, total=self._total)
+        self.line.changed()
 
     def advance(self, size: int) -> None:
-        self._bars.advance(self._task, size)
+        with self.line.lock:
+            self._done += size
+        self.line.changed()
+
+    def text(self, seconds: float) -> str:
+        """Returns the line: bytes, bytes a second and the time that is left."""
+        rate = size(int(self._done / max(seconds, 1e-3)))
+        done = f"{size(self._done)} of {size(self._total)}"
+        parts = [self._what, bar(self._done, self._total), done, f"{rate}/s"]
+        return "  ".join([*parts, remaining(self._done, self._total, seconds)]).rstrip()

@@ -70,7 +70,10 @@ def prepare(path: str, timeout_seconds: float) -> None:
     try:
         lock = WriterLock(path)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise NotFound(f"{path}: the database's folder does not exist") from error
+        raise NotFound(
+            f"{path}: the database's folder does not exist",
+            hint="Check `data` and `database.local.path` in the settings.",
+        ) from error
     except OSError as error:
         message = f"{path}: cannot open the database: {error.strerror}"
         raise Busy(message, kind="storage_failed") from error

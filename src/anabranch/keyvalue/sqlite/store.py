@@ -93,10 +93,10 @@ class SQLiteStore:
         self._path = str(Path(path).resolve())
         self._timeout = timeout_seconds
         if self._path in _paths_of_parent:
-            raise _forked(self._path)
+            raise _fork_error(self._path)
         prepare(self._path, timeout_seconds)
         self._closed = False
-        self._forked = False
+        self._fork_error = False
         self._reader = _Reader()
         self._opening_lock = threading.Lock()
         self._readers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
@@ -186,7 +186,7 @@ class SQLiteStore:
     def close(self) -> None:
         """Finishes writes in flight and releases the store; later calls raise Busy."""
         self._closed = True
-        if self._forked:
+        if self._fork_error:
             return
         self._cache.close()
         if self._writes.close():
@@ -200,7 +200,7 @@ class SQLiteStore:
                 continue  # a thread is reading with it; it is closed when that thread ends
 
     def _leave_to_parent(self) -> None:
-        self._forked = True
+        self._fork_error = True
         self._cache.close()
         self._reader = _Reader()
         self._writer.leave_to_parent()
@@ -209,16 +209,16 @@ class SQLiteStore:
         return apply_all(applies, self._run)
 
     def _run(self, applies: Sequence[Apply]) -> Sequence[ApplyResult]:
-        if self._forked:
-            raise _forked(self._path)
+        if self._fork_error:
+            raise _fork_error(self._path)
         outcomes = self._writes.submit_all([partial(_apply, apply) for apply in applies])
         return [
             outcome if isinstance(outcome, Exception) else bool(outcome) for outcome in outcomes
         ]
 
     def _submit(self, work: Work) -> int:
-        if self._forked:
-            raise _forked(self._path)
+        if self._fork_error:
+            raise _fork_error(self._path)
         outcome = self._writes.submit(work)
         if isinstance(outcome, Exception):
             raise outcome
@@ -239,8 +239,8 @@ class SQLiteStore:
             raise damage_error(self._path, f"a value is of type {type(value).__name__}")
 
     def _open_reader(self) -> apsw.Cursor:
-        if self._forked:
-            raise _forked(self._path)
+        if self._fork_error:
+            raise _fork_error(self._path)
         try:
             connection = open_connection(self._path, self._timeout)
             cursor = connection.cursor()
@@ -305,7 +305,7 @@ def _open_counter(path: str) -> SeqlockCounter:
         raise Busy(message, kind="storage_failed") from error
 
 
-def _forked(path: str) -> NotSupported:
+def _fork_error(path: str) -> NotSupported:
     return NotSupported(
         f"{path}: opened before this process was forked",
         kind="forked",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -20,3 +20,8 @@ class Change(msgspec.Struct, frozen=True):
     path: str
     left: Entry | None = None
     right: Entry | None = None
+
+    def cells(self) -> dict[str, Any]:
+        """Returns what a table of changes shows."""
+        left, right = (None if side is None else side.size for side in (self.left, self.right))
+        return {"kind": self.kind, "path": self.path, "bytes before": left, "bytes after": right}

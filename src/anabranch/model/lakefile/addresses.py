@@ -32,7 +32,7 @@ def parse_base(text: str) -> LakeUri | None:
         return None
     uri = _lake(text)
     if uri.key:
-        raise _expected(
+        raise _expectation_error(
             "a whole reference as the base", text, "Take parts of a reference with ADD."
         )
     return uri
@@ -43,7 +43,7 @@ def parse_source(text: str) -> Source:
     if text.startswith("lakefs:"):
         return _lake(text)
     if not _EXTERNAL.fullmatch(text):
-        raise _expected(_SHAPES, text)
+        raise _expectation_error(_SHAPES, text)
     return text
 
 
@@ -57,7 +57,7 @@ def parse_destination(text: str, source: Source) -> str:
         path = ""
     elif text.startswith(("/", "./", "../")):
         hint = "Leave the slash at its beginning out; / alone is the whole image."
-        raise _expected("a path in the image, such as path/to/", text, hint)
+        raise _expectation_error("a path in the image, such as path/to/", text, hint)
     else:
         path = f"{text}/" if is_prefix and not text.endswith("/") else text
     if not is_prefix and (not path or path.endswith("/")):
@@ -71,17 +71,17 @@ def parse_destination(text: str, source: Source) -> str:
 
 def _lake(text: str) -> LakeUri:
     if not text.startswith(SCHEME):
-        raise _expected(f"{SCHEME}repository/reference or scratch", text)
+        raise _expectation_error(f"{SCHEME}repository/reference or scratch", text)
     uri = parse_uri(text)
     if not uri.ref:
-        raise _expected("a branch, tag or commit behind the repository", text)
+        raise _expectation_error("a branch, tag or commit behind the repository", text)
     if parse_expression(uri.ref).view == "$":
-        raise _expected(
+        raise _expectation_error(
             "a reference without $", text, "What is not committed can be no part of an image."
         )
     return uri
 
 
-def _expected(what: str, found: str, hint: str = "") -> Invalid:
+def _expectation_error(what: str, found: str, hint: str = "") -> Invalid:
     shown = found if len(found) <= 80 else f"{found[:80]}…"  # noqa: PLR2004  fits on a line
     return Invalid(f"expected {what}, found {shown!r}", hint=hint)

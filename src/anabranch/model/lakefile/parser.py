@@ -176,7 +176,7 @@ class _Parser:
                 raise instruction.error(word, f"expected key=value, found {word.text[:80]!r}")
             if key.startswith(RESERVED_LABELS):
                 raise instruction.error(
-                    word, f"expected a key that begins with none of {_reserved()}"
+                    word, f"expected a key that begins with none of {_reserved_labels()}"
                 )
             self._labels.pop(key, None)  # the later label determines the position
             self._labels[key] = value
@@ -224,5 +224,5 @@ def _is_unicode(text: str) -> bool:
     return "\x7f" not in text
 
 
-def _reserved() -> str:
+def _reserved_labels() -> str:
     return ", ".join(RESERVED_LABELS)

@@ -75,7 +75,7 @@ class _Reader:
             if self._text[at] == "'":
                 part, at = self._literal(at)
             elif self._text[at] == '"':
-                part, at = self._quoted(at)
+                part, at = self._parse_quoted(at)
             else:
                 part, at = self._part(at, quoted=False)
             parts.append(part)
@@ -87,7 +87,7 @@ class _Reader:
             raise self._line.error(at, "expected a closing ' for this one")
         return match[0], match.end() + 1
 
-    def _quoted(self, start: int) -> tuple[str, int]:
+    def _parse_quoted(self, start: int) -> tuple[str, int]:
         parts = []
         at = start + 1
         while not self._text.startswith('"', at):

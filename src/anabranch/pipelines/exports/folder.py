@@ -232,7 +232,7 @@ def _write(path: str, source: OpenObject) -> tuple[int, str]:
     digest = hashlib.md5(usedforsecurity=False)
     size = 0
     with Path(path).open("xb") as file:
-        for chunk in source.read():
+        for chunk in source.chunks():
             file.write(chunk)
             digest.update(chunk)
             size += len(chunk)

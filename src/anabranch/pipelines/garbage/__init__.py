@@ -4,7 +4,8 @@
 |---|---|
 | collector | starts a run |
 | run, run_files | a run, its sweep, and its files in the store |
-| engine | the steps of a run that can be executed in this process or on a cluster |
+| run_context | the record of a run that its phases have in common |
+| engine | the phases of a run, which are executed in this process or on a cluster |
 | fence | rounds of a sweep, in which new references to candidates are rejected |
 | object_totals | totals of objects and bytes |
 | installations | where references are read from: a key-value store or a server |

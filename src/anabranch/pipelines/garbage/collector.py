@@ -17,7 +17,6 @@ from pathlib import Path
 import pyarrow as pa
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.files.private_folders import make_private_folder
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.garbage.addresses.anti_join import PARTITION_HASHES
 from anabranch.pipelines.garbage.addresses.namespace import Namespace, to_namespace
@@ -27,6 +26,7 @@ from anabranch.pipelines.garbage.installations.stored import StoredInstallation
 from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.reports.summary import Summary
 from anabranch.pipelines.garbage.run import Run
+from anabranch.pipelines.garbage.run_context import RunContext
 from anabranch.pipelines.garbage.run_files import last_listed
 from anabranch.pipelines.garbage.sweeping.purge import Purge, PurgeResult
 from anabranch.pipelines.garbage.sweeping.removal import require_quarantine
@@ -120,15 +120,26 @@ class Collector:
             default_retention_days=None if rules is None else rules.default_days,
             branch_retention_days={} if rules is None else rules.branch_days,
         )
-        run = Run(self._blocks, namespace, engine, summary, self._clock, self._progress)
+        run = Run(self._blocks, namespace, engine, summary, self._clock)
         with run.record_failure():
             now = run.determine_time()
-            run.reachability = self._reachability(stored_repository, namespace, now)
+            reachability = self._reachability(stored_repository, namespace, now)
+            run.context = RunContext(
+                self._installation,
+                stored_repository,
+                namespace,
+                self._blocks,
+                reachability,
+                now,
+                run.files,
+                run.folder,
+                self._progress,
+            )
             if check_only:
                 run.check()
             else:
                 run.mark()
-            run.reachability.remove_unused_indexes()
+            reachability.remove_unused_indexes()
         return run
 
     def purge(self, repository: str) -> PurgeResult:
@@ -151,6 +162,6 @@ class Collector:
     def _reachability(
         self, repository: Repository, namespace: Namespace, now: float
     ) -> Reachability:
-        indexes = self._folder / "marks" / repository.partition
-        make_private_folder(indexes)
-        return Reachability(self._installation, repository, namespace, indexes, now, self._progress)
+        return Reachability(
+            self._installation, repository, namespace, self._folder, now, self._progress
+        )

@@ -5,29 +5,34 @@ interface, and the engine that runs in this process.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
-from anabranch.blocks.contract import BlockStore
 from anabranch.pipelines.column_hashes import Hashes, distinct
-from anabranch.pipelines.garbage.addresses.anti_join import PARTITION_HASHES, compare, filter_dead
+from anabranch.pipelines.garbage.addresses.anti_join import (
+    PARTITION_HASHES,
+    Comparison,
+    compare,
+    filter_dead,
+)
 from anabranch.pipelines.garbage.addresses.candidates import candidates, earlier_candidates
 from anabranch.pipelines.garbage.addresses.listing import Listing, list_objects, write_listing
-from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.addresses.repeated_rows import unflag_repeated
 from anabranch.pipelines.garbage.candidate_totals import CandidateTimes, CandidateTotals
-from anabranch.pipelines.garbage.marking.attribution import Origins
-from anabranch.pipelines.garbage.marking.missing import MAX_SHOWN_REFERENCES, Missing
-from anabranch.pipelines.garbage.marking.reachable import Reachability
-from anabranch.pipelines.garbage.run_files import RunFiles
-from anabranch.pipelines.garbage.sweeping.removal import QuarantineRemover, QuarantineTime
-from anabranch.pipelines.garbage.sweeping.sweep import Removed, Sweep
-from anabranch.pipelines.jobs.progress import Progress
+from anabranch.pipelines.garbage.marking.attribution import ExpiredRanges, Origins, OriginTracer
+from anabranch.pipelines.garbage.marking.missing import MAX_SHOWN_REFERENCES, Missing, MissingTracer
+from anabranch.pipelines.garbage.run_context import RunContext
+from anabranch.pipelines.garbage.sweeping.removal import (
+    Deletion,
+    QuarantineRemover,
+    QuarantineTime,
+    Remover,
+)
+from anabranch.pipelines.garbage.sweeping.sweep import RemovalInBatches, RoundRemover
 from anabranch.pipelines.jobs.task_totals import TaskTotals
 
-__all__ = ["Engine", "ListingTotals", "LocalEngine", "RunContext", "Sweeper"]
+__all__ = ["Engine", "ListingTotals", "LocalEngine"]
 
 
 class ListingTotals(NamedTuple):
@@ -38,33 +43,10 @@ class ListingTotals(NamedTuple):
     young: int
 
 
-class RunContext(NamedTuple):
-    """The context of the run `run_id`: the store and the collected namespace, the run's files in
-    the store, and a local folder for large files.
-    """
-
-    blocks: BlockStore
-    namespace: Namespace
-    files: RunFiles
-    folder: Path
-    run_id: str
-
-    @property
-    def prefix(self) -> str:
-        """The prefix of the addresses of the run's files."""
-        return self.files.prefix
-
-
-class Sweeper(Protocol):
-    """Performs one sweep."""
-
-    def remove(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Removed]:
-        """Removes the candidates that are still dead, and yields the results."""
-
-
 class Engine(Protocol):
-    """Runs the steps of a collection. `list` is called first, so that objects stored later are not
-    in the listing.
+    """Runs the phases of a collection, in the order of the methods. `list` is called before all
+    others, so that objects stored later are not in the listing. What the phases have in common is
+    in the run's context; results of earlier phases stay in the engine.
     """
 
     name: str
@@ -73,53 +55,40 @@ class Engine(Protocol):
     def tasks(self) -> Mapping[str, TaskTotals]:
         """The totals of the tasks of each phase, if the engine divides phases into tasks."""
 
-    def list(self, context: RunContext, before: int, progress: Progress) -> ListingTotals:
+    def list(self, context: RunContext, before: int) -> ListingTotals:
         """Lists the store. Only objects stored before a time, in seconds since 1970, can become
         candidates.
         """
 
-    def mark(self, reachability: Reachability) -> None:
+    def mark(self) -> None:
         """Finds all reachable addresses. Raises the errors of `Reachability.mark`."""
 
-    def find_candidates(
-        self, reachability: Reachability, times: CandidateTimes, progress: Progress
-    ) -> CandidateTotals:
+    def find_candidates(self, times: CandidateTimes) -> CandidateTotals:
         """Finds the listed objects that are neither young nor reachable, after `mark`, writes those
         that are candidates to the run's files, and returns their totals.
         """
 
-    def trace_origins(
-        self, reachability: Reachability, totals: CandidateTotals, progress: Progress
-    ) -> Origins:
-        """Returns the origins of the candidates, which were written before."""
-
-    def find_missing(self, reachability: Reachability, before: int, progress: Progress) -> Missing:
+    def find_missing(self, before: int) -> Missing:
         """Returns the missing objects whose addresses were generated before a time, in seconds
         since 1970, and writes the references to them to the run's files. Called after `mark`;
         raises its errors.
         """
 
+    def trace_origins(self, totals: CandidateTotals) -> Origins:
+        """Returns the origins of the candidates, which were written before."""
+
     def release(self) -> None:
         """Removes the engine's temporary files that a sweep does not need."""
 
-    def sweeper(
-        self,
-        context: RunContext,
-        reachability: Reachability,
-        progress: Progress,
-        rate: float | None,
-        quarantine: QuarantineTime | None = None,
-    ) -> Sweeper:
-        """Returns a sweeper that removes at most `rate` objects a second, permanently unless a time
-        in quarantine is given. Raises NotSupported if the store does not support quarantine.
+    def remover(self, rate: float | None, quarantine: QuarantineTime | None) -> RoundRemover:
+        """Returns what removes at most `rate` objects a second, permanently unless a time in
+        quarantine is given. Raises NotSupported if the store does not support quarantine.
         """
 
-    def reachable_in(
-        self, reachability: Reachability, files: Sequence[str], progress: Progress
-    ) -> Hashes:
-        """Returns the hashes of the addresses in files of quarantined objects that `reachability`
-        has found reachable, after `mark`, but whose hashes it does not have. The files are given by
-        their full addresses; missing ones are passed over.
+    def reachable_in(self, files: Sequence[str]) -> Hashes:
+        """Returns the hashes of the addresses in files of quarantined objects that were found
+        reachable, after `mark`, but whose hashes `Reachability` does not have. The files are given
+        by their full addresses; missing ones are passed over.
         """
 
 
@@ -130,6 +99,8 @@ class LocalEngine:
 
     name = "local"
     tasks: Mapping[str, TaskTotals] = {}
+    _context: RunContext
+    _listing: Listing
 
     def __init__(
         self,
@@ -138,35 +109,26 @@ class LocalEngine:
     ) -> None:
         self._batches = batches
         self._partition_hashes = partition_hashes
-        self._listing: Listing | None = None
-        self._context: RunContext | None = None
         self._absent: Hashes | None = None
 
-    def list(self, context: RunContext, before: int, progress: Progress) -> ListingTotals:
+    def list(self, context: RunContext, before: int) -> ListingTotals:
         """Lists the store into a file."""
-        batches = (
-            list_objects(context.blocks, context.namespace)
-            if self._batches is None
-            else self._batches
-        )
-        listing = write_listing(context.folder / "listing.arrow", batches, before, progress)
-        self._context, self._listing = context, listing
+        self._context, batches = context, self._batches
+        if batches is None:
+            batches = list_objects(context.blocks, context.namespace)
+        path = context.folder / "listing.arrow"
+        self._listing = listing = write_listing(path, batches, before, context.progress)
         return ListingTotals(listing.objects, listing.size, listing.young)
 
-    def mark(self, reachability: Reachability) -> None:
+    def mark(self) -> None:
         """Finds all reachable addresses."""
-        reachability.mark()
+        self._context.reachability.mark()
 
-    def find_candidates(
-        self, reachability: Reachability, times: CandidateTimes, progress: Progress
-    ) -> CandidateTotals:
+    def find_candidates(self, times: CandidateTimes) -> CandidateTotals:
         """Finds the candidates and writes them to one file."""
-        listing = self._listing
-        assert listing is not None  # noqa: S101  list() comes first
-        assert self._context is not None  # noqa: S101
-        files = self._context.files
+        files, listing = self._context.files, self._listing
         earlier = earlier_candidates(files.earlier_candidates())
-        comparison = compare(listing, reachability.hashes, progress, self._partition_hashes)
+        comparison = self._compare()
         self._absent = comparison.absent
         if self._batches is not None:
             unflag_repeated(listing, comparison.dead)
@@ -182,74 +144,58 @@ class LocalEngine:
         files.write_candidates(counted())
         return totals
 
-    def trace_origins(
-        self,
-        reachability: Reachability,
-        totals: CandidateTotals,
-        progress: Progress,  # noqa: ARG002  part of the interface
-    ) -> Origins:
-        """Returns the origins of the candidates."""
-        assert self._context is not None  # noqa: S101  list() comes first
-        return reachability.trace_origins(self._context.files.candidates(), totals.candidates)
-
-    def find_missing(self, reachability: Reachability, before: int, progress: Progress) -> Missing:
+    def find_missing(self, before: int) -> Missing:
         """Returns the missing objects."""
-        assert self._listing is not None  # noqa: S101  list() comes first
-        assert self._context is not None  # noqa: S101
-        if self._absent is None:
-            comparison = compare(
-                self._listing, reachability.hashes, progress, self._partition_hashes
-            )
-            self._absent = comparison.absent
-        progress.begin("looking for missing objects", 0)
-        blocks, prefix = self._context.blocks, self._context.namespace.prefix
-        tracer, references = reachability.find_missing(
-            self._absent, before, lambda address: blocks.stat(prefix + address) is not None
+        context = self._context
+        absent = self._compare().absent if self._absent is None else self._absent
+        context.progress.begin("looking for missing objects", 0)
+        tracer = MissingTracer(
+            *(context.installation, absent, before),
+            lambda address: context.blocks.stat(context.namespace.prefix + address) is not None,
         )
+        references = context.reachability.find_missing(tracer)
         return Missing(
             checked=tracer.checked,
             objects=len({reference.address for reference in references}),
             references=len(references),
             complete=tracer.complete,
-            location=self._context.files.write_missing(references) if references else "",
+            location=context.files.write_missing(references) if references else "",
             shown=references[:MAX_SHOWN_REFERENCES],
         )
+
+    def trace_origins(self, totals: CandidateTotals) -> Origins:
+        """Returns the origins of the candidates."""
+        context = self._context
+        resolver = context.namespace.resolver(context.repository)
+        tracer = OriginTracer(context.installation, context.repository, resolver)
+        expired = ExpiredRanges(
+            *(context.installation, context.repository, context.now),
+            active_ranges=context.reachability.active_ranges(),
+        )
+        return tracer.trace(context.files.candidates(), totals.candidates, expired)
 
     def release(self) -> None:
         """Does nothing: the listing is in the run's folder."""
 
-    def sweeper(
-        self,
-        context: RunContext,
-        reachability: Reachability,
-        progress: Progress,
-        rate: float | None,
-        quarantine: QuarantineTime | None = None,
-    ) -> Sweep:
-        """Returns a sweeper that runs in this process."""
-        remover = None
+    def remover(self, rate: float | None, quarantine: QuarantineTime | None) -> RemovalInBatches:
+        """Returns what removes objects in this process."""
+        context = self._context
+        remover: Remover = Deletion(context.blocks, context.namespace.prefix)
         if quarantine is not None:
             remover = QuarantineRemover(
                 context.blocks, context.namespace, context.run_id, quarantine
             )
-        return Sweep(
-            context.blocks,
-            context.namespace,
-            reachability,
-            progress,
-            sweep=context.run_id,
-            rate=rate,
-            remover=remover,
-        )
+        return RemovalInBatches(remover, rate)
 
-    def reachable_in(
-        self,
-        reachability: Reachability,  # noqa: ARG002  part of the interface
-        files: Sequence[str],  # noqa: ARG002
-        progress: Progress,  # noqa: ARG002
-    ) -> Hashes:
-        """Returns none: this engine's `reachability` has all hashes."""
+    def reachable_in(self, files: Sequence[str]) -> Hashes:  # noqa: ARG002  part of the interface
+        """Returns none: `Reachability` has all hashes."""
         return distinct([])
+
+    def _compare(self) -> Comparison:
+        """Compares the listing with the reachable hashes."""
+        context, listing = self._context, self._listing
+        hashes = context.reachability.hashes
+        return compare(listing, hashes, context.progress, self._partition_hashes)
 
 
 def _count_unknown(

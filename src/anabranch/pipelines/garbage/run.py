@@ -16,26 +16,29 @@ from anabranch.files.work_folders import WorkFolder
 from anabranch.model.uploads.upload import Upload
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.candidate_totals import CandidateTimes
-from anabranch.pipelines.garbage.engine import Engine, ListingTotals, RunContext
+from anabranch.pipelines.garbage.engine import Engine, ListingTotals
 from anabranch.pipelines.garbage.marking.missing import CLOCK_SKEW_SECONDS
 from anabranch.pipelines.garbage.marking.reachable import Reachability
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.reports.page import render_page
 from anabranch.pipelines.garbage.reports.summary import State, Summary
+from anabranch.pipelines.garbage.run_context import RunContext
 from anabranch.pipelines.garbage.run_files import RunFiles
 from anabranch.pipelines.garbage.sweeping.purge import Purge
 from anabranch.pipelines.garbage.sweeping.quarantine_files import QuarantineFiles
 from anabranch.pipelines.garbage.sweeping.removal import QuarantineTime
+from anabranch.pipelines.garbage.sweeping.sweep import Sweep
 from anabranch.pipelines.jobs.phase_times import PhaseTimes
-from anabranch.pipelines.jobs.progress import Progress
 
 __all__ = ["Run"]
 
 
 class Run:
-    """A started run. Its local files are in a temporary folder until it is closed."""
+    """A started run. Its local files are in a temporary `folder` until it is closed. `context` is
+    set when the time of the run is known.
+    """
 
-    reachability: Reachability
+    context: RunContext
 
     def __init__(
         self,
@@ -44,68 +47,66 @@ class Run:
         engine: Engine,
         summary: Summary,
         clock: Callable[[], float],
-        progress: Progress,
     ) -> None:
         self._scratch = WorkFolder("gc")
-        self._folder = self._scratch.path
+        self.folder = self._scratch.path
+        self.files = RunFiles(blocks, namespace, summary.run_id, self.folder)
         self._engine = engine
         self._clock = clock
-        self._progress = progress
-        self._files = RunFiles(blocks, namespace, summary.run_id, self._folder)
-        self._context = RunContext(blocks, namespace, self._files, self._folder, summary.run_id)
-        self._now = 0.0
         self._phases = PhaseTimes()
         self.summary = summary
+
+    @property
+    def reachability(self) -> Reachability:
+        """What the run has marked."""
+        return self.context.reachability
 
     def determine_time(self) -> float:
         """Returns the earlier time of this process's clock and the store's, in seconds since 1970,
         so that no object is considered older than it is by either clock.
         """
         own_time = self._clock()
-        self._files.write_summary(self.summary)
-        store_time = self._files.store_time()
+        self.files.write_summary(self.summary)
+        store_time = self.files.store_time()
         self.summary.clock_ahead_seconds = 0.0 if store_time is None else own_time - store_time
-        self._now = own_time if store_time is None else min(own_time, store_time)
-        return self._now
+        return own_time if store_time is None else min(own_time, store_time)
 
     def mark(self) -> None:
         """Finds the candidates, and writes them and the report to the run's files."""
-        before = int(self._now - self.summary.grace_seconds)
+        before = int(self.context.now - self.summary.grace_seconds)
         with self._list_store(before) as listing:
             with self._phases.measure("marking"):
-                self._engine.mark(self.reachability)
+                self._engine.mark()
             times = CandidateTimes(
-                before, int(self._now), self._due_until(), int(self.summary.window_seconds)
+                before, int(self.context.now), self._due_until(), int(self.summary.window_seconds)
             )
             with self._phases.measure("comparing"):
-                totals = self._engine.find_candidates(self.reachability, times, self._progress)
+                totals = self._engine.find_candidates(times)
             self.summary.set_candidates(totals)
             self._find_missing()
             with self._phases.measure("tracing origins"):
-                self.summary.origins = self._engine.trace_origins(
-                    self.reachability, totals, self._progress
-                )
+                self.summary.origins = self._engine.trace_origins(totals)
         self._report(listing)
 
     def check(self) -> None:
         """Finds missing objects only; writes no candidates."""
-        with self._list_store(int(self._now)) as listing:
+        with self._list_store(int(self.context.now)) as listing:
             with self._phases.measure("marking"):
-                self._engine.mark(self.reachability)
+                self._engine.mark()
             self._find_missing()
         self.summary.listed = ObjectTotals(listing.objects, listing.size)
         self.summary.found = self.reachability.statistics
-        self.summary.page_location = self._files.page_location
+        self.summary.page_location = self.files.page_location
         self._end("checked")
 
     def due(self) -> Iterator[pa.RecordBatch]:
         """Yields the candidates whose restore window has passed."""
-        for batch in self._files.candidates():
+        for batch in self.files.candidates():
             yield batch.filter(pc.less_equal(batch.column("since"), self._due_until()))
 
     def candidates(self) -> Iterator[pa.RecordBatch]:
         """Yields all candidates: address, size, mtime, since."""
-        return self._files.candidates()
+        return self.files.candidates()
 
     def sweep(self, *, rate: float | None = None, end_uploads: bool = False) -> Summary:
         """Removes the candidates that are due and still dead, at most `rate` a second, permanently
@@ -118,10 +119,9 @@ class Run:
             if self.summary.quarantine_seconds is not None:
                 quarantine = QuarantineTime(self.summary.quarantine_seconds, self._clock)
                 amount = self.summary.quarantined
-            sweep = self._engine.sweeper(
-                self._context, self.reachability, self._progress, rate, quarantine
-            )
-            self._progress.begin("removing", self.summary.due.objects)
+            remover, context = self._engine.remover(rate, quarantine), self.context
+            sweep = Sweep(context.reachability, remover, context.progress, sweep=context.run_id)
+            context.progress.begin("removing", self.summary.due.objects)
             with self._phases.measure("removing"):
                 for removed in sweep.remove(self.due()):
                     amount.add(removed.objects, removed.size)
@@ -131,27 +131,24 @@ class Run:
             self._purge()
             if end_uploads:
                 for upload in self._old_uploads():
-                    self.summary.ended_uploads += self.reachability.end_upload(upload)
+                    ended = context.installation.end_upload(context.repository, upload)
+                    self.summary.ended_uploads += ended
             self._end("swept")
-            self._files.remove_old_runs()
+            self.files.remove_old_runs()
         return self.summary
 
     def _purge(self) -> None:
         """Purges expired quarantined objects."""
+        context = self.context
         purge = Purge(
-            self._context.blocks,
-            self._context.namespace,
-            self.reachability,
-            self._progress,
+            *(context.blocks, context.namespace, context.reachability, context.progress),
             # its own id: the sweep may have left tombstones that must stay
-            sweep=self.reachability.new_id(),
-            now=self._now,
+            sweep=context.installation.run_id(),
+            now=context.now,
         )
         expired = purge.expired()
         if expired:
-            reachable = self._engine.reachable_in(
-                self.reachability, purge.addresses(expired), self._progress
-            )
+            reachable = self._engine.reachable_in(purge.addresses(expired))
             self.summary.purged = purge.run(expired, reachable).purged
 
     def close(self) -> None:
@@ -179,13 +176,13 @@ class Run:
             self.summary.error = str(error) or type(error).__name__
             self.summary.ended_at = self._clock()
             with suppress(AnabranchError):
-                self._files.write_summary(self.summary)
+                self.files.write_summary(self.summary)
             self.close()
             raise
 
     def _due_until(self) -> int:
         """Returns the time up to which candidates must have been found dead to be due."""
-        return int(self._now - self.summary.window_seconds)
+        return int(self.context.now - self.summary.window_seconds)
 
     @contextmanager
     def _list_store(self, before: int) -> Iterator[ListingTotals]:
@@ -193,17 +190,17 @@ class Run:
         self.reachability.observe_sweeps()
         try:
             with self._phases.measure("listing"):
-                listing = self._engine.list(self._context, before, self._progress)
+                listing = self._engine.list(self.context, before)
             yield listing
         finally:
             self._engine.release()
 
     def _find_missing(self) -> None:
-        before = int(self._now) - CLOCK_SKEW_SECONDS
+        before = int(self.context.now) - CLOCK_SKEW_SECONDS
         with self._phases.measure("looking for missing objects"):
-            missing = self._engine.find_missing(self.reachability, before, self._progress)
+            missing = self._engine.find_missing(before)
         if missing.shown:
-            files = QuarantineFiles(self._context.blocks, self._context.namespace)
+            files = QuarantineFiles(self.context.blocks, self.context.namespace)
             addresses = frozenset(reference.address for reference in missing.shown)
             missing.quarantine = files.find(addresses)
         self.summary.missing = missing
@@ -213,17 +210,18 @@ class Run:
         self.summary.young = listing.young
         self.summary.found = self.reachability.statistics
         self.summary.old_uploads = len(self._old_uploads())
-        self.summary.candidates_location = self._files.candidates_location
-        self.summary.page_location = self._files.page_location
+        self.summary.candidates_location = self.files.candidates_location
+        self.summary.page_location = self.files.page_location
         self._end("reported")
 
     def _old_uploads(self) -> Sequence[Upload]:
-        return self.reachability.old_uploads(self._now - self.summary.uploads_seconds)
+        context, age = self.context, self.summary.uploads_seconds
+        return context.installation.old_uploads(context.repository, context.now - age)
 
     def _end(self, state: State) -> None:
         self.summary.state = state
         self.summary.ended_at = self._clock()
         self.summary.phases = dict(self._phases.seconds)
         self.summary.tasks = dict(self._engine.tasks)
-        self._files.write_summary(self.summary)
-        self._files.write_page(render_page(self.summary))
+        self.files.write_summary(self.summary)
+        self.files.write_page(render_page(self.summary))

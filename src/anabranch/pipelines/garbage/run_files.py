@@ -22,8 +22,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.dependency_errors import reason_of
 from anabranch.errors import Corrupt
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.pipelines.garbage.addresses.candidates import CANDIDATES
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.marking.missing import MISSING, MissingReference
@@ -96,6 +96,7 @@ class RunFiles:
 
     def __init__(self, blocks: BlockStore, namespace: Namespace, run_id: str, folder: Path) -> None:
         self._blocks = blocks
+        self.run_id = run_id
         self._runs = namespace.prefix + RUNS
         self._run = f"{self._runs}{run_id}/"
         self._folder = folder

@@ -34,11 +34,11 @@ class Counts(NamedTuple):
     """Counts of a layer's objects, with the fields of `kernel.LayerCounts`."""
 
     found: int = 0
-    left_out: int = 0
+    skipped: int = 0
     shadowed: int = 0
     shadowed_keys: Sequence[bytes] = ()
-    unfit: int = 0
-    unfit_keys: Sequence[bytes] = ()
+    invalid: int = 0
+    invalid_keys: Sequence[bytes] = ()
     size: int = 0
     shadowed_size: int = 0
 
@@ -104,11 +104,13 @@ class Layers:
     def check(self, layer: PreparedLayer, counts: LayerCounts) -> None:
         """Raises Invalid for invalid paths, NotFound if all objects were excluded."""
         with at_line(layer.pinned.layer.line):
-            if counts.unfit:
-                shown = ", ".join(repr(decode_key(key)[:200]) for key in counts.unfit_keys[:_SHOWN])
+            if counts.invalid:
+                shown = ", ".join(
+                    repr(decode_key(key)[:200]) for key in counts.invalid_keys[:_SHOWN]
+                )
                 raise Invalid(
-                    f"{counts.unfit} of the objects would have an empty path in the image, or one "
-                    f"of more than {MAX_PATH_BYTES:,} bytes: {shown}",
+                    f"{counts.invalid} of the objects would have an empty path in the image, or "
+                    f"one of more than {MAX_PATH_BYTES:,} bytes: {shown}",
                     kind="unfit_names",
                     hint="Choose a shorter destination.",
                 )

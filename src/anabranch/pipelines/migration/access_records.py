@@ -149,7 +149,7 @@ class AccessRecords:
 
     def is_pending(self, target: KeyValueStore) -> bool:
         """Returns whether records to migrate are missing in the target."""
-        records = [(write.partition, write.key) for write in self._unchanged(target)]
+        records = [(write.partition, write.key) for write in self._copy_unchanged(target)]
         records += [_place(pair) for pair in self._to_encrypt(target)]
         return any(target.get(partition, key) is None for partition, key in records)
 
@@ -160,7 +160,7 @@ class AccessRecords:
         they are still missing.
         """
         cipher = SecretCipher(target_key, random_bytes)
-        writes = self._unchanged(target)
+        writes = self._copy_unchanged(target)
         for pair in self._to_encrypt(target):
             if pair.secret is None:
                 continue
@@ -174,7 +174,7 @@ class AccessRecords:
         missing = [w for w in writes if target.get(w.partition, w.key) is None]
         return missing, [Expect(partition, key, None) for partition, key, _ in missing]
 
-    def _unchanged(self, target: KeyValueStore) -> list[Write]:
+    def _copy_unchanged(self, target: KeyValueStore) -> list[Write]:
         """Returns the writes of all records that are copied unchanged."""
         writes = list(self._verbatim.values())
         if not self._report.access.omitted and not _is_set_up(target):

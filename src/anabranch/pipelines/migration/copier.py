@@ -123,6 +123,7 @@ class Copier:
                 raise Conflict(
                     f"a repository {surveyed.repository.id} was created during the migration",
                     kind="repository_already_exists",
+                    hint="Delete it, and migrate again.",
                 )
         raise Busy("too many concurrent changes of the target's record of sweeps")
 

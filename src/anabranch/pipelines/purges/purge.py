@@ -28,7 +28,7 @@ from anabranch.pipelines.garbage.fence import Fence
 from anabranch.pipelines.garbage.installations.stored import StoredInstallation
 from anabranch.pipelines.garbage.sweeping.quarantine_files import QuarantineFiles
 from anabranch.pipelines.garbage.sweeping.removal import STORE_THREADS, delete_with_backoff
-from anabranch.pipelines.garbage.sweeping.sweep import BATCH_SIZE, next_round_size
+from anabranch.pipelines.garbage.sweeping.sweep import BATCH_SIZE, RoundSizes
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.purges.references import FOLDERS, NamespaceReferences, deleted_repository
 from anabranch.versioning.core import Core
@@ -177,7 +177,7 @@ class _NamespacePurge:
                 removed = _Removed(removed.objects + len(part), removed.bytes + size)
                 self._advance(len(part))
             self._fence.end_round()
-            amount = next_round_size(amount, self._ticks() - began)
+            amount = RoundSizes(BATCH_SIZE).next(amount, self._ticks() - began)
         return removed, left_over
 
     @contextmanager

@@ -20,9 +20,9 @@ from anabranch.model.repositories.purge import LeftNamespace
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.garbage.addresses.address_index import index_tree
 from anabranch.pipelines.garbage.addresses.namespace import AddressResolver, to_namespace
+from anabranch.pipelines.garbage.addresses.range_tree import range_tree
 from anabranch.pipelines.garbage.installations.gc_roots import restored_addresses, staging_areas
 from anabranch.pipelines.garbage.installations.stored import StoredInstallation
-from anabranch.pipelines.garbage.marking.range_tree import range_tree
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.retention import load_commit_graph
 from anabranch.versioning.records.left_namespaces import contains, same_namespace
@@ -103,7 +103,8 @@ class NamespaceReferences:
                 continue
             for info in self._installation.ranges(repository, node.metarange_id):
                 if (repository.partition, info.id) not in self._ranges:
-                    with range_tree(self._installation, repository, info) as tree:
+                    path = self._installation.locate(repository, info.id)
+                    with range_tree(info, path) as tree:
                         self._search(repository, resolver, tree, f"in commit {commit_id}")
                     self._ranges.add((repository.partition, info.id))
             self._trees.add((repository.partition, node.metarange_id))

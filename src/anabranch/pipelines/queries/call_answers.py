@@ -79,7 +79,7 @@ class CallAnswers:
     def _read(self, call: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
         opened = self.objects.open(call["address"])
         length = min(call["length"], MAX_READ_BYTES)
-        content = b"".join(opened.read(call["start"], length))
+        content = b"".join(opened.chunks(call["start"], length))
         self.bytes_read += len(content)
         return {}, content
 

@@ -22,7 +22,7 @@ from anabranch.tables.open_table import open_typed_table
 from anabranch.tables.sql_columns import sql_array, sql_column, unique_names
 from anabranch.tables.table import Table, UnreadableTable
 from anabranch.tables.type_names import type_name
-from anabranch.tables.widening import converted, widest
+from anabranch.tables.widening import convert, widest
 
 __all__ = ["FileTables", "folder_columns"]
 
@@ -90,7 +90,7 @@ class FileTables:
                 stream: Any = self._objects.open(address)
                 table = open_typed_table(stream, address, self._format)
             except UnreadableTable as error:
-                raise _located(address, error) from error
+                raise _add_location(address, error) from error
             if len(self._opened) >= _MAX_OPEN:
                 self._close(next(iter(self._opened)))
             self._opened[address] = table
@@ -131,7 +131,7 @@ class FileTables:
                 ]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
         except UnreadableTable as error:
-            raise _located(address, error) from error
+            raise _add_location(address, error) from error
 
     def _column(self, array: Any, field: Any, folders: dict[str, str], rows: int) -> Any:
         if array is None:
@@ -145,7 +145,7 @@ class FileTables:
                 return held
             if field.name in self._as_text:
                 return pa.array(text_column(array), pa.string())
-            return converted(held, field.type)
+            return convert(held, field.type)
         except (pa.ArrowException, UnreadableTable) as error:
             reason = str(error).splitlines()[0]
             raise UnreadableTable(f"column {field.name} cannot be read in SQL: {reason}") from error
@@ -187,7 +187,7 @@ def _path(address: str) -> str:
     return "/".join(address.split("/")[4:])
 
 
-def _located(address: str, error: UnreadableTable) -> UnreadableTable:
+def _add_location(address: str, error: UnreadableTable) -> UnreadableTable:
     if error.message.startswith(f"{_path(address)}: "):
         return error
     return UnreadableTable(f"{_path(address)}: {error.message}", kind=error.kind, hint=error.hint)

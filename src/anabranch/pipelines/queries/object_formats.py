@@ -65,7 +65,7 @@ def _content_format(objects: ReadableObjects, address: str) -> TableFormat | Non
     opened = objects.open(address)
 
     def read(start: int, length: int) -> bytes:
-        return b"".join(opened.read(start, length))
+        return b"".join(opened.chunks(start, length))
 
     stream: Any = open_ranges(read, opened.entry.size, buffer_bytes=_EDGE_BYTES)
     return binary_format(stream)

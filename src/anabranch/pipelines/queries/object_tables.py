@@ -26,7 +26,7 @@ from anabranch.tables.formats import (
     format_named,
     format_of,
 )
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 
 __all__ = ["READERS", "FileRelation", "content_macros", "file_functions"]
 
@@ -160,8 +160,8 @@ def content_macros() -> list[str]:
 
 
 def _content_macro(name: str, column: str) -> str:
-    shown = f"regexp_replace({quoted(column)}, '^{SCHEME}:', '{_LAKE}:')"
+    shown = f"regexp_replace({identifier(column)}, '^{SCHEME}:', '{_LAKE}:')"
     opened = f"regexp_replace(address, '^{_LAKE}:', '{SCHEME}:')"
-    replaced = f"* REPLACE ({shown} AS {quoted(column)})"
-    select = f"SELECT {replaced} FROM system.main.{quoted(name)}({opened})"  # noqa: S608
-    return f"CREATE MACRO {quoted(name)}(address) AS TABLE {select}"
+    replaced = f"* REPLACE ({shown} AS {identifier(column)})"
+    select = f"SELECT {replaced} FROM system.main.{identifier(name)}({opened})"  # noqa: S608
+    return f"CREATE MACRO {identifier(name)}(address) AS TABLE {select}"

@@ -17,7 +17,7 @@ from typing import Any
 from anabranch.child_process.forking import end_with, import_libraries
 from anabranch.child_process.limits import set_limits
 from anabranch.child_process.standard_streams import take_standard_streams
-from anabranch.dependency_errors import reason_of
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.pipelines.queries import messages
 from anabranch.pipelines.queries.functions.registry import table_functions
 from anabranch.pipelines.queries.functions.table_functions import TableFunctions
@@ -30,7 +30,7 @@ from anabranch.pipelines.queries.results.result_writers import WRITERS
 from anabranch.pipelines.queries.server_calls import ServerCalls
 from anabranch.pipelines.queries.table_files import TableReader
 from anabranch.pipelines.queries.table_preview import describe_table, shown_columns
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 
 __all__ = ["main", "prepare"]
 
@@ -130,9 +130,9 @@ class _Requests:
         """Returns what is known of a table in a folder, and its first rows."""
         max_rows = request["max_rows"]
         about = describe_table(self._connection, _TABLE, self._objects, request)
-        names = ", ".join(map(quoted, shown_columns(about["schema"]))) or "NULL"
+        names = ", ".join(map(identifier, shown_columns(about["schema"]))) or "NULL"
         cursor = self._connection.execute(
-            f"SELECT {names} FROM {quoted(_TABLE)} LIMIT {max_rows + 1}"  # noqa: S608
+            f"SELECT {names} FROM {identifier(_TABLE)} LIMIT {max_rows + 1}"  # noqa: S608
         )
         return {**about, **result_rows(cursor, max_rows, request["result_bytes"])}
 

@@ -70,14 +70,14 @@ class _Run:
                 messages.send(self._process.stdin, *self._answers.answer(message, content))
                 message, content = messages.receive(self._process.stdout)
         except (EOFError, OSError):
-            raise self._died() from None
+            raise self._exit_error() from None
         if "failed" in message:
-            raise self._answers.refusal or _failed(
+            raise self._answers.refusal or _failure(
                 message["failed"], message["type"], message["hint"]
             )
         return {**message["result"], "bytes_read": self._answers.bytes_read}
 
-    def _died(self) -> AnabranchError:
+    def _exit_error(self) -> AnabranchError:
         match self._supervision.stop:
             case Stop.ABANDONED:
                 return Invalid("the query was cancelled", kind="query_cancelled")
@@ -87,10 +87,10 @@ class _Run:
                     kind="query_timeout",
                     hint="Read fewer objects, columns or rows; queries.timeout is the limit.",
                 )
-        return _failed("its process ended: it may have needed too much memory")
+        return _failure("its process ended: it may have needed too much memory")
 
 
-def _failed(reason: str, error_type: str = "", hint: str = "") -> Invalid:
+def _failure(reason: str, error_type: str = "", hint: str = "") -> Invalid:
     if error_type in _OUT_OF_MEMORY:
         return Invalid(
             f"the query failed: {reason.splitlines()[0]}",

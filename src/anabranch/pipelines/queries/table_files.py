@@ -12,7 +12,7 @@ from typing import Any
 from anabranch.pipelines.queries.file_tables import FileTables, folder_columns
 from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem, location_of
 from anabranch.tables.sql_columns import unique_names
-from anabranch.tables.sql_names import READ_PARQUET, literal, quoted
+from anabranch.tables.sql_names import READ_PARQUET, identifier, literal
 
 __all__ = ["TableReader"]
 
@@ -39,7 +39,7 @@ class TableReader:
         if table_format == "parquet" and self._is_exact(addresses):
             files = ", ".join(literal(location_of(address)) for address in addresses)
             select = f"SELECT * FROM {READ_PARQUET}([{files}], union_by_name = true)"  # noqa: S608
-            self._connection.execute(f"CREATE OR REPLACE VIEW {quoted(name)} AS {select}")
+            self._connection.execute(f"CREATE OR REPLACE VIEW {identifier(name)} AS {select}")
             return
         tables = FileTables(self._objects, addresses, table_format)
         self._tables.append(tables)

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from anabranch.did_you_mean import closest
+from anabranch.errors.did_you_mean import closest
 
 __all__ = ["Body", "Ignored", "UnknownFields"]
 

@@ -58,7 +58,6 @@ STATUS_BY_CLASS = {
 """Statuses of error classes; a subclass has that of its nearest listed base class."""
 
 RETRY_AFTER_SECONDS = "1"
-MAX_CONFLICTS_LISTED = 100
 
 
 class Error(msgspec.Struct, frozen=True):
@@ -98,11 +97,12 @@ def error_response(error: AnabranchError) -> Response:
 
 def _merge_conflict(error: MergeConflict) -> dict[str, object]:
     """Returns the body that `schemas.merge_conflicts.MergeConflictResult` describes."""
-    conflicts = error.conflicts or error.paths[:MAX_CONFLICTS_LISTED]
+    counted = {} if error.count is None else {"conflict_count": error.count}
     about_commit = {"commit_id": error.commit_id} if error.commit_id else {}
     return {
-        "conflict_count": error.count,
-        "conflicts": conflicts,
+        **counted,
+        "conflicts": error.conflicts or error.paths,
+        "has_more": error.count is None,
         "message": error.message,
         "reference": "",
         **about_commit,

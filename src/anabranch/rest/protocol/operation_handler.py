@@ -20,7 +20,6 @@ from anabranch.http.response import Response
 from anabranch.model.caller import Caller, acting_as, current_caller
 from anabranch.model.uri import IMAGES
 from anabranch.rest.protocol.call import Call, Request
-from anabranch.rest.protocol.decoding import BodyDecoder, ParamsDecoder
 from anabranch.rest.protocol.errors import Error, error_response
 from anabranch.rest.protocol.idempotency import (
     HEADER,
@@ -30,8 +29,9 @@ from anabranch.rest.protocol.idempotency import (
     parse_key,
     run_once,
 )
-from anabranch.rest.protocol.operation import Access, Need, Operation
+from anabranch.rest.protocol.operation import Access, Need
 from anabranch.rest.protocol.responses import json_response
+from anabranch.rest.protocol.route import Route
 from anabranch.rest.protocol.services import Services
 from anabranch.rest.protocol.session import authenticate, named_access_key
 from anabranch.rest.protocol.unreadable_conflicts import hide_unreadable
@@ -46,23 +46,14 @@ _NOT_ASKED = (Access.NO_AUTH, Access.SIGNED_URL)
 
 
 class OperationHandler:
-    """An operation with the services it works on. `names` are its path's parameters by the names
-    the router has for them.
-    """
+    """The operation of a route with the services it works on."""
 
-    def __init__(
-        self, operation: Operation[Any, Any], services: Services, names: Mapping[str, str]
-    ) -> None:
-        self.operation = operation
+    def __init__(self, route: Route, services: Services) -> None:
+        operation = self.operation = route.operation
         self.body_kind = operation.body_kind
         self._services = services
         self._handler = operation.handler
-        self._params = None if operation.params is None else ParamsDecoder(operation.params, names)
-        self._body = (
-            None
-            if operation.body is None
-            else BodyDecoder(operation.body, optional=operation.body_optional)
-        )
+        self._params, self._body = route.params, route.body
         self._status = operation.status
         self._access = operation.permission if isinstance(operation.permission, Access) else None
         self._needs_actor = self._access is None or self._access is Access.ANY_USER

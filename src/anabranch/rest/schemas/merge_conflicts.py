@@ -63,14 +63,16 @@ class ConflictList(msgspec.Struct, frozen=True):
 
 
 class MergeConflictResult(msgspec.Struct, frozen=True):
-    """A failed merge: lakeFS's MergeResult without a reference, and the conflicts: paths, or
-    entries if the merge has rules for single paths. `commit_id` is the commit whose changes
-    conflict, if several are applied.
+    """A failed merge: lakeFS's MergeResult without a reference, and the first conflicts: up to 100
+    paths, or 1,000 entries if the merge has rules for single paths. If it `has_more`, they are not
+    counted, and `conflict_count` is missing: a dry run counts them, listMergeConflicts lists them.
+    `commit_id` is the commit whose changes conflict, if several are applied.
     """
 
-    conflict_count: int
     conflicts: list[str | ConflictEntry]
+    has_more: bool
     message: str
+    conflict_count: int | UnsetType = UNSET
     reference: str = ""
     commit_id: str | UnsetType = UNSET
 

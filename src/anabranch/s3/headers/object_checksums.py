@@ -76,7 +76,7 @@ def make_copy_checksum(call: Call) -> Callable[[OpenObject], dict[str, str]] | N
         entry = source.entry
         checksum = full_object_checksum(entry, algorithm)
         if checksum is None:
-            checksum = ObjectChecksum(algorithm, compute_checksum(algorithm, source.read()))
+            checksum = ObjectChecksum(algorithm, compute_checksum(algorithm, source.chunks()))
         return {**entry.system_metadata, **checksum_metadata(entry.checksum, checksum)}
 
     return digested

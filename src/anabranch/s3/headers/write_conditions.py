@@ -31,12 +31,12 @@ def parse_condition(call: Call) -> tuple[bool, Callable[[Entry | None], None] | 
     require_supported(headers)
     none_match, match = call.header(_NONE_MATCH.lower()), call.header(_MATCH.lower())
     if none_match and match:
-        raise _unsupported(
+        raise _unsupported_error(
             f"{_MATCH},{_NONE_MATCH}",
             "Multiple conditional request headers present in the request",
         )
     if none_match not in {"", "*"}:
-        raise _unsupported(
+        raise _unsupported_error(
             _NONE_MATCH,
             f"We don't accept the provided value of {_NONE_MATCH} header for this API",
         )
@@ -49,7 +49,7 @@ def require_supported(headers: Mapping[str, str], *others: str) -> None:
     """Raises S3Error: NotImplemented for a condition on the time or in a header of `others`."""
     for name in (*_UNSUPPORTED_ON_WRITES, *others):
         if name.lower() in headers:
-            raise _unsupported(name, f"We don't accept the {name} header for this API")
+            raise _unsupported_error(name, f"We don't accept the {name} header for this API")
 
 
 def require_match(header: str, entry: Entry | None) -> None:
@@ -62,5 +62,5 @@ def require_match(header: str, entry: Entry | None) -> None:
         raise S3Error("PreconditionFailed", Condition=_MATCH)
 
 
-def _unsupported(header: str, reason: str) -> S3Error:
+def _unsupported_error(header: str, reason: str) -> S3Error:
     return S3Error("NotImplemented", Header=header, additionalMessage=reason)

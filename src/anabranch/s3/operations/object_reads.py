@@ -53,7 +53,7 @@ def get_object(call: Call) -> Response:
         return redirect
     body = opened.read_if_cached(start, length) if length <= MAX_SINGLE_PIECE_BYTES else None
     if body is None:
-        answer.pieces = opened.read(start, length)
+        answer.pieces = opened.chunks(start, length)
     else:
         answer.body = body
     return answer

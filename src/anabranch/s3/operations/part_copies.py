@@ -40,7 +40,7 @@ def copy_part(call: Call) -> Response:
             full_object_checksum(source.entry, algorithm) if length == source.entry.size else None
         )
         return (
-            compute_checksum(algorithm, source.read(start, length))
+            compute_checksum(algorithm, source.chunks(start, length))
             if known is None
             else known.value
         )

@@ -58,7 +58,7 @@ def check_policy(text: str, fields: Mapping[str, str], bucket: str, now: float) 
     """
     policy = _parse_document(text)
     if now >= _parse_expiration(policy):
-        raise _denied("Policy expired.")
+        raise _denial("Policy expired.")
     conditions = policy.get("conditions")
     if not isinstance(conditions, list):
         raise _invalid("Policy missing conditions.")
@@ -75,9 +75,9 @@ def check_policy(text: str, fields: Mapping[str, str], bucket: str, now: float) 
         unchecked.discard(name)
         if name not in values or not _holds(operator, name, value, values[name]):
             condition_text = json.dumps([operator, f"${name}", value], ensure_ascii=False)
-            raise _denied(f"Policy Condition failed: {condition_text}")
+            raise _denial(f"Policy Condition failed: {condition_text}")
     if unchecked:
-        raise _denied(f"Extra input fields: {', '.join(sorted(unchecked))}")
+        raise _denial(f"Extra input fields: {', '.join(sorted(unchecked))}")
     return sizes
 
 
@@ -157,5 +157,5 @@ def _invalid(reason: str) -> S3Error:
     return S3Error("InvalidPolicyDocument", f"Invalid Policy: {reason}")
 
 
-def _denied(reason: str) -> S3Error:
+def _denial(reason: str) -> S3Error:
     return S3Error("AccessDenied", f"Invalid according to Policy: {reason}")

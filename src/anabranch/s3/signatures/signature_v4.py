@@ -59,10 +59,10 @@ def verify_header(
     RequestTimeTooSkewed, InvalidAccessKeyId, SignatureDoesNotMatch, InvalidRequest.
     """
     credential, signed_headers, signature = _parse_components(request.headers["authorization"])
-    access_key_id, scope = parse_credential(credential, _malformed)
+    access_key_id, scope = parse_credential(credential, _format_error)
     timestamp, time = _parse_timestamp(request)
     if scope.date != timestamp[:8]:
-        raise _malformed(
+        raise _format_error(
             f'Invalid credential date "{scope.date}". This date is not the same as X-Amz-Date: '
             f'"{timestamp[:8]}".'
         )
@@ -187,14 +187,14 @@ def _parse_fields(text: str, names: tuple[str, ...]) -> dict[str, str]:
     for part in text.removeprefix(ALGORITHM).split(","):
         name, _, value = part.strip().partition("=")
         if name not in names or name in components:
-            raise _malformed(
+            raise _format_error(
                 "the authorization header requires three components: Credential, "
                 "SignedHeaders, and Signature."
             )
         components[name] = value
     for name in names:
         if not components.get(name):
-            raise _malformed(f"missing {name}.")
+            raise _format_error(f"missing {name}.")
     return components
 
 
@@ -207,7 +207,7 @@ def _parse_timestamp(request: Request) -> tuple[str, int]:
     return write_compact(time), time
 
 
-def _malformed(reason: str) -> S3Error:
+def _format_error(reason: str) -> S3Error:
     return S3Error(
         "AuthorizationHeaderMalformed", f"The authorization header is malformed; {reason}"
     )

@@ -51,7 +51,7 @@ def build(values: Mapping[str, Any], base: Settings | None = None) -> Settings:
     """Returns `base`, by default the default settings, with some values replaced, which are given
     by dotted names.
     """
-    built: Settings = _replaced(base or Settings(), values, "")
+    built: Settings = _replace(base or Settings(), values, "")
     return built
 
 
@@ -66,12 +66,12 @@ def _walk(struct: type[msgspec.Struct], prefix: str) -> Iterator[Setting]:
             yield from _walk(hint, name + ".")
 
 
-def _replaced(struct: Any, values: Mapping[str, Any], prefix: str) -> Any:
+def _replace(struct: Any, values: Mapping[str, Any], prefix: str) -> Any:
     changes = {}
     for field in struct.__struct_fields__:
         name, value = prefix + field, getattr(struct, field)
         if name in values:
             changes[field] = values[name]
         elif isinstance(value, msgspec.Struct):
-            changes[field] = _replaced(value, values, name + ".")
+            changes[field] = _replace(value, values, name + ".")
     return msgspec.structs.replace(struct, **changes)

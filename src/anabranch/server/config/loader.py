@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 
-from anabranch.did_you_mean import closest_setting
 from anabranch.errors import Invalid
+from anabranch.errors.did_you_mean import closest_setting
 from anabranch.server.config.aws import aws_problems
 from anabranch.server.config.field import PREFIX, build, declared, variable
 from anabranch.server.config.lakefs_compat import is_known_to_lakefs

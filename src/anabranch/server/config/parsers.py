@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from anabranch.did_you_mean import closest_setting
+from anabranch.errors.did_you_mean import closest_setting
 from anabranch.model.secret import Secret
 from anabranch.model.uri import is_address
 from anabranch.server.config.settings import Address, Seconds

@@ -66,7 +66,7 @@ def from_file(path: Path) -> list[GivenSetting]:
         raise Invalid(f"{path}: cannot be read: {reason}", kind="bad_settings_file") from None
     if not is_lakefs_file(path):
         return list(_flat(_toml(path, text), "", path))
-    given = [_moved(setting) for setting in _flat(_yaml(path, text), "", path)]
+    given = [_move(setting) for setting in _flat(_yaml(path, text), "", path)]
     places = [setting.place for setting in given if f":{_MOVED}" in setting.place]
     enabled = [GivenSetting(f"{_MOVED_TO}enabled", raw=True, place=place) for place in places[:1]]
     return [*enabled, *given]
@@ -110,7 +110,7 @@ def _flat(content: Mapping[Any, Any], prefix: str, path: Path) -> Iterator[Given
             yield GivenSetting(name, value, f"{path}:{name}")
 
 
-def _moved(setting: GivenSetting) -> GivenSetting:
+def _move(setting: GivenSetting) -> GivenSetting:
     return setting._replace(name=_moved_name(setting.name))
 
 

@@ -47,10 +47,13 @@ def may_name_far_ancestor(path: str, query: str) -> bool:
     """Returns whether a reference in an address may be hundreds of commits back, as `main~200` is.
     A path of an object that looks so is taken for one.
     """
-    return any(
-        ("~" in text or "^" in text or "%" in text) and _FAR_BACK.search(text) is not None
-        for text in (path, query)
-    )
+    return _names_far_ancestor(path) or (query != "" and _names_far_ancestor(query))
+
+
+def _names_far_ancestor(text: str) -> bool:
+    # of most addresses, which have none of these, the expression need not be tried
+    has_modifier = "~" in text or "^" in text or "%" in text
+    return has_modifier and _FAR_BACK.search(text) is not None
 
 
 def resolve(

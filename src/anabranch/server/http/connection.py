@@ -297,9 +297,9 @@ class Connection(LimitedConnection):
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = self.loop.create_task(work)
         self.server_state.tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._end)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _end(self, task: asyncio.Task[None]) -> None:
         self.server_state.tasks.discard(task)
         if task.cancelled():
             self.transport.abort()

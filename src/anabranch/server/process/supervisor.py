@@ -13,7 +13,6 @@ import logging
 import multiprocessing
 import signal
 import socket
-import threading
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
@@ -23,7 +22,7 @@ from anabranch.errors import Busy
 from anabranch.server.observability.metrics import forget_process
 from anabranch.server.process.sockets import bind_same
 
-__all__ = ["CANNOT_START", "supervise"]
+__all__ = ["CANNOT_START", "StopSignal", "supervise"]
 
 CANNOT_START = 3
 """The exit status of a process that cannot start because of its stores or settings."""
@@ -71,7 +70,7 @@ class _Worker:
     def update(self, now: float) -> None:
         """Updates the state of the process, and starts a replacement when it is due."""
         if self._process is not None and not self._process.is_alive():
-            self._ended(now)
+            self._handle_exit(now)
         if self._process is None and now >= self._start_at:
             self._start()
         if self.serves:
@@ -107,7 +106,7 @@ class _Worker:
         self._process.start()
         ready_pipe.close()
 
-    def _ended(self, now: float) -> None:
+    def _handle_exit(self, now: float) -> None:
         process, ready_pipe = self._process, self._ready_pipe
         if process is None or ready_pipe is None:
             return
@@ -141,6 +140,21 @@ class _Worker:
             return False
 
 
+class StopSignal:
+    """Whether a signal to stop has come, from now on. It is a plain attribute: a second signal can
+    interrupt the handler of the first, and would wait for ever for a lock that this one holds, as
+    `threading.Event.set` does.
+    """
+
+    def __init__(self) -> None:
+        self.has_come = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._receive)
+
+    def _receive(self, *_: object) -> None:
+        self.has_come = True
+
+
 def supervise(work: Work, sockets: Sequence[socket.socket], announce: Callable[[], None]) -> None:
     """Runs `work`, which must be picklable, in one process for each socket until a signal to stop,
     then closes the sockets. Each process sends a message when it serves; when all of them have,
@@ -149,13 +163,11 @@ def supervise(work: Work, sockets: Sequence[socket.socket], announce: Callable[[
     A process that ends is replaced after a pause that grows with each failed start. Raises Busy if
     a process cannot start at first, or if later no process serves and none can be started.
     """
-    stopping = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopping.set())
+    stop = StopSignal()
     workers = [_Worker(work, listening) for listening in sockets]
     announced = False
     try:
-        while not stopping.is_set():
+        while not stop.has_come:
             for worker in workers:
                 worker.update(time.monotonic())
             serving = sum(worker.serves for worker in workers)

@@ -30,7 +30,7 @@ def action_settings(actions: Actions) -> ActionSettings:
         output_bytes=max(0, actions.output_bytes),
         hooks=HookSettings(
             environment_enabled=actions.env.enabled,
-            environment_branches=_checked(actions.env.branches),
+            environment_branches=_check(actions.env.branches),
             trusts_authors=actions.trust_authors,
             webhook_allow=actions.webhook.allow,
             lua_net_http_enabled=actions.lua.net_http_enabled,
@@ -38,7 +38,7 @@ def action_settings(actions: Actions) -> ActionSettings:
     )
 
 
-def _checked(patterns: tuple[str, ...]) -> tuple[str, ...]:
+def _check(patterns: tuple[str, ...]) -> tuple[str, ...]:
     """Returns patterns of branches. Raises Invalid for a wrong one."""
     for pattern in patterns:
         repository, slash, branch = pattern.partition("/")

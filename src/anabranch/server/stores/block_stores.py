@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from urllib.parse import urlsplit
 
+from anabranch.blocks.cloud.installed_client import report_missing_client
 from anabranch.blocks.cloud.retry_policy import RetryPolicy
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local.store import LocalBlocks
@@ -49,9 +50,10 @@ def presigned_seconds(blockstore: Blockstore) -> float:
 
 
 def _s3(blockstore: Blockstore) -> BlockStore:
-    from anabranch.blocks.s3.credentials import find_credentials  # noqa: PLC0415
-    from anabranch.blocks.s3.endpoint import S3Endpoint  # noqa: PLC0415  slow to import
-    from anabranch.blocks.s3.store import s3_blocks  # noqa: PLC0415
+    with report_missing_client("s3"):
+        from anabranch.blocks.s3.credentials import find_credentials  # noqa: PLC0415
+        from anabranch.blocks.s3.endpoint import S3Endpoint  # noqa: PLC0415  slow to import
+        from anabranch.blocks.s3.store import s3_blocks  # noqa: PLC0415
 
     settings = blockstore.s3
     region = settings.region or os.environ.get("AWS_REGION", "")
@@ -83,7 +85,8 @@ def _s3(blockstore: Blockstore) -> BlockStore:
 
 
 def _gs(blockstore: Blockstore) -> BlockStore:
-    from anabranch.blocks.gcs.store import gcs_blocks  # noqa: PLC0415
+    with report_missing_client("gcs"):
+        from anabranch.blocks.gcs.store import gcs_blocks  # noqa: PLC0415
 
     credentials_json, file = blockstore.gs.credentials_json, blockstore.gs.credentials_file
     if not credentials_json and not file:
@@ -99,7 +102,8 @@ def _gs(blockstore: Blockstore) -> BlockStore:
 
 
 def _azure(blockstore: Blockstore) -> BlockStore:
-    from anabranch.blocks.azure.store import azure_blocks  # noqa: PLC0415
+    with report_missing_client("azure"):
+        from anabranch.blocks.azure.store import azure_blocks  # noqa: PLC0415
 
     settings = blockstore.azure
     return azure_blocks(

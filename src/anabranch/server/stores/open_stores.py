@@ -115,7 +115,7 @@ def open_collector(
             yield Collector(core, blocks, indexes, clock=time.time, progress=progress)
         return
     with _open_blocks(settings) as blocks:
-        installation = _served(settings, requests, blocks)
+        installation = _served_installation(settings, requests, blocks)
         yield Collector(installation, blocks, indexes, clock=time.time, progress=progress)
 
 
@@ -142,7 +142,9 @@ def _missing_libraries_reported() -> Iterator[None]:
         ) from error
 
 
-def _served(settings: Settings, requests: ServerRequests, blocks: BlockStore) -> ServedInstallation:
+def _served_installation(
+    settings: Settings, requests: ServerRequests, blocks: BlockStore
+) -> ServedInstallation:
     from anabranch.pipelines.garbage.installations.served import ServedInstallation  # noqa: PLC0415  an extra
 
     return ServedInstallation(requests, blocks, _tables(settings, blocks), Identifiers(time.time))

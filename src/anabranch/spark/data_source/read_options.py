@@ -192,7 +192,10 @@ def open_source(location: Location) -> Iterator[Source]:
         yield location
         return
     if not Path(location, "metadata", DATABASE_FILE).exists():
-        raise NotFound(f"{location}: not a lake")
+        raise NotFound(
+            f"{location}: not a lake",
+            hint="Give the folder of a lake, or the option server.",
+        )
     with open_lake(location) as lake:
         yield lake
 

@@ -82,9 +82,9 @@ def merge_tables(
         require_usable(side, table.columns)
         missing = [name for name in names if name not in table.columns]
         if missing:
-            raise table_join.rejected(f"the {side} has no key column {missing[0]!r}")
+            raise table_join.rejection(f"the {side} has no key column {missing[0]!r}")
     if base is None:
-        tables["base"] = tables["source"].select(*map(table_join.quoted, names)).limit(0)
+        tables["base"] = tables["source"].select(*map(table_join.identifier, names)).limit(0)
     types = {
         side: {field.name: field.dataType for field in tables[side].schema}
         for side in table_join.SIDES

@@ -75,7 +75,10 @@ def prefix_listing(
         partitions = [children[number::tasks] for number in range(min(tasks, len(children)))]
         return map_in_tasks(spark, partitions, partial(_list_children, sources, base), _SCHEMA)
     if not isinstance(sources, CloudExternalObjects):
-        raise NotSupported(f"{prefix}: this store can list only its own blocks")
+        raise NotSupported(
+            f"{prefix}: this store can list only its own blocks",
+            hint="List the objects in S3, Azure or Google Cloud Storage, or import a listing.",
+        )
     if store is None:
         raise unreachable(prefix)
     bucket = sources

@@ -13,7 +13,7 @@ from anabranch.errors import Conflict
 from anabranch.spark.dataframes.column_types import comparable
 from anabranch.versioning.strategies.rows.columns import merged_names
 
-__all__ = ["SIDES", "TableJoin", "quoted", "rejected"]
+__all__ = ["SIDES", "TableJoin", "identifier", "rejection"]
 
 SIDES = ("base", "source", "destination")
 
@@ -21,12 +21,12 @@ _PRESENT = "present"
 _JSON_OPTIONS = {"ignoreNullFields": "false"}
 
 
-def quoted(name: str) -> str:
+def identifier(name: str) -> str:
     """Returns the name of a column as SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
-def rejected(reason: str) -> Conflict:
+def rejection(reason: str) -> Conflict:
     """Returns the error for tables that cannot be merged."""
     return Conflict(reason, kind="merge_failed", hint="Correct the table, or choose another key.")
 
@@ -55,7 +55,7 @@ class TableJoin:
         """Returns a table with the columns of the joined one."""
 
         def column(name: str) -> Column:
-            return F.col(quoted(name)).cast(self._widest[name])
+            return F.col(identifier(name)).cast(self._widest[name])
 
         keys = [column(name).alias(f"k{number}") for number, name in enumerate(self._key)]
         cells = [
@@ -79,10 +79,10 @@ class TableJoin:
             values = [row[name] for name in columns]
             if None in values:
                 names = ", ".join(self._key)
-                raise rejected(f"the {SIDES[row.side]} has a row without a key ({names})")
+                raise rejection(f"the {SIDES[row.side]} has a row without a key ({names})")
             pairs = zip(self._key, values, strict=True)
             shown = ", ".join(f"{name}={value}" for name, value in pairs)
-            raise rejected(f"the {SIDES[row.side]} has the key {shown} more than once")
+            raise rejection(f"the {SIDES[row.side]} has the key {shown} more than once")
 
     def merge(self, sides: Mapping[str, DataFrame]) -> tuple[DataFrame, DataFrame]:
         """Returns the merged rows, and the conflicts, of the tables that `side` has made."""

@@ -187,11 +187,11 @@ def _layer_counts(rows: Iterable[Any], number: int) -> Counts:
 
     return Counts(
         found=total("found"),
-        left_out=total("left_out"),
+        skipped=total("skipped"),
         shadowed=total("shadowed"),
         shadowed_keys=first("shadowed_keys"),
-        unfit=total("unfit"),
-        unfit_keys=first("unfit_keys"),
+        invalid=total("invalid"),
+        invalid_keys=first("invalid_keys"),
         size=total("bytes"),
         shadowed_size=total("shadowed_bytes"),
     )

@@ -288,7 +288,7 @@ class _ListingWriter(NamedTuple):
             reject = rejected.write if self.rejected_prefix else _ignore
             validator = RowValidator(self.prefix, reject, checks=checks)
             valid = sample.sample_batches(validator.batches(map(to_listed, batches)))
-            reader = pa.RecordBatchReader.from_batches(WRITTEN, self._counted(valid))
+            reader = pa.RecordBatchReader.from_batches(WRITTEN, self._count(valid))
             ranges = self.tables.write_ranges(partial(kernel.write_ranges_arrow, reader))
         rows = [
             {
@@ -314,7 +314,7 @@ class _ListingWriter(NamedTuple):
             columns = {**nulls, **dict(zip(batch.schema.names, batch.columns, strict=True))}
             yield pa.RecordBatch.from_arrays(list(columns.values()), schema=_RESULT_ARROW)
 
-    def _counted(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _count(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with note_refusals():  # the kernel, which reads them, raises errors of its own
             for batch in batches:
                 self.counts.add(batch.num_rows, pc.sum(batch.column("size")).as_py() or 0)

@@ -92,7 +92,7 @@ class JobMonitor:
                 yield
         finally:
             self._totals.collect(wait=True)
-        counted = "" if self._context is None else f", {self._counted()}"
+        counted = "" if self._context is None else f", {self._count_text()}"
         tasks = self.tasks.get(name)
         if tasks is not None:
             counted += f"; {_format_totals(tasks)}"
@@ -135,7 +135,7 @@ class JobMonitor:
                 self._totals.collect()
                 done, total = _tasks(self._context, group)
                 _log.info(
-                    "%s: %s: %d of %d tasks, %s", self._name, name, done, total, self._counted()
+                    "%s: %s: %d of %d tasks, %s", self._name, name, done, total, self._count_text()
                 )
 
         thread = threading.Thread(target=log, name="anabranch-spark-log", daemon=True)
@@ -150,7 +150,7 @@ class JobMonitor:
         """Returns the description of the Spark jobs of a phase."""
         return f"anabranch: {self._name}: {phase}"
 
-    def _counted(self) -> str:
+    def _count_text(self) -> str:
         return f"{self.counts.objects.value:,} objects, {self.counts.bytes.value:,} bytes"
 
 

@@ -37,20 +37,20 @@ __all__ = [
 
 RESULT = (
     "task BIGINT, range STRING, min_key BINARY, max_key BINARY, entries BIGINT, size BIGINT, "
-    "layer BIGINT, found BIGINT, left_out BIGINT, shadowed BIGINT, shadowed_keys ARRAY<BINARY>, "
-    "unfit BIGINT, unfit_keys ARRAY<BINARY>, bytes BIGINT, shadowed_bytes BIGINT"
+    "layer BIGINT, found BIGINT, skipped BIGINT, shadowed BIGINT, shadowed_keys ARRAY<BINARY>, "
+    "invalid BIGINT, invalid_keys ARRAY<BINARY>, bytes BIGINT, shadowed_bytes BIGINT"
 )
 """The schema of the result of a task, for Spark: a row for each range that it wrote, and one for
 each layer.
 """
 
-_NUMBERS = ("task", "entries", "size", "layer", "found", "left_out", "shadowed", "unfit", "bytes")
+_NUMBERS = ("task", "entries", "size", "layer", "found", "skipped", "shadowed", "invalid", "bytes")
 _RESULT_ARROW = pa.schema(
     [
         *((name, pa.int64()) for name in (*_NUMBERS, "shadowed_bytes")),
         ("range", pa.string()),
         *((name, pa.binary()) for name in ("min_key", "max_key")),
-        *((name, pa.list_(pa.binary())) for name in ("shadowed_keys", "unfit_keys")),
+        *((name, pa.list_(pa.binary())) for name in ("shadowed_keys", "invalid_keys")),
     ]
 )
 _ORDER = [column.split()[0] for column in RESULT.split(", ")]
@@ -185,11 +185,11 @@ class OverlayTasks(NamedTuple):
             {
                 "layer": part.layer,
                 "found": count.found,
-                "left_out": count.left_out,
+                "skipped": count.skipped,
                 "shadowed": count.shadowed,
                 "shadowed_keys": count.shadowed_keys,
-                "unfit": count.unfit,
-                "unfit_keys": count.unfit_keys,
+                "invalid": count.invalid,
+                "invalid_keys": count.invalid_keys,
                 "bytes": count.size,
                 "shadowed_bytes": count.shadowed_size,
             }

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
+from anabranch.blocks.cloud.installed_client import report_missing_client
 from anabranch.blocks.cloud.retry_policy import RetryPolicy
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local.store import LocalBlocks
@@ -76,9 +77,10 @@ class S3Store:
 
     def __call__(self) -> BlockStore:
         """Opens the store and returns it."""
-        from anabranch.blocks.s3.credentials import find_credentials  # noqa: PLC0415
-        from anabranch.blocks.s3.endpoint import S3Endpoint  # noqa: PLC0415  slow to import
-        from anabranch.blocks.s3.store import s3_blocks  # noqa: PLC0415
+        with report_missing_client("s3"):
+            from anabranch.blocks.s3.credentials import find_credentials  # noqa: PLC0415
+            from anabranch.blocks.s3.endpoint import S3Endpoint  # noqa: PLC0415  slow to import
+            from anabranch.blocks.s3.store import s3_blocks  # noqa: PLC0415
 
         region = self.region or os.environ.get("AWS_REGION", "")
         credentials = find_credentials(
@@ -118,7 +120,8 @@ class GoogleStore:
 
     def __call__(self) -> BlockStore:
         """Opens the store and returns it."""
-        from anabranch.blocks.gcs.store import gcs_blocks  # noqa: PLC0415  slow to import
+        with report_missing_client("gcs"):
+            from anabranch.blocks.gcs.store import gcs_blocks  # noqa: PLC0415  slow to import
 
         file = "" if self._key else os.environ.get("GOOGLE_APPLICATION_CREDENTIALS", "")
         return gcs_blocks(
@@ -152,7 +155,8 @@ class AzureStore:
 
     def __call__(self) -> BlockStore:
         """Opens the store and returns it."""
-        from anabranch.blocks.azure.store import azure_blocks  # noqa: PLC0415  slow to import
+        with report_missing_client("azure"):
+            from anabranch.blocks.azure.store import azure_blocks  # noqa: PLC0415  slow to import
 
         return azure_blocks(
             account=self.account,

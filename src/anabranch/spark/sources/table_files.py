@@ -61,7 +61,8 @@ class FolderTables(NamedTuple):
         """Writes ranges to the folder. Raises NotSupported if it does not exist on the worker."""
         if not Path(self.folder).is_dir():
             raise NotSupported(
-                f"the folder of the lake does not exist on this worker: {self.folder}"
+                f"the folder of the lake does not exist on this worker: {self.folder}",
+                hint="Mount it on all workers, or use a server.",
             )
         with translate_errors():
             return write(self.folder)

@@ -11,10 +11,15 @@ from typing import Any, BinaryIO
 import msgspec
 
 from anabranch.converter import Converter
-from anabranch.dependency_errors import reason_of
 from anabranch.errors import AnabranchError
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.tables.delta.actions import FileAction, TableAction
 from anabranch.tables.delta.log_files import LogFiles
+from anabranch.tables.delta.parsed_statistics import (
+    PARSED_STATISTICS,
+    has_only_parsed_statistics,
+    with_statistics_as_text,
+)
 from anabranch.tables.live_rows.refusals import unreadable
 
 __all__ = ["file_actions", "table_actions", "whole_actions"]
@@ -56,10 +61,10 @@ def file_actions(log: LogFiles, names: Sequence[str]) -> Iterator[FileAction]:
                 if action.sidecar is not None:
                     sidecars.append(action.sidecar)
             continue
-        yield from _added(log, name)
+        yield from _additions(log, name)
         sidecars += [row["sidecar"] for row in _rows(log, name, ("sidecar.path",))]
     for sidecar in sidecars:
-        yield from _added(log, _sidecar_name(sidecar))
+        yield from _additions(log, _sidecar_name(sidecar))
 
 
 def whole_actions(log: LogFiles, names: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -104,7 +109,7 @@ def _sidecar_name(sidecar: Mapping[str, Any]) -> str:
     return _SIDECARS + path
 
 
-def _added(log: LogFiles, name: str) -> Iterator[FileAction]:
+def _additions(log: LogFiles, name: str) -> Iterator[FileAction]:
     for row in _rows(log, name, _FILE_COLUMNS):
         action = row["add"]
         vector = action.get("deletionVector")
@@ -140,8 +145,12 @@ def _parquet_rows(stream: BinaryIO, columns: Sequence[str]) -> Iterator[dict[str
         action = columns[0].partition(".")[0]
         if action not in file.schema_arrow.names:
             return
-        for batch in file.iter_batches(_BATCH_ROWS, columns=list(columns)):
+        is_parsed = action == "add" and has_only_parsed_statistics(file.schema_arrow)
+        read = [*columns, f"add.{PARSED_STATISTICS}"] if is_parsed else list(columns)
+        for batch in file.iter_batches(_BATCH_ROWS, columns=read):
             rows = batch.filter(pc.field(action).is_valid())
+            if is_parsed:
+                rows = with_statistics_as_text(rows)
             yield from rows.to_pylist(maps_as_pydicts="strict")
 
 

@@ -176,6 +176,7 @@ def _live_file(place: TablePlace, action: FileAction, partitions: list[Column]) 
         values={column.name: partition_value(column, texts[column.name]) for column in partitions},
         partition=texts,
         vector=_vector_place(place, action),
+        statistics=action.stats or "",
     )
 
 

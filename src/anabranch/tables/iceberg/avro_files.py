@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from anabranch.dependency_errors import reason_of
 from anabranch.errors import Invalid
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.tables.iceberg.avro_blocks import plain_file
 from anabranch.tables.live_rows.refusals import unreadable
 

@@ -125,7 +125,7 @@ class ListedManifest:
                 continue
             described = record[names[2]]
             values = {number: described[name] for number, name in file_names.items()}
-            filled = {**record, **self._inherited(record, names)}
+            filled = {**record, **self._inherit(record, names)}
             yield FileEntry(
                 path=values[100],
                 content=values.get(134) or DATA,
@@ -142,7 +142,7 @@ class ListedManifest:
                 },
             )
 
-    def _inherited(self, record: dict[str, Any], names: dict[int, str]) -> dict[str, Any]:
+    def _inherit(self, record: dict[str, Any], names: dict[int, str]) -> dict[str, Any]:
         """Returns what an entry takes from the manifest list."""
         sources = {1: 503, 3: 515, 4: 515}  # snapshot, sequence numbers of data and file
         return {

@@ -91,7 +91,7 @@ class IcebergSnapshot:
             for manifest in self._manifests
             if is_manifest_needed(manifest, self._specs.get(manifest.spec_id), by_name, needs)
             for entry in manifest.live
-            if is_file_needed(entry, by_name, needs)
+            if is_file_needed(entry, self._specs.get(manifest.spec_id), by_name, needs)
         ]
         if len(entries) > MAX_LIVE_FILES:
             raise unreadable(

@@ -24,7 +24,7 @@ from anabranch.tables.live_rows.columns import (
     refused_column,
     sql_type,
 )
-from anabranch.tables.sql_names import literal, quoted
+from anabranch.tables.sql_names import identifier, literal
 
 __all__ = ["all_columns", "identity_fields", "read_columns", "value_literal"]
 
@@ -140,7 +140,7 @@ def _default(column_type: ColumnType, value: Any) -> str:
         return f"CAST({literal(text)} AS {column_type.sql})"
     if isinstance(column_type, StructType):
         parts = [
-            f"{quoted(part.name)} := CAST("
+            f"{identifier(part.name)} := CAST("
             f"{_default(part.type, value.get(str(part.field_id)))} AS {sql_type(part.type)})"
             for part in column_type.columns
         ]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from anabranch.tables.live_rows.refusals import unreadable
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 
 __all__ = [
     "Column",
@@ -81,7 +81,9 @@ def sql_type(column_type: ColumnType) -> str:
         return f"{sql_type(column_type.element.type)}[]"
     if isinstance(column_type, MapType):
         return f"MAP({sql_type(column_type.key.type)}, {sql_type(column_type.value.type)})"
-    parts = ", ".join(f"{quoted(each.name)} {sql_type(each.type)}" for each in column_type.columns)
+    parts = ", ".join(
+        f"{identifier(each.name)} {sql_type(each.type)}" for each in column_type.columns
+    )
     return f"STRUCT({parts})"
 
 

@@ -14,7 +14,7 @@ from anabranch.tables.live_rows.live_table import LiveFile, PositionDeletes, Vec
 from anabranch.tables.live_rows.projection import SOURCE
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import TableObjects, open_table_file
-from anabranch.tables.sql_names import READ_PARQUET, literal, quoted
+from anabranch.tables.sql_names import READ_PARQUET, identifier, literal
 
 __all__ = ["MAX_DELETED_ROWS", "VIRTUAL_COLUMNS", "DeletedPositions"]
 
@@ -46,7 +46,7 @@ class DeletedPositions:
         `number` on.
         """
         return (
-            f"NOT EXISTS (SELECT 1 FROM {quoted(_table_name(name))} deleted WHERE "  # noqa: S608
+            f"NOT EXISTS (SELECT 1 FROM {identifier(_table_name(name))} deleted WHERE "  # noqa: S608
             f"deleted.file = {SOURCE}.file_index + {number} AND "
             f"deleted.position = {SOURCE}.file_row_number)"
         )
@@ -57,8 +57,9 @@ class DeletedPositions:
         """
         if not self._exists:
             self._exists = True
+            table = identifier(self._table)
             self._connection.execute(
-                f"CREATE OR REPLACE TEMP TABLE {quoted(self._table)} (file BIGINT, position BIGINT)"
+                f"CREATE OR REPLACE TEMP TABLE {table} (file BIGINT, position BIGINT)"
             )
         listed: dict[PositionDeletes, dict[str, int]] = {}
         for index, (file, rows) in enumerate(members, number):
@@ -115,16 +116,16 @@ class DeletedPositions:
         location = literal(self._objects.location(deletes.path))
         given = pa.table({"path": list(numbers), "number": list(numbers.values())})
         self._insert(
-            f"SELECT given.number, listed.{quoted(position)} "  # noqa: S608
+            f"SELECT given.number, listed.{identifier(position)} "  # noqa: S608
             f"FROM {READ_PARQUET}([{location}], hive_partitioning = false) listed "
-            f"JOIN given ON given.path = listed.{quoted(path)}",
+            f"JOIN given ON given.path = listed.{identifier(path)}",
             given,
         )
 
     def _insert(self, select: str, given: Any) -> None:
         """Inserts the result of a query over an Arrow table `given`."""
         self._connection.register("given", given)
-        self._connection.execute(f"INSERT INTO {quoted(self._table)} {select}")
+        self._connection.execute(f"INSERT INTO {identifier(self._table)} {select}")
         self._connection.unregister("given")
 
     def _add(self, rows: int) -> None:

@@ -15,7 +15,7 @@ from anabranch.tables.live_rows.live_table import EqualityDeletes, LiveFile, Liv
 from anabranch.tables.live_rows.projection import SOURCE, Projection
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import TableObjects, open_table_file
-from anabranch.tables.sql_names import READ_PARQUET, literal, quoted
+from anabranch.tables.sql_names import READ_PARQUET, identifier, literal
 
 __all__ = ["DeletedValues"]
 
@@ -64,7 +64,7 @@ class DeletedValues:
                 value = self._projection.value(column, field, default)
                 parts.append(f"deleted.v{number} IS NOT DISTINCT FROM {value}")
             where = " AND ".join(parts)
-            name = quoted(self._names[field_ids])
+            name = identifier(self._names[field_ids])
             found.append(f"NOT EXISTS (SELECT 1 FROM {name} deleted WHERE {where})")  # noqa: S608
         return tuple(found)
 
@@ -90,7 +90,7 @@ class DeletedValues:
                 f"FROM {READ_PARQUET}([{location}], hive_partitioning = false) {SOURCE}"
             )
         union = " UNION ALL ".join(selects)
-        name = quoted(self._names[field_ids])
+        name = identifier(self._names[field_ids])
         self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {union}")
 
     def _column(self, field_id: int) -> Column:

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from anabranch.dependency_errors import reason_of
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.tables.live_rows.refusals import unreadable
 
 __all__ = ["FileField", "FileForm", "NameMapping", "read_form"]
@@ -108,17 +108,17 @@ def _with_ids(fields: Sequence[FileField], mapping: Sequence[NameMapping]) -> tu
         if field.kind == "map":
             inner = {name: each for each in mapped.fields for name in each.names}
             named = zip(("key", "value"), parts, strict=True)
-            parts = tuple(_renamed(part, inner.get(name)) for name, part in named)
+            parts = tuple(_rename(part, inner.get(name)) for name, part in named)
         elif field.kind == "list":
             inner = {name: each for each in mapped.fields for name in each.names}
-            parts = (_renamed(parts[0], inner.get("element")),)
+            parts = (_rename(parts[0], inner.get("element")),)
         else:
             parts = _with_ids(parts, mapped.fields)
         found.append(_field_with(field, mapped.field_id, parts))
     return tuple(found)
 
 
-def _renamed(field: FileField, mapped: NameMapping | None) -> FileField:
+def _rename(field: FileField, mapped: NameMapping | None) -> FileField:
     known = mapped or NameMapping()
     return _field_with(field, known.field_id, _with_ids(field.parts, known.fields))
 

@@ -13,7 +13,7 @@ from typing import Any
 from anabranch.tables.live_rows.columns import Column, sql_type
 from anabranch.tables.live_rows.live_table import LiveFile
 from anabranch.tables.live_rows.projection import SOURCE
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 
 __all__ = ["FileValues"]
 
@@ -26,12 +26,12 @@ class FileValues:
 
     def __init__(self, connection: Any, name: str, columns: Sequence[Column]) -> None:
         self._connection = connection
-        self._name = quoted(f"{name} values of files")
+        self._name = identifier(f"{name} values of files")
         self._columns = columns
 
     def references(self) -> Mapping[str, str]:
         """Returns SQL for the columns in a SELECT with the join."""
-        return {each.name: f"{_ALIAS}.{quoted(each.name)}" for each in self._columns}
+        return {each.name: f"{_ALIAS}.{identifier(each.name)}" for each in self._columns}
 
     def join(self, number: int) -> str:
         """Returns SQL that joins the values to the rows of files that are numbered from `number`
@@ -41,7 +41,9 @@ class FileValues:
 
     def create(self, files: Iterable[LiveFile]) -> None:
         """Creates the table for files in the order of their numbers."""
-        columns = "".join(f", {quoted(each.name)} {sql_type(each.type)}" for each in self._columns)
+        columns = "".join(
+            f", {identifier(each.name)} {sql_type(each.type)}" for each in self._columns
+        )
         self._connection.execute(
             f"CREATE OR REPLACE TEMP TABLE {self._name} (file BIGINT{columns})"
         )

@@ -59,7 +59,8 @@ class EqualityDeletes(msgspec.Struct, frozen=True):
 class LiveFile(msgspec.Struct, frozen=True, kw_only=True):
     """A data file, by its path in the repository. `address` is what the metadata call it. `values`
     are SQL for columns that have one value in the file, by the names of the columns. `rows` is the
-    number of its rows, with deleted ones, None if it is not known.
+    number of its rows, with deleted ones, None if it is not known. `statistics` are what the
+    metadata of Delta Lake know of its values, in JSON, "" without them.
     """
 
     path: str
@@ -71,6 +72,7 @@ class LiveFile(msgspec.Struct, frozen=True, kw_only=True):
     position_deletes: tuple[PositionDeletes, ...] = ()
     sequence_number: int = 0
     scope: str = ""
+    statistics: str = ""
 
     def has_deletes(self) -> bool:
         """Returns whether rows of the file are deleted by their positions."""

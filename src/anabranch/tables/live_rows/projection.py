@@ -20,7 +20,7 @@ from anabranch.tables.live_rows.columns import (
 )
 from anabranch.tables.live_rows.file_fields import FileField
 from anabranch.tables.live_rows.refusals import unreadable
-from anabranch.tables.sql_names import literal, quoted
+from anabranch.tables.sql_names import identifier, literal
 
 __all__ = ["SOURCE", "Projection"]
 
@@ -81,16 +81,16 @@ class Projection:
                 field = self.find(column, fields)
                 default = fallbacks.get(column.name) if field is None else None
                 value = self.value(column, field, default)
-            parts.append(f"{value} AS {quoted(column.name)}")
+            parts.append(f"{value} AS {identifier(column.name)}")
         return ", ".join(parts)
 
     def value(self, column: Column, field: FileField | None, default: str | None = None) -> str:
         """Returns SQL for a top-level column, given its field in the file."""
         if column.refusal:
-            return self._cast(_refused(column), column)
+            return self._cast(_refusal(column), column)
         if field is None:
             return self._cast(default or column.default, column)
-        source = f"{SOURCE}.{quoted(field.name)}"
+        source = f"{SOURCE}.{identifier(field.name)}"
         return self._cast(self._read(column, field, source, column.name), column)
 
     def find(self, column: Column, fields: Sequence[FileField]) -> FileField | None:
@@ -115,7 +115,7 @@ class Projection:
         """Returns SQL for the value of a column, from SQL for that of its field."""
         wanted = column.type
         if column.refusal:
-            return _refused(column)
+            return _refusal(column)
         if isinstance(wanted, Scalar):
             return _scalar(wanted, field, value, path)
         if isinstance(wanted, StructType) and field.kind == "struct":
@@ -161,7 +161,7 @@ class Projection:
                 is_same = is_same and part.name == column.name
             else:
                 is_same = False
-            parts.append(f"{quoted(column.name)} := {self._cast(inner, column)}")
+            parts.append(f"{identifier(column.name)} := {self._cast(inner, column)}")
         if is_same:
             return value
         return f"CASE WHEN {value} IS NULL THEN NULL ELSE struct_pack({', '.join(parts)}) END"
@@ -170,7 +170,7 @@ class Projection:
         return f"item_{next(self._variables)}"
 
 
-def _refused(column: Column) -> str:
+def _refusal(column: Column) -> str:
     return f"error({literal(column.refusal)})"
 
 

@@ -22,7 +22,7 @@ from anabranch.tables.live_rows.live_table import LiveFile, LiveTable
 from anabranch.tables.live_rows.projection import SOURCE, Projection
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import TableObjects, open_table_file
-from anabranch.tables.sql_names import READ_PARQUET, literal, quoted
+from anabranch.tables.sql_names import READ_PARQUET, identifier, literal
 
 __all__ = ["LiveRows", "create_counted_relation", "create_relation", "typed_nulls"]
 
@@ -76,7 +76,7 @@ def create_counted_relation(connection: Any, name: str, table: LiveTable) -> boo
     require_distinct(table.columns)
     columns = typed_nulls(table.columns, [column.name for column in table.columns])
     select = f"SELECT {columns} FROM range({sum(filter(None, counts))})"  # noqa: S608  quoted names
-    connection.execute(f"CREATE OR REPLACE VIEW {quoted(name)} AS {select}")
+    connection.execute(f"CREATE OR REPLACE VIEW {identifier(name)} AS {select}")
     return True
 
 
@@ -89,7 +89,7 @@ def _live_count(file: LiveFile) -> int | None:
 def typed_nulls(columns: Sequence[Column], names: Sequence[str]) -> str:
     """Returns the list of a SELECT of null as each column, under other names."""
     pairs = zip(columns, names, strict=True)
-    nulls = (f"CAST(NULL AS {sql_type(each.type)}) AS {quoted(name)}" for each, name in pairs)
+    nulls = (f"CAST(NULL AS {sql_type(each.type)}) AS {identifier(name)}" for each, name in pairs)
     return ", ".join(nulls) or "NULL"
 
 
@@ -134,7 +134,7 @@ class _Relation:
         if values is not None:
             values.create(file for members in groups.values() for file, _ in members)
         view = " UNION ALL ".join(selects) or self._empty()
-        self._connection.execute(f"CREATE OR REPLACE VIEW {quoted(self._name)} AS {view}")
+        self._connection.execute(f"CREATE OR REPLACE VIEW {identifier(self._name)} AS {view}")
 
     def _form(self, file: LiveFile) -> FileForm:
         with open_table_file(self._objects, file.path) as stream:

@@ -81,7 +81,7 @@ def _origin(field: Any, *sides: SideFooter) -> SideFooter | None:
     return None
 
 
-def _loaded(side: SideFooter | None, key: bytes) -> dict[str, Any]:
+def _load(side: SideFooter | None, key: bytes) -> dict[str, Any]:
     """Returns an entry, which is JSON, {} without one that is an object."""
     try:
         found = json.loads(side.metadata.get(key, b"{}")) if side else {}
@@ -104,7 +104,7 @@ def _spark_schema(schema: Any, destination: SideFooter, source: SideFooter) -> b
     fields = []
     for field in schema:
         origin = _origin(field, destination, source)
-        known = _by_name(_loaded(origin, _SPARK).get("fields")).get(field.name)
+        known = _by_name(_load(origin, _SPARK).get("fields")).get(field.name)
         if known is None:
             is_int96 = origin is not None and field.name in origin.int96
             kind = _spark_type(field.type, is_int96=is_int96)
@@ -186,14 +186,14 @@ def _spark_type(kind: Any, *, is_int96: bool) -> Any:  # noqa: PLR0911  one for 
 
 def _pandas(schema: Any, destination: SideFooter, source: SideFooter, rows: int) -> bytes | None:
     """Returns pandas' description of the columns whose types one side has, and of the index."""
-    about = _loaded(destination, _PANDAS)
+    about = _load(destination, _PANDAS)
     if not about:
         return None
     names = set(schema.names)
     columns = []
     for field in schema:
         origin = _origin(field, destination, source)
-        known = _by_name(_loaded(origin, _PANDAS).get("columns")).get(field.name)
+        known = _by_name(_load(origin, _PANDAS).get("columns")).get(field.name)
         if known is not None:
             columns.append(known)
     listed = about.get("index_columns")
@@ -208,10 +208,10 @@ def _pandas(schema: Any, destination: SideFooter, source: SideFooter, rows: int)
 
 def _geo(schema: Any, destination: SideFooter, source: SideFooter) -> bytes | None:
     """Returns GeoParquet's description without bounds, which other rows may exceed."""
-    about = _loaded(destination, _GEO)
+    about = _load(destination, _GEO)
     columns: dict[str, Any] = {}
     for field in schema:
-        listed = _loaded(_origin(field, destination, source), _GEO).get("columns")
+        listed = _load(_origin(field, destination, source), _GEO).get("columns")
         known = listed.get(field.name) if isinstance(listed, dict) else None
         if isinstance(known, dict):
             columns[field.name] = {key: each for key, each in known.items() if key != "bbox"}

@@ -128,7 +128,7 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-def _written(kind: int, value: Any) -> bytes:  # noqa: PLR0911  one for each kind
+def _write(kind: int, value: Any) -> bytes:  # noqa: PLR0911  one for each kind
     if kind in (_TRUE, _FALSE):
         return b""  # the type is the value
     if kind == _BYTE:
@@ -144,7 +144,7 @@ def _written(kind: int, value: Any) -> bytes:  # noqa: PLR0911  one for each kin
         count = len(items)
         head = bytes([count << 4 | item]) if count < 0x0F else bytes([0xF0 | item]) + _varint(count)  # noqa: PLR2004
         flags = item in (_TRUE, _FALSE)
-        return head + b"".join(bytes([each]) if flags else _written(item, each) for each in items)
+        return head + b"".join(bytes([each]) if flags else _write(item, each) for each in items)
     return _structure(value)
 
 
@@ -156,7 +156,7 @@ def _structure(fields: Sequence[_Field]) -> bytes:
         out += bytes([step << 4 | field.kind] if is_short else [field.kind])
         if not is_short:
             out += _varint(field.number << 1 ^ field.number >> 63)
-        out += _written(field.kind, field.value)
+        out += _write(field.kind, field.value)
         last = field.number
     return bytes(out) + b"\0"
 
@@ -244,7 +244,7 @@ def replace_annotations(file: BinaryIO, originals: Mapping[str, Element]) -> Non
     if not any(_annotate(child, originals.get(_name(child))) for child in root.children):
         return
     listed = [each.fields for each in _flat(root)]
-    changed = footer[:start] + _written(_LIST, (_STRUCT, listed)) + footer[end:]
+    changed = footer[:start] + _write(_LIST, (_STRUCT, listed)) + footer[end:]
     place = file.seek(0, 2) - _TAIL.size - len(footer)
     file.seek(place)
     file.write(changed + _TAIL.pack(len(changed), _MAGIC))

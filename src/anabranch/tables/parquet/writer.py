@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 from anabranch.tables.parquet.form import ColumnForm, FileForm, leaf_count
-from anabranch.tables.row_taking import is_takeable, taken
+from anabranch.tables.row_taking import is_takeable, take_values
 
 __all__ = ["RowGroupWriter", "open_writer"]
 
@@ -63,7 +63,7 @@ def _part(batch: Any, start: int, length: int) -> Any:
     columns = [
         column.slice(start, length)
         if is_takeable(column.type)
-        else taken(column, np.arange(start, start + length))
+        else take_values(column, np.arange(start, start + length))
         for column in batch.columns
     ]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)

@@ -49,7 +49,7 @@ class ArrowTable:
     @cached_property
     def pieces(self) -> Sequence[int]:
         """The numbers of rows of the record batches, which are read."""
-        counts = [batch.num_rows for batch in self._stored()]
+        counts = [batch.num_rows for batch in self._to_stored()]
         return counts if self._is_file else [sum(counts)]
 
     def count_rows(self) -> int:
@@ -70,7 +70,7 @@ class ArrowTable:
         """Yields the rows."""
         places = list(range(len(self.schema))) if columns is None else list(columns)
         rows = batch_rows(len(places))
-        for batch in self._stored():
+        for batch in self._to_stored():
             kept = batch.select(places)
             for start in range(0, max(kept.num_rows, 1), rows):
                 yield kept.slice(start, rows)
@@ -85,7 +85,7 @@ class ArrowTable:
                 return codec
         return None
 
-    def _stored(self) -> Iterator[Any]:
+    def _to_stored(self) -> Iterator[Any]:
         try:
             if self._feather is not None:
                 yield from self._feather.to_batches()

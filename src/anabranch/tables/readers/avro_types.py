@@ -85,8 +85,8 @@ def stored_schema(schema: Any) -> Any:
         return [stored_schema(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    left_out = {"logicalType", "default", "aliases", "doc"}
-    kept = {key: value for key, value in schema.items() if key not in left_out}
+    skipped = {"logicalType", "default", "aliases", "doc"}
+    kept = {key: value for key, value in schema.items() if key not in skipped}
     kept = {key: value for key, value in kept.items() if not key.startswith("__")}
     for key in ("type", "items", "values"):
         if key in kept and not (key == "type" and isinstance(kept[key], str)):
@@ -120,7 +120,7 @@ def _plain_column(
     if kind == "enum":
         return AvroColumn(pa.string())
     if kind in ("array", "map"):
-        return _repeated(schema, kind, named, above)
+        return _repeated_column(schema, kind, named, above)
     if kind in ("record", "error"):
         return _record(schema, named, above)
     return AvroColumn(_PRIMITIVES[kind])
@@ -154,7 +154,7 @@ def _interval(value: bytes) -> Any:
     return pa.MonthDayNano([months, days, milliseconds * _NANOSECONDS])
 
 
-def _repeated(
+def _repeated_column(
     schema: Mapping[str, Any], kind: str, named: dict[str, Any], above: tuple[str, ...]
 ) -> AvroColumn:
     inner = avro_column(schema["items" if kind == "array" else "values"], named, above)
@@ -181,7 +181,7 @@ def _record(schema: Mapping[str, Any], named: dict[str, Any], above: tuple[str, 
         return AvroColumn(pa.string(), _text, "a record that contains itself")
     inside = (*above, name)
     fields = [(each["name"], avro_column(each["type"], named, inside)) for each in schema["fields"]]
-    notes = _joined(column.note for _, column in fields)
+    notes = _join(column.note for _, column in fields)
     kind = pa.struct([pa.field(field, column.type) for field, column in fields])
     converted = [(field, column.convert) for field, column in fields if column.convert is not None]
     if not converted:
@@ -203,7 +203,9 @@ def _union(schemas: list[Any], named: dict[str, Any], above: tuple[str, ...]) ->
         only = columns[0]
         if only.convert is None and _kind(branches[0]) not in ("record", "error", "enum", "fixed"):
             return only
-        return AvroColumn(only.type, lambda value: _one(only.convert, _unnamed(value)), only.note)
+        return AvroColumn(
+            only.type, lambda value: _one(only.convert, _without_name(value)), only.note
+        )
     kinds = [_kind(each) for each in branches]
     plain = all(isinstance(each, str) for each in branches)
     if plain and set(kinds) in ({"int", "long"}, {"float", "double"}):
@@ -213,9 +215,9 @@ def _union(schemas: list[Any], named: dict[str, Any], above: tuple[str, ...]) ->
 
     def convert(value: Any) -> dict[str, Any]:
         at = _branch(value, kinds, names)
-        return {f"member{at}": _one(columns[at].convert, _unnamed(value))}
+        return {f"member{at}": _one(columns[at].convert, _without_name(value))}
 
-    return AvroColumn(kind, convert, _joined(each.note for each in columns))
+    return AvroColumn(kind, convert, _join(each.note for each in columns))
 
 
 def _kind(schema: Any) -> str:
@@ -231,7 +233,7 @@ def _full_name(schema: Any, named: dict[str, Any]) -> str:
     return schema if schema in named else ""
 
 
-def _unnamed(value: Any) -> Any:
+def _without_name(value: Any) -> Any:
     return value[1] if isinstance(value, tuple) else value
 
 
@@ -277,5 +279,5 @@ def _jsonable(value: Any) -> Any:
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
-def _joined(notes: Iterable[str]) -> str:
+def _join(notes: Iterable[str]) -> str:
     return next((note for note in notes if note), "")

@@ -8,7 +8,9 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["doubled_name"]
+from anabranch.tables.table import Note
+
+__all__ = ["doubled_name", "doubled_note", "first_doubled_name"]
 
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 _ENCODE = msgspec.json.Encoder(decimal_format="number").encode
@@ -18,8 +20,11 @@ def doubled_name(content: bytes, value: Any) -> str | None:
     """Returns the first name that an object in a JSON text has twice, None without one. `value` is
     what the text was decoded to: it has fewer texts than the content if members were dropped.
     """
-    if _texts(content) == _texts(_ENCODE(value)):
-        return None
+    return None if _texts(content) == _texts(_ENCODE(value)) else first_doubled_name(content)
+
+
+def first_doubled_name(content: bytes) -> str | None:
+    """Returns the first name that an object in a JSON text has twice, None without one."""
     found: list[str] = []
 
     def look(pairs: list[tuple[str, Any]]) -> None:
@@ -29,6 +34,14 @@ def doubled_name(content: bytes, value: Any) -> str | None:
 
     json.loads(content, object_pairs_hook=look)
     return found[0] if found else None
+
+
+def doubled_note(name: str, rows: int, *, is_document: bool) -> Note:
+    """Returns the note on rows that have an object with a name twice: `name` in the first one."""
+    have = "1 row has" if rows == 1 else f"{rows:,} rows have"
+    have = "It has" if is_document else have
+    text = f"{have} an object with a name twice, {name!r}: the last value is shown."
+    return Note(text, is_repair=True, changes_rows=True)
 
 
 def _texts(content: bytes) -> int:

@@ -1,29 +1,24 @@
 """Tables in JSON: an object in each line, or one document: an array of objects, or an object.
 
-The columns are the keys of all objects, so the schema is known after all have been read once. A
-document is decoded as a whole, so its size is limited; lines are not.
+The columns are the keys of all objects, so the schema is known after all have been read once. This
+reader takes all that is JSON, value by value; `json_lines` reads most files, and faster.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 import pyarrow as pa
 
-from anabranch.tables.formats import TableFormat
-from anabranch.tables.readers.doubled_names import doubled_name
-from anabranch.tables.readers.json_form import is_json_lines
+from anabranch.tables.readers.doubled_names import doubled_name, doubled_note
+from anabranch.tables.readers.json_text import JsonText
 from anabranch.tables.readers.json_types import MAX_COLUMNS, JsonType, decode_number
-from anabranch.tables.table import Note, UndividedTable, UnreadableTable, batch_rows, unreadable
-from anabranch.tables.text.decompressed import DECOMPRESSION_ERRORS, decompressed
-from anabranch.tables.text.encoding import Utf8Text
+from anabranch.tables.table import Note, UndividedTable, batch_rows, unreadable
+from anabranch.tables.text.decompressed import DECOMPRESSION_ERRORS
 
-__all__ = ["MAX_DOCUMENT_BYTES", "JsonTable"]
-
-MAX_DOCUMENT_BYTES = 16 << 20
-"""The size of a document, decompressed, that is read as a table."""
+__all__ = ["JsonTable"]
 
 _VALUE = "json"
 """The column of values that are no objects."""
@@ -36,18 +31,17 @@ _ERRORS = (msgspec.DecodeError, RecursionError, *DECOMPRESSION_ERRORS)
 class JsonTable(UndividedTable):
     """A table in JSON."""
 
-    def __init__(self, stream: BinaryIO, table_format: TableFormat, compression: str) -> None:
-        self._stream = stream
-        self._title = table_format.title
-        self._compression = compression
-        self._encoding: list[Note] = []
+    def __init__(self, text: JsonText) -> None:
+        self._text = text
+        self._title = text.title
+        self._encoding: Sequence[Note] = []
         self._document: list[Any] | None = None
         self._count = 0
         self._doubled = ""
         self._doubled_rows = 0
         try:
-            if not is_json_lines(stream, table_format, compression):
-                self._document = self._read_document()
+            if text.document is not None:
+                self._document = self._decode(text.document)
             kind = JsonType()
             is_table = True
             for value in self._values(looks_for_doubled=True):
@@ -71,12 +65,9 @@ class JsonTable(UndividedTable):
         """The encoding, whether objects have a name twice, and whether values are no objects."""
         notes = list(self._encoding)
         if self._doubled_rows:
-            have = "1 row has" if self._doubled_rows == 1 else f"{self._doubled_rows:,} rows have"
-            where = "It has" if self._document is not None else have
-            text = (
-                f"{where} an object with a name twice, {self._doubled!r}: the last value is shown."
-            )
-            notes.append(Note(text, is_repair=True, changes_rows=True))
+            is_document = self._document is not None
+            note = doubled_note(self._doubled, self._doubled_rows, is_document=is_document)
+            notes.append(note)
         if self._has_too_many:
             text = f"Its objects have more than {MAX_COLUMNS:,} names: each is shown as JSON."
             notes.append(Note(text))
@@ -122,40 +113,21 @@ class JsonTable(UndividedTable):
         if self._document is not None:
             yield from self._document
             return
-        text = self._text()
-        for block in text.blocks():
+        for block in self._text.blocks():
             for line in block.split(b"\n"):
                 if line and not line.isspace():
                     value = _DECODE(line)
                     if looks_for_doubled:
                         self._look(line, value)
                     yield value
-        self._encoding = text.notes
+        self._encoding = self._text.notes
 
-    def _read_document(self) -> list[Any]:
-        text = self._text()
-        blocks, size = [], 0
-        try:
-            for block in text.blocks():
-                blocks.append(block)
-                size += len(block)
-                if size > MAX_DOCUMENT_BYTES:
-                    break
-        except UnreadableTable:  # a line that is too long
-            size = MAX_DOCUMENT_BYTES + 1
-        if size > MAX_DOCUMENT_BYTES:
-            raise UnreadableTable(
-                f"it is a JSON document of more than {MAX_DOCUMENT_BYTES >> 20} MiB, which is not "
-                "read as a table",
-                kind="document_too_large",
-                hint="Write an object in each line, and name the file .jsonl.",
-            )
-        self._encoding = text.notes
-        content = b"".join(blocks)
-        if not content.strip():
+    def _decode(self, document: bytes) -> list[Any]:
+        self._encoding = self._text.notes
+        if not document.strip():
             return []
-        value = _DECODE(content)
-        self._look(content, value)
+        value = _DECODE(document)
+        self._look(document, value)
         return value if isinstance(value, list) else [value]
 
     def _look(self, content: bytes, value: Any) -> None:
@@ -164,6 +136,3 @@ class JsonTable(UndividedTable):
         if name is not None:
             self._doubled = self._doubled or name
             self._doubled_rows += 1
-
-    def _text(self) -> Utf8Text:
-        return Utf8Text(decompressed(self._stream, self._compression))

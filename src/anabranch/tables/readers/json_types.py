@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-__all__ = ["MAX_COLUMNS", "JsonType", "decode_number"]
+__all__ = ["MAX_COLUMNS", "Convert", "JsonType", "decode_number"]
 
 MAX_COLUMNS = 10_000
 """Names of objects that are columns of a table, at most."""
@@ -30,6 +30,7 @@ _SURE_DIGITS = 15
 
 _ENCODE = msgspec.json.Encoder(decimal_format="number").encode
 Convert = Callable[[Any], Any]
+"""Makes a value of a column's Arrow type of one that was decoded, which is not None."""
 
 
 def decode_number(text: str) -> float | Decimal:
@@ -119,7 +120,7 @@ class JsonType:
         (kind,) = kinds
         if kind in ("text", "bool"):
             return (pa.string() if kind == "text" else pa.bool_()), None
-        return self._nested(kind)
+        return self._nested_type(kind)
 
     def _number(self) -> tuple[Any, Convert | None]:
         kinds = self._kinds
@@ -132,7 +133,7 @@ class JsonType:
             return pa.decimal128(_MAX_DIGITS, scale), _decimal if "float" in kinds else None
         return pa.string(), _text
 
-    def _nested(self, kind: str) -> tuple[Any, Convert | None]:
+    def _nested_type(self, kind: str) -> tuple[Any, Convert | None]:
         if kind == "list" and self._depth < _MAX_DEPTH:
             assert self._items is not None  # noqa: S101  it is set with the kind
             item, convert = self._items.column()

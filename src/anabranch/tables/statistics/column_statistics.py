@@ -75,8 +75,8 @@ def _of_numbers(values: Any, *, has_mean: bool) -> dict[str, Any]:
     low, high = _extremes(values)
     return {
         "distinct": _distinct(values),
-        "min": _shown(low),
-        "max": _shown(high),
+        "min": _show(low),
+        "max": _show(high),
         "mean": math.fsum(shown) / len(shown) if has_mean and len(shown) else None,
         "histogram": _bins(values.take(pa.array(finite)), shown) if len(shown) else None,
     }
@@ -130,7 +130,7 @@ def _bins(values: Any, numbers: Any) -> dict[str, Any]:
     if width != 0 and math.isfinite(width):
         places = np.minimum(np.floor((numbers - least) / width * BINS), BINS - 1).astype(np.int64)
     counts = np.bincount(places, minlength=BINS)
-    return {"low": _shown(low), "high": _shown(high), "counts": counts.tolist()}
+    return {"low": _show(low), "high": _show(high), "counts": counts.tolist()}
 
 
 def _of_texts(values: Any) -> dict[str, Any]:
@@ -145,5 +145,5 @@ def _of_texts(values: Any) -> dict[str, Any]:
     }
 
 
-def _shown(scalar: Any) -> Any:
+def _show(scalar: Any) -> Any:
     return None if scalar is None else json_column(pa.array([scalar], scalar.type))[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import BinaryIO
 
 from anabranch.tables.formats import detect_format
-from anabranch.tables.text.decompressed import decompressed
+from anabranch.tables.text.decompressed import decompress
 from anabranch.tables.text.encoding import first_text
 
 __all__ = ["beginning_of_text"]
@@ -16,4 +16,4 @@ def beginning_of_text(stream: BinaryIO, chars: int) -> str:
     damaged one raises.
     """
     _, compression = detect_format(stream, "", "json")
-    return first_text(decompressed(stream, compression), chars)
+    return first_text(decompress(stream, compression), chars)

@@ -117,9 +117,9 @@ class ColumnType:
         most = max(abs(extremes[end].as_py()) for end in ("min", "max"))
         self._has_numbers = True
         self._whole_digits = max(self._whole_digits, len(str(most)))
-        left_out = {"double"} if most > _MAX_EXACT else set()
+        skipped = {"double"} if most > _MAX_EXACT else set()
         self._possible = [
-            kind for kind in self._possible if kind in _NUMERIC and kind not in left_out
+            kind for kind in self._possible if kind in _NUMERIC and kind not in skipped
         ]
 
     def _fits(self, kind: str, values: Any) -> bool:

@@ -84,7 +84,7 @@ def _read_row(text: str, at: int, cell: _Cell, dialect: Dialect) -> tuple[Row | 
             match = cell.quoted.match(text, at)
             is_open = is_open or match is None
         if match is not None:
-            value: str | None = _unquoted(match[1], dialect) + match[2]
+            value: str | None = _unquote(match[1], dialect) + match[2]
             end = match[3]
         else:
             match = cell.plain.match(text, at)
@@ -97,7 +97,7 @@ def _read_row(text: str, at: int, cell: _Cell, dialect: Dialect) -> tuple[Row | 
             return (None if is_blank else row), at, is_open
 
 
-def _unquoted(text: str, dialect: Dialect) -> str:
+def _unquote(text: str, dialect: Dialect) -> str:
     if dialect.escape and dialect.escape in text:
         text = re.sub(rf"{re.escape(dialect.escape)}(.)", r"\1", text, flags=re.DOTALL)
     return text.replace(dialect.quote * 2, dialect.quote)

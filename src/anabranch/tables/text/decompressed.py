@@ -9,13 +9,13 @@ from typing import Any, BinaryIO
 
 from anabranch.tables.kept_stream import KeptStream
 
-__all__ = ["DECOMPRESSION_ERRORS", "decompressed"]
+__all__ = ["DECOMPRESSION_ERRORS", "decompress"]
 
 DECOMPRESSION_ERRORS = (OSError, EOFError, zlib.error, ValueError)
 """What reading a decompressed stream raises for damaged content."""
 
 
-def decompressed(stream: BinaryIO, compression: str) -> Any:
+def decompress(stream: BinaryIO, compression: str) -> Any:
     """Returns a stream of a text from its beginning. It is read in pieces: what a small file
     expands to is never in memory as a whole.
     """

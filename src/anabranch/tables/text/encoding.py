@@ -17,7 +17,7 @@ import msgspec
 from anabranch.tables.table import Note, UnreadableTable
 from anabranch.tables.text import windows_1252
 
-__all__ = ["TextEncoding", "Utf8Text", "first_text"]
+__all__ = ["TextEncoding", "Utf8Text", "encoding_note", "first_text"]
 
 _BLOCK_BYTES = 1 << 20
 _MAX_LINE_BYTES = 16 << 20
@@ -42,6 +42,13 @@ class TextEncoding(msgspec.Struct, frozen=True):
     codec: str
     title: str
     mark: bytes = b""
+
+
+def encoding_note(encoding: TextEncoding) -> Note:
+    """Returns the note on a text that is all of one encoding."""
+    title = "UTF-8" if encoding.codec == "ascii" else encoding.title
+    title = "Windows-1252 (Latin-1)" if encoding.codec == "windows-1252" else title
+    return Note(f"Encoding: {title}.", is_usual=True)
 
 
 class Utf8Text:
@@ -69,11 +76,16 @@ class Utf8Text:
         return TextEncoding(self._codec, self._title, self._mark)
 
     @property
+    def is_mixed(self) -> bool:
+        """Whether lines of several encodings have been read."""
+        return bool(self._other_lines) and (self._has_utf8 or bool(self._mark))
+
+    @property
     def notes(self) -> list[Note]:
         """The encoding, and characters that are shown otherwise."""
         title, lines = self._title, self._other_lines
         if lines and not self._has_utf8:
-            return [Note("Encoding: Windows-1252 (Latin-1).", is_usual=True)]
+            return [encoding_note(self.encoding)]
         notes = [Note(f"Encoding: {title}.", is_usual=True)]
         if lines:
             what = "line that is" if lines == 1 else "lines that are"
@@ -89,7 +101,7 @@ class Utf8Text:
         UnreadableTable for a line of more than 16 MiB, and for text that `strict` excludes.
         """
         if self._codec != "utf-8":
-            yield from self._transcoded()
+            yield from self._transcode()
             return
         rest = b""
         for block in self._raw_blocks():
@@ -109,11 +121,11 @@ class Utf8Text:
             yield block
             block = _read(self._stream, _BLOCK_BYTES)
 
-    def _transcoded(self) -> Iterator[bytes]:
+    def _transcode(self) -> Iterator[bytes]:
         decoder = codecs.getincrementaldecoder(self._codec)("strict" if self._strict else "replace")
         rest = ""
         for block in self._raw_blocks():
-            text = rest + self._decoded(decoder, block)
+            text = rest + self._decode(decoder, block)
             end = max(text.rfind("\n"), text.rfind("\r", 0, -1)) + 1
             rest = text[end:]
             self._replaced += text.count("\ufffd", 0, end)
@@ -121,12 +133,12 @@ class Utf8Text:
                 yield text[:end].encode(errors="replace")
             elif len(rest) > _MAX_LINE_BYTES:
                 raise _too_long()
-        rest += self._decoded(decoder, b"", final=True)
+        rest += self._decode(decoder, b"", final=True)
         self._replaced += rest.count("\ufffd")
         if rest:
             yield rest.encode(errors="replace")
 
-    def _decoded(
+    def _decode(
         self, decoder: codecs.IncrementalDecoder, block: bytes, *, final: bool = False
     ) -> str:
         try:
@@ -143,7 +155,7 @@ class Utf8Text:
             block = b"".join(map(self._line, block.splitlines(keepends=True)))
         else:
             self._has_utf8 = True
-        if self._strict and self._other_lines and (self._has_utf8 or self._mark):
+        if self._strict and self.is_mixed:
             raise UnreadableTable(
                 "it is of several encodings: some of its lines are UTF-8, and others are not"
             )

@@ -17,7 +17,7 @@ import pyarrow.csv as pa_csv
 from anabranch.tables.formats import TableFormat
 from anabranch.tables.table import Note, UndividedTable, UnreadableTable, batch_rows, unreadable
 from anabranch.tables.text.cells import Row, read_rows
-from anabranch.tables.text.decompressed import DECOMPRESSION_ERRORS, decompressed
+from anabranch.tables.text.decompressed import DECOMPRESSION_ERRORS, decompress
 from anabranch.tables.text.dialects import find_dialect
 from anabranch.tables.text.encoding import Utf8Text
 
@@ -178,7 +178,7 @@ class TextTable(UndividedTable):
         self._encoding = text.notes
 
     def _text(self) -> Utf8Text:
-        return Utf8Text(decompressed(self._stream, self._compression))
+        return Utf8Text(decompress(self._stream, self._compression))
 
 
 def _ends_with_lines(batch: Any, name: str) -> bool:

@@ -94,7 +94,7 @@ def active_commits(
     # longest retention first, so that each commit needs to be visited only once
     walked: set[str] = set()
     for commit_id, since in sorted(threshold.items(), key=lambda pair: pair[1]):
-        active.update(_retained(graph, commit_id, since, walked))
+        active.update(_retained_commits(graph, commit_id, since, walked))
     return active
 
 
@@ -104,7 +104,7 @@ def _dangling(graph: Mapping[str, CommitNode]) -> Iterator[str]:
     return (commit_id for commit_id in graph if commit_id not in first_parents)
 
 
-def _retained(
+def _retained_commits(
     graph: Mapping[str, CommitNode], commit_id: str, since: float, walked: set[str]
 ) -> Iterator[str]:
     """Yields the first-parent ancestors of a commit that were replaced after a time."""

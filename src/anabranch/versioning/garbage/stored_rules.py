@@ -6,11 +6,15 @@ ends with `.json`; the file is empty if the rules were deleted.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import NamedTuple
+
 from google.protobuf.message import DecodeError
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt, Gone
+from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.model.uri import IMAGES
@@ -20,7 +24,7 @@ from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.references.branches import Branches
 from anabranch.versioning.references.tags import Tags
 
-__all__ = ["RETENTION", "StoredRules", "rules_address"]
+__all__ = ["RETENTION", "RepositoryCommits", "StoredRules", "rules_address"]
 
 RETENTION = "_lakefs/retention/gc"
 """The folder of all files of garbage collection, in a storage namespace."""
@@ -28,6 +32,22 @@ RETENTION = "_lakefs/retention/gc"
 _RULES = f"{RETENTION}/rules/config.json"
 _IMAGE_DAYS = 1
 """Retention of images in days. A build creates its commit before its tag, so it cannot be zero."""
+
+
+class RepositoryCommits(NamedTuple):
+    """A repository's branches, the commits of its tags by name, all commits by id, and the ids of
+    the active ones.
+    """
+
+    branches: list[Branch]
+    tagged: dict[str, str]
+    graph: dict[str, CommitNode]
+    active: set[str]
+
+    @property
+    def active_trees(self) -> frozenset[str]:
+        """The trees of the active commits."""
+        return frozenset(self.graph[commit_id].metarange_id for commit_id in self.active)
 
 
 class StoredRules:
@@ -70,7 +90,7 @@ class StoredRules:
         rules = self.find(repository)
         if rules is None:
             return False
-        return commit_id not in self._active(repository, rules, now)[1]
+        return commit_id not in self.read_commits(repository, rules, now).active
 
     def expired_trees(self, repository: Repository, now: float) -> frozenset[str]:
         """Returns the trees of expired commits that no active commit has, without the empty tree;
@@ -79,19 +99,28 @@ class StoredRules:
         rules = self.find(repository)
         if rules is None:
             return frozenset()
-        graph, active = self._active(repository, rules, now)
-        trees = {node.metarange_id for node in graph.values()}
-        trees -= {graph[commit_id].metarange_id for commit_id in active}
+        commits = self.read_commits(repository, rules, now)
+        trees = {node.metarange_id for node in commits.graph.values()} - commits.active_trees
         return frozenset(trees - {"", kernel.EMPTY_TREE_ID})
 
-    def _active(
-        self, repository: Repository, rules: RetentionRules, now: float
-    ) -> tuple[dict[str, CommitNode], set[str]]:
+    def read_commits(
+        self,
+        repository: Repository,
+        rules: RetentionRules | None,
+        now: float,
+        pinned: Collection[str] = (),
+    ) -> RepositoryCommits:
+        """Returns a repository's references and commits, and which of these are active by rules;
+        `now` in seconds since 1970. Pins must be read before: a branch or a tag can be created
+        from a pinned commit at any time. Raises Gone for a missing commit that is referenced.
+        """
         branches = list(self._branches.all(repository))
-        tagged = [tag.commit_id for tag in self._tags.all(repository)]
+        tagged = {tag.id: tag.commit_id for tag in self._tags.all(repository)}
         # commits last, so that each commit of a branch or a tag is among them
         graph = load_commit_graph(self._commits, repository)
-        return graph, active_commits(graph, branches, tagged, rules, now)
+        active = active_commits(graph, branches, tagged.values(), rules, now)
+        active |= graph.keys() & pinned
+        return RepositoryCommits(branches, tagged, graph, active)
 
 
 def rules_address(repository: Repository) -> str:

@@ -67,7 +67,7 @@ class HistoryIndex:
         """Returns the id of the best common ancestor of two commits, None if there is none."""
         read = self._commits.reader(repository)
         with suppress(_TooManyReadsError):
-            return merge_base.merge_base(_limited(read, self._max_single_reads), left, right)
+            return merge_base.merge_base(_limit(read, self._max_single_reads), left, right)
         graph = self.graph(repository, left, right)
         if graph is not None:
             with suppress(kernel.KernelError):
@@ -180,7 +180,7 @@ class _TooManyReadsError(Exception):
     """A walk has read as many commits as it may."""
 
 
-def _limited(read: ReadCommit, most: int) -> ReadCommit:
+def _limit(read: ReadCommit, most: int) -> ReadCommit:
     """Returns a function that reads a commit, `most` times."""
     left = most
 

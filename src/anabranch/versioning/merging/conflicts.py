@@ -131,6 +131,10 @@ class MergeTrees:
         )
         return [Conflict(*row) for row in rows], has_more
 
+    def have_conflicts(self) -> bool:
+        """Returns whether there are conflicts."""
+        return bool(self.conflicts(amount=1)[0])
+
     def conflict_page(self, *, prefix: str, after: str, amount: int) -> Page[OpenConflict]:
         """Returns a page of the conflicts with their objects."""
         found, has_more = self.conflicts(prefix=prefix, after=after, amount=amount)

@@ -31,6 +31,8 @@ from anabranch.versioning.strategies.table_processes.table_processes import Tabl
 __all__ = ["MAX_CONFLICTS", "MAX_DETAILS", "Settled", "Settlement", "Settler"]
 
 MAX_CONFLICTS = 1000
+"""How many conflicts that stay open are reported."""
+
 MAX_DETAILS = 1000
 """How many conflicts of the content of one object are reported."""
 
@@ -64,6 +66,11 @@ class Settlement:
         if len(self.conflicts) < MAX_CONFLICTS:
             self.conflicts.append(conflict)
 
+    @property
+    def has_more(self) -> bool:
+        """Whether more conflicts are open than are reported."""
+        return self.conflict_count > len(self.conflicts)
+
 
 class Settler:
     """Settles conflicts. `folder` is for new content, which stays there; `guard` decides where
@@ -81,15 +88,20 @@ class Settler:
         self._known: dict[Hashable, Outcome] = {}
         self._timed_out: dict[Hashable, str] = {}
 
-    def settle(self, trees: MergeTrees, rules: MergeRules) -> Settlement:
-        """Settles all conflicts of three trees."""
+    def settle(self, trees: MergeTrees, rules: MergeRules, *, to_the_end: bool) -> Settlement:
+        """Settles the conflicts of three trees: all, or `to_the_end` apart, as long as those that
+        stay open can be reported. With one more, the settlement `has_more`, and is not complete.
+        """
         settlement = Settlement()
-        after, has_more = "", True
+        after, has_more, amount = "", True, MAX_CONFLICTS + 1
         while has_more:
-            found, has_more = trees.conflicts(after=after, amount=_PAGE_SIZE)
+            found, has_more = trees.conflicts(after=after, amount=amount)
+            amount = _PAGE_SIZE
             for conflict in found:
                 after = conflict.path
                 self._settle(trees, conflict, rules, settlement)
+                if settlement.has_more and not to_the_end:
+                    return settlement
         return settlement
 
     def _settle(
@@ -240,7 +252,9 @@ class _ConflictView:
     def _require_readable(self, path: str) -> None:
         if not self._rights.may_read(path):  # the path is not named: listings hide it, too
             raise errors.Conflict(
-                "the strategy needs another object, which you may not read", kind="merge_failed"
+                "the strategy needs another object, which you may not read",
+                kind="merge_failed",
+                hint="Ask for the permission, or choose another strategy for the path.",
             )
 
     def _version(self, side: Side, path: str) -> StoredVersion | None:

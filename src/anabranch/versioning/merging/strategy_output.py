@@ -56,9 +56,9 @@ class StrategyOutput:
         if known is not None:
             entry = entry_from(known)
             content_type = entry.content_type if content_type is None else content_type
-            metadata = entry.metadata if metadata is None else _checked(path, metadata)
+            metadata = entry.metadata if metadata is None else _check(path, metadata)
         elif metadata is not None:
-            metadata = _checked(path, metadata)
+            metadata = _check(path, metadata)
         with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as stream:
             yield cast(BinaryIO, stream)
         self.outcomes[path] = NewContent(
@@ -74,7 +74,7 @@ class StrategyOutput:
         self.outcomes[path] = None
 
 
-def _checked(path: str, metadata: Mapping[str, str]) -> dict[str, str]:
+def _check(path: str, metadata: Mapping[str, str]) -> dict[str, str]:
     try:
         return user_metadata(metadata)
     except Invalid as error:

@@ -5,6 +5,9 @@ the conflicts are settled one by one; if all are, the kernel writes the merge wi
 side of them, and the outcomes are applied to it.
 
 New content is stored after the last conflict was settled. If the merge then fails, it is removed.
+
+A merge that is refused ends with the conflicts that it reports: it does not count the others, which
+a preview does.
 """
 
 from __future__ import annotations
@@ -16,8 +19,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Invalid, MergeConflict, OutcomeUnknown
@@ -28,7 +29,8 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.merging.conflicts import MergeTrees, OpenConflict, SideTree
-from anabranch.versioning.merging.rules import MergeRules, Rule, Strategy
+from anabranch.versioning.merging.merged_tree import WriteMerge
+from anabranch.versioning.merging.rules import MergeRules, Rule
 from anabranch.versioning.merging.rules_file import (
     MAX_BYTES,
     RULES_FILE,
@@ -42,7 +44,10 @@ from anabranch.versioning.records.entries import Value, entry_from, entry_value
 from anabranch.versioning.strategies.table_processes.table_processes import TableProcesses
 from anabranch.versioning.trees.trees import Trees
 
-__all__ = ["MergePreview", "TreeMerger", "TreeMergers"]
+__all__ = ["MAX_PATHS", "MergePreview", "TreeMerger", "TreeMergers"]
+
+MAX_PATHS = 100
+"""How many conflicting paths a merge without rules for single paths reports."""
 
 _PIECE_BYTES = 1 << 20
 _RULES_KEY = encode_path(RULES_FILE)
@@ -156,8 +161,8 @@ class TreeMerger:
     def merge(self, destination: SideTree, source: SideTree, base: SideTree) -> str:
         """Merges three trees, and returns the metarange id of the result.
 
-        Raises MergeConflict with the conflicts that stay open, Invalid for a file of rules that is
-        invalid (kind invalid_merge_rules).
+        Raises MergeConflict with the first conflicts that stay open, Invalid for a file of rules
+        that is invalid (kind invalid_merge_rules).
         """
         ids = destination.metarange_id, source.metarange_id, base.metarange_id
         if destination.metarange_id == base.metarange_id:
@@ -180,8 +185,12 @@ class TreeMerger:
     def preview(self, destination: SideTree, source: SideTree, base: SideTree) -> MergePreview:
         """Returns what `merge` would do. Raises Invalid as it does."""
         trees = self.open(destination, source, base)
-        settlement = self._settle(trees, self._rules_for(trees))
-        added, changed, removed, _ = trees.counts()
+        rules = self._rules_for(trees)
+        added, changed, removed, conflict_count = trees.counts()
+        if not rules.rules and not rules.strategy:
+            open_ones = trees.conflict_page(prefix="", after="", amount=MAX_CONFLICTS).items
+            return MergePreview(added, changed, removed, [], open_ones, conflict_count)
+        settlement = self._settle(trees, rules, to_the_end=True)
         return MergePreview(
             *(added, changed, removed),
             settlement.settled,
@@ -220,7 +229,7 @@ class TreeMerger:
         except Invalid as error:
             # an invalid file is corrected by a merge, too, unless that has conflicts
             changed = trees.get("source", RULES_FILE)
-            if changed in (value, trees.get("base", RULES_FILE)) or trees.counts()[3]:
+            if changed in (value, trees.get("base", RULES_FILE)) or trees.have_conflicts():
                 if self.rules.rights.may_read(RULES_FILE):
                     raise
                 raise invalid_file() from error  # the error quotes the file
@@ -234,17 +243,19 @@ class TreeMerger:
 
     def _merge(self, ids: tuple[str, str, str], trees: MergeTrees) -> str:
         rules = self._rules_for(trees)
-        strategy = "" if rules.rules else rules.strategy
-        merged = self._trees.write(self._repository, _WriteMerge(trees, strategy)).merged
+        plan = WriteMerge(trees, rules.strategy, MAX_PATHS)
+        if rules.rules:
+            plan = WriteMerge(trees, "", 0)  # whether there are conflicts
+        merged = self._trees.write(self._repository, plan).merged
         if merged.written is not None:
             return merged.written.metarange_id or self._trees.write_empty(self._repository)
         if not rules.rules:
             raise MergeConflict(
                 "conflict found",
                 paths=[decode_key(key) for key in merged.conflicts],
-                count=merged.conflict_count,
+                count=None if merged.has_more else len(merged.conflicts),
             )
-        settlement = self._settle(trees, rules)
+        settlement = self._settle(trees, rules, to_the_end=False)
         if settlement.conflicts:
             raise _merge_conflict(settlement)
         outcomes = settlement.outcomes
@@ -252,12 +263,12 @@ class TreeMerger:
         self._new[ids] = self._new_addresses(changes, trees)
         return self._write(trees, changes)
 
-    def _settle(self, trees: MergeTrees, rules: MergeRules) -> Settlement:
+    def _settle(self, trees: MergeTrees, rules: MergeRules, *, to_the_end: bool) -> Settlement:
         if self._work is None:
             self._work = WorkFolder("merge")
             self._settler = Settler(self._work.path, self._guard, self._processes)
         assert self._settler is not None  # noqa: S101  it is made with the folder
-        return self._settler.settle(trees, rules)
+        return self._settler.settle(trees, rules, to_the_end=to_the_end)
 
     def _stored_value(self, path: str, outcome: Outcome, trees: MergeTrees) -> Value | None:
         """Returns the value of an outcome. New content is stored, unless a side has it already."""
@@ -332,40 +343,6 @@ def _reads_content(rule: Rule) -> bool:
     return rule.reads_content
 
 
-class _WriteMerge(msgspec.Struct, frozen=True):
-    """Writes the merge of three trees, unless there are conflicts that no strategy decides."""
-
-    trees: MergeTrees
-    strategy: Strategy
-
-    def write(self, folder: str) -> _MergedTree:
-        """Writes the tree."""
-        trees = self.trees
-        return _MergedTree(
-            trees.destination.merge(
-                *(trees.source, trees.base, folder),
-                strategy=self.strategy,
-                max_conflicts=MAX_CONFLICTS,
-            )
-        )
-
-
-class _MergedTree(NamedTuple):
-    """A merge that was written, or whose conflicts are open: then it has no tables."""
-
-    merged: kernel.Merged
-
-    @property
-    def metarange_id(self) -> str:
-        """The tree's id."""
-        return "" if self.merged.written is None else self.merged.written.metarange_id
-
-    @property
-    def tables(self) -> list[str]:
-        """The ids of the new tables."""
-        return [] if self.merged.written is None else self.merged.written.tables
-
-
 class _NewTables(NamedTuple):
     metarange_id: str
     tables: list[str]
@@ -383,6 +360,6 @@ def _merge_conflict(settlement: Settlement) -> MergeConflict:
     return MergeConflict(
         ": ".join(["conflict found", *reasons[:1]]),
         paths=[conflict.path for conflict in conflicts],
-        count=settlement.conflict_count,
+        count=None if settlement.has_more else settlement.conflict_count,
         conflicts=conflicts,
     )

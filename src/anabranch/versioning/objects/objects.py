@@ -104,13 +104,13 @@ class Objects:
             )
             end = upper_bound(encode_path(prefix))
             while not listing.done:
-                rows, last = self._staged(resolved.tokens, listing.position, end, amount)
+                rows, last = self._staged_rows(resolved.tokens, listing.position, end, amount)
                 listing.feed_staged(rows, last)
             return listing
 
         return self._trees.read(read)
 
-    def _staged(
+    def _staged_rows(
         self, tokens: tuple[str, ...], start: bytes, end: bytes | None, amount: int
     ) -> tuple[list[Row], bool]:
         if not tokens:

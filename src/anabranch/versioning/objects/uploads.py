@@ -100,12 +100,12 @@ class Uploads:
         finish = Finish(upload=upload, time=int(self._clock()), etag=etag, checksum=checksum)
         parts = keys.upload_parts(upload.id)
         removed = [Write(parts, _part_key(number), None) for number in numbers]
-        return [*_end_writes(finish), *removed], [_unchanged(stored)]
+        return [*_end_writes(finish), *removed], [_expect_unchanged(stored)]
 
     def abandon(self, stored: StoredUpload) -> bool:
         """Aborts an upload; returns False if it had ended already."""
         finish = Finish(upload=stored.upload, time=int(self._clock()))
-        return self._keyvalue.apply(_end_writes(finish), [_unchanged(stored)])
+        return self._keyvalue.apply(_end_writes(finish), [_expect_unchanged(stored)])
 
     def ended(self, before: float) -> list[Finish]:
         """Returns uploads that ended before a time, in seconds since 1970."""
@@ -201,7 +201,7 @@ def abandon_all(keyvalue: KeyValueStore, partition: str, now: float) -> None:
         if raw is not None:
             stored = StoredUpload(upload_from(raw), raw)
             finish = Finish(upload=stored.upload, time=int(now))
-            keyvalue.apply(_end_writes(finish), [_unchanged(stored)])
+            keyvalue.apply(_end_writes(finish), [_expect_unchanged(stored)])
 
 
 def _end_writes(finish: Finish) -> list[Write]:
@@ -217,7 +217,7 @@ def _part_key(number: int) -> bytes:
     return b"%05d" % number
 
 
-def _unchanged(stored: StoredUpload) -> Expect:
+def _expect_unchanged(stored: StoredUpload) -> Expect:
     return Expect(keys.UPLOADS, stored.upload.id.encode(), stored.record)
 
 

@@ -49,7 +49,7 @@ class MergedPulls:
         if not pulls:
             return (), ()
         heads = self._branches.heads(repository, {stored.pull.source for stored in pulls})
-        contained = self._contained(repository, branch, gained)
+        contained = self._ancestors_among(repository, branch, gained)
         writes: list[Write] = []
         conditions: list[Expect] = []
         for stored in pulls:
@@ -62,7 +62,9 @@ class MergedPulls:
                 conditions += expect
         return writes, conditions
 
-    def _contained(self, repository: Repository, branch: str, gained: Sequence[str]) -> set[str]:
+    def _ancestors_among(
+        self, repository: Repository, branch: str, gained: Sequence[str]
+    ) -> set[str]:
         """Returns the commits that a branch will contain and does not contain yet."""
         read = self._commits.reader(repository)
         # if the branch moves meanwhile, so does its record: then this is called again

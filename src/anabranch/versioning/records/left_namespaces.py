@@ -150,7 +150,7 @@ class LeftNamespaces:
         """Changes the claims, without those that have expired."""
         for _ in range(_MAX_ATTEMPTS):
             raw, record = self._read()
-            claims = _unexpired(record.claims, self._clock() - _CLOCK_SKEW_SECONDS)
+            claims = _unexpired_claims(record.claims, self._clock() - _CLOCK_SKEW_SECONDS)
             change(claims)
             changed = _encode(_Record(claims, record.changes + 1))
             if self._keyvalue.apply(
@@ -180,7 +180,7 @@ def _left_key(storage_namespace: str) -> bytes:
     return _LEFT + storage_namespace.rstrip("/").encode("utf-8", "surrogateescape")
 
 
-def _unexpired(claims: Mapping[str, Mapping[str, float]], now: float) -> _Claims:
+def _unexpired_claims(claims: Mapping[str, Mapping[str, float]], now: float) -> _Claims:
     valid = {
         namespace: {token: until for token, until in tokens.items() if until > now}
         for namespace, tokens in claims.items()

@@ -1,16 +1,18 @@
 """The strategy `json`: merges JSON documents by path.
 
 Objects are merged member by member, and everything else, arrays included, as one value. Numbers
-keep their spelling. The result has the order of members, the indentation and the end of the
-destination; members that only the source has are put after those that precede them there.
+keep their spelling. The result has the encoding, the order of members, the indentation and the end
+of the destination; members that only the source has are put after those that precede them there.
 """
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anabranch.errors import Invalid
+from anabranch.tables.text.encoding import TextEncoding, Utf8Text
 from anabranch.versioning.strategies.contract import (
     ContentConflict,
     MergeOutput,
@@ -32,6 +34,8 @@ MAX_BYTES = 32 << 20
 """The largest version that is merged: values take up to 30 times as much memory."""
 
 _MAX_CONFLICTS = 1000
+_NARROW = ("ascii", "utf-8")
+_UTF8 = TextEncoding("utf-8", "UTF-8")
 
 
 def json_strategy(options: Mapping[str, Any]) -> _JsonStrategy:
@@ -52,19 +56,20 @@ class _JsonStrategy:
         if source is None or destination is None:
             side = "source" if source is None else "destination"
             return [ContentConflict(key={}, message=f"the {side} deleted the document")]
-        text = _read("destination", destination)
+        text, encoding = _read("destination", destination)
         ours = parse_json("destination", text)
-        theirs = parse_json("source", _read("source", source))
+        theirs = parse_json("source", _read("source", source)[0])
         base: Any = MISSING
         if conflict.base is not None:
-            base = parse_json("base", _read("base", conflict.base))
+            base = parse_json("base", _read("base", conflict.base)[0])
         elif isinstance(ours, dict) and isinstance(theirs, dict):
             base = {}
         conflicts: list[ContentConflict] = []
         merged = _merge(base, theirs, ours, [], conflicts)
         if not conflicts:
             with output.create(conflict.path) as stream:
-                stream.write(write_json(merged, text).encode("utf-8", "surrogatepass"))
+                result = write_json(merged, text).encode(encoding.codec, "surrogatepass")
+                stream.write(encoding.mark + result)
         return conflicts[:_MAX_CONFLICTS]
 
 
@@ -107,14 +112,16 @@ def _pointer_part(name: str) -> str:
     return "/" + name.replace("~", "~0").replace("/", "~1")
 
 
-def _read(side: str, version: ObjectVersion) -> str:
+def _read(side: str, version: ObjectVersion) -> tuple[str, TextEncoding]:
+    """Returns a document and its encoding: UTF-8, UTF-16 or UTF-32."""
     if version.size > MAX_BYTES:
         refuse(side, f"has {version.size} bytes; at most {MAX_BYTES} are merged")
     with version.open() as stream:
         content = stream.read()
-    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        refuse(side, "is UTF-16, not UTF-8")
+    encoding = Utf8Text(io.BytesIO(content)).encoding
+    if encoding.codec in _NARROW:
+        encoding = _UTF8
     try:
-        return content.decode()
+        return content[len(encoding.mark) :].decode(encoding.codec), encoding
     except UnicodeDecodeError as error:
-        refuse(side, f"is not UTF-8: byte {error.start}")
+        refuse(side, f"is not {encoding.title}: byte {error.start}")

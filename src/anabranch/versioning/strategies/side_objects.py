@@ -11,12 +11,12 @@ from anabranch.tables.live_rows.refusals import UNREADABLE
 from anabranch.tables.live_rows.table_objects import local_location
 from anabranch.versioning.strategies.contract import ObjectVersion, PathConflict, Side
 
-__all__ = ["SideObjects", "refused", "refusing_unreadable"]
+__all__ = ["SideObjects", "refusal", "refusing_unreadable"]
 
 _HINT = "Choose a side for the table's data and metadata."
 
 
-def refused(reason: str) -> Conflict:
+def refusal(reason: str) -> Conflict:
     """Returns the error for tables that cannot be merged."""
     return Conflict(reason, kind="merge_failed", hint=_HINT)
 
@@ -29,7 +29,7 @@ def refusing_unreadable() -> Iterator[None]:
     except Invalid as error:
         if error.kind != UNREADABLE:
             raise
-        raise refused(error.message) from error
+        raise refusal(error.message) from error
 
 
 class SideObjects:

@@ -77,7 +77,7 @@ class _TextStrategy:
             ours, theirs = destination.path(), source.path()
             marker = marker_length((ancestor, ours, theirs))
             if marker is None:
-                raise _failed("it has lines like conflict markers, of too many lengths")
+                raise _failure("it has lines like conflict markers, of too many lengths")
             is_clean = _merge_file(ours, ancestor, theirs, marker, merged.fileno())
             merged.seek(0)
             if not is_clean:
@@ -93,10 +93,10 @@ def _require_text(side: str, version: ObjectVersion | None) -> None:
     if version is None:
         return
     if version.size > MAX_BYTES:
-        raise _failed(f"the {side} has {version.size} bytes; at most {MAX_BYTES} are merged")
+        raise _failure(f"the {side} has {version.size} bytes; at most {MAX_BYTES} are merged")
     with version.open() as stream:
         if b"\0" in stream.read(_BINARY_BYTES):
-            raise _failed(f"the {side} is binary, not text")
+            raise _failure(f"the {side} is binary, not text")
 
 
 def _merge_file(ours: str, ancestor: str, theirs: str, marker: int, output: int) -> bool:
@@ -106,7 +106,7 @@ def _merge_file(ours: str, ancestor: str, theirs: str, marker: int, output: int)
     command = ["merge-file", "-p", "--diff3", f"--marker-size={marker}"]
     done = run_git([*command, ours, ancestor, theirs], seconds=_TIMEOUT_SECONDS, output=output)
     if not 0 <= done.returncode <= 127:  # noqa: PLR2004  the number of conflicts, up to 127
-        raise _failed(done.stderr.decode("utf-8", "replace").strip() or "git failed")
+        raise _failure(done.stderr.decode("utf-8", "replace").strip() or "git failed")
     return done.returncode == 0
 
 
@@ -141,5 +141,5 @@ def _text(lines: Sequence[bytes]) -> str:
     return b"".join(lines)[:_MAX_VALUE_BYTES].decode("utf-8", "replace")
 
 
-def _failed(reason: str) -> Conflict:
+def _failure(reason: str) -> Conflict:
     return Conflict(reason, kind="merge_failed", hint="Choose a side for this path.")

@@ -65,9 +65,9 @@ class UserDefinedStrategy:
                 return self._answer_calls(child, conflict, output)
         except ChildHangs:
             reason = f"it did not finish within {self._timeout:g} s"
-            raise self._failed(reason, TIMED_OUT) from None
+            raise self._failure(reason, TIMED_OUT) from None
         except (ChildEnded, ValueError, OSError) as error:
-            raise self._failed(str(error)) from None
+            raise self._failure(str(error)) from None
 
     def _answer_calls(
         self, child: Child, conflict: PathConflict, output: MergeOutput
@@ -75,10 +75,11 @@ class UserDefinedStrategy:
         while True:
             message, _ = child.receive()
             if "error" in message:
-                raise self._failed(str(message["error"]))
+                raise self._failure(str(message["error"]))
             if "conflicts" in message:
                 return _TO_CONFLICTS.convert(message["conflicts"])
             child.send({"result": answer_call(message, conflict, output)})
 
-    def _failed(self, reason: str, kind: str = "merge_failed") -> Conflict:
-        return Conflict(f"the strategy {self._name} failed: {reason}", kind=kind)
+    def _failure(self, reason: str, kind: str = "merge_failed") -> Conflict:
+        hint = "Correct the strategy, or choose another one for the path."
+        return Conflict(f"the strategy {self._name} failed: {reason}", kind=kind, hint=hint)

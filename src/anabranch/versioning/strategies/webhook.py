@@ -94,7 +94,7 @@ class WebhookStrategy:
             )
         except AnabranchError as error:
             timed_out = error.kind == "outbound_timeout"
-            raise _failed(error.message, TIMED_OUT if timed_out else "merge_failed") from error
+            raise _failure(error.message, TIMED_OUT if timed_out else "merge_failed") from error
         answer = _read(response)
         if answer.conflicts is not None:
             return answer.conflicts
@@ -143,16 +143,16 @@ def _version(version: ObjectVersion | None, is_sent: bool) -> dict[str, Any] | N
 
 def _read(response: HttpResponse) -> _Answer:
     if response.status != 200:  # noqa: PLR2004
-        raise _failed(f"it responded with {response.status}{_message(response)}")
+        raise _failure(f"it responded with {response.status}{_message(response)}")
     if response.is_truncated:
-        raise _failed(f"its response has more than {_MAX_RESPONSE_BYTES} bytes")
+        raise _failure(f"its response has more than {_MAX_RESPONSE_BYTES} bytes")
     try:
         answer = _DECODER.decode(response.body)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise _failed(f"its response is invalid: {error}") from error
+        raise _failure(f"its response is invalid: {error}") from error
     given = (answer.strategy, answer.content, answer.conflicts)
     if sum(each is not None for each in given) != 1 or answer.conflicts == []:
-        raise _failed("its response needs one of `strategy`, `content` and `conflicts`")
+        raise _failure("its response needs one of `strategy`, `content` and `conflicts`")
     return answer
 
 
@@ -169,9 +169,9 @@ def _decode(content: str) -> bytes:
     try:
         decoded = base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise _failed(f"the content of its response is not base64: {error}") from error
+        raise _failure(f"the content of its response is not base64: {error}") from error
     if len(decoded) > MAX_CONTENT_BYTES:
-        raise _failed(f"the content of its response has more than {MAX_CONTENT_BYTES} bytes")
+        raise _failure(f"the content of its response has more than {MAX_CONTENT_BYTES} bytes")
     return decoded
 
 
@@ -206,5 +206,6 @@ def _invalid(reason: str) -> Invalid:
     return Invalid(reason, kind="invalid_merge_options")
 
 
-def _failed(reason: str, kind: str = "merge_failed") -> Conflict:
-    return Conflict(f"the webhook failed: {reason}", kind=kind)
+def _failure(reason: str, kind: str = "merge_failed") -> Conflict:
+    hint = "Correct the service, or choose another strategy for the path."
+    return Conflict(f"the webhook failed: {reason}", kind=kind, hint=hint)

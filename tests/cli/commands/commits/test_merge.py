@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from support.faults.scripted_socket import ScriptedSocket, answer
 
@@ -57,6 +59,36 @@ def test_conflicts_list_their_paths(ana, apart):
 
     error = ana("merge", lake.at("dev"), "main", "--json").error
     assert (error["kind"], error["status"], error["paths"]) == ("merge_conflict", 409, ["b", "d"])
+
+
+@pytest.mark.parametrize(("listed", "others"), [(100, "others"), (103, "more than 3 others")])
+def test_a_server_that_stops_at_some_conflicts_has_others(run, listed, others):
+    paths = [f"{number:03}" for number in range(listed)]
+    body = json.dumps({"reference": "", "conflicts": paths, "has_more": True}).encode()
+    socket = ScriptedSocket([answer("409 Conflict", body)] * 2)
+    command = ("merge", "lakefs://flights/dev", "main", "--server", socket.url)
+    lines = run(*command).err.splitlines()
+    assert lines[0] == (
+        f"error: both sides changed the same objects: more than {listed} paths conflict"
+    )
+    assert lines[100:102] == ["         099", f"         and {others}"]
+    assert "`--dry-run` counts the conflicts." in lines[-1]
+    error = run(*command, "--json").error
+    assert (error["paths"], error["has_more_paths"]) == (paths, True)
+
+
+def test_conflicts_of_which_none_may_be_read_have_no_number(run):
+    body = b'{"reference":"","conflicts":[],"has_more":true}'
+    socket = ScriptedSocket([answer("409 Conflict", body)])
+    ran = run("merge", "lakefs://flights/dev", "main", "--server", socket.url)
+    assert "same objects: some paths conflict\nwhere" in ran.err
+
+
+def test_conflicts_that_may_not_be_read_are_counted(run):
+    body = b'{"reference":"","conflicts":["a"],"conflict_count":2,"has_more":false}'
+    socket = ScriptedSocket([answer("409 Conflict", body)])
+    ran = run("merge", "lakefs://flights/dev", "main", "--server", socket.url)
+    assert "2 paths conflict\n         a\nwhere" in ran.err
 
 
 def test_a_server_that_does_not_name_the_conflicts_is_asked_for_them(run):

@@ -88,8 +88,8 @@ def test_rows_of_a_table(ana, tables):
         added,
     ]
     last = "1 added, 1 removed, 2 changed; rows matched by id (found)"
-    assert ana.ok(*rows, terminal=True).lines[-1] == last
-    assert ana.ok(*rows, "--key", "id", terminal=True).lines[-1] == last.removesuffix(" (found)")
+    assert ana.ok(*rows, terminal=True).lines[-2:] == [last, "Encoding: UTF-8."]
+    assert ana.ok(*rows, "--key", "id", terminal=True).lines[-2] == last.removesuffix(" (found)")
     found = ana.ok(*rows, "--json").json
     assert [each["kind"] for each in found] == ["changed", "removed", "changed", "added"]
     assert found[2]["columns"] == ["a", "b"]
@@ -100,7 +100,7 @@ def test_whole_rows_of_a_table(ana, tables):
     rows = ("diff", tables.at("main"), "dev", "--rows", "w.csv")
     expected = [["added", "2 times", 'a="x", b=null'], ["added", "1 time", 'a="y", b="z"']]
     assert ana.ok(*rows).rows == ana.ok(*rows, "--whole-rows").rows == expected
-    assert ana.ok(*rows, terminal=True).lines[-1] == "2 added; whole rows compared"
+    assert ana.ok(*rows, terminal=True).lines[-2] == "2 added; whole rows compared"
     assert [each["count"] for each in ana.ok(*rows, "--json").json] == [2, 1]
 
 

@@ -128,10 +128,10 @@ def test_sweep_asks_for_confirmation_and_removes_due_candidates(run, folder):
 def test_old_uploads_are_reported_and_ended_on_request(run, folder):
     long_ago = time.time() - 10 * 86_400
     with anabranch.open(folder) as lake:
-        sea = lake.core.repositories.get("sea")
+        scenario = lake.core.repositories.get("sea")
         upload = lake.uploads.create("sea", "main", "big")
         begun = msgspec.structs.replace(upload, creation_date=int(long_ago))
-        lake.core.uploads.begin(sea, begun)
+        lake.core.uploads.begin(scenario, begun)
     report = gc(run, folder).out
     assert "1 upload in parts, begun 7 days ago or earlier" in report
     assert gc(run, folder, "--end-uploads", "11", "--json").json["old_uploads"] == 0
@@ -175,8 +175,8 @@ def test_invalid_arguments_and_settings_are_explained(run, folder, tmp_path, mon
 def test_missing_range_fails_the_run_and_is_named(run, folder):
     with anabranch.open(folder) as lake:
         commit = lake.commits.commit("sea", "main", message="m", committer="me")
-        sea = lake.core.repositories.get("sea")
-        (lost,) = lake.core.trees.open(sea, commit.metarange_id).ranges()
+        scenario = lake.core.repositories.get("sea")
+        (lost,) = lake.core.trees.open(scenario, commit.metarange_id).ranges()
     (folder / "block" / "sea" / "_lakefs" / lost.id).unlink()
     ran = run("gc", "lakefs://sea", "--data", folder, "--grace=0", "--window=0", "--sweep", "-y")
     assert (ran.code, lost.id in ran.err) == (1, True)

@@ -348,7 +348,7 @@ def test_a_clone_that_was_killed_says_so_and_is_completed(ana, lake, tmp_path):
         "main(sys.argv[1:])\n"
     )
     command = [sys.executable, "-c", program, "local", "clone", lake.at("main/"), str(folder)]
-    assert subprocess.run(command, check=False, timeout=60).returncode == -9
+    assert subprocess.run(command, check=False, timeout=200).returncode == -9
     status = ana("local", "status", folder)
     assert (status.code, status.rows) == (1, [])
     assert "`clone` was interrupted" in status.err

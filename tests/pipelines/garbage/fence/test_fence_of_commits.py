@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 from support.garbage import addresses
-from support.stepped_sea import Sea
+from support.stepped_scenario import Scenario
 
 from anabranch.errors import CommitExpired, Conflict
 from anabranch.versioning.garbage.pins import PIN_SECONDS
@@ -13,22 +13,22 @@ from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 
 
 @pytest.fixture
-def sea(tmp_path):
-    sea = Sea(tmp_path)
-    with sea.lake:
-        yield sea
+def scenario(tmp_path):
+    scenario = Scenario(tmp_path)
+    with scenario.lake:
+        yield scenario
 
 
-def test_reference_that_moves_in_step_with_the_passes_keeps_its_objects(sea, monkeypatch):
+def test_reference_that_moves_in_step_with_the_passes_keeps_its_objects(scenario, monkeypatch):
     """The reference is a tag while branches are read, and a branch while tags are read."""
-    lake, moves, moving = sea.lake, ["branch"], []
+    lake, moves, moving = scenario.lake, ["branch"], []
 
     def to_tag():
-        lake.tags.create("sea", "moving", sea.expired)
+        lake.tags.create("sea", "moving", scenario.expired)
         lake.branches.delete("sea", "moves")
 
     def to_branch():
-        lake.branches.create("sea", "moves", sea.expired)
+        lake.branches.create("sea", "moves", scenario.expired)
         lake.tags.delete("sea", "moving")
 
     def move_ahead_of(read, kind, move):
@@ -42,9 +42,9 @@ def test_reference_that_moves_in_step_with_the_passes_keeps_its_objects(sea, mon
 
         return moved
 
-    with sea.mark() as run:
-        assert sea.object in addresses(run.candidates())
-        lake.branches.create("sea", "moves", sea.expired)
+    with scenario.mark() as run:
+        assert scenario.object in addresses(run.candidates())
+        lake.branches.create("sea", "moves", scenario.expired)
         for references, kind, move in (
             (lake.core.branches, "tag", to_tag),
             (lake.core.tags, "branch", to_branch),
@@ -54,47 +54,47 @@ def test_reference_that_moves_in_step_with_the_passes_keeps_its_objects(sea, mon
         monkeypatch.undo()
     assert len(moves) > 3
     reference = "moves" if moves[-1] == "branch" else "moving"
-    assert sea.readable(reference, "old")
+    assert scenario.readable(reference, "old")
 
 
-def test_pins_of_references_expire_after_a_sweep(sea):
-    with sea.mark() as run:
-        sea.steps.arm(20, lambda: sea.lake.tags.create("sea", "v1", "main"))
+def test_pins_of_references_expire_after_a_sweep(scenario):
+    with scenario.mark() as run:
+        scenario.steps.arm(20, lambda: scenario.lake.tags.create("sea", "v1", "main"))
         run.sweep()
-    ((key, _),) = sea.lake.keyvalue.scan("anabranch-pins")
-    assert key.decode().endswith(sea.lake.tags.get("sea", "v1").commit_id)
-    sea.clock.advance(2 * PIN_SECONDS + CLOCK_SKEW_SECONDS + 1)
-    sea.lake.core.pins.clean()
-    assert list(sea.lake.keyvalue.scan("anabranch-pins")) == []
+    ((key, _),) = scenario.lake.keyvalue.scan("anabranch-pins")
+    assert key.decode().endswith(scenario.lake.tags.get("sea", "v1").commit_id)
+    scenario.clock.advance(2 * PIN_SECONDS + CLOCK_SKEW_SECONDS + 1)
+    scenario.lake.core.pins.clean()
+    assert list(scenario.lake.keyvalue.scan("anabranch-pins")) == []
 
 
-def test_refused_reference_leaves_no_pin(sea):
+def test_refused_reference_leaves_no_pin(scenario):
     refused = []
 
     def refer():
         with pytest.raises(CommitExpired) as error:
-            sea.lake.tags.create("sea", "v1", sea.expired)
+            scenario.lake.tags.create("sea", "v1", scenario.expired)
         refused.append((error.value.kind, error.value.removed))
 
-    with sea.mark() as run:
-        sea.steps.arm(20, refer)
+    with scenario.mark() as run:
+        scenario.steps.arm(20, refer)
         run.sweep()
     assert refused == [("commit_expired", False)]
-    assert list(sea.lake.keyvalue.scan("anabranch-pins")) == []
+    assert list(scenario.lake.keyvalue.scan("anabranch-pins")) == []
 
 
-def test_references_to_one_commit_share_a_pin_and_renew_it(sea):
-    sea.lake.core.sweeps.begin("s" * 20)
+def test_references_to_one_commit_share_a_pin_and_renew_it(scenario):
+    scenario.lake.core.sweeps.begin("s" * 20)
     until = []
     for number in range(4):
-        sea.lake.tags.create("sea", f"v{number}", "main")
-        ((_, record),) = sea.lake.keyvalue.scan("anabranch-pins")
-        until.append(msgspec.json.decode(record)["until"] - int(sea.clock()))
-        sea.clock.advance(PIN_SECONDS - 1)
+        scenario.lake.tags.create("sea", f"v{number}", "main")
+        ((_, record),) = scenario.lake.keyvalue.scan("anabranch-pins")
+        until.append(msgspec.json.decode(record)["until"] - int(scenario.clock()))
+        scenario.clock.advance(PIN_SECONDS - 1)
     assert until == [2 * PIN_SECONDS, PIN_SECONDS + 1, 2 * PIN_SECONDS, PIN_SECONDS + 1]
 
 
-def test_unchecked_pin_admits_no_expired_commit(sea):
+def test_unchecked_pin_admits_no_expired_commit(scenario):
     """The writer of the pin was killed before it checked whether the commit had expired."""
 
     class Killed(BaseException):
@@ -103,13 +103,13 @@ def test_unchecked_pin_admits_no_expired_commit(sea):
     def killed():
         raise Killed
 
-    sea.lake.core.sweeps.begin("s" * 20)
-    repository = sea.lake.core.repositories.get("sea")
+    scenario.lake.core.sweeps.begin("s" * 20)
+    repository = scenario.lake.core.repositories.get("sea")
     for number in range(2, 20):
-        sea.steps.arm(number, killed)
+        scenario.steps.arm(number, killed)
         try:
-            sea.lake.core.pins.admit_commits(repository, [sea.expired])
+            scenario.lake.core.pins.admit_commits(repository, [scenario.expired])
         except (Killed, Conflict):
-            sea.steps.arm(-1, lambda: None)
+            scenario.steps.arm(-1, lambda: None)
         with pytest.raises(Conflict):
-            sea.lake.tags.create("sea", "v1", sea.expired)
+            scenario.lake.tags.create("sea", "v1", scenario.expired)

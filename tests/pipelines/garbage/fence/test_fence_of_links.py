@@ -7,7 +7,7 @@ import itertools
 import random
 
 import pytest
-from support.stepped_sea import Sea
+from support.stepped_scenario import Scenario
 
 from anabranch.errors import Conflict, Invalid
 from anabranch.keyvalue.contract import Write
@@ -17,22 +17,22 @@ HOUR = 3600
 
 
 @pytest.fixture
-def sea(tmp_path):
-    sea = Sea(tmp_path)
-    with sea.lake:
-        yield sea
+def scenario(tmp_path):
+    scenario = Scenario(tmp_path)
+    with scenario.lake:
+        yield scenario
 
 
-def link(sea, address):
+def link(scenario, address):
     checksum = hashlib.md5(b"linked").hexdigest()
     place = {"address": address, "checksum": checksum, "size": 6}
-    sea.lake.staging.link("sea", "main", "linked", **place)
+    scenario.lake.staging.link("sea", "main", "linked", **place)
 
 
-def attempt(sea, address):
+def attempt(scenario, address):
     """Links an address; returns "linked", or the kind of the error."""
     try:
-        link(sea, address)
+        link(scenario, address)
     except (Conflict, Invalid) as error:
         return error.kind
     return "linked"
@@ -41,24 +41,27 @@ def attempt(sea, address):
 def linkable(folder):
     """Returns a sea, and an address where a client stored an object an hour ago."""
     folder.mkdir()
-    sea = Sea(folder)
-    address = sea.lake.staging.new_address("sea", "main", "linked")
-    sea.lake.blocks.put(address, [b"linked"])
-    sea.clock.advance(HOUR)
-    return sea, address
+    scenario = Scenario(folder)
+    address = scenario.lake.staging.new_address("sea", "main", "linked")
+    scenario.lake.blocks.put(address, [b"linked"])
+    scenario.clock.advance(HOUR)
+    return scenario, address
 
 
 def test_sweep_between_any_two_steps_of_a_link_fails_the_link_or_keeps_the_object(tmp_path):
     outcomes = set()
     for number in itertools.count():
-        sea, address = linkable(tmp_path / str(number))
-        with sea.lake, sea.collector.mark("sea", grace_seconds=0, window_seconds=0) as run:
-            sea.steps.arm(number, run.sweep)
-            outcomes.add(outcome := attempt(sea, address))
+        scenario, address = linkable(tmp_path / str(number))
+        with (
+            scenario.lake,
+            scenario.collector.mark("sea", grace_seconds=0, window_seconds=0) as run,
+        ):
+            scenario.steps.arm(number, run.sweep)
+            outcomes.add(outcome := attempt(scenario, address))
             if outcome == "linked":
-                found = sea.lake.objects.open("sea", "main", "linked")
+                found = scenario.lake.objects.open("sea", "main", "linked")
                 assert found.read_bytes() == b"linked", f"lost at step {number}"
-            if sea.steps.left >= 0:
+            if scenario.steps.left >= 0:
                 break
     assert number > 3
     assert outcomes == {"link_address_empty", "linked"}
@@ -66,27 +69,30 @@ def test_sweep_between_any_two_steps_of_a_link_fails_the_link_or_keeps_the_objec
 
 def test_interleaved_links_and_sweeps_lose_no_object(tmp_path):
     outcomes = set()
-    for seed in range(40):
-        sea, address = linkable(tmp_path / str(seed))
+    for seed in range(20):
+        scenario, address = linkable(tmp_path / str(seed))
         made = []
 
-        def act(sea=sea, address=address, made=made):
-            made.append(attempt(sea, address))
+        def act(scenario=scenario, address=address, made=made):
+            made.append(attempt(scenario, address))
 
-        with sea.lake, sea.collector.mark("sea", grace_seconds=0, window_seconds=0) as run:
-            sea.steps.take_turns(random.Random(seed), [act, run.sweep])
+        with (
+            scenario.lake,
+            scenario.collector.mark("sea", grace_seconds=0, window_seconds=0) as run,
+        ):
+            scenario.steps.take_turns(random.Random(seed), [act, run.sweep])
             outcomes.update(made)
             if made == ["linked"]:
-                found = sea.lake.objects.open("sea", "main", "linked")
+                found = scenario.lake.objects.open("sea", "main", "linked")
                 assert found.read_bytes() == b"linked", seed
     assert outcomes <= {"linked", "being_removed", "link_address_empty"}
     assert len(outcomes) > 1
 
 
 @pytest.mark.parametrize("before", ["renew", "tombstones"])
-def test_reference_admitted_before_a_whole_round_is_refused(sea, before):
+def test_reference_admitted_before_a_whole_round_is_refused(scenario, before):
     """The round begins and ends within a second, and has removed its tombstones."""
-    records, sweep, address = sea.lake.core.sweeps, "s" * 20, f"mem://sea/{sea.left}"
+    records, sweep, address = scenario.lake.core.sweeps, "s" * 20, f"mem://sea/{scenario.left}"
     records.begin(sweep)
     _, conditions = records.admit_addresses([address])
     records.renew(sweep)
@@ -94,7 +100,7 @@ def test_reference_admitted_before_a_whole_round_is_refused(sea, before):
         _, conditions = records.admit_addresses([address])
     records.add_tombstones(sweep, [address])
     records.remove_tombstones(sweep)
-    assert not sea.lake.keyvalue.apply([Write("test", b"reference", b"")], conditions)
+    assert not scenario.lake.keyvalue.apply([Write("test", b"reference", b"")], conditions)
 
 
 @pytest.mark.parametrize("end", ["end", "round", "expiry"])
@@ -102,25 +108,29 @@ def test_reference_admitted_before_the_end_of_a_sweep_is_refused_at_each_step_of
     for number in itertools.count():
         folder = tmp_path / str(number)
         folder.mkdir()
-        sea = Sea(folder)
-        with sea.lake:
-            records, sweep, address = sea.lake.core.sweeps, "s" * 20, f"mem://sea/{sea.left}"
+        scenario = Scenario(folder)
+        with scenario.lake:
+            records, sweep, address = (
+                scenario.lake.core.sweeps,
+                "s" * 20,
+                f"mem://sea/{scenario.left}",
+            )
             records.begin(sweep)
             _, conditions = records.admit_addresses([address])
             records.add_tombstones(sweep, [address])
             applied = []
 
-            def refer(sea=sea, conditions=conditions, applied=applied):
+            def refer(scenario=scenario, conditions=conditions, applied=applied):
                 written = [Write("test", b"reference", b"")]
-                applied.append(sea.lake.keyvalue.apply(written, conditions))
+                applied.append(scenario.lake.keyvalue.apply(written, conditions))
 
-            sea.steps.arm(number, refer)
+            scenario.steps.arm(number, refer)
             if end == "end":
                 records.end(sweep)
             elif end == "round":
                 records.remove_tombstones(sweep)
             else:
-                sea.clock.advance(LEASE_SECONDS + CLOCK_SKEW_SECONDS + 1)
+                scenario.clock.advance(LEASE_SECONDS + CLOCK_SKEW_SECONDS + 1)
                 records.begin("t" * 20)
                 records.end("t" * 20)
             if not applied:

@@ -8,7 +8,7 @@ import random
 import msgspec
 import pytest
 from support.garbage import addresses
-from support.stepped_sea import Sea
+from support.stepped_scenario import Scenario
 
 from anabranch.errors import Conflict, Gone
 
@@ -22,9 +22,9 @@ class RestoreCase:
 
     def __init__(self, folder):
         folder.mkdir()
-        self.sea = Sea(folder)
-        self.lake = lake = self.sea.lake
-        lake.branches.create("sea", "kept", self.sea.expired)
+        self.scenario = Scenario(folder)
+        self.lake = lake = self.scenario.lake
+        lake.branches.create("sea", "kept", self.scenario.expired)
         self.dump = lake.refs_dumps.dump("sea")
         lake.branches.delete("sea", "kept")
         lake.repositories.create("copy", "mem://sea", bare=True)
@@ -41,7 +41,7 @@ class RestoreCase:
 
     def create_record(self):
         """Creates another commit with the tree of the expired one, and a branch at it."""
-        expired = self.lake.commits.get("sea", self.sea.expired)
+        expired = self.lake.commits.get("sea", self.scenario.expired)
         record = self.lake.core.commits.make(
             committer="me",
             message="Again",
@@ -82,9 +82,9 @@ def test_restore_at_any_step_of_a_sweep_is_refused_or_keeps_its_objects(act, str
     outcomes = set()
     for number in itertools.count(0, stride):
         case = RestoreCase(tmp_path / str(number))
-        with case.lake, case.sea.mark() as run:
-            assert case.sea.object in addresses(run.candidates())
-            case.sea.steps.arm(number, lambda case=case: act(case))
+        with case.lake, case.scenario.mark() as run:
+            assert case.scenario.object in addresses(run.candidates())
+            case.scenario.steps.arm(number, lambda case=case: act(case))
             run.sweep()
             if not case.outcomes:
                 break
@@ -101,8 +101,8 @@ def test_interleaved_restores_and_sweeps_lose_no_object(act, rounds, tmp_path, s
     outcomes = set()
     for number in range(rounds):
         case = RestoreCase(tmp_path / str(number))
-        with case.lake, case.sea.mark() as run:
-            case.sea.steps.take_turns(chance, [run.sweep, lambda case=case: act(case)])
+        with case.lake, case.scenario.mark() as run:
+            case.scenario.steps.take_turns(chance, [run.sweep, lambda case=case: act(case)])
             case.check()
             outcomes.update(case.outcomes)
     assert outcomes <= {"readable", "refused"}

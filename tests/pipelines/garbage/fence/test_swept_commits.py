@@ -7,7 +7,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 from support.garbage import commit, put
-from support.stepped_sea import Sea
+from support.stepped_scenario import Scenario
 
 from anabranch.access.actors.actor import Actor
 from anabranch.access.policies.statements import ALLOW_ALL
@@ -22,101 +22,103 @@ ME = {"committer": "me"}
 
 
 @pytest.fixture
-def sea(tmp_path):
+def scenario(tmp_path):
     """A repository whose commit `expired` has lost the object `old`."""
-    sea = Sea(tmp_path)
-    with sea.lake:
-        sea.dump = with_branch_at(sea, lambda: sea.lake.refs_dumps.dump("sea"))
-        sweep(sea)
-        assert not sea.readable(sea.expired, "old")
-        yield sea
+    scenario = Scenario(tmp_path)
+    with scenario.lake:
+        scenario.dump = with_branch_at(scenario, lambda: scenario.lake.refs_dumps.dump("sea"))
+        sweep(scenario)
+        assert not scenario.readable(scenario.expired, "old")
+        yield scenario
 
 
-def sweep(sea):
-    with sea.mark() as run:
+def sweep(scenario):
+    with scenario.mark() as run:
         run.sweep()
 
 
-def with_branch_at(sea, act):
-    sea.lake.branches.create("sea", "kept", sea.expired)
+def with_branch_at(scenario, act):
+    scenario.lake.branches.create("sea", "kept", scenario.expired)
     result = act()
-    sea.lake.branches.delete("sea", "kept")
+    scenario.lake.branches.delete("sea", "kept")
     return result
 
 
-def branch(sea):
-    sea.lake.branches.create("sea", "again", sea.expired)
+def branch(scenario):
+    scenario.lake.branches.create("sea", "again", scenario.expired)
 
 
-def tag(sea):
-    sea.lake.tags.create("sea", "again", sea.expired)
+def tag(scenario):
+    scenario.lake.tags.create("sea", "again", scenario.expired)
 
 
-def hard_reset(sea):
-    sea.lake.branches.hard_reset("sea", "side", sea.expired)
+def hard_reset(scenario):
+    scenario.lake.branches.hard_reset("sea", "side", scenario.expired)
 
 
-def merge(sea):
-    sea.lake.refs.merge("sea", sea.expired, "side", **ME, allow_empty=True, strategy="source-wins")
+def merge(scenario):
+    scenario.lake.refs.merge(
+        "sea", scenario.expired, "side", **ME, allow_empty=True, strategy="source-wins"
+    )
 
 
-def squash(sea):
-    expired = sea.expired
-    sea.lake.refs.merge("sea", expired, "side", **ME, allow_empty=True, squash=True)
+def squash(scenario):
+    expired = scenario.expired
+    scenario.lake.refs.merge("sea", expired, "side", **ME, allow_empty=True, squash=True)
 
 
-def cherry_pick(sea):
-    sea.lake.branches.cherry_pick("sea", "side", sea.expired, **ME)
+def cherry_pick(scenario):
+    scenario.lake.branches.cherry_pick("sea", "side", scenario.expired, **ME)
 
 
-def revert(sea):
-    sea.lake.branches.revert("sea", "side", sea.removal, **ME)
+def revert(scenario):
+    scenario.lake.branches.revert("sea", "side", scenario.removal, **ME)
 
 
-def rebase(sea):
-    (parent,) = sea.lake.commits.get("sea", sea.expired).parents
-    sea.lake.branches.create("sea", "early", parent)
-    put(sea.lake, "own", "early")
-    commit(sea.lake, "early")
-    sea.lake.rebase.rebase("sea", "early", sea.expired, **ME)
+def rebase(scenario):
+    (parent,) = scenario.lake.commits.get("sea", scenario.expired).parents
+    scenario.lake.branches.create("sea", "early", parent)
+    put(scenario.lake, "own", "early")
+    commit(scenario.lake, "early")
+    scenario.lake.rebase.rebase("sea", "early", scenario.expired, **ME)
 
 
-def copy_all(sea):
-    sea.lake.transfers.copy("sea", "side", "", "x/", source_reference=sea.expired)
+def copy_all(scenario):
+    scenario.lake.transfers.copy("sea", "side", "", "x/", source_reference=scenario.expired)
 
 
-def source_metarange(sea):
-    tree = sea.lake.commits.get("sea", sea.expired).metarange_id
-    sea.lake.commits.commit("sea", "side", message="m", **ME, source_metarange=tree)
+def source_metarange(scenario):
+    tree = scenario.lake.commits.get("sea", scenario.expired).metarange_id
+    scenario.lake.commits.commit("sea", "side", message="m", **ME, source_metarange=tree)
 
 
-def commit_record(sea):
-    expired = sea.lake.commits.get("sea", sea.expired)
-    record = sea.lake.core.commits.make(
+def commit_record(scenario):
+    expired = scenario.lake.commits.get("sea", scenario.expired)
+    record = scenario.lake.core.commits.make(
         committer="me",
         message="Again",
         metarange_id=expired.metarange_id,
         metadata={},
         parents=[expired],
     )
-    sea.lake.commits.create_record("sea", msgspec.structs.replace(record, nanos=0))
-    sea.lake.branches.create("sea", "again", record.id)
+    scenario.lake.commits.create_record("sea", msgspec.structs.replace(record, nanos=0))
+    scenario.lake.branches.create("sea", "again", record.id)
 
 
-def restore(sea):
-    sea.lake.repositories.create("copy", "mem://sea", bare=True)
-    sea.lake.refs_dumps.restore("copy", sea.dump)
+def restore(scenario):
+    scenario.lake.repositories.create("copy", "mem://sea", bare=True)
+    scenario.lake.refs_dumps.restore("copy", scenario.dump)
 
 
-def restore_after_deletion(sea):
-    sea.lake.repositories.delete("sea")
-    restore(sea)
+def restore_after_deletion(scenario):
+    scenario.lake.repositories.delete("sea")
+    restore(scenario)
 
 
-def image(sea, source="", tag="v1"):
-    text = f"FROM scratch\nADD lakefs://sea/{sea.expired}/{source} /\n"
+def image(scenario, source="", tag="v1"):
+    text = f"FROM scratch\nADD lakefs://sea/{scenario.expired}/{source} /\n"
     request = ImageRequest(tag=tag, lakefile=parse_lakefile(text), text=text, creator="jane")
-    return sea.lake.builds.build(request, ADMIN, wait_seconds=120)
+    return scenario.lake.builds.build(request, ADMIN, wait_seconds=120)
 
 
 WAYS = (
@@ -136,77 +138,79 @@ def heads(lake):
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_commit_that_has_lost_objects_is_refused(sea, way):
-    before = heads(sea.lake)
+def test_a_commit_that_has_lost_objects_is_refused(scenario, way):
+    before = heads(scenario.lake)
     what = "has removed objects of it: the object of old"
     with pytest.raises(CommitExpired, match=what) as caught:
-        way(sea)
+        way(scenario)
     assert (caught.value.kind, caught.value.removed) == ("commit_expired", True)
     if way is not restore_after_deletion:
-        assert heads(sea.lake) == before
+        assert heads(scenario.lake) == before
 
 
-def test_a_copy_of_one_lost_object_is_refused(sea):
+def test_a_copy_of_one_lost_object_is_refused(scenario):
     for shallow in (False, True):
         with pytest.raises(Gone):
-            sea.lake.objects.copy(
+            scenario.lake.objects.copy(
                 *("sea", "side", "copied"),
                 source_path="old",
-                source_ref=sea.expired,
+                source_ref=scenario.expired,
                 shallow=shallow,
             )
-    kept = sea.lake.objects.copy(
-        "sea", "side", "copied", source_path="stays", source_ref=sea.expired, shallow=True
+    kept = scenario.lake.objects.copy(
+        "sea", "side", "copied", source_path="stays", source_ref=scenario.expired, shallow=True
     )
     assert kept.entry.size == len(b"stays")
 
 
-def test_an_image_of_what_is_still_stored_is_built(sea):
-    assert image(sea, "stays").image is not None
+def test_an_image_of_what_is_still_stored_is_built(scenario):
+    assert image(scenario, "stays").image is not None
 
 
-def test_a_restored_commit_can_be_referred_to(sea):
-    sea.lake.blocks.put(f"mem://sea/{sea.object}", [b"old"])
+def test_a_restored_commit_can_be_referred_to(scenario):
+    scenario.lake.blocks.put(f"mem://sea/{scenario.object}", [b"old"])
     for way in (branch, revert, hard_reset, image):
-        way(sea)
-    assert sea.readable("again", "old")
+        way(scenario)
+    assert scenario.readable("again", "old")
 
 
 def test_a_commit_that_lost_nothing_can_be_referred_to(tmp_path):
-    sea = Sea(tmp_path)
-    with sea.lake:
-        sea.lake.objects.copy("sea", "main", "kept", source_path="old", source_ref=sea.expired)
-        shallow = {"source_path": "old", "source_ref": sea.expired, "shallow": True}
-        sea.lake.objects.copy("sea", "main", "same", **shallow)
-        commit(sea.lake)
-        sweep(sea)
-        branch(sea)
-        assert sea.readable("again", "old")
+    scenario = Scenario(tmp_path)
+    with scenario.lake:
+        scenario.lake.objects.copy(
+            "sea", "main", "kept", source_path="old", source_ref=scenario.expired
+        )
+        shallow = {"source_path": "old", "source_ref": scenario.expired, "shallow": True}
+        scenario.lake.objects.copy("sea", "main", "same", **shallow)
+        commit(scenario.lake)
+        sweep(scenario)
+        branch(scenario)
+        assert scenario.readable("again", "old")
 
 
-def test_rules_that_are_extended_later_make_no_lost_commit_active(sea):
-    sea.lake.garbage_rules.set("sea", RetentionRules(1000))
+def test_rules_that_are_extended_later_make_no_lost_commit_active(scenario):
+    scenario.lake.garbage_rules.set("sea", RetentionRules(1000))
     with pytest.raises(Conflict):
-        branch(sea)
-    sea.lake.core.sweeps.begin("s" * 20)
+        branch(scenario)
+    scenario.lake.core.sweeps.begin("s" * 20)
     with pytest.raises(Conflict):
-        branch(sea)
+        branch(scenario)
 
 
 def test_a_branch_that_is_deleted_before_the_pass_of_a_sweep_protects_nothing(tmp_path):
     """Its commit was active when the sweep began, and is not when objects are removed."""
-    sea = Sea(tmp_path)
-    with sea.lake, sea.mark() as run:
-        sea.lake.branches.create("sea", "short", sea.expired)
-        begin = sea.lake.core.sweeps.add_tombstones
+    scenario = Scenario(tmp_path)
+    with scenario.lake, scenario.mark() as run:
+        scenario.lake.branches.create("sea", "short", scenario.expired)
+        begin = scenario.lake.core.sweeps.add_tombstones
 
         def delete_then_add(*args):
-            sea.lake.branches.delete("sea", "short")
-            sea.lake.core.sweeps.add_tombstones = begin
+            scenario.lake.branches.delete("sea", "short")
+            scenario.lake.core.sweeps.add_tombstones = begin
             begin(*args)
 
-        sea.lake.core.sweeps.add_tombstones = delete_then_add
+        scenario.lake.core.sweeps.add_tombstones = delete_then_add
         run.sweep()
-        assert not sea.readable(sea.expired, "old")
+        assert not scenario.readable(scenario.expired, "old")
         with pytest.raises(Conflict):
-            branch(sea)
+            branch(scenario)

@@ -137,15 +137,9 @@ def test_attack(campaign, attack):
     assert any(attempt.place for attempt in attempts)
 
 
-@pytest.mark.parametrize(
-    ("engine", "ahead"),
-    [
-        ("served", 60 - HOUR),
-        pytest.param("served", HOUR, marks=pytest.mark.slow),
-        pytest.param("local", 60 - HOUR, marks=pytest.mark.slow),
-        pytest.param("local", HOUR, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["served", "local"])
+@pytest.mark.parametrize("ahead", [60 - HOUR, HOUR])
 def test_no_reference_is_lost_if_clocks_differ_by_an_hour(tmp_path, engine, ahead):
     campaign, lost = attacked(engine, tmp_path, limit=1, strikes=7, ahead=ahead)
     assert lost == []

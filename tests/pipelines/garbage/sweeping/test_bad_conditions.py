@@ -20,8 +20,8 @@ from anabranch.library import Lake
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.fence import Deadline
-from anabranch.pipelines.garbage.sweeping.removal import delete_with_backoff
-from anabranch.pipelines.garbage.sweeping.sweep import Sweep
+from anabranch.pipelines.garbage.sweeping.removal import Deletion, delete_with_backoff
+from anabranch.pipelines.garbage.sweeping.sweep import RemovalInBatches, Sweep
 from anabranch.testing.stores import FaultyBlocks, FaultyStore
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, LEASE_SECONDS
 
@@ -92,14 +92,9 @@ def test_collector_suspended_while_the_store_throttles_removes_nothing_after_its
 
     monkeypatch.setattr(time, "time", lambda: began + suspended)
     with collector.mark("sea", window_seconds=0) as run:
-        sweep = Sweep(
-            FaultyBlocks(lake.blocks, busy_once()),
-            run._context.namespace,
-            run.reachability,
-            run._progress,
-            sweep=run.summary.run_id,
-            sleep=suspend,
-        )
+        context, blocks = run.context, FaultyBlocks(lake.blocks, busy_once())
+        remover = RemovalInBatches(Deletion(blocks, context.namespace.prefix, suspend))
+        sweep = Sweep(context.reachability, remover, context.progress, sweep=context.run_id)
         with pytest.raises(Busy):
             list(sweep.remove(run.due()))
     assert readable(lake)
@@ -296,6 +291,7 @@ XID = "cl9v204p8puinreq5ilg"
 )
 @pytest.mark.parametrize("collected", ["outer", "inner"])
 @pytest.mark.parametrize("committed", [False, True])
+@pytest.mark.sample(8)
 def test_namespaces_with_a_common_prefix_are_collected_separately(
     tmp_path, clock, inner, collected, committed
 ):

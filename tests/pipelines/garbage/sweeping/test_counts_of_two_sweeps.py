@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 import pytest
 from support.garbage import DAY, put, stored
-from support.stepped_sea import Sea
+from support.stepped_scenario import Scenario
 
 from anabranch.errors import AnabranchError
 from anabranch.pipelines.garbage.collector import Collector
@@ -30,19 +30,21 @@ class TwoSweeps:
     """A repository that two collectors have marked, each with a cache of its own."""
 
     def __init__(self, folder, stack, *, marked=2):
-        self.sea = sea = Sea(folder)
-        stack.enter_context(sea.lake)
-        put(sea.lake, "more", body=b"more")
-        sea.lake.objects.delete("sea", "main", "more")
-        sea.clock.advance(3 * DAY)
+        self.scenario = scenario = Scenario(folder)
+        stack.enter_context(scenario.lake)
+        put(scenario.lake, "more", body=b"more")
+        scenario.lake.objects.delete("sea", "main", "more")
+        scenario.clock.advance(3 * DAY)
         self.collectors = [
-            sea.collector,
-            Collector(sea.lake.core, sea.lake.blocks, folder / "gc2", clock=sea.clock),
+            scenario.collector,
+            Collector(
+                scenario.lake.core, scenario.lake.blocks, folder / "gc2", clock=scenario.clock
+            ),
         ]
         self.stack, self.runs = stack, []
         for number in range(marked):
             self.mark(number)
-        self.before = stored(sea.lake, "mem://sea/data")
+        self.before = stored(scenario.lake, "mem://sea/data")
 
     def mark(self, number):
         self.runs.append(
@@ -61,15 +63,15 @@ class TwoSweeps:
                 dead.append(True)
                 raise Killed
 
-        lake = self.sea.lake
+        lake = self.scenario.lake
         lake.blocks.before = lake.keyvalue.before = stop
         with pytest.raises(Killed):
             self.sweep(number)
-        lake.blocks.before = lake.keyvalue.before = self.sea.steps
+        lake.blocks.before = lake.keyvalue.before = self.scenario.steps
 
     @property
     def gone(self):
-        return len(self.before - stored(self.sea.lake, "mem://sea/data"))
+        return len(self.before - stored(self.scenario.lake, "mem://sea/data"))
 
     def require_exact(self):
         """Requires that each of the objects is gone, and counted once."""
@@ -90,22 +92,22 @@ def two(tmp_path):
 @pytest.mark.sample(8)
 @pytest.mark.parametrize("number", range(STEPS))
 def test_a_second_sweep_at_any_step_of_the_first_counts_no_object_again(two, number):
-    two.sea.steps.arm(number, lambda: two.sweep(1))
+    two.scenario.steps.arm(number, lambda: two.sweep(1))
     two.sweep(0)
-    assert two.sea.steps.left == -1  # the second one has swept
+    assert two.scenario.steps.left == -1  # the second one has swept
     two.require_exact()
 
 
 def test_steps_of_a_sweep_are_those_that_the_second_is_tried_at(two):
-    two.sea.steps.arm(10 * STEPS, lambda: None)
+    two.scenario.steps.arm(10 * STEPS, lambda: None)
     two.sweep(0)
-    assert STEPS - 5 < two.sea.steps.count <= STEPS + 5
+    assert STEPS - 5 < two.scenario.steps.count <= STEPS + 5
 
 
 @pytest.mark.sample(6)
 @pytest.mark.parametrize("seed", range(40))
 def test_interleaved_sweeps_count_each_object_once(two, seed):
-    two.sea.steps.take_turns(random.Random(seed), [lambda: two.sweep(0), lambda: two.sweep(1)])
+    two.scenario.steps.take_turns(random.Random(seed), [lambda: two.sweep(0), lambda: two.sweep(1)])
     two.require_exact()
 
 
@@ -120,7 +122,7 @@ def test_runs_that_are_interleaved_from_their_listings_on_count_each_object_once
                 two.runs.append(run)
                 run.sweep()
 
-        two.sea.steps.take_turns(random.Random(seed), [lambda: run(0), lambda: run(1)])
+        two.scenario.steps.take_turns(random.Random(seed), [lambda: run(0), lambda: run(1)])
         two.require_exact()
 
 
@@ -146,7 +148,7 @@ def test_a_sweep_completes_and_counts_what_a_killed_one_has_left(two, operation)
 def test_two_sweeps_after_a_killed_one_count_each_object_once(two, seed):
     two.kill(0, "delete")
     two.mark(0)
-    two.sea.steps.take_turns(random.Random(seed), [lambda: two.sweep(1), lambda: two.sweep(2)])
+    two.scenario.steps.take_turns(random.Random(seed), [lambda: two.sweep(1), lambda: two.sweep(2)])
     counts = [run.summary.swept.objects for run in two.runs]
     assert (counts[0], counts[1] + counts[2], two.gone) == (0, OBJECTS, OBJECTS)
 
@@ -156,10 +158,10 @@ def test_a_sweep_that_failed_is_followed_by_one_that_counts_the_rest(two):
         if operation == "delete":
             raise AnabranchError("no", kind="injected")
 
-    two.sea.lake.blocks.before = refuse
+    two.scenario.lake.blocks.before = refuse
     with pytest.raises(AnabranchError, match="no"):
         two.sweep(0)
-    two.sea.lake.blocks.before = two.sea.steps
+    two.scenario.lake.blocks.before = two.scenario.steps
     two.sweep(1)
     assert two.runs[1].summary.swept.objects == OBJECTS
 
@@ -167,12 +169,12 @@ def test_a_sweep_that_failed_is_followed_by_one_that_counts_the_rest(two):
 def test_a_sweep_without_others_looks_no_object_up(tmp_path):
     with ExitStack() as stack:
         one = TwoSweeps(tmp_path, stack, marked=0)
-        one.sea.lake.repositories.create("land", "mem://land")
+        one.scenario.lake.repositories.create("land", "mem://land")
         other = one.collectors[1].mark("land", window_seconds=0)
         one.mark(0)
         other.sweep()  # of another repository
         asked = []
-        one.sea.lake.blocks.before = lambda name, _subject: asked.append(name)
+        one.scenario.lake.blocks.before = lambda name, _subject: asked.append(name)
         one.sweep(0)
         one.require_exact()
     assert "delete" in asked

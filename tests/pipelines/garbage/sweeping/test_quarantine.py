@@ -8,7 +8,7 @@ import uuid
 import pyarrow.parquet as pq
 import pytest
 from support.garbage import DAY, addresses, put, stored
-from support.quarantine import WEEK, QuarantineSea
+from support.quarantine import WEEK, QuarantineScenario
 
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.catalog.garbage.prepare import GarbagePreparation
@@ -18,184 +18,190 @@ from anabranch.pipelines.garbage.reports.page import render_page
 from anabranch.pipelines.garbage.sweeping.restore import PROTECTION_SECONDS
 
 
-def test_restoration_of_a_run_restores_all_its_objects(make_sea):
-    sea = make_sea()
-    summary = sea.sweep()
+def test_restoration_of_a_run_restores_all_its_objects(make_scenario):
+    scenario = make_scenario()
+    summary = scenario.sweep()
     assert (summary.quarantined.objects, summary.quarantined.bytes) == (3, 18)
     assert (summary.swept.objects, summary.purged.objects) == (0, 0)
-    assert sea.data() == {sea.kept}
-    (run,) = sea.restorer.runs("sea")
+    assert scenario.data() == {scenario.kept}
+    (run,) = scenario.restorer.runs("sea")
     assert (run.run_id, run.quarantined.objects, run.quarantined.bytes) == (summary.run_id, 3, 18)
     assert run.until - run.removed_at in (WEEK, WEEK + 1)
-    planned = sea.restorer.restore("sea", run.run_id, dry_run=True)
-    assert (planned.restored.objects, sea.data()) == (3, {sea.kept})
-    done = sea.restorer.restore("sea", run.run_id)
+    planned = scenario.restorer.restore("sea", run.run_id, dry_run=True)
+    assert (planned.restored.objects, scenario.data()) == (3, {scenario.kept})
+    done = scenario.restorer.restore("sea", run.run_id)
     assert (done.restored.objects, done.restored.bytes, done.failed) == (3, 18, 0)
-    assert {name: sea.read(name) for name in sea.dead} == sea.dead
-    (run,) = sea.restorer.runs("sea")
+    assert {name: scenario.read(name) for name in scenario.dead} == scenario.dead
+    (run,) = scenario.restorer.runs("sea")
     assert (run.quarantined.objects, run.restored.objects) == (0, 3)
-    assert sea.restorer.restore("sea", run.run_id).restored.objects == 0
+    assert scenario.restorer.restore("sea", run.run_id).restored.objects == 0
 
 
-def test_quarantined_object_is_not_a_candidate(make_sea):
-    sea = make_sea()
-    sea.sweep()
-    with sea.mark() as run:
+def test_quarantined_object_is_not_a_candidate(make_scenario):
+    scenario = make_scenario()
+    scenario.sweep()
+    with scenario.mark() as run:
         assert run.summary.listed.objects == 1
         assert addresses(run.candidates()) == set()
         assert run.summary.unknown == 0
 
 
-def test_restoration_with_prefixes_restores_matching_objects(make_sea):
-    sea = make_sea()
-    run = sea.sweep().run_id
-    first, second, third = sorted(sea.dead)
-    assert sea.restorer.restore("sea", run, prefixes=[first, second]).restored.objects == 2
-    assert sea.data() == {sea.kept, first, second}
-    assert sea.restorer.restore("sea", run, prefixes=["data/none"]).restored.objects == 0
-    assert sea.restorer.restore("sea", run).restored.objects == 1
-    assert sea.read(third) == sea.dead[third]
+def test_restoration_with_prefixes_restores_matching_objects(make_scenario):
+    scenario = make_scenario()
+    run = scenario.sweep().run_id
+    first, second, third = sorted(scenario.dead)
+    assert scenario.restorer.restore("sea", run, prefixes=[first, second]).restored.objects == 2
+    assert scenario.data() == {scenario.kept, first, second}
+    assert scenario.restorer.restore("sea", run, prefixes=["data/none"]).restored.objects == 0
+    assert scenario.restorer.restore("sea", run).restored.objects == 1
+    assert scenario.read(third) == scenario.dead[third]
 
 
 @pytest.mark.parametrize("run", ["", "x", "../..", "c" * 20])
-def test_restoration_of_a_run_without_quarantine_raises_not_found(local_sea, run):
-    sea = local_sea()
-    sea.sweep()
+def test_restoration_of_a_run_without_quarantine_raises_not_found(local_scenario, run):
+    scenario = local_scenario()
+    scenario.sweep()
     with pytest.raises(NotFound, match="nothing in quarantine"):
-        sea.restorer.restore("sea", run)
+        scenario.restorer.restore("sea", run)
     with pytest.raises(NotFound, match="repository"):
-        sea.restorer.restore("land", run)
+        scenario.restorer.restore("land", run)
 
 
-def test_restored_object_is_protected_for_a_week(make_sea):
-    sea = make_sea()
-    run = sea.sweep().run_id
-    sea.restorer.restore("sea", run)
+def test_restored_object_is_protected_for_a_week(make_scenario):
+    scenario = make_scenario()
+    run = scenario.sweep().run_id
+    scenario.restorer.restore("sea", run)
     for days in (0, 6.9):
-        sea.clock.advance(days * DAY)
-        assert sea.sweep().quarantined.objects == 0
-    assert sea.data() == {sea.kept, *sea.dead}
-    sea.stage(min(sea.dead))
-    sea.clock.advance(PROTECTION_SECONDS + 2 * CLOCK_SKEW_SECONDS)
-    again = sea.sweep()
+        scenario.clock.advance(days * DAY)
+        assert scenario.sweep().quarantined.objects == 0
+    assert scenario.data() == {scenario.kept, *scenario.dead}
+    scenario.stage(min(scenario.dead))
+    scenario.clock.advance(PROTECTION_SECONDS + 2 * CLOCK_SKEW_SECONDS)
+    again = scenario.sweep()
     assert again.quarantined.objects == 2
-    assert sea.data() == {sea.kept, min(sea.dead)}
-    assert list(sea.keyvalue.scan("anabranch-restored")) == []
-    assert sea.restorer.restore("sea", again.run_id).restored.objects == 2
-    assert sea.restorer.restore("sea", run).restored.objects == 0
+    assert scenario.data() == {scenario.kept, min(scenario.dead)}
+    assert list(scenario.keyvalue.scan("anabranch-restored")) == []
+    assert scenario.restorer.restore("sea", again.run_id).restored.objects == 2
+    assert scenario.restorer.restore("sea", run).restored.objects == 0
 
 
-def test_lists_for_other_collectors_contain_restored_objects(local_sea):
-    sea = local_sea()
-    sea.restorer.restore("sea", sea.sweep().run_id)
-    prepared = GarbagePreparation(sea.lake.core, sea.lake.blocks, sea.clock, sea.lake.images)
+def test_lists_for_other_collectors_contain_restored_objects(local_scenario):
+    scenario = local_scenario()
+    scenario.restorer.restore("sea", scenario.sweep().run_id)
+    prepared = GarbagePreparation(
+        scenario.lake.core, scenario.lake.blocks, scenario.clock, scenario.lake.images
+    )
     page = prepared.uncommitted("sea")
-    (file,) = sea.lake.blocks.list(sea.lake.blocks.unqualify(page.location.rstrip("/")) + "/")
-    table = pq.read_table(io.BytesIO(sea.lake.blocks.read(file.address)))
-    assert set(table.column("physical_address").to_pylist()) == set(sea.dead)
+    (file,) = scenario.lake.blocks.list(
+        scenario.lake.blocks.unqualify(page.location.rstrip("/")) + "/"
+    )
+    table = pq.read_table(io.BytesIO(scenario.lake.blocks.read(file.address)))
+    assert set(table.column("physical_address").to_pylist()) == set(scenario.dead)
 
 
-def test_restoration_does_not_replace_another_object_at_the_address(make_sea):
-    sea = make_sea()
-    run = sea.sweep().run_id
-    taken, *others = sorted(sea.dead)
-    sea.lake.blocks.put(f"{sea.namespace}/{taken}", [b"another"])
-    done = sea.restorer.restore("sea", run)
+def test_restoration_does_not_replace_another_object_at_the_address(make_scenario):
+    scenario = make_scenario()
+    run = scenario.sweep().run_id
+    taken, *others = sorted(scenario.dead)
+    scenario.lake.blocks.put(f"{scenario.namespace}/{taken}", [b"another"])
+    done = scenario.restorer.restore("sea", run)
     assert (done.replaced, done.failed, done.restored.objects) == ([taken], 1, 2)
-    assert sea.read(taken) == b"another"
-    assert all(sea.read(name) == sea.dead[name] for name in others)
-    assert sea.restorer.restore("sea", run).replaced == [taken]
+    assert scenario.read(taken) == b"another"
+    assert all(scenario.read(name) == scenario.dead[name] for name in others)
+    assert scenario.restorer.restore("sea", run).replaced == [taken]
 
 
-def test_purge_waits_for_the_quarantine_time_and_an_hour(make_sea):
-    sea = make_sea()
-    run = sea.sweep(DAY).run_id
+def test_purge_waits_for_the_quarantine_time_and_an_hour(make_scenario):
+    scenario = make_scenario()
+    run = scenario.sweep(DAY).run_id
     for seconds in (DAY, CLOCK_SKEW_SECONDS - 1):
-        sea.clock.advance(seconds)
-        assert sea.collector.purge("sea").purged.objects == 0
-    assert sea.restorer.runs("sea")
-    sea.clock.advance(2)
-    purged = sea.collector.purge("sea")
+        scenario.clock.advance(seconds)
+        assert scenario.collector.purge("sea").purged.objects == 0
+    assert scenario.restorer.runs("sea")
+    scenario.clock.advance(2)
+    purged = scenario.collector.purge("sea")
     assert (purged.purged.objects, purged.purged.bytes, purged.kept) == (3, 18, 0)
-    assert sea.restorer.runs("sea") == []
-    assert sea.data() == {sea.kept}
+    assert scenario.restorer.runs("sea") == []
+    assert scenario.data() == {scenario.kept}
     with pytest.raises(NotFound):
-        sea.restorer.restore("sea", run)
-    assert not [name for name in stored(sea.lake, sea.namespace) if "/quarantine/" in name]
+        scenario.restorer.restore("sea", run)
+    assert not [
+        name for name in stored(scenario.lake, scenario.namespace) if "/quarantine/" in name
+    ]
 
 
-def test_sweep_purges_expired_objects_and_report_does_not(make_sea):
-    sea = make_sea()
-    run = sea.sweep(-7200).run_id  # expires immediately
-    assert sea.restorer.runs("sea") == []
+def test_sweep_purges_expired_objects_and_report_does_not(make_scenario):
+    scenario = make_scenario()
+    run = scenario.sweep(-7200).run_id  # expires immediately
+    assert scenario.restorer.runs("sea") == []
     for _ in range(2):
-        put(sea.lake, "b")
-    sea.sweep(DAY)
-    with sea.mark():
+        put(scenario.lake, "b")
+    scenario.sweep(DAY)
+    with scenario.mark():
         pass
-    assert [item.run_id == run for item in sea.restorer.runs("sea")] == [False]
+    assert [item.run_id == run for item in scenario.restorer.runs("sea")] == [False]
 
 
-def test_purge_keeps_referenced_objects(make_sea):
-    sea = make_sea()
-    run = sea.sweep(DAY).run_id
-    needed = min(sea.dead)
-    sea.stage(needed)
-    sea.clock.advance(2 * DAY)
-    purged = sea.collector.purge("sea")
+def test_purge_keeps_referenced_objects(make_scenario):
+    scenario = make_scenario()
+    run = scenario.sweep(DAY).run_id
+    needed = min(scenario.dead)
+    scenario.stage(needed)
+    scenario.clock.advance(2 * DAY)
+    purged = scenario.collector.purge("sea")
     assert (purged.purged.objects, purged.kept) == (2, 1)
-    assert sea.collector.purge("sea").purged.objects == 0
-    done = sea.restorer.restore("sea", run)
+    assert scenario.collector.purge("sea").purged.objects == 0
+    done = scenario.restorer.restore("sea", run)
     assert (done.restored.objects, len(done.gone)) == (1, 2)
-    assert sea.read(needed) == sea.dead[needed]
-    purged = sea.collector.purge("sea")
+    assert scenario.read(needed) == scenario.dead[needed]
+    purged = scenario.collector.purge("sea")
     assert (purged.purged.objects, purged.kept) == (0, 0)
-    assert sea.restorer.runs("sea") == []
-    assert sea.read(needed) == sea.dead[needed]
+    assert scenario.restorer.runs("sea") == []
+    assert scenario.read(needed) == scenario.dead[needed]
 
 
-def test_missing_object_is_reported_with_the_run_that_quarantined_it(make_sea):
-    sea = make_sea()
-    run = sea.sweep().run_id
-    needed = min(sea.dead)
-    sea.stage(needed)
+def test_missing_object_is_reported_with_the_run_that_quarantined_it(make_scenario):
+    scenario = make_scenario()
+    run = scenario.sweep().run_id
+    needed = min(scenario.dead)
+    scenario.stage(needed)
     lost = f"data/{'c' * 20}/{'c' * 20}"
-    sea.stage(lost, "lost")
-    with sea.collector.mark("sea", check_only=True) as checked:
+    scenario.stage(lost, "lost")
+    with scenario.collector.mark("sea", check_only=True) as checked:
         missing = checked.summary.missing
     assert {reference.address for reference in missing.shown} == {needed, lost}
     assert missing.quarantine == {needed: run}
     assert run.encode() in render_page(checked.summary)
-    sea.restorer.restore("sea", run)
-    with sea.collector.mark("sea", check_only=True) as checked:
+    scenario.restorer.restore("sea", run)
+    with scenario.collector.mark("sea", check_only=True) as checked:
         shown = checked.summary.missing.shown
         assert [reference.address for reference in shown] == [lost]
 
 
-def test_files_of_runs_with_quarantined_objects_are_kept(local_sea):
-    sea = local_sea()
-    run = sea.sweep().run_id
+def test_files_of_runs_with_quarantined_objects_are_kept(local_scenario):
+    scenario = local_scenario()
+    run = scenario.sweep().run_id
     for _ in range(12):
-        sea.clock.advance(1)
-        sea.sweep()
-    assert [item.run_id for item in sea.restorer.runs("sea")] == [run]
-    names = stored(sea.lake, sea.namespace)
+        scenario.clock.advance(1)
+        scenario.sweep()
+    assert [item.run_id for item in scenario.restorer.runs("sea")] == [run]
+    names = stored(scenario.lake, scenario.namespace)
     assert f"_lakefs/retention/gc/anabranch/{run}/report.html" in names
-    assert sea.restorer.restore("sea", run).restored.objects == 3
+    assert scenario.restorer.restore("sea", run).restored.objects == 3
 
 
 @pytest.mark.parametrize("kind", ["memory", "s3"])
 def test_store_without_quarantine_support_is_refused_before_the_run(kind, request, tmp_path):
     if kind == "memory":
-        sea = QuarantineSea(tmp_path, MemoryBlocks(), "mem://sea")
+        scenario = QuarantineScenario(tmp_path, MemoryBlocks(), "mem://sea")
     else:
         service = request.getfixturevalue("s3_service")
         bucket = f"plain-{uuid.uuid4()}"
         service.make_bucket(bucket)
-        sea = QuarantineSea(tmp_path, service.blocks(), f"s3://{bucket}/sea")
-    before = stored(sea.lake, sea.namespace)
+        scenario = QuarantineScenario(tmp_path, service.blocks(), f"s3://{bucket}/sea")
+    before = stored(scenario.lake, scenario.namespace)
     with pytest.raises(NotSupported) as refused:
-        sea.mark()
+        scenario.mark()
     assert (refused.value.kind, bool(refused.value.hint)) == ("quarantine_not_supported", True)
-    assert stored(sea.lake, sea.namespace) == before
-    assert sea.collector.purge("sea").purged.objects == 0
+    assert stored(scenario.lake, scenario.namespace) == before
+    assert scenario.collector.purge("sea").purged.objects == 0

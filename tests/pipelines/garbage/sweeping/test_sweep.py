@@ -8,8 +8,8 @@ from support.garbage import DAY, addresses, commit, found, put, stored
 from anabranch.errors import AnabranchError, Busy, NotFound
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.fence import Deadline
-from anabranch.pipelines.garbage.sweeping.removal import delete_with_backoff
-from anabranch.pipelines.garbage.sweeping.sweep import Sweep
+from anabranch.pipelines.garbage.sweeping.removal import Deletion, delete_with_backoff
+from anabranch.pipelines.garbage.sweeping.sweep import RemovalInBatches, Sweep
 from anabranch.testing.stores import FaultyBlocks, fail_at
 
 
@@ -94,6 +94,11 @@ def test_repository_deleted_after_marking_is_not_swept(lake, clock, collector):
     assert before <= stored(lake, "mem://sea")
 
 
+def sweep_of(run, remover, **options):
+    context = run.context
+    return Sweep(context.reachability, remover, context.progress, sweep=context.run_id, **options)
+
+
 def test_sweep_removes_at_most_the_given_rate(lake, clock, collector, monkeypatch):
     slept = []
     monkeypatch.setattr("anabranch.pipelines.garbage.sweeping.sweep.BATCH_SIZE", 2)
@@ -109,16 +114,9 @@ def test_sweep_removes_at_most_the_given_rate(lake, clock, collector, monkeypatc
             slept.append(seconds)
             now += seconds
 
-        sweep = Sweep(
-            lake.blocks,
-            run._context.namespace,
-            run.reachability,
-            run._progress,
-            sweep=run.summary.run_id,
-            rate=4,
-            ticks=lambda: now,
-            sleep=sleep,
-        )
+        deletion = Deletion(lake.blocks, run.context.namespace.prefix)
+        remover = RemovalInBatches(deletion, 4, ticks=lambda: now, sleep=sleep)
+        sweep = sweep_of(run, remover, ticks=lambda: now)
         assert [removed.objects for removed in sweep.remove(run.due())] == [2, 2, 2]
     assert slept == [0.5, 0.5, 0.5]
 
@@ -132,14 +130,8 @@ def test_each_round_of_a_long_sweep_marks_again(lake, clock, collector, monkeypa
     clock.advance(2 * DAY)
     with collector.mark("sea", window_seconds=0) as run:
         ticks = iter(range(0, 10_000, 61))
-        sweep = Sweep(
-            lake.blocks,
-            run._context.namespace,
-            run.reachability,
-            run._progress,
-            sweep=run.summary.run_id,
-            ticks=lambda: next(ticks),
-        )
+        remover = RemovalInBatches(Deletion(lake.blocks, run.context.namespace.prefix))
+        sweep = sweep_of(run, remover, ticks=lambda: next(ticks))
         results = sweep.remove(run.due())
         assert next(results).objects == 2
         (last,) = sorted(set(dead) & stored(lake, "mem://sea"))[-1:]
@@ -192,14 +184,8 @@ def test_throttled_removal_is_retried_with_increasing_delays(lake, clock, collec
     with collector.mark("sea", window_seconds=0) as run:
         slept = []
         blocks = Throttled(lake.blocks, "delete", 3)
-        sweep = Sweep(
-            blocks,
-            run._context.namespace,
-            run.reachability,
-            run._progress,
-            sweep=run.summary.run_id,
-            sleep=slept.append,
-        )
+        deletion = Deletion(blocks, run.context.namespace.prefix, slept.append)
+        sweep = sweep_of(run, RemovalInBatches(deletion))
         assert [removed.objects for removed in sweep.remove(run.due())] == [1]
     assert slept == [1.0, 4.0, 15.0]
     assert dead not in stored(lake, "mem://sea")

@@ -27,7 +27,7 @@ RULES_SECONDS = 10 * MINUTE
 
 SLOTS = st.integers(0, 1)
 OFFSETS = st.sampled_from([0, 0, -CLOCK_SKEW_SECONDS // 2, CLOCK_SKEW_SECONDS // 2])
-SEA = st.sampled_from(["sea", "sea", "land"])
+_REPOSITORY = st.sampled_from(["sea", "sea", "land"])
 BRANCHES = st.sampled_from(["main", "dev", "x"])
 PATHS = st.sampled_from(["a", "b", "c/d", "c/e"])
 ANY = st.integers(0, 99)
@@ -42,7 +42,7 @@ TURNS = st.lists(
             "slot": SLOTS,
             "until": UNTIL,
             "count": st.integers(1, 12),
-            "repository": SEA,
+            "repository": _REPOSITORY,
             "ahead": OFFSETS,
             "window": st.sampled_from([0, 0, 0, 6 * HOUR]),
         }
@@ -97,10 +97,10 @@ class SweepMachine(RuleBasedStateMachine):
 
     @rule(
         how=HOW,
-        repository=SEA,
+        repository=_REPOSITORY,
         branch=BRANCHES,
         path=PATHS,
-        source=SEA,
+        source=_REPOSITORY,
         kind=st.sampled_from(
             ["upload", "copy", "delete", "metadata", "path", "prefix", "all", "commit", "commit"]
         ),
@@ -135,7 +135,7 @@ class SweepMachine(RuleBasedStateMachine):
 
     @rule(
         how=HOW,
-        repository=SEA,
+        repository=_REPOSITORY,
         branch=BRANCHES,
         path=PATHS,
         number=ANY,
@@ -172,7 +172,7 @@ class SweepMachine(RuleBasedStateMachine):
 
     @rule(
         how=HOW,
-        repository=SEA,
+        repository=_REPOSITORY,
         branch=BRANCHES,
         number=ANY,
         kind=st.sampled_from(
@@ -212,7 +212,7 @@ class SweepMachine(RuleBasedStateMachine):
 
     @rule(
         how=HOW,
-        repository=SEA,
+        repository=_REPOSITORY,
         branch=BRANCHES,
         number=ANY,
         source=BRANCHES,
@@ -265,7 +265,7 @@ class LongSweepMachine(SweepMachine):
 
 
 SweepMachine.TestCase.settings = settings(
-    max_examples=examples(15),
+    max_examples=examples(8),
     stateful_step_count=30,
     deadline=None,
     suppress_health_check=list(HealthCheck),

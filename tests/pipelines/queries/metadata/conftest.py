@@ -78,7 +78,7 @@ def paths():
 
 
 @pytest.fixture(scope="session")
-def sea(tmp_path_factory):
+def metadata_lake(tmp_path_factory):
     """A lake with the repository `sea`: a commit of 56 objects, one that changes them, and staged
     changes over it.
     """
@@ -102,8 +102,8 @@ def sea(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def queries(sea):
-    return Queries(sea, QueryLimits(seconds=60, memory_bytes=256 << 20))
+def queries(metadata_lake):
+    return Queries(metadata_lake, QueryLimits(seconds=60, memory_bytes=256 << 20))
 
 
 @pytest.fixture(scope="session")

@@ -60,8 +60,8 @@ def as_row(lake, namespace, change):
         ("main", "main"),
     ],
 )
-def test_changes_are_those_of_the_two_dot_difference(query, sea, left, right):
-    expected = differences(sea, left, right)
+def test_changes_are_those_of_the_two_dot_difference(query, metadata_lake, left, right):
+    expected = differences(metadata_lake, left, right)
     assert query(f"FROM changes('sea', '{left}', '{right}')") == expected
     assert bool(expected) is (left != right)
 
@@ -83,37 +83,37 @@ def shrank(row):
         ('"left" IS NULL', lambda row: row["left"] is None),
     ],
 )
-def test_conditions_select_changes(query, sea, where, holds):
-    expected = [row["path"] for row in differences(sea, "v1", "main$") if holds(row)]
+def test_conditions_select_changes(query, metadata_lake, where, holds):
+    expected = [row["path"] for row in differences(metadata_lake, "v1", "main$") if holds(row)]
     rows = query(f"SELECT path FROM changes('sea', 'v1', 'main$') c WHERE {where}")
     assert [row["path"] for row in rows] == expected
     assert expected
 
 
-def test_a_prefix_limits_the_changes(query, sea):
+def test_a_prefix_limits_the_changes(query, metadata_lake):
     for prefix in ("b/c/", "é", "none"):
         rows = query(f"FROM changes('sea', 'v1', 'main', prefix := '{prefix}')")
-        assert rows == differences(sea, "v1", "main", prefix=prefix)
+        assert rows == differences(metadata_lake, "v1", "main", prefix=prefix)
 
 
-def test_only_changes_of_readable_objects_are_rows(query, sea):
+def test_only_changes_of_readable_objects_are_rows(query, metadata_lake):
     actor = member(
         ("allow", "fs:ListObjects", ""),
         ("allow", "fs:ReadObject", "/object/a*"),
         ("allow", "fs:ReadObject", "/object/new"),
         ("deny", "fs:ReadObject", "/object/a/0*"),
     )
-    readable = sea.images.readable_paths(actor, "sea", "", "")
-    expected = differences(sea, "v1", "main", readable=readable)
+    readable = metadata_lake.images.readable_paths(actor, "sea", "", "")
+    expected = differences(metadata_lake, "v1", "main", readable=readable)
     assert query("FROM changes('sea', 'v1', 'main')", actor=actor) == expected
     assert {row["path"] for row in expected} < {
-        row["path"] for row in differences(sea, "v1", "main")
+        row["path"] for row in differences(metadata_lake, "v1", "main")
     }
     assert any(row["path"] == "new" for row in expected)
 
 
-def test_commits_are_those_of_the_log(query, sea):
-    log = sea.commits.log("sea", "main", amount=100).items
+def test_commits_are_those_of_the_log(query, metadata_lake):
+    log = metadata_lake.commits.log("sea", "main", amount=100).items
     rows = query("FROM commits('sea', 'main')")
     assert [(row["id"], row["message"], row["generation"]) for row in rows] == [
         (commit.id, commit.message, commit.generation) for commit in log
@@ -167,20 +167,22 @@ def test_wrong_references_are_errors_of_the_lake(query, call, error):
         query(f"FROM {call}")
 
 
-def test_a_snapshot_stays_when_the_branch_moves(sea):
-    sea.repositories.create("moving", "local://moving")
-    sea.objects.upload("moving", "main", "a", [b"1"])
-    with MetadataTables(sea, QueryRights(sea, ADMIN), ReferenceViews(sea)) as tables:
+def test_a_snapshot_stays_when_the_branch_moves(metadata_lake):
+    metadata_lake.repositories.create("moving", "local://moving")
+    metadata_lake.objects.upload("moving", "main", "a", [b"1"])
+    with MetadataTables(
+        metadata_lake, QueryRights(metadata_lake, ADMIN), ReferenceViews(metadata_lake)
+    ) as tables:
         opened = tables.open("objects", ("moving", "main", ""))
         changed = tables.open("changes", ("moving", "main", "main$", ""))
         history = tables.open("commits", ("moving", "main"))
-        sea.objects.upload("moving", "main", "b", [b"2"])
-        sea.commits.commit("moving", "main", message="two", committer="admin")
+        metadata_lake.objects.upload("moving", "main", "b", [b"2"])
+        metadata_lake.commits.commit("moving", "main", message="two", committer="admin")
         for _ in range(2):
             assert rows(tables, opened, OBJECTS, ["path"]) == [{"path": "a"}]
             assert rows(tables, changed, CHANGES, ["path"]) == [{"path": "a"}]
             assert rows(tables, history, COMMITS, ["generation"]) == [{"generation": 1}]
-    assert len(listed(sea, "main", repository="moving")) == 2
+    assert len(listed(metadata_lake, "main", repository="moving")) == 2
 
 
 def rows(tables, table, schema, columns):

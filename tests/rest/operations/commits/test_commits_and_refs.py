@@ -56,24 +56,24 @@ class Repository:
 
 
 @pytest.fixture
-def sea(api, repository):
+def repo(api, repository):
     return Repository(api, repository)
 
 
-def test_a_commit_has_the_fields_of_lakefs(sea, api):
-    sea.put("a")
-    created = sea.commit("tea", metadata={"z": "1", "a": "ü"}, date=1700000000)
+def test_a_commit_has_the_fields_of_lakefs(repo, api):
+    repo.put("a")
+    created = repo.commit("abc", metadata={"z": "1", "a": "ü"}, date=1700000000)
     assert created.status_code == 201
     match = re.fullmatch(
         r'\{"committer":"tester","creation_date":1700000000,"generation":2,"id":"([0-9a-f]{64})",'
-        r'"message":"tea","meta_range_id":"([0-9a-f]{64})","metadata":\{"a":"ü","z":"1"\},'
+        r'"message":"abc","meta_range_id":"([0-9a-f]{64})","metadata":\{"a":"ü","z":"1"\},'
         r'"parents":\["([0-9a-f]{64})"\],"version":1\}\n',
         created.text,
     )
     assert match
     for expression in ("main", match[1], match[1][:10], "main~0", "main@"):
-        assert api.get(f"{sea.path}/commits/{expression}").text == created.text
-    initial = api.get(f"{sea.path}/commits/main~1").json()
+        assert api.get(f"{repo.path}/commits/{expression}").text == created.text
+    initial = api.get(f"{repo.path}/commits/main~1").json()
     assert initial["id"] == match[3]
     assert (initial["meta_range_id"], initial["parents"], initial["metadata"]) == ("", [], {})
 
@@ -88,31 +88,31 @@ def test_a_commit_has_the_fields_of_lakefs(sea, api):
         ({"message": "x", "metadata": None}, 400, "Value is not nullable"),
     ],
 )
-def test_an_invalid_commit_is_refused(sea, body, status, message):
-    refused = sea.api.post(f"{sea.path}/branches/main/commits", json=body)
+def test_an_invalid_commit_is_refused(repo, body, status, message):
+    refused = repo.api.post(f"{repo.path}/branches/main/commits", json=body)
     assert refused.status_code == status
     assert message in refused.json()["message"]
 
 
-def test_an_empty_commit_needs_allow_empty(sea):
-    assert sea.commit("nothing", allow_empty=True).status_code == 201
-    assert sea.commit("", allow_empty=True).status_code == 201
+def test_an_empty_commit_needs_allow_empty(repo):
+    assert repo.commit("nothing", allow_empty=True).status_code == 201
+    assert repo.commit("", allow_empty=True).status_code == 201
 
 
-def test_an_existing_tree_can_be_committed(sea):
-    sea.put("a")
-    tree = sea.commit("a").json()["meta_range_id"]
-    sea.change("b")
-    url = f"{sea.path}/branches/main/commits"
-    created = sea.api.post(url, params={"source_metarange": tree}, json={"message": "back"})
+def test_an_existing_tree_can_be_committed(repo):
+    repo.put("a")
+    tree = repo.commit("a").json()["meta_range_id"]
+    repo.change("b")
+    url = f"{repo.path}/branches/main/commits"
+    created = repo.api.post(url, params={"source_metarange": tree}, json={"message": "back"})
     assert created.json()["meta_range_id"] == tree
     for unknown in ("0" * 64, "../../x", "x"):
         asked = {"source_metarange": unknown}
-        refused = sea.api.post(url, params=asked, json={"message": "no tree"})
+        refused = repo.api.post(url, params=asked, json={"message": "no tree"})
         assert refused.status_code == (404 if unknown.isdigit() else 400), refused.text
-    assert sea.api.get(f"{sea.path}/refs/main/commits").json()["results"][0] == created.json()
-    sea.put("dirt")
-    refused = sea.api.post(url, params={"source_metarange": tree}, json={"message": "back"})
+    assert repo.api.get(f"{repo.path}/refs/main/commits").json()["results"][0] == created.json()
+    repo.put("dirt")
+    refused = repo.api.post(url, params={"source_metarange": tree}, json={"message": "back"})
     assert refused.status_code == 400
 
 
@@ -135,42 +135,42 @@ def test_an_existing_tree_can_be_committed(sea):
         ("refs/main/merge/nope", 404, "get commit by ref nope: not found"),
     ],
 )
-def test_an_invalid_expression_is_not_found(sea, path, status, message):
-    response = sea.api.get(f"{sea.path}/{path}")
+def test_an_invalid_expression_is_not_found(repo, path, status, message):
+    response = repo.api.get(f"{repo.path}/{path}")
     assert response.status_code == status
     if message is not None:
         assert response.json() == {"message": message}
 
 
-def test_a_missing_repository_or_branch_is_not_found(sea, api):
+def test_a_missing_repository_or_branch_is_not_found(repo, api):
     assert api.get("/repositories/no-such/commits/x").json() == {"message": "repository not found"}
-    assert sea.commit("x", "nope").status_code == 404
+    assert repo.commit("x", "nope").status_code == 404
 
 
-def test_a_log_can_be_limited(sea):
-    sea.branch("dev")
-    sea.change("a/1")
-    sea.change("b")
-    sea.change("c", branch="dev")
-    assert sea.merge("dev").status_code == 200
+def test_a_log_can_be_limited(repo):
+    repo.branch("dev")
+    repo.change("a/1")
+    repo.change("b")
+    repo.change("c", branch="dev")
+    assert repo.merge("dev").status_code == 200
     merged = "Merge 'dev' into 'main'"
     initial = "Repository created"
-    assert sorted(sea.log()) == sorted([merged, "a/1 on main", "b on main", "c on dev", initial])
-    assert sea.log(first_parent="true") == [merged, "b on main", "a/1 on main", initial]
-    assert sea.log(objects="b") == ["b on main"]
-    assert sorted(sea.log(objects=["b", "c"])) == ["b on main", "c on dev"]
-    assert sea.log(prefixes="a/") == ["a/1 on main"]
-    assert sea.log("dev~1") == [initial]
-    assert sea.log(since="2999-01-01T00:00:00Z") == []
-    stop = sea.api.get(f"{sea.path}/commits/main~1").json()["id"]
-    assert sea.log(stop_at=stop, first_parent="true") == [merged, "b on main"]
-    page = sea.api.get(f"{sea.path}/refs/main/commits", params={"amount": 2}).json()
+    assert sorted(repo.log()) == sorted([merged, "a/1 on main", "b on main", "c on dev", initial])
+    assert repo.log(first_parent="true") == [merged, "b on main", "a/1 on main", initial]
+    assert repo.log(objects="b") == ["b on main"]
+    assert sorted(repo.log(objects=["b", "c"])) == ["b on main", "c on dev"]
+    assert repo.log(prefixes="a/") == ["a/1 on main"]
+    assert repo.log("dev~1") == [initial]
+    assert repo.log(since="2999-01-01T00:00:00Z") == []
+    stop = repo.api.get(f"{repo.path}/commits/main~1").json()["id"]
+    assert repo.log(stop_at=stop, first_parent="true") == [merged, "b on main"]
+    page = repo.api.get(f"{repo.path}/refs/main/commits", params={"amount": 2}).json()
     assert page["pagination"]["has_more"]
     assert page["pagination"]["next_offset"] == page["results"][-1]["id"]
-    rest = sea.log(after=page["pagination"]["next_offset"])
-    assert [commit["message"] for commit in page["results"]] + rest == sea.log()
-    limited = sea.api.get(
-        f"{sea.path}/refs/main/commits", params={"amount": 2, "limit": "true"}
+    rest = repo.log(after=page["pagination"]["next_offset"])
+    assert [commit["message"] for commit in page["results"]] + rest == repo.log()
+    limited = repo.api.get(
+        f"{repo.path}/refs/main/commits", params={"amount": 2, "limit": "true"}
     ).json()
     assert limited["pagination"] == {
         "has_more": False,
@@ -180,93 +180,93 @@ def test_a_log_can_be_limited(sea):
     }
 
 
-def test_differences_are_listed_in_pages(sea):
-    sea.change("kept")
-    sea.change("gone")
-    sea.branch("dev")
-    sea.change("mine")
-    sea.put("d/new", b"12345", "dev")
-    url = f"{sea.path}/branches/dev/objects"
-    assert sea.api.delete(url, params={"path": "gone"}).status_code == 204
-    sea.change("kept", b"other", branch="dev")
+def test_differences_are_listed_in_pages(repo):
+    repo.change("kept")
+    repo.change("gone")
+    repo.branch("dev")
+    repo.change("mine")
+    repo.put("d/new", b"12345", "dev")
+    url = f"{repo.path}/branches/dev/objects"
+    assert repo.api.delete(url, params={"path": "gone"}).status_code == 204
+    repo.change("kept", b"other", branch="dev")
 
     def short(items):
         return [(item["type"], item["path"]) for item in items]
 
     changes = [("added", "d/new"), ("removed", "gone"), ("changed", "kept")]
-    assert short(sea.diff("main", "dev")) == changes
-    assert short(sea.diff("main", "dev", type="two_dot")) == [*changes, ("removed", "mine")]
-    assert short(sea.diff("main", "dev", after="d/new", amount=1)) == changes[1:2]
-    assert sea.diff("main", "dev", delimiter="/")[0] == {
+    assert short(repo.diff("main", "dev")) == changes
+    assert short(repo.diff("main", "dev", type="two_dot")) == [*changes, ("removed", "mine")]
+    assert short(repo.diff("main", "dev", after="d/new", amount=1)) == changes[1:2]
+    assert repo.diff("main", "dev", delimiter="/")[0] == {
         "path": "d/",
         "path_type": "common_prefix",
         "type": "prefix_changed",
     }
-    added, removed, _ = sea.diff("main", "dev", include_right_stats="true")
+    added, removed, _ = repo.diff("main", "dev", include_right_stats="true")
     assert set(added["right"]) == {"checksum", "content_type", "metadata", "mtime"}
     assert added["size_bytes"] == 5
     assert removed["right"]["checksum"] == hashlib.md5(b"x").hexdigest()
     assert removed["size_bytes"] == 1
 
 
-def test_a_merge_creates_a_commit_with_two_parents(sea, api):
-    sea.branch("dev")
-    sea.change("theirs", branch="dev")
-    main, dev = sea.head(), sea.head("dev")
-    base = api.get(f"{sea.path}/refs/dev/merge/main")
+def test_a_merge_creates_a_commit_with_two_parents(repo, api):
+    repo.branch("dev")
+    repo.change("theirs", branch="dev")
+    main, dev = repo.head(), repo.head("dev")
+    base = api.get(f"{repo.path}/refs/dev/merge/main")
     # source and destination come back swapped, as lakeFS has it
     assert base.json() == {
         "base_commit_id": main,
         "destination_commit_id": dev,
         "source_commit_id": main,
     }
-    merged = api.post(f"{sea.path}/refs/dev/merge/main")
+    merged = api.post(f"{repo.path}/refs/dev/merge/main")
     assert merged.status_code == 200
-    assert merged.text == f'{{"reference":"{sea.head()}"}}\n'
-    commit = api.get(f"{sea.path}/commits/main").json()
+    assert merged.text == f'{{"reference":"{repo.head()}"}}\n'
+    commit = api.get(f"{repo.path}/commits/main").json()
     assert commit["message"] == "Merge 'dev' into 'main'"
     assert commit["parents"] == [main, dev]
     assert commit["metadata"] == {".lakefs.merge.strategy": "default"}
-    again = sea.merge("dev")
+    again = repo.merge("dev")
     assert (again.status_code, again.json()) == (
         400,
         {"message": "update branch main: no changes"},
     )
-    assert sea.merge("dev", allow_empty=True).status_code == 200
+    assert repo.merge("dev", allow_empty=True).status_code == 200
 
 
-def test_a_conflict_names_its_paths(sea):
-    sea.change("a", b"0")
-    sea.branch("dev")
+def test_a_conflict_names_its_paths(repo):
+    repo.change("a", b"0")
+    repo.branch("dev")
     for path in ("a", "b"):
-        sea.change(path, b"main")
-        sea.change(path, b"dev", "dev")
-    before = sea.head()
-    refused = sea.merge("dev")
+        repo.change(path, b"main")
+        repo.change(path, b"dev", "dev")
+    before = repo.head()
+    refused = repo.merge("dev")
     assert refused.status_code == 409
     body = refused.json()
-    assert list(body) == ["conflict_count", "conflicts", "message", "reference"]
+    assert list(body) == ["conflict_count", "conflicts", "has_more", "message", "reference"]
     assert (body["conflict_count"], body["conflicts"], body["reference"]) == (2, ["a", "b"], "")
     assert "conflict" in body["message"]
-    assert sea.head() == before
-    assert {item["type"] for item in sea.diff("main", "dev")} == {"conflict"}
-    solved = sea.merge("dev", strategy="source-wins", message="theirs", metadata={"k": "v"})
+    assert repo.head() == before
+    assert {item["type"] for item in repo.diff("main", "dev")} == {"conflict"}
+    solved = repo.merge("dev", strategy="source-wins", message="theirs", metadata={"k": "v"})
     assert solved.status_code == 200
-    assert sea.content("a") == b"dev"
-    commit = sea.api.get(f"{sea.path}/commits/main").json()
+    assert repo.content("a") == b"dev"
+    commit = repo.api.get(f"{repo.path}/commits/main").json()
     assert commit["message"] == "theirs"
     assert commit["metadata"] == {".lakefs.merge.strategy": "source-wins", "k": "v"}
 
 
-def test_the_destination_can_win_and_a_squash_has_one_parent(sea):
-    sea.branch("dev")
-    sea.change("a", b"main")
-    sea.change("a", b"dev", "dev")
-    sea.change("b", b"dev", "dev")
-    main = sea.head()
-    assert sea.merge("dev", strategy="dest-wins", squash_merge=True).status_code == 200
-    assert (sea.content("a"), sea.content("b")) == (b"main", b"dev")
-    assert sea.api.get(f"{sea.path}/commits/main").json()["parents"] == [main]
+def test_the_destination_can_win_and_a_squash_has_one_parent(repo):
+    repo.branch("dev")
+    repo.change("a", b"main")
+    repo.change("a", b"dev", "dev")
+    repo.change("b", b"dev", "dev")
+    main = repo.head()
+    assert repo.merge("dev", strategy="dest-wins", squash_merge=True).status_code == 200
+    assert (repo.content("a"), repo.content("b")) == (b"main", b"dev")
+    assert repo.api.get(f"{repo.path}/commits/main").json()["parents"] == [main]
 
 
 @pytest.mark.parametrize(
@@ -279,31 +279,31 @@ def test_the_destination_can_win_and_a_squash_has_one_parent(sea):
         ("dev", "main", {"strategy": 1}, 400, "value must be a string"),
     ],
 )
-def test_an_invalid_merge_is_refused(sea, source, destination, body, status, message):
-    sea.branch("dev")
-    sea.change("a", branch="dev")
-    refused = sea.merge(source, destination, **body)
+def test_an_invalid_merge_is_refused(repo, source, destination, body, status, message):
+    repo.branch("dev")
+    repo.change("a", branch="dev")
+    refused = repo.merge(source, destination, **body)
     assert refused.status_code == status
     assert message in refused.json()["message"]
 
 
-def test_a_dirty_destination_is_refused(sea):
-    sea.branch("dev")
-    sea.change("a", branch="dev")
-    sea.put("dirt")
-    refused = sea.merge("dev")
+def test_a_dirty_destination_is_refused(repo):
+    repo.branch("dev")
+    repo.change("a", branch="dev")
+    repo.put("dirt")
+    refused = repo.merge("dev")
     assert refused.status_code == 400
     assert "uncommitted changes (dirty branch)" in refused.json()["message"]
 
 
-def test_a_log_starts_after_any_reference(sea):
-    first = sea.change("a")
-    second = sea.change("b")
-    sea.branch("dev")
-    third = sea.change("c")
+def test_a_log_starts_after_any_reference(repo):
+    first = repo.change("a")
+    second = repo.change("b")
+    repo.branch("dev")
+    third = repo.change("c")
 
     def log(**parameters):
-        response = sea.api.get(f"{sea.path}/refs/main/commits", params=parameters)
+        response = repo.api.get(f"{repo.path}/refs/main/commits", params=parameters)
         return [commit["id"] for commit in response.json()["results"]][:3]
 
     assert log(after="dev")[0] == first
@@ -313,9 +313,9 @@ def test_a_log_starts_after_any_reference(sea):
     assert log(stop_at="dev") == [third, second]
 
 
-def test_names_are_checked_before_references_are_resolved(sea):
+def test_names_are_checked_before_references_are_resolved(repo):
     for kind, field in (("branches", "source"), ("tags", "ref")):
         body = {"name" if field == "source" else "id": "b d", field: "nope"}
-        refused = sea.api.post(f"{sea.path}/{kind}", json=body)
+        refused = repo.api.post(f"{repo.path}/{kind}", json=body)
         assert refused.status_code == 400
         assert "invalid value" in refused.json()["message"]

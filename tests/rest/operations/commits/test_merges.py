@@ -228,7 +228,7 @@ def test_a_stored_object_settles_a_conflict(apart):
     given = {
         "path": "both",
         "physical_address": address,
-        "content_type": "text/x-tea",
+        "content_type": "text/x-abc",
         "user_metadata": {"k": "v"},
     }
     assert apart.merge({**given, "size_bytes": 4}, strategy="dest-wins").status_code == 400
@@ -237,7 +237,7 @@ def test_a_stored_object_settles_a_conflict(apart):
     assert apart.merge(given, strategy="dest-wins").status_code == 200
     assert apart.read("both") == "given"
     stat = apart.api.get(f"{apart.path}/refs/main/objects/stat", params={"path": "both"}).json()
-    assert (stat["content_type"], stat["metadata"]) == ("text/x-tea", {"k": "v"})
+    assert (stat["content_type"], stat["metadata"]) == ("text/x-abc", {"k": "v"})
     assert stat["checksum"] == hashlib.md5(b"given").hexdigest()
 
 
@@ -247,8 +247,8 @@ def test_addresses_that_were_not_issued_for_the_path_are_refused(apart):
     for address in (issued, found, new_address(apart, "both")):
         refused = apart.merge({"path": "both", "physical_address": address}, strategy="dest-wins")
         assert refused.status_code == 400, refused.text
-    outside = {"path": "both", "physical_address": "s3://elsewhere/object"}
-    assert apart.merge(outside, strategy="dest-wins").status_code == 403
+    elsewhere = {"path": "both", "physical_address": "s3://elsewhere/object"}
+    assert apart.merge(elsewhere, strategy="dest-wins").status_code == 403
 
 
 def test_an_asynchronous_dry_run_is_refused(apart, api):
@@ -263,3 +263,15 @@ def test_a_repeated_merge_with_rules_is_made_once(apart, api):
     first, second = (api.post(at, json=body, headers=headers) for _ in range(2))
     assert first.status_code == second.status_code == 200
     assert first.json() == second.json()
+
+
+def test_a_refusal_names_100_conflicts_and_a_dry_run_counts_all(api, repository):
+    lake = DivergedLake(api, repository)
+    paths = [f"{number:03}" for number in range(101)]
+    lake.diverge(*(dict.fromkeys(paths, content) for content in "012"))
+    refused = lake.merge().json()
+    assert (refused["conflicts"], refused["has_more"]) == (paths[:100], True)
+    assert "conflict_count" not in refused
+    assert lake.merge(dry_run=True).json()["conflict_count"] == 101
+    rest = lake.conflicts(after=refused["conflicts"][-1]).json()["results"]
+    assert [each["path"] for each in rest] == ["100"]

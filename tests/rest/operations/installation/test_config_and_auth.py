@@ -86,7 +86,7 @@ def test_a_login_returns_a_token_and_a_cookie(anonymous, server):
         "/repositories", headers={"cookie": f"a=b; internal_auth_session={token}; c=d"}
     )
     assert by_cookie.status_code == 200
-    bad = anonymous.get("/repositories", headers={"cookie": "internal_auth_session=tea"})
+    bad = anonymous.get("/repositories", headers={"cookie": "internal_auth_session=abc"})
     assert bad.status_code == 401
     wrong = anonymous.post("/auth/login", json=body | {"secret_access_key": "wrong"})
     assert (wrong.status_code, wrong.json()) == (401, {"message": "error authenticating request"})

@@ -12,7 +12,7 @@ PARAMS = {"path": "a", "presign": "true"}
 @pytest.fixture
 def root(api, repository):
     root = f"/repositories/{repository}"
-    put = api.post(f"{root}/branches/main/objects", params={"path": "a"}, content=b"tea")
+    put = api.post(f"{root}/branches/main/objects", params={"path": "a"}, content=b"abc")
     assert put.status_code == 201
     return root
 

@@ -134,7 +134,7 @@ def test_a_reset_drops_uncommitted_changes(api, branches):
     assert paths(api, branches) == ["c"]
     assert reset(type="reset").status_code == 204
     assert paths(api, branches) == []
-    assert reset(type="tea").status_code == 400
+    assert reset(type="abc").status_code == 400
     assert reset(type="object").status_code == 400
     assert api.put(f"{branches}/nope", json={"type": "reset"}).json() == UNKNOWN
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-CREATION = {"name": "sea-of-tea", "storage_namespace": "local://sea-of-tea"}
+CREATION = {"name": "sea-of-abc", "storage_namespace": "local://sea-of-abc"}
 
 
 def test_a_repository_is_created_listed_and_deleted(api):
@@ -17,16 +17,16 @@ def test_a_repository_is_created_listed_and_deleted(api):
     date = created.json()["creation_date"]
     assert abs(date - time.time()) < 60
     text = (
-        f'{{"creation_date":{date},"default_branch":"main","id":"sea-of-tea","read_only":false,'
-        '"storage_id":"","storage_namespace":"local://sea-of-tea"}\n'
+        f'{{"creation_date":{date},"default_branch":"main","id":"sea-of-abc","read_only":false,'
+        '"storage_id":"","storage_namespace":"local://sea-of-abc"}\n'
     )
     assert created.text == text
-    assert api.get("/repositories/sea-of-tea").text == text
+    assert api.get("/repositories/sea-of-abc").text == text
     assert created.json() in api.get("/repositories", params={"prefix": "sea-of"}).json()["results"]
-    deleted = api.delete("/repositories/sea-of-tea")
+    deleted = api.delete("/repositories/sea-of-abc")
     assert (deleted.status_code, deleted.content) == (204, b"")
     assert "content-type" not in deleted.headers
-    gone = api.get("/repositories/sea-of-tea")
+    gone = api.get("/repositories/sea-of-abc")
     assert (gone.status_code, gone.text) == (404, '{"message":"repository not found"}\n')
 
 
@@ -47,14 +47,14 @@ def test_a_name_or_namespace_in_use_is_refused(api, repository):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"name": "Tea"}, 'Error at "/name": string doesn\'t match the regular expression'),
+        ({"name": "Abc"}, 'Error at "/name": string doesn\'t match the regular expression'),
         ({"name": "t" * 64}, 'Error at "/name": string doesn\'t match the regular expression'),
-        ({"storage_namespace": "tea"}, 'Error at "/storage_namespace": string doesn\'t match'),
+        ({"storage_namespace": "abc"}, 'Error at "/storage_namespace": string doesn\'t match'),
         (
-            {"storage_namespace": "s3://tea"},
+            {"storage_namespace": "s3://abc"},
             "failed to match required regex ^local://: invalid namespace",
         ),
-        ({"storage_namespace": "local://../tea"}, "invalid namespace"),
+        ({"storage_namespace": "local://../abc"}, "invalid namespace"),
         ({"default_branch": "-x"}, "argument branch: branch id: invalid value: validation error"),
         ({"storage_id": "other"}, "no storage named"),
         ({"read_only": "yes"}, 'Error at "/read_only": value must be a boolean'),

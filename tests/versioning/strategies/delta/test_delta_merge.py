@@ -197,7 +197,7 @@ def perform(folder, operations, number):
     return changed
 
 
-@settings(max_examples=examples(40), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
 @given(theirs=OPERATIONS, ours=OPERATIONS)
 def test_random_operations_are_merged_as_sets_of_rows(tmp_path_factory, theirs, ours):
     branches = DeltaBranches(tmp_path_factory.mktemp("tables"))

@@ -219,7 +219,7 @@ def perform(operations, number, *, changed):
 
 
 @pytest.mark.filterwarnings("ignore:Delete operation did not match any records")
-@settings(max_examples=examples(12), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=list(HealthCheck))
 @given(theirs=OPERATIONS, ours=OPERATIONS)
 def test_random_operations_are_merged_as_sets_of_rows(tmp_path_factory, theirs, ours):
     branches = IcebergBranches(tmp_path_factory.mktemp("tables"))

@@ -8,7 +8,7 @@ export type DataDialog =
   | { name: "upload"; files: ChosenFile[] }
   | { name: "import" }
   | { name: "folder" }
-  | { name: "rename" | "delete" | "measure"; path: string };
+  | { name: "rename" | "delete" | "measure" | "use"; path: string };
 
 /** Whether the server's store has objects to import. */
 export function canImport(): boolean {

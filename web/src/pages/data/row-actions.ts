@@ -22,6 +22,8 @@ export interface PageActions {
   rename?: (path: string) => void;
   remove?: (path: string) => void;
   measure?: (path: string) => void;
+  /** Shows how other programs read it. */
+  use?: (path: string) => void;
   /** Why the server would refuse them, empty if it would not. */
   refusals?: { rename: string; remove: string };
 }
@@ -34,6 +36,7 @@ export function placeActions(place: Place, actions: PageActions): MenuItem[] {
   if (!isFolder) {
     items.push({ label: "Download", icon: "download", href: contentUrl(repository, ref, path), download: true });
   }
+  const { rename, remove, measure, use, refusals = { rename: "", remove: "" } } = actions;
   items.push(
     { label: "Copy URI", icon: "copy", run: () => void copy(lakefsUri(repository, ref, path), "URI") },
     { label: "Copy S3 URI", icon: "copy", run: () => void copy(s3Uri(repository, ref, path), "S3 URI") },
@@ -41,11 +44,11 @@ export function placeActions(place: Place, actions: PageActions): MenuItem[] {
   if (!isFolder && session.config?.storage_config.pre_sign_support) {
     items.push({ label: "Copy presigned link", icon: "link", run: () => void copyPresigned(place) });
   }
+  if (use) items.push({ label: "Use this data", icon: "code", run: () => use(path) });
   if (!isFolder) {
     const href = links.object(repository, ref, path, { tab: "history" });
     items.push({ label: "History", icon: "commit", run: () => navigate(href) });
   }
-  const { rename, remove, measure, refusals = { rename: "", remove: "" } } = actions;
   if (isFolder && measure) {
     items.push({ label: "Calculate size", icon: "storage", run: () => measure(path) });
   }

@@ -42,7 +42,7 @@ def _extensions(names: list[str]) -> list[str]:
     return [f".{extension}" for extension in found]
 
 
-def _framed(start: bytes, end: bytes = b"") -> Callable[[BinaryIO], bool]:
+def _frame_test(start: bytes, end: bytes = b"") -> Callable[[BinaryIO], bool]:
     """Returns whether content has this start and end, which do not overlap."""
 
     def fits(stream: BinaryIO) -> bool:
@@ -68,10 +68,10 @@ def _is_text(stream: BinaryIO) -> bool:
 
 
 _FORMATS = {
-    "parquet": _Format(("parquet", "pq"), _framed(b"PAR1", b"PAR1")),
-    "avro": _Format(("avro",), _framed(b"Obj\x01")),
-    "orc": _Format(("orc",), _framed(b"ORC")),
-    "gzip": _Format(("gz",), _framed(b"\x1f\x8b")),
+    "parquet": _Format(("parquet", "pq"), _frame_test(b"PAR1", b"PAR1")),
+    "avro": _Format(("avro",), _frame_test(b"Obj\x01")),
+    "orc": _Format(("orc",), _frame_test(b"ORC")),
+    "gzip": _Format(("gz",), _frame_test(b"\x1f\x8b")),
     "csv": _Format(("csv",), _is_text),
     "tsv": _Format(("tsv",), _is_text),
     "json": _Format(("json",), _is_text),

@@ -31,9 +31,9 @@ def adapt(function: Callable[..., Any]) -> Callable[[Sequence[Any]], Any]:
             kind = hints.get(parameter.name, Any)
             if parameter.kind is parameter.VAR_POSITIONAL:
                 rest = enumerate(arguments[at:], at)
-                converted += [_converted(each, kind, number, name) for number, each in rest]
+                converted += [_convert(each, kind, number, name) for number, each in rest]
             elif at < len(arguments) and arguments[at] is not None:
-                converted.append(_converted(arguments[at], kind, at, name))
+                converted.append(_convert(arguments[at], kind, at, name))
             elif parameter.default is not parameter.empty:
                 converted.append(parameter.default)
             elif kind is Any:
@@ -56,7 +56,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-def _converted(value: Any, kind: Any, at: int, name: str) -> Any:
+def _convert(value: Any, kind: Any, at: int, name: str) -> Any:
     if kind is bool:
         return value is not None and value is not False
     is_number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -57,7 +57,7 @@ class Sandbox:
         self._run, self._bind, array, is_array, self._define, self._include = self._lua.execute(
             code,
             lambda text: write(text.decode("utf-8", "replace")),
-            self._opened,
+            self._open,
             ended,
             _INTERVAL_INSTRUCTIONS,
             name=b"=sandbox",
@@ -83,7 +83,7 @@ class Sandbox:
         if not ok:
             raise HookFailed(_text(reason))
 
-    def _opened(self, name: bytes) -> tuple[Any, ...]:
+    def _open(self, name: bytes) -> tuple[Any, ...]:
         """Returns whether a library was found, and its table or the reason."""
         text = name.decode("utf-8", "replace")
         try:

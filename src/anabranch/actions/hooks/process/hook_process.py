@@ -13,8 +13,8 @@ from anabranch.actions.hooks.process.remote_lake import RemoteLake, SentOutput
 from anabranch.child_process.limits import Limits
 from anabranch.child_process.parent import Parent
 from anabranch.converter import Converter
-from anabranch.dependency_errors import reason_of
 from anabranch.errors import AnabranchError
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.model.commits.commit import Commit
 
 __all__ = ["main"]

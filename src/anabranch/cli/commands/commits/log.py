@@ -13,7 +13,7 @@ from anabranch.cli.framework.command import Argument, Command, Option, positive
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.format import iso_time, local_time, printable
 from anabranch.cli.output.graph import Node, draw
-from anabranch.cli.output.history import commit_lines, in_drawing_order, simplified
+from anabranch.cli.output.history import commit_lines, in_drawing_order, simplify
 
 __all__ = ["COMMAND"]
 
@@ -99,7 +99,7 @@ def _draw(context: CommandContext) -> None:
     refs = _refs_by_commit(context)
     rows = list(draw(nodes))
     for picture, commit in rows:
-        text = _coloured(picture) if output.colour else picture
+        text = _colour(picture) if output.colour else picture
         if commit is not None:
             text += f"  {_summary(context, commits[commit], refs[commit])}"
         output.line(text)
@@ -118,7 +118,7 @@ def _nodes(context: CommandContext, commits: dict[str, dict[str, Any]]) -> list[
         everything = _pages(context, filtered=False)
     parents = slice(1 if options.first_parent else None)
     nodes = [Node(commit["id"], tuple(commit["parents"][parents])) for commit in everything]
-    return simplified(nodes, set(commits)) if leaves_out else nodes
+    return simplify(nodes, set(commits)) if leaves_out else nodes
 
 
 def _refs_by_commit(context: CommandContext) -> dict[str, list[str]]:
@@ -141,7 +141,7 @@ def _summary(context: CommandContext, commit: dict[str, Any], refs: list[str]) -
     return f"{output.paint(commit['id'][:_SHORT_ID], 'id')} {names}{printable(subject)} {note}"
 
 
-def _coloured(picture: str) -> str:
+def _colour(picture: str) -> str:
     """Returns the graph with each lane in its own colour."""
     return "".join(
         stroke if stroke == " " else f"\x1b[{_LANES[index // 2 % len(_LANES)]}m{stroke}\x1b[0m"

@@ -132,17 +132,24 @@ def _conflict(
         for conflict in described:
             context.output.note("\n".join(conflict_lines(conflict)))
         paths = [conflict["path"] for conflict in described]
-    number = f"{len(paths)} paths conflict" if len(paths) != 1 else "1 path conflicts"
+    has_more = refused.answer.get("has_more") is True
+    count = refused.answer.get("conflict_count", len(paths))
+    number = f"{count} paths conflict" if count != 1 else "1 path conflicts"
+    if has_more:
+        # the response names no path if the caller may read none of the first conflicts
+        number = f"more than {len(paths)} paths conflict" if paths else "some paths conflict"
+    counted = " `--dry-run` counts the conflicts." if has_more else ""
     return Failure(
         f"both sides changed the same objects: {number}",
         kind="merge_conflict",
         hint="Choose a side with --strategy source-wins or dest-wins, or for single paths with "
         "--resolve PATTERN=STRATEGY, or make both sides equal. "
         f"`anabranch diff {address(source.repository, destination)} "
-        f"{address(source.repository, source.ref)}` shows all changes.",
+        f"{address(source.repository, source.ref)}` shows all changes.{counted}",
         where=refused.where,
         status=refused.status,
         paths=paths,
+        has_more_paths=has_more,
     )
 
 

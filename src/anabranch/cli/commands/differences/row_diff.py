@@ -21,12 +21,12 @@ _MAX_CELL = 60
 
 def show_row_changes(context: CommandContext, *parts: str, **params: Any) -> None:
     """Prints the rows that a listing of the API returns, and on a terminal how they are matched."""
-    matching = ""
+    matching = notes = ""
 
     def fetch(**position: Any) -> Any:
-        nonlocal matching
+        nonlocal matching, notes
         page = context.connection.get(*parts, **params, **position)
-        matching = _matching(page)
+        matching, notes = _matching(page), _notes(page)
         return page
 
     counts: Counter[str] = Counter()
@@ -35,6 +35,8 @@ def show_row_changes(context: CommandContext, *parts: str, **params: Any) -> Non
     if context.output.terminal:
         text = f"{summary(counts)}; {matching}"
         context.output.line(context.output.paint(text, "dim"))
+        if notes:
+            context.output.line(context.output.paint(notes, "dim"))
 
 
 def _matching(page: Mapping[str, Any]) -> str:
@@ -43,6 +45,14 @@ def _matching(page: Mapping[str, Any]) -> str:
         return "whole rows compared"
     names = ", ".join(printable(name) for name in page["key"])
     return f"rows matched by {names}" + (" (found)" if page["matched_by"] == "found" else "")
+
+
+def _notes(page: Mapping[str, Any]) -> str:
+    """Returns how both sides were read, once if it is alike."""
+    texts = {side: " ".join(notes) for side, notes in page.get("notes", {}).items() if notes}
+    if len(set(texts.values())) == 1:
+        return printable(next(iter(texts.values())))
+    return " ".join(f"{side.capitalize()}: {printable(text)}" for side, text in texts.items())
 
 
 def _cells(row: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from anabranch.cli.framework.address import object_address, prefix_address
-from anabranch.cli.framework.command import Argument, Command, Group, Option, positive
+from anabranch.cli.framework.address import object_address, prefix_address, ref_or_name
+from anabranch.cli.framework.command import YES, Argument, Command, Group, Option, positive
 from anabranch.cli.framework.context import CommandContext
+from anabranch.cli.framework.metadata import OBJECT_META, REPLACED_META
 
 __all__ = ["COMMAND"]
 
@@ -33,6 +34,13 @@ def _later(module: str, function: str = "run") -> Callable[[CommandContext], int
         return code
 
     return run
+
+
+def _size(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError(text)
+    return number
 
 
 def _parallelism(default: int) -> Option:
@@ -110,6 +118,65 @@ COMMAND = Group(
             arguments=(OBJECT,),
             details="The server decides for how long; `--json` prints until when, too.",
             examples=("fs presign lakefs://flights/main/month=05/part-0.parquet",),
+        ),
+        Command(
+            "restore",
+            "Make an object, or all objects below a path, what they were at a reference",
+            _later("restore"),
+            arguments=(
+                Argument(
+                    "PLACE",
+                    "An object, or a path that ends with a slash: lakefs://REPOSITORY/BRANCH/PATH",
+                    parse=prefix_address,
+                ),
+            ),
+            options=(
+                Option(
+                    "-s, --source",
+                    "The branch, tag, commit or expression to restore from",
+                    "REF",
+                    parse=ref_or_name,
+                    required=True,
+                ),
+                Option(_RECURSIVE, "All objects below the path; a final slash means the same"),
+                YES,
+            ),
+            details="Objects that have changed since, or are gone, are there again, and below a "
+            "path those that were not there yet are removed. Both are uncommitted changes, and no "
+            "bytes are copied.",
+            examples=(
+                "fs restore lakefs://flights/main/README.md --source main~1",
+                "fs restore lakefs://flights/main/month=05/ --source v1.0 --yes",
+            ),
+        ),
+        Command(
+            "stage",
+            "Make an object of the store an object of a branch, without copying it",
+            _later("stage", "stage"),
+            arguments=(OBJECT,),
+            options=(
+                Option("--location", "The address in the store", "URL", required=True),
+                Option("--size", "Bytes", "N", parse=_size, required=True),
+                Option("--checksum", "The ETag or another checksum", "TEXT", required=True),
+                Option("--mtime", "When it was written, in seconds since 1970", "N", parse=_size),
+                Option("--content-type", "The type of the content", "TYPE", default=""),
+                OBJECT_META,
+            ),
+            details="The server believes size and checksum. It needs the permission that imports "
+            "need.",
+            examples=(
+                "fs stage lakefs://r/main/a.csv --location s3://b/a.csv --size 9 --checksum 1f3a",
+            ),
+        ),
+        Command(
+            "update-metadata",
+            "Replace the metadata of an object",
+            _later("stage", "update_metadata"),
+            arguments=(OBJECT,),
+            options=(REPLACED_META,),
+            details="The object has the given pairs then, and no others. That is an uncommitted "
+            "change.",
+            examples=("fs update-metadata lakefs://flights/main/README.md --metadata owner=ada",),
         ),
         Command(
             "cat",

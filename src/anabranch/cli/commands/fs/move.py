@@ -44,7 +44,7 @@ def _targets(context: CommandContext) -> tuple[LakeUri, LakeUri]:
     return source, destination
 
 
-def _shown(place: LakeUri) -> str:
+def _show(place: LakeUri) -> str:
     return address(place.repository, place.ref, place.key)
 
 
@@ -77,5 +77,5 @@ def _report(
     context: CommandContext, verb: str, source: LakeUri, destination: LakeUri, count: int
 ) -> None:
     objects = "1 object" if count == 1 else f"{count} objects"
-    text = f"{verb} {objects} from {_shown(source)} to {_shown(destination)}"
+    text = f"{verb} {objects} from {_show(source)} to {_show(destination)}"
     context.output.done(text, {"count": count})

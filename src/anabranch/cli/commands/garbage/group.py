@@ -7,8 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anabranch.cli.commands.garbage.preparation import PREPARATION
 from anabranch.cli.commands.garbage.quarantine import (
     QUARANTINE,
+    STORES,
     format_totals,
     quarantine_seconds,
     restore_command,
@@ -329,10 +331,7 @@ COMMAND = Group(
                     "command line's credentials; then only the store's settings are needed",
                     "URL",
                 ),
-                Option("--data", "The server's data folder [default: anabranch-data]", "DIR"),
-                Option(
-                    "-c, --config", "Read settings from this file, TOML or lakeFS's YAML", "FILE"
-                ),
+                *STORES,
             ),
             details="Run it with the server's settings; servers may keep running. Nothing is "
             "removed without --sweep, and then only what is still unreferenced. It exits with 1 if "
@@ -349,6 +348,7 @@ COMMAND = Group(
         ),
         *QUARANTINE,
         *RULES,
+        *PREPARATION,
     ),
     default="run",
 )

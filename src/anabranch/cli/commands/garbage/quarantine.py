@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from anabranch.pipelines.garbage.object_totals import ObjectTotals
     from anabranch.pipelines.garbage.sweeping.restore import Restoration
 
-__all__ = ["QUARANTINE", "format_totals", "quarantine_seconds", "restore_command"]
+__all__ = ["QUARANTINE", "STORES", "format_totals", "quarantine_seconds", "restore_command"]
 
 _COLUMNS = (
     Column("RUN", "id"),
@@ -145,7 +145,7 @@ def _purge(context: CommandContext) -> None:
     context.output.done(text, document)
 
 
-_STORES = (
+STORES = (
     Option("--data", "The server's data folder [default: anabranch-data]", "DIR"),
     Option("-c, --config", "Read settings from this file, TOML or lakeFS's YAML", "FILE"),
 )
@@ -156,7 +156,7 @@ QUARANTINE = (
         "List the runs whose removed objects can be restored",
         _list,
         arguments=(REPOSITORY,),
-        options=_STORES,
+        options=STORES,
         examples=("gc quarantine lakefs://flights",),
         connects=False,
     ),
@@ -176,7 +176,7 @@ QUARANTINE = (
                 repeat=True,
             ),
             Option("--dry-run", "Only print what would be restored"),
-            *_STORES,
+            *STORES,
         ),
         details="An object that now exists at an address is not replaced. Restored objects are "
         "kept for a week, even if nothing refers to them. It may be run again, and during a "
@@ -192,7 +192,7 @@ QUARANTINE = (
         "Delete expired objects from quarantine, as every sweep does",
         _purge,
         arguments=(REPOSITORY,),
-        options=_STORES,
+        options=STORES,
         details="Objects that something refers to stay in quarantine.",
         examples=("gc purge lakefs://flights",),
         connects=False,

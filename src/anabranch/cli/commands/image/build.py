@@ -45,7 +45,7 @@ def run(context: CommandContext) -> None:
         "allow_empty": given.allow_empty,
     }
     try:
-        item = _resolve(context, body) if given.dry_run else _built(context, body)
+        item = _resolve(context, body) if given.dry_run else _build(context, body)
     except Failure as failure:
         _show_line(failure, text.decode(), name)
         raise
@@ -61,7 +61,7 @@ def _resolve(context: CommandContext, body: dict[str, Any]) -> dict[str, Any]:
     return item
 
 
-def _built(context: CommandContext, body: dict[str, Any]) -> dict[str, Any]:
+def _build(context: CommandContext, body: dict[str, Any]) -> dict[str, Any]:
     tag = context.arguments.tag
     item: dict[str, Any] = context.connection.send(
         "POST", "images", tag, body=body, wait=_WAIT_SECONDS

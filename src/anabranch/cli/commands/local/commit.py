@@ -20,8 +20,14 @@ from anabranch.cli.commands.local.link import (
     read_link,
     write_link,
 )
-from anabranch.cli.commands.local.temporary_branch import merged, temporary_branch
-from anabranch.cli.commands.local.trees import Tree, compare, local_tree, remote_tree, unnoticed
+from anabranch.cli.commands.local.temporary_branch import merge_on_server, temporary_branch
+from anabranch.cli.commands.local.trees import (
+    Tree,
+    compare,
+    local_tree,
+    remote_tree,
+    unnoticed_paths,
+)
 from anabranch.cli.commands.local.upload import send_changes
 from anabranch.cli.errors import Failure, Usage
 from anabranch.cli.framework.address import address
@@ -75,14 +81,14 @@ def _commit(
     """
     branch = ("repositories", link.source.repository, "branches", link.source.ref)
     sent = {link.prefix + path for path in changes}
-    uncommitted = _uncommitted(context, link)
+    uncommitted = _uncommitted_paths(context, link)
     if replaced := uncommitted & sent:
         raise _dirty(replaced, "Commit them or `anabranch branch reset` the branch first.")
     _check_clean(context, uncommitted)
     try:
         send_changes(context, link, files, changes, branch=link.source.ref)
         if _head(context, link) == link.head:
-            _check_clean(context, _uncommitted(context, link) - sent)
+            _check_clean(context, _uncommitted_paths(context, link) - sent)
             return str(context.connection.send("POST", *branch, "commits", body=body)["id"])
     except BaseException:
         _take_back(context, link, changes)
@@ -91,7 +97,7 @@ def _commit(
     return None
 
 
-def _uncommitted(context: CommandContext, link: Link) -> set[str]:
+def _uncommitted_paths(context: CommandContext, link: Link) -> set[str]:
     """Returns the paths that have uncommitted changes on the branch."""
     diff = ("repositories", link.source.repository, "branches", link.source.ref, "diff")
     return {item["path"] for item in context.connection.pages(*diff)}
@@ -138,7 +144,9 @@ def _merge(
         path = ("repositories", link.source.repository, "branches", branch, "commits")
         context.connection.send("POST", *path, body=body)
         try:
-            return merged(context, link, branch, link.source.ref, {**body, **settling(context)})
+            return merge_on_server(
+                context, link, branch, link.source.ref, {**body, **settling(context)}
+            )
         except Failure as failure:
             if failure.kind != "no_changes":
                 raise
@@ -155,7 +163,7 @@ def _follow(
     """
     tree = remote_tree(context, link.source.repository, commit, link.prefix)
     now = local_tree(link.folder)
-    differ = {*compare(files, tree), *unnoticed(link.folder, tree, now, compare(base, tree))}
+    differ = {*compare(files, tree), *unnoticed_paths(link.folder, tree, now, compare(base, tree))}
     paths = {path for path in differ - kept if now.get(path) == files.get(path)}
     check_bring(link, now, tree, paths)
     bring(context, link, now, tree, paths, commit=commit)

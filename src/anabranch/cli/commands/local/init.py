@@ -38,7 +38,7 @@ def init(context: CommandContext) -> None:
     link.folder.mkdir(parents=True, exist_ok=True)
     with exclusive(link.folder):
         write_link(link)
-    _done(context, link, "Linked {folder} to {place} at {head}")
+    _print_summary(context, link, "Linked {folder} to {place} at {head}")
 
 
 def clone(context: CommandContext) -> None:
@@ -65,7 +65,7 @@ def clone(context: CommandContext) -> None:
         bring(context, link, {}, tree, tree, commit=link.head)
         write_link(link)
     objects = "1 object" if len(tree) == 1 else f"{len(tree)} objects"
-    _done(context, link, f"Cloned {objects} of {{place}} at {{head}} into {{folder}}")
+    _print_summary(context, link, f"Cloned {objects} of {{place}} at {{head}} into {{folder}}")
 
 
 def _new_link(context: CommandContext) -> Link:
@@ -88,7 +88,7 @@ def _new_link(context: CommandContext) -> Link:
     return link
 
 
-def _done(context: CommandContext, link: Link, sentence: str) -> None:
+def _print_summary(context: CommandContext, link: Link, sentence: str) -> None:
     ignoring = ignore_in_git(link.folder) if context.arguments.gitignore == "true" else None
     source = link.source
     place = address(source.repository, source.ref, source.key)

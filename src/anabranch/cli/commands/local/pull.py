@@ -24,7 +24,7 @@ from anabranch.cli.commands.local.link import (
     write_link,
 )
 from anabranch.cli.commands.local.replace import head_of, replace_content
-from anabranch.cli.commands.local.temporary_branch import merged, temporary_branch
+from anabranch.cli.commands.local.temporary_branch import merge_on_server, temporary_branch
 from anabranch.cli.commands.local.trees import (
     Tree,
     compare,
@@ -55,7 +55,7 @@ def run(context: CommandContext) -> None:
     with exclusive(link.folder):
         if context.arguments.force:
             new = replace_content(context, link, link.source, lambda _count: None, PULL)
-            _done(context, new)
+            _print_summary(context, new)
             return
         if link.interrupted != PULL:
             check_complete(link)
@@ -70,7 +70,7 @@ def run(context: CommandContext) -> None:
         _pull(context, sides)
         new = replace(link, head=head, interrupted="")
         write_link(new)
-        _done(context, new)
+        _print_summary(context, new)
 
 
 def _pull(context: CommandContext, sides: _Sides) -> None:
@@ -113,7 +113,7 @@ def _merge(context: CommandContext, sides: _Sides, remote: set[str], conflicts: 
         context.connection.send("POST", *commits, body={"message": "Local changes"})
         # the branch may bring nothing but the same content
         body = {**settling(context), "allow_empty": True}
-        commit = merged(context, link, head, branch, body)
+        commit = merge_on_server(context, link, head, branch, body)
         result = remote_tree(context, repository, commit, link.prefix)
         # a merged file is a local change: its time must differ from that of the branch's object
         after = 1 + max(int(time.time()), *(entry.mtime for entry in theirs.values()), 0)
@@ -130,7 +130,7 @@ def _merge(context: CommandContext, sides: _Sides, remote: set[str], conflicts: 
         bring(context, link, files, new, ours - kept, commit=commit)
 
 
-def _done(context: CommandContext, link: Link) -> None:
+def _print_summary(context: CommandContext, link: Link) -> None:
     context.output.done(
         f"{printable(str(link.folder))} is at {link.head}",
         {"folder": str(link.folder), "src": str(link.source), "at_head": link.head},

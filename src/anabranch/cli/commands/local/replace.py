@@ -13,7 +13,7 @@ from anabranch.cli.commands.local.trees import (
     local_tree,
     remote_tree,
     remove_partials,
-    unnoticed,
+    unnoticed_paths,
 )
 from anabranch.cli.framework.context import CommandContext
 from anabranch.model.uri import LakeUri
@@ -41,9 +41,9 @@ def replace_content(
     moved = compare(base, theirs)
     differ = {path for path in compare(theirs, files) if path in base or path in theirs}
     # after an interruption, files may be of either commit
-    differ |= unnoticed(link.folder, theirs, files, theirs if link.interrupted else ())
+    differ |= unnoticed_paths(link.folder, theirs, files, theirs if link.interrupted else ())
     lost = compare(base, files).keys() & differ & files.keys()
-    lost |= unnoticed(link.folder, base, files, moved)
+    lost |= unnoticed_paths(link.folder, base, files, moved)
     paths = differ | moved.keys()
     check_bring(link, files, theirs, paths)
     if lost:

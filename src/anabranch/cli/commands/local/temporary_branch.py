@@ -13,7 +13,7 @@ from anabranch.cli.errors import Failure
 from anabranch.cli.framework.context import CommandContext
 from anabranch.model.uri import LakeUri
 
-__all__ = ["merged", "temporary_branch"]
+__all__ = ["merge_on_server", "temporary_branch"]
 
 
 @contextmanager
@@ -37,7 +37,7 @@ def temporary_branch(context: CommandContext, link: Link) -> Iterator[str]:
                 context.output.note(f"the hidden branch {name} was not deleted: {failure.message}")
 
 
-def merged(
+def merge_on_server(
     context: CommandContext, link: Link, source: str, destination: str, body: dict[str, Any]
 ) -> str:
     """Returns the commit of a merge by the server. Raises Failure with the paths that conflict."""

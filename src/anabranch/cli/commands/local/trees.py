@@ -30,7 +30,7 @@ __all__ = [
     "local_tree",
     "remote_tree",
     "remove_partials",
-    "unnoticed",
+    "unnoticed_paths",
 ]
 
 MTIME = "::lakefs::client-mtime"
@@ -139,7 +139,7 @@ def has_content(file: Path, entry: Entry) -> bool:
     return int(status.st_mtime_ns // 10**9) == entry.mtime
 
 
-def unnoticed(folder: Path, base: Tree, files: Tree, paths: Iterable[str]) -> set[str]:
+def unnoticed_paths(folder: Path, base: Tree, files: Tree, paths: Iterable[str]) -> set[str]:
     """Returns those of the paths whose files have the size and the time of their objects, but other
     content.
     """

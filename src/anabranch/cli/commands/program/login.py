@@ -104,7 +104,7 @@ def write_settings(path: Path, settings: Settings) -> None:
         del values["access_key_id"], values["secret_access_key"]
     else:
         del values["token"]
-    text = "".join(f"{name} = {_quoted(name, value)}\n" for name, value in values.items())
+    text = "".join(f"{name} = {_quote(name, value)}\n" for name, value in values.items())
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     partial.unlink(missing_ok=True)
@@ -113,7 +113,7 @@ def write_settings(path: Path, settings: Settings) -> None:
     partial.replace(path)
 
 
-def _quoted(name: str, value: str) -> str:
+def _quote(name: str, value: str) -> str:
     """Returns a TOML basic string."""
     if not value.isprintable():
         raise Usage(f"{name} contains control characters", hint="Copy it again.")

@@ -12,17 +12,20 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import webbrowser
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any, Self
+from urllib.parse import urlencode
 
+from anabranch.cli.commands.servers.sample_repository import create_sample
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.command import Command, Option
 from anabranch.cli.framework.context import CommandContext
+from anabranch.client.rest_client import RestClient, basic_authorization
+from anabranch.examples.lakes import REPOSITORY
 
 __all__ = ["ACCESS_KEY_ID", "COMMAND", "SECRET_ACCESS_KEY"]
 
@@ -37,16 +40,20 @@ _ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def _run(context: CommandContext) -> int:
     arguments, output = context.arguments, context.output
     with _server(arguments.data, arguments.listen) as (process, url):
-        for line in _welcome(url, arguments.data):
+        for line in _welcome(url, str(Path(arguments.data).resolve())):
             output.line(line)
         output.out.flush()
-        _run_example(context, url)
-        for line in _directions(url):
+        folder = create_sample(output, url, ACCESS_KEY_ID, SECRET_ACCESS_KEY)
+        for line in _directions(url, folder):
             output.line(line)
         if arguments.exit:
             return 0
-        if not arguments.no_open and _has_display(context.environment):
-            webbrowser.open(url)
+        output.line("")
+        output.line("This address signs a browser in, once and within five minutes:")
+        output.line(f"  {_sign_in_link(url)}")
+        if not arguments.no_open and output.terminal and _has_display(context.environment):
+            # of its own: the printed one still works, should no window appear
+            webbrowser.open(_sign_in_link(url))
         output.line("Serving until Ctrl-C.")
         output.out.flush()
         try:
@@ -55,28 +62,19 @@ def _run(context: CommandContext) -> int:
             return 0
 
 
-def _run_example(context: CommandContext, url: str) -> None:
-    """Creates the sample repository, unless the folder already has it."""
-    output = context.output
+def _sign_in_link(url: str) -> str:
+    """Returns the address of a page that signs in once. Its secret is in the fragment, which
+    browsers send to no server. Other users of this machine may see it among the arguments of a
+    browser: to them it is worth what the keys are, which are public.
+    """
+    client = RestClient(url, basic_authorization(ACCESS_KEY_ID, SECRET_ACCESS_KEY))
     try:
-        from lakefs.exceptions import LakeFSException  # noqa: PLC0415  an extra
-
-        from anabranch.examples import flights  # noqa: PLC0415  brings pandas
-    except ImportError as error:
-        raise Failure(
-            f"the sample repository needs a missing package: {error.name}",
-            hint="pip install 'anabranch[sample]'",
-        ) from error
-    example = flights.FlightsExample(url, ACCESS_KEY_ID, SECRET_ACCESS_KEY)
-    if example.exists():
-        output.line(f"The sample repository {flights.REPOSITORY} already exists.")
-        return
-    start = time.perf_counter()
-    try:
-        flights.run_steps(example, lambda line, seconds: output.line(f"  {seconds:6.2f} s  {line}"))
-    except (flights.ExampleError, LakeFSException) as error:
-        raise Failure(f"creating the sample repository failed: {error}") from error
-    output.line(f"  {time.perf_counter() - start:6.2f} s  in total")
+        link = client.send("POST", "auth", "links")
+    finally:
+        client.close()
+    page = f"/repositories/{REPOSITORY}/objects"
+    fields = {"user": link["username"], "code": link["code"], "next": page}
+    return f"{url}/auth/link#{urlencode(fields)}"
 
 
 def _has_display(environment: Mapping[str, str]) -> bool:
@@ -94,7 +92,7 @@ def _welcome(url: str, data: str) -> Iterator[str]:
     yield f"The server keeps everything in {data}. It creates a sample repository now:"
 
 
-def _directions(url: str) -> Iterator[str]:
+def _directions(url: str, folder: str) -> Iterator[str]:
     command = _command()
     yield ""
     yield "In another terminal, the command line finds this server with:"
@@ -105,7 +103,7 @@ def _directions(url: str) -> Iterator[str]:
     yield "Then three things to try:"
     yield f"  {command} log lakefs://quickstart/main --graph"
     yield f"  {command} diff lakefs://quickstart/main~1 lakefs://quickstart/main"
-    yield f"  {command} fs ls lakefs://quickstart/v1/flights/ --recursive"
+    yield f"  {command} fs ls lakefs://quickstart/v1/{folder} --recursive"
 
 
 def _command() -> str:
@@ -209,8 +207,10 @@ COMMAND = Command(
     ),
     details="Creates the repository quickstart with a sample history: a year of flights goes to "
     "main, two months are corrected on branches, both are merged, a conflict occurs and is "
-    "resolved, and the result is tagged and read with pandas. Then the web interface is opened in "
-    "a browser, if there is a display.",
+    "resolved, and the result is tagged and read with pandas. Without `pip install "
+    "'anabranch[sample]'` it is a smaller one, of rivers. Then the web interface is opened in "
+    "a browser, if there is a terminal and a display, by an address that signs in once; another "
+    "one is printed.",
     examples=("quickstart", "quickstart --data my-lake --listen 127.0.0.1:8001"),
     connects=False,
 )

@@ -14,10 +14,8 @@ from __future__ import annotations
 
 import hashlib
 import mmap
-import os
-import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -25,18 +23,30 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch import _kernel as kernel
-from anabranch.dependency_errors import reason_of
 from anabranch.errors import Corrupt
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.files.private_folders import make_private_folder
-from anabranch.files.work_folders import WorkFolder
 from anabranch.pipelines.column_hashes import Hashes, distinct, hash_addresses
+from anabranch.pipelines.garbage.addresses.checked_file import (
+    checked_body,
+    with_check,
+    write_whole,
+)
 from anabranch.pipelines.garbage.addresses.namespace import AddressResolver
-from anabranch.versioning.trees.trees import translate_errors
+from anabranch.pipelines.garbage.addresses.range_tree import range_tree
 
-__all__ = ["AddressIndex", "decode_index", "encode_index", "index_tree", "resolver_folder"]
+__all__ = [
+    "AddressIndex",
+    "damage_reported",
+    "decode_index",
+    "encode_index",
+    "index_tree",
+    "is_plain",
+    "require_rows",
+    "resolver_folder",
+]
 
 _MAGIC = b"ANAMARK1"
-_HEAD = len(_MAGIC) + 32
 _ROWS = 8
 
 _DATA = b"data/"
@@ -72,7 +82,7 @@ class AddressIndex:
         if cached is not None:
             return cached, False
         hashes = self._read(info)
-        _write_index(path, info.count, hashes)
+        write_whole(path, encode_index(info.count, hashes))
         return hashes, True
 
     def remove_unused(self) -> None:
@@ -83,26 +93,32 @@ class AddressIndex:
 
     def _read(self, info: kernel.RangeInfo) -> Hashes:
         table_path = self._locate(info.id)
-        with WorkFolder("gc") as folder, translate_errors():
-            metarange_id = kernel.write_metarange([info], folder)
-            paths = {metarange_id: f"{folder}/{metarange_id}", info.id: table_path}
-            tree = kernel.Tables().tree(metarange_id, paths.__getitem__)
+        with range_tree(info, table_path) as tree:
             hashes, rows = index_tree(tree, self._resolver, table_path)
-        if rows != info.count:
-            raise Corrupt(
-                f"{table_path}: holds {rows} objects where its tree says {info.count}",
-                path=table_path,
-            )
+        require_rows(info, rows, table_path)
         return hashes
+
+
+def require_rows(info: kernel.RangeInfo, rows: int, path: str) -> None:
+    """Raises Corrupt if the table of a range has another number of entries than its tree says."""
+    if rows != info.count:
+        raise Corrupt(f"{path}: holds {rows} objects where its tree says {info.count}", path=path)
 
 
 def index_tree(tree: kernel.Tree, resolver: AddressResolver, source: str) -> tuple[Hashes, int]:
     """Returns the sorted hashes of the addresses in the namespace of all entries of a tree, and the
     number of entries. Raises Corrupt, with `source` as the path, for a damaged tree.
     """
-    try:
+    with damage_reported(source):
         indexed = _index_encoded(tree, resolver)
         return _index_decoded(tree, resolver) if indexed is None else indexed
+
+
+@contextmanager
+def damage_reported(source: str) -> Iterator[None]:
+    """Raises Corrupt, with `source` as the path, if a tree that is read is damaged."""
+    try:
+        yield
     except pa.ArrowInvalid as error:
         reason = reason_of(error).removeprefix("External error: ")
         raise Corrupt(f"{source}: the table is damaged: {reason}", path=source) from error
@@ -130,17 +146,21 @@ def _index_encoded(tree: kernel.Tree, resolver: AddressResolver) -> tuple[Hashes
     rows = 0
     for batch in pa.RecordBatchReader.from_stream(tree.scan(decoded=False)):
         entries = batch.column("data")
-        plain = pc.and_(
-            pc.starts_with(entries, _PLAIN),
-            pc.greater_equal(pc.binary_length(entries), _ADDRESS_END),
-        )
-        if not pc.all(plain).as_py():
+        if not pc.all(is_plain(entries)).as_py():
             return None
         rows += batch.num_rows
         if resolver.within is not None:
             addresses = pc.binary_slice(entries, len(_PLAIN) - len(_DATA), _ADDRESS_END)
             pieces.append(hash_addresses(addresses))
     return distinct(pieces), rows
+
+
+def is_plain(entries: pa.BinaryArray) -> pa.BooleanArray:
+    """Returns for each encoded entry whether it has a generated address, which is relative."""
+    return pc.and_(
+        pc.starts_with(entries, _PLAIN),
+        pc.greater_equal(pc.binary_length(entries), _ADDRESS_END),
+    )
 
 
 def _read_index(path: Path, rows: int) -> Hashes | None:
@@ -157,34 +177,17 @@ def decode_index(raw: memoryview, rows: int) -> Hashes | None:
     """Returns the hashes in the content of a file, or None if it is damaged or is not that of a
     range with this many rows.
     """
-    body = raw[_HEAD:]
-    valid = (
-        raw[: len(_MAGIC)] == _MAGIC
-        and len(body) >= _ROWS
-        and hashlib.sha256(body).digest() == raw[len(_MAGIC) : _HEAD]
-        and int.from_bytes(body[:_ROWS], "little") == rows
-    )
-    return np.frombuffer(body[_ROWS:], "<u8") if valid else None
+    body = checked_body(_MAGIC, raw)
+    if body is None or len(body) < _ROWS or int.from_bytes(body[:_ROWS], "little") != rows:
+        return None
+    return np.frombuffer(body[_ROWS:], "<u8")
 
 
 def encode_index(rows: int, hashes: Hashes) -> bytes:
     """Returns the content of the file of a range with this many rows."""
-    body = rows.to_bytes(_ROWS, "little") + hashes.astype("<u8").tobytes()
-    return _MAGIC + hashlib.sha256(body).digest() + body
+    return with_check(_MAGIC, rows.to_bytes(_ROWS, "little") + hashes.astype("<u8").tobytes())
 
 
 def resolver_folder(resolver: AddressResolver) -> str:
     """Returns the name of the folder of a resolver."""
     return hashlib.sha256(resolver.cache_key.encode()).hexdigest()[:16]
-
-
-def _write_index(path: Path, rows: int, hashes: Hashes) -> None:
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(encode_index(rows, hashes))
-        Path(temporary).replace(path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            Path(temporary).unlink()
-        raise

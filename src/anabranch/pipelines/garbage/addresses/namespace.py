@@ -18,7 +18,7 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.model.objects.entry import AddressType
 from anabranch.model.repositories.repository import Repository
 
-__all__ = ["AddressResolver", "Namespace", "to_namespace"]
+__all__ = ["AddressResolver", "Namespace", "is_full", "to_namespace"]
 
 
 class Namespace(NamedTuple):
@@ -70,9 +70,7 @@ class AddressResolver(NamedTuple):
         rows = pa.array(np.arange(len(addresses)))
         if self.within == "" and pc.all(pc.equal(kinds, int(AddressType.RELATIVE))).as_py():
             return [(rows, addresses)]  # the common case
-        has_scheme = pc.match_substring(addresses, "://")
-        by_prefix = pc.equal(kinds, int(AddressType.BY_PREFIX))
-        full = pc.or_(pc.equal(kinds, int(AddressType.FULL)), pc.and_(by_prefix, has_scheme))
+        full = is_full(addresses, kinds)
         resolved = []
         if self.within is not None:
             relative = addresses.filter(pc.invert(full))
@@ -101,10 +99,24 @@ class AddressResolver(NamedTuple):
             yield batch.column("path").take(rows), addresses
 
     @property
+    def is_elsewhere(self) -> bool:
+        """Whether the repository's namespace and the collected one are separate, so that only full
+        addresses of the repository can be in the collected one.
+        """
+        return self.within is None and not self.around
+
+    @property
     def cache_key(self) -> str:
         """A text that differs between resolvers that resolve addresses differently."""
         where = "elsewhere" if self.within is None else f"in {self.within}"
         return "\n".join((*self.prefixes, f"around {self.around}" if self.around else where))
+
+
+def is_full(addresses: pa.StringArray, kinds: pa.Int32Array) -> pa.BooleanArray:
+    """Returns for each address of an entry whether it is full."""
+    has_scheme = pc.match_substring(addresses, "://")
+    by_prefix = pc.equal(kinds, int(AddressType.BY_PREFIX))
+    return pc.or_(pc.equal(kinds, int(AddressType.FULL)), pc.and_(by_prefix, has_scheme))
 
 
 def to_namespace(repository: Repository, blocks: BlockStore) -> Namespace:

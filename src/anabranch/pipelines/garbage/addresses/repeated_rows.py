@@ -16,7 +16,7 @@ def unflag_repeated(listing: Listing, flags: npt.NDArray[np.bool_]) -> None:
     """Clears the flags of all rows with the same address but the newest. Needs eight bytes for each
     flagged row, and more only for those that are repeated.
     """
-    repeated = _repeated(listing, flags)
+    repeated = _repeated_hashes(listing, flags)
     if not len(repeated):
         return
     hashes, mtimes, positions = [], [], []
@@ -35,7 +35,7 @@ def unflag_repeated(listing: Listing, flags: npt.NDArray[np.bool_]) -> None:
     flags[at[order[others]]] = False
 
 
-def _repeated(listing: Listing, flags: npt.NDArray[np.bool_]) -> Hashes:
+def _repeated_hashes(listing: Listing, flags: npt.NDArray[np.bool_]) -> Hashes:
     """Returns the hashes of addresses with several flagged rows, sorted."""
     pieces, first = [np.empty(0, np.uint64)], 0
     for batch in listing.batches():

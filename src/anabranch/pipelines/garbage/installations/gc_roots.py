@@ -17,7 +17,6 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.versioning.core import Core
-from anabranch.versioning.garbage.retention import active_commits, load_commit_graph
 
 __all__ = [
     "ActiveCommit",
@@ -94,18 +93,11 @@ def collect_roots(
     """Returns a repository's roots; `now` is in seconds since 1970. Raises Gone for a missing
     commit that is referenced.
     """
-    # pins first: a branch or a tag can be created from a pinned commit at any time
     pinned = core.pins.commits(repository)
-    branches = list(core.branches.all(repository))
-    tagged = {tag.id: tag.commit_id for tag in core.tags.all(repository)}
-    # commits last, so that each commit of a branch or a tag is among them
-    graph = load_commit_graph(core.commits, repository)
-    active = active_commits(graph, branches, tagged.values(), rules, now)
-    active |= pinned & graph.keys()
-    trees = frozenset(graph[commit_id].metarange_id for commit_id in active)
-    heads = {(branch.id, branch.commit_id, branch.tokens) for branch in branches}
-    references = frozenset(heads | set(tagged.items()) | pinned)
-    return Roots(references, trees, len(graph), len(active))
+    commits = core.rules.read_commits(repository, rules, now, pinned)
+    heads = {(branch.id, branch.commit_id, branch.tokens) for branch in commits.branches}
+    references = frozenset(heads | set(commits.tagged.items()) | pinned)
+    return Roots(references, commits.active_trees, len(commits.graph), len(commits.active))
 
 
 def collect_active_commits(
@@ -115,21 +107,18 @@ def collect_active_commits(
     Raises Gone for a missing commit that is referenced.
     """
     pinned = core.pins.commits(repository)
-    branches = list(core.branches.all(repository))
-    tags = list(core.tags.all(repository))
-    graph = load_commit_graph(core.commits, repository)
-    active = active_commits(graph, branches, [tag.commit_id for tag in tags], rules, now)
-    active |= pinned & graph.keys()
+    commits = core.rules.read_commits(repository, rules, now, pinned)
     names: dict[str, list[str]] = {}
-    for branch in branches:
+    for branch in commits.branches:
         names.setdefault(branch.commit_id, []).append(f"branch {branch.id}")
-    for tag in tags:
-        names.setdefault(tag.commit_id, []).append(f"tag {tag.id}")
+    for tag, commit_id in commits.tagged.items():
+        names.setdefault(commit_id, []).append(f"tag {tag}")
     for commit_id in pinned:
         names.setdefault(commit_id, []).append("pin")
-    order = sorted(active, key=lambda commit_id: (commit_id not in names, commit_id))
+    order = sorted(commits.active, key=lambda commit_id: (commit_id not in names, commit_id))
     return [
-        ActiveCommit(name, graph[name].metarange_id, tuple(names.get(name, ()))) for name in order
+        ActiveCommit(name, commits.graph[name].metarange_id, tuple(names.get(name, ())))
+        for name in order
     ]
 
 
@@ -139,13 +128,10 @@ def collect_expired_commits(
     """Returns the expired commits, each with the branch whose first-parent history has it. Commits
     of the default branch come first, commits of no branch last.
     """
+    _, _, graph, active = commits = core.rules.read_commits(repository, rules, now)
     branches = sorted(
-        core.branches.all(repository),
-        key=lambda branch: (branch.id != repository.default_branch, branch.id),
+        commits.branches, key=lambda branch: (branch.id != repository.default_branch, branch.id)
     )
-    tagged = [tag.commit_id for tag in core.tags.all(repository)]
-    graph = load_commit_graph(core.commits, repository)
-    active = active_commits(graph, branches, tagged, rules, now)
     expired: list[ExpiredCommit] = []
     seen: set[str] = set()
     for branch in branches:

@@ -10,8 +10,8 @@ import pyarrow as pa
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.garbage.expired_commits import record_expired
-from anabranch.dependency_errors import reason_of
 from anabranch.errors import Corrupt
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.model.uploads.upload import Upload

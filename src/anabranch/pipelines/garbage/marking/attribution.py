@@ -8,8 +8,7 @@ objects that were not attributed are then reported as not traced.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
 import msgspec
 import numpy as np
@@ -22,8 +21,8 @@ from anabranch.errors import Corrupt, Gone
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.column_hashes import hash_addresses
 from anabranch.pipelines.garbage.addresses.namespace import AddressResolver
+from anabranch.pipelines.garbage.addresses.range_tree import range_tree
 from anabranch.pipelines.garbage.installations.installation import Installation
-from anabranch.pipelines.garbage.marking.range_tree import range_tree
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
 
 __all__ = [
@@ -31,8 +30,8 @@ __all__ = [
     "ExpiredRanges",
     "OriginTracer",
     "Origins",
-    "expired_ranges",
     "first_folders",
+    "set_rest",
 ]
 
 _MAX_ENTRIES = 20_000_000
@@ -55,49 +54,55 @@ class Origins(msgspec.Struct):
     not_traced: ObjectTotals = msgspec.field(default_factory=ObjectTotals)
 
 
-class ExpiredRanges(NamedTuple):
-    """The ranges of expired commits that are read for a report, each with the branch whose history
-    has the commit, in order; whether the lists of all ranges could be read, and whether the ranges
-    are within the limit.
+class ExpiredRanges:
+    """The ranges of a repository's expired commits that are read for a report, each with the branch
+    whose history has the commit, in order; those in `active_ranges` are left out, because their
+    objects are not dead. `now` is in seconds since 1970. After the iteration, `complete` says
+    whether the lists of all ranges could be read, and `within_limit` whether none was left out.
     """
 
-    ranges: Sequence[tuple[str, kernel.RangeInfo]]
-    complete: bool
-    within_limit: bool
+    def __init__(
+        self,
+        installation: Installation,
+        repository: Repository,
+        now: float,
+        active_ranges: Iterable[str],
+    ) -> None:
+        self._installation = installation
+        self._repository = repository
+        self._now = now
+        self._seen = set(active_ranges)
+        self._remaining = _MAX_ENTRIES
+        self.complete = True
 
+    @property
+    def within_limit(self) -> bool:
+        """Whether the ranges have fewer entries than are read for a report."""
+        return self._remaining > 0
 
-def expired_ranges(
-    installation: Installation, repository: Repository, now: float, active_ranges: Iterable[str]
-) -> ExpiredRanges:
-    """Returns the ranges of a repository's expired commits that `OriginTracer` reads if it does not
-    find all objects before; `now` is in seconds since 1970.
-    """
-    seen, remaining, complete = set(active_ranges), _MAX_ENTRIES, True
-    ranges: list[tuple[str, kernel.RangeInfo]] = []
-    for branch, tree in installation.expired_commits(repository, now):
-        if remaining <= 0:
-            break
-        try:
-            infos = installation.ranges(repository, tree)
-        except (Gone, Corrupt):
-            complete = False
-            continue
-        for info in infos:
-            if info.id not in seen and remaining > 0:
-                seen.add(info.id)
-                remaining -= info.count
-                ranges.append((branch, info))
-    return ExpiredRanges(ranges, complete, remaining > 0)
+    def __iter__(self) -> Iterator[tuple[str, kernel.RangeInfo]]:
+        """Yields the ranges."""
+        repository = self._repository
+        for branch, tree in self._installation.expired_commits(repository, self._now):
+            if not self.within_limit:
+                return
+            try:
+                infos = self._installation.ranges(repository, tree)
+            except (Gone, Corrupt):
+                self.complete = False
+                continue
+            for info in infos:
+                if info.id not in self._seen and self.within_limit:
+                    self._seen.add(info.id)
+                    self._remaining -= info.count
+                    yield branch, info
 
 
 class OriginTracer:
     """Attributes the dead objects of a repository; an instance can be used once."""
 
     def __init__(
-        self,
-        installation: Installation,
-        repository: Repository,
-        resolver: AddressResolver,
+        self, installation: Installation, repository: Repository, resolver: AddressResolver
     ) -> None:
         self._installation = installation
         self._repository = repository
@@ -105,43 +110,25 @@ class OriginTracer:
         self._hashes = np.empty(0, np.uint64)
         self._sizes = np.empty(0, np.int64)
         self._untraced = np.empty(0, np.bool_)
-        self._remaining_entries = _MAX_ENTRIES
-        self._complete = True
-        self._seen: set[str] = set()
 
     def trace(
-        self,
-        dead: Iterable[pa.RecordBatch],
-        total: ObjectTotals,
-        now: float,
-        active_ranges: frozenset[str],
+        self, dead: Iterable[pa.RecordBatch], total: ObjectTotals, expired: ExpiredRanges
     ) -> Origins:
-        """Returns the origins of the candidates in `dead`, given their totals; `now` is in seconds
-        since 1970. `active_ranges` are not read, because their objects are not dead.
+        """Returns the origins of the candidates in `dead`, given their totals. The ranges of
+        expired commits are read until all objects are found.
         """
-        origins = Origins()
-        self._seen |= active_ranges
-        loaded = False
-        for branch, tree in self._installation.expired_commits(self._repository, now):
+        origins, complete, loaded = Origins(), True, False
+        for branch, info in expired:
             if not loaded:
                 self._load_dead(dead)
                 loaded = True
-            if not self._untraced.any() or self._remaining_entries <= 0:
+            if not self._untraced.any():
                 break
-            try:
-                ranges = self._installation.ranges(self._repository, tree)
-            except (Gone, Corrupt):
-                self._complete = False
-                continue
-            for info in ranges:
-                self._read(info, origins, branch)
+            complete &= self._read(info, origins, branch)
         rest = ObjectTotals(total.objects, total.bytes)
         if loaded:
             rest = ObjectTotals(int(self._untraced.sum()), int(self._sizes[self._untraced].sum()))
-        if self._complete and self._remaining_entries > 0:
-            origins.never_committed = rest
-        else:
-            origins.not_traced = rest
+        set_rest(origins, rest, complete=complete and expired.complete and expired.within_limit)
         _limit_folders(origins)
         return origins
 
@@ -156,17 +143,16 @@ class OriginTracer:
         self._sizes = np.concatenate(sizes)[order]
         self._untraced = np.ones(len(order), np.bool_)
 
-    def _read(self, info: kernel.RangeInfo, origins: Origins, branch: str) -> None:
-        if info.id in self._seen or self._remaining_entries <= 0:
-            return
-        self._seen.add(info.id)
-        self._remaining_entries -= info.count
+    def _read(self, info: kernel.RangeInfo, origins: Origins, branch: str) -> bool:
+        """Counts the untraced objects of a range; returns whether it could be read."""
         try:
-            with range_tree(self._installation, self._repository, info) as tree:
+            path = self._installation.locate(self._repository, info.id)
+            with range_tree(info, path) as tree:
                 for batch in pa.RecordBatchReader.from_stream(tree.scan()):
                     self._count(batch, origins, branch)
         except (Gone, Corrupt, pa.ArrowInvalid):
-            self._complete = False
+            return False
+        return True
 
     def _count(self, batch: pa.RecordBatch, origins: Origins, branch: str) -> None:
         """Counts the untraced objects that a batch of entries references."""
@@ -182,6 +168,16 @@ class OriginTracer:
                 new_rows = rows.filter(pa.array(is_new)).take(pa.array(first))
                 folders = first_folders(batch.column("path").take(new_rows))
                 _add(origins, branch, folders, self._sizes[positions])
+
+
+def set_rest(origins: Origins, rest: ObjectTotals, *, complete: bool) -> None:
+    """Sets the totals of the objects that were not found: if all expired commits were read, they
+    were never committed.
+    """
+    if complete:
+        origins.never_committed = rest
+    else:
+        origins.not_traced = rest
 
 
 def _add(

@@ -22,9 +22,9 @@ from anabranch.pipelines.column_hashes import Hashes, hash_addresses
 from anabranch.pipelines.garbage.addresses.anti_join import is_in
 from anabranch.pipelines.garbage.addresses.candidates import creation_times
 from anabranch.pipelines.garbage.addresses.namespace import AddressResolver, Namespace
+from anabranch.pipelines.garbage.addresses.range_tree import range_tree
 from anabranch.pipelines.garbage.installations.installation import Installation
 from anabranch.pipelines.garbage.marking.needs import combine_needs, find_needs
-from anabranch.pipelines.garbage.marking.range_tree import range_tree
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 
 __all__ = [
@@ -144,7 +144,7 @@ class MissingTracer:
         exists: Callable[[str], bool],
     ) -> None:
         self._installation = installation
-        self._absent = absent
+        self.absent = absent
         self._before = before
         self._exists = exists
         self._presence: dict[str, bool] = {}
@@ -188,7 +188,8 @@ class MissingTracer:
         """
         rows: dict[_Row, list[str]] = {}
         for info in ranges:
-            with range_tree(self._installation, repository, info) as tree:
+            path = self._installation.locate(repository, info.id)
+            with range_tree(info, path) as tree:
                 for batch in pa.RecordBatchReader.from_stream(tree.scan()):
                     for columns in resolver.resolve_batch(batch):
                         for row in self._missing(*columns):
@@ -208,7 +209,7 @@ class MissingTracer:
     def _missing(self, paths: pa.StringArray, addresses: pa.StringArray) -> Iterator[_Row]:
         """Yields the entries whose objects are missing."""
         wanted = created_before(addresses, self._before) & is_in(
-            hash_addresses(addresses), self._absent
+            hash_addresses(addresses), self.absent
         )
         if not wanted.any():
             return

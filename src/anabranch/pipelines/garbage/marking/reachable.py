@@ -13,28 +13,21 @@ from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
-import pyarrow as pa
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Gone, NotFound
+from anabranch.files.private_folders import make_private_folder
 from anabranch.model.repositories.repository import Repository
-from anabranch.model.uploads.upload import Upload
 from anabranch.pipelines.column_hashes import Hashes, distinct
 from anabranch.pipelines.garbage.addresses.address_index import AddressIndex
 from anabranch.pipelines.garbage.addresses.anti_join import intersect, is_in
+from anabranch.pipelines.garbage.addresses.foreign_spans import ForeignSpans
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.fence import Fence
 from anabranch.pipelines.garbage.installations.gc_roots import Roots
-from anabranch.pipelines.garbage.installations.installation import Installation, StagedRows
-from anabranch.pipelines.garbage.marking.attribution import (
-    ExpiredRanges,
-    Origins,
-    OriginTracer,
-    expired_ranges,
-)
+from anabranch.pipelines.garbage.installations.installation import Installation
 from anabranch.pipelines.garbage.marking.missing import MissingReference, MissingTracer
 from anabranch.pipelines.garbage.marking.needs import Need, find_needs
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.versioning.garbage.removal_counts import NamespaceSweeps
@@ -65,7 +58,7 @@ class MarkStatistics(msgspec.Struct):
 
 class Reachability:
     """The reachable addresses in the namespace of the `collected` repository. Address indexes are
-    cached in `folder`; `now`, in seconds since 1970, decides which commits have expired.
+    cached below `folder`; `now`, in seconds since 1970, decides which commits have expired.
     """
 
     def __init__(
@@ -80,12 +73,17 @@ class Reachability:
         self._installation = installation
         self._collected = collected
         self._namespace = namespace
-        self._folder = folder
+        self._folder = folder / "marks" / collected.partition
+        self._spans_folder = folder / "spans"
+        make_private_folder(self._folder)
+        make_private_folder(self._spans_folder)
         self._now = now
         self._progress = progress
         self._indexes: dict[str, AddressIndex] = {}
+        self._spans: dict[str, ForeignSpans] = {}
         self._trees: set[tuple[str, str]] = set()
         self._ranges: set[tuple[str, str]] = set()
+        self._partitions: frozenset[str] = frozenset()
         self.statistics = MarkStatistics()
         self.hashes: list[Hashes] = []
         self._uncommitted: Hashes = distinct([])
@@ -107,6 +105,7 @@ class Reachability:
             before = seen
         if self._collected.partition not in seen:
             raise NotFound("repository not found", kind="repository_not_found")
+        self._partitions = frozenset(seen)
         self.statistics.repositories = len(seen)
         self.statistics.commits = sum(roots.commits for roots in seen.values())
         self.statistics.active_commits = sum(roots.active for roots in seen.values())
@@ -120,47 +119,28 @@ class Reachability:
         finally:
             self._range_reader = before
 
-    def trace_origins(self, dead: Iterable[pa.RecordBatch], total: ObjectTotals) -> Origins:
-        """Returns the origins of the candidates in batches, given their totals."""
-        resolver = self._namespace.resolver(self._collected)
-        tracer = OriginTracer(self._installation, self._collected, resolver)
-        return tracer.trace(dead, total, self._now, self._active_ranges())
-
-    def expired_ranges(self) -> tuple[Repository, ExpiredRanges]:
-        """Returns the collected repository, and the ranges that `trace_origins` would read."""
-        collected = self._collected
-        ranges = expired_ranges(
-            *(self._installation, collected, self._now), active_ranges=self._active_ranges()
-        )
-        return collected, ranges
-
-    def find_missing(
-        self, absent: Hashes, before: int, exists: Callable[[str], bool]
-    ) -> tuple[MissingTracer, list[MissingReference]]:
-        """Returns the references to missing objects, and the `MissingTracer` that found them.
-        Raises the errors of `mark`.
+    def find_missing(self, tracer: MissingTracer) -> list[MissingReference]:
+        """Returns the references to missing objects that a tracer finds. Raises the errors of
+        `mark`.
         """
-        tracer = MissingTracer(self._installation, absent, before, exists)
-        references: list[MissingReference] = []
-        if not len(absent):
-            return tracer, references
-        references += tracer.staged(self._collected, self._namespace)
+        if not len(tracer.absent):
+            return []
+        references = tracer.staged(self._collected, self._namespace)
         for repository in self._installation.repositories():
             ranges = [
                 info
                 for partition, info, hashes in self._hashes_by_range
-                if partition == repository.partition and intersect(hashes, absent)
+                if partition == repository.partition and intersect(hashes, tracer.absent)
             ]
             resolver = self._namespace.resolver(repository)
             with self._unless_deleted(repository):
                 references += tracer.committed(repository, resolver, ranges, self._now)
-        return tracer, references
+        return references
 
-    def staged_entries(self) -> Iterable[StagedRows] | None:
-        """Returns the staged entries of all repositories with addresses in the namespace, or None
-        if they are unknown.
-        """
-        return self._installation.staged_entries(self._collected, self._namespace)
+    def active_ranges(self) -> frozenset[str]:
+        """Returns the ids of the marked ranges of the collected repository."""
+        collected = self._collected.partition
+        return frozenset(range_id for partition, range_id in self._ranges if partition == collected)
 
     def needs_by_range(
         self, range_ids: Mapping[str, Container[str]]
@@ -175,20 +155,6 @@ class Reachability:
                     needs = find_needs(self._installation, repository, wanted, self._now)
                 yield repository, needs
 
-    def old_uploads(self, before: float) -> Sequence[Upload]:
-        """Returns the unfinished multipart uploads that began before a time, in seconds since
-        1970.
-        """
-        return self._installation.old_uploads(self._collected, before)
-
-    def end_upload(self, upload: Upload) -> bool:
-        """Aborts an upload; returns False if it had already ended."""
-        return self._installation.end_upload(self._collected, upload)
-
-    def new_id(self) -> str:
-        """Returns a new id of a run or a sweep."""
-        return self._installation.run_id()
-
     def observe_sweeps(self) -> None:
         """Reads which sweeps have begun, before the store is listed."""
         self._sweeps_before = self._installation.sweeps_of(self._collected)
@@ -201,14 +167,19 @@ class Reachability:
         )
 
     def remove_unused_indexes(self) -> None:
-        """Removes the cached indexes of ranges and repositories that no longer exist."""
-        if not self._indexes:
+        """Removes what is cached of ranges and repositories that no longer exist."""
+        if not self._indexes and not self._spans:
             return  # another engine read the ranges
         for index in self._indexes.values():
             index.remove_unused()
+        for spans in self._spans.values():
+            spans.remove_unused()
         for folder in self._folder.iterdir():
             if folder.name not in self._indexes:
                 shutil.rmtree(folder, ignore_errors=True)
+        for file in self._spans_folder.iterdir():
+            if file.name not in self._partitions:
+                file.unlink(missing_ok=True)
 
     def _mark_uncommitted(self) -> None:
         """Marks uncommitted addresses. They are read before each round of a sweep, and only those
@@ -237,10 +208,6 @@ class Reachability:
                     self._mark_trees(repository, roots.trees)
                     seen[repository.partition] = roots
         return seen
-
-    def _active_ranges(self) -> frozenset[str]:
-        collected = self._collected.partition
-        return frozenset(range_id for partition, range_id in self._ranges if partition == collected)
 
     @contextmanager
     def _unless_deleted(self, repository: Repository) -> Iterator[None]:
@@ -275,6 +242,10 @@ class Reachability:
     def _load_hashes(
         self, repository: Repository, ranges: Sequence[kernel.RangeInfo]
     ) -> Iterator[Hashes]:
+        if self._namespace.resolver(repository).is_elsewhere:
+            ranges = self._with_addresses_elsewhere(repository, ranges)
+            if not ranges:
+                return
         index = self._index_for(repository)
         for info, (hashes, read) in zip(ranges, parallel_map(index.load, ranges), strict=True):
             self._hashes_by_range.append((repository.partition, info, hashes))
@@ -282,6 +253,25 @@ class Reachability:
             self.statistics.addresses += len(hashes)
             self._progress.advance(1)
             yield hashes
+
+    def _with_addresses_elsewhere(
+        self, repository: Repository, ranges: Sequence[kernel.RangeInfo]
+    ) -> Sequence[kernel.RangeInfo]:
+        """Returns the ranges of a repository whose full addresses may be in the namespace."""
+        spans = self._spans.get(repository.partition)
+        if spans is None:
+            spans = self._spans[repository.partition] = ForeignSpans(
+                self._spans_folder / repository.partition,
+                lambda table_id: self._installation.locate(repository, table_id),
+            )
+        kept = []
+        for info, (span, read) in zip(ranges, spans.load(ranges), strict=True):
+            if span.may_be_in(self._namespace):
+                kept.append(info)
+            else:
+                self.statistics.ranges_read += read
+                self._progress.advance(1)
+        return kept
 
     def _index_for(self, repository: Repository) -> AddressIndex:
         index = self._indexes.get(repository.partition)

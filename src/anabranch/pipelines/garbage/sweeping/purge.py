@@ -31,7 +31,7 @@ from anabranch.pipelines.garbage.sweeping.quarantine_files import (
     QuarantineFiles,
 )
 from anabranch.pipelines.garbage.sweeping.removal import STORE_THREADS
-from anabranch.pipelines.garbage.sweeping.sweep import BATCH_SIZE, next_round_size
+from anabranch.pipelines.garbage.sweeping.sweep import BATCH_SIZE, RoundSizes
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 
@@ -116,7 +116,7 @@ class Purge:
                 self._fence.end_round()
                 if not is_complete:
                     break
-                amount = next_round_size(amount, self._ticks() - began)
+                amount = RoundSizes(BATCH_SIZE).next(amount, self._ticks() - began)
         return result
 
     def _take(self, parts: list[Part], amount: int) -> tuple[list[_Entry], list[Part]]:
@@ -141,7 +141,7 @@ class Purge:
         result: PurgeResult,
     ) -> bool:
         """Purges objects; returns whether it finished before the deadline."""
-        needed = self._needed(names)
+        needed = self._needed_addresses(names)
         kept_parts = {entry.part for entry in entries if entry.object.address in needed}
         result.kept += sum(entry.object.address in needed for entry in entries)
         purged = [entry for entry in entries if entry.object.address not in needed]
@@ -172,7 +172,7 @@ class Purge:
 
         return parallel_map(purge, entries, threads=STORE_THREADS)
 
-    def _needed(self, names: Sequence[str]) -> set[str]:
+    def _needed_addresses(self, names: Sequence[str]) -> set[str]:
         """Returns the addresses that must stay in quarantine: those that are referenced but missing
         in the store, and those in a part that has not expired.
         """

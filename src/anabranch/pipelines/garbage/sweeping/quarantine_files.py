@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.dependency_errors import reason_of
 from anabranch.errors import AlreadyExists, Corrupt, Gone
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.run_files import QUARANTINE, RESTORED, RUNS

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anabranch.dependency_errors import reason_of
 from anabranch.errors import Invalid
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.pipelines.imports.listings.row_validation import LISTED, OPTIONAL
 
 __all__ = ["invalid_listing", "parse_columns", "to_listed"]

@@ -72,7 +72,7 @@ class StoredCheck:
     def _problem(self, row: _Row) -> Problem | None:
         """Returns the problem of a row, None if it has none."""
         try:
-            stored = self._stored(row.address)
+            stored = self._stored_properties(row.address)
         except Invalid:
             return Problem(IMPOSSIBLE, IMPOSSIBLE)
         if stored is None:
@@ -85,7 +85,7 @@ class StoredCheck:
             return Problem(OTHER_ETAG, f"has ETag {unquote_etag(etag)}, the listing says {listed}")
         return None
 
-    def _stored(self, address: str) -> tuple[int, str] | None:
+    def _stored_properties(self, address: str) -> tuple[int, str] | None:
         """Returns the size and ETag of the object at an address, with the ETag "" if the store has
         none; None if there is no object.
         """

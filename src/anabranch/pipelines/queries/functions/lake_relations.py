@@ -21,7 +21,7 @@ from anabranch.tables.live_rows.relation import (
     create_relation,
     typed_nulls,
 )
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 
 __all__ = ["LakeRelations"]
 
@@ -93,17 +93,19 @@ class LakeRelations:
             if not is_counted:
                 create_relation(self._connection, rows, found, table.objects)
             self._made[name] = needs
-        self._connection.execute(f"CREATE OR REPLACE VIEW {quoted(name)} AS FROM {quoted(rows)}")
+        self._connection.execute(
+            f"CREATE OR REPLACE VIEW {identifier(name)} AS FROM {identifier(rows)}"
+        )
 
     def _stand_in(self, name: str) -> None:
         number = list(self._tables).index(name)
         columns = ", ".join(
-            f"{stand_in_column(number, place)} AS {quoted(column.name)}"
+            f"{stand_in_column(number, place)} AS {identifier(column.name)}"
             for place, column in enumerate(self._tables[name].columns)
         )
-        source = quoted(f"{name} stand-in")
+        source = identifier(f"{name} stand-in")
         self._connection.execute(
-            f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT {columns or 'NULL'} FROM {source}"  # noqa: S608  quoted names
+            f"CREATE OR REPLACE VIEW {identifier(name)} AS SELECT {columns or 'NULL'} FROM {source}"  # noqa: S608  quoted names
         )
 
 

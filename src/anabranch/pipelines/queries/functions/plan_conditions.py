@@ -43,9 +43,9 @@ def conditions_in_plan(plan: str) -> list[Condition]:
 def _conditions(expression: str) -> Iterator[Condition]:
     for conjunct in enclosed_parts(expression, " AND "):
         if part := _PART.fullmatch(conjunct):
-            yield Condition(part[2], part[1], (_unquoted(part[4]),), _unquoted(part[3]))
+            yield Condition(part[2], part[1], (_unquote(part[4]),), _unquote(part[3]))
         elif value := _EXISTS.fullmatch(conjunct):
-            yield Condition(value[1], "exists", (), _unquoted(value[2]))
+            yield Condition(value[1], "exists", (), _unquote(value[2]))
         else:
             yield from _one_of(list(map(_EQUAL.fullmatch, enclosed_parts(conjunct, " OR "))))
 
@@ -55,9 +55,9 @@ def _one_of(equal: list[re.Match[str] | None]) -> Iterator[Condition]:
     found = [each for each in equal if each is not None]
     if len(found) == len(equal) and len({each.group(1, 2) for each in found}) == 1:
         column, key = found[0].group(1, 2)
-        values = tuple(_unquoted(each[3]) for each in found)
-        yield Condition(column, "in", values, _unquoted(key))
+        values = tuple(_unquote(each[3]) for each in found)
+        yield Condition(column, "in", values, _unquote(key))
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     return text.replace("''", "'")

@@ -23,7 +23,7 @@ from anabranch.pipelines.queries.functions.call_errors import (
 from anabranch.pipelines.queries.functions.lake_relations import LakeRelations
 from anabranch.pipelines.queries.functions.plan_conditions import conditions_in_plan
 from anabranch.tables.lake_table import LakeTable
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 
 __all__ = ["TableFunction", "TableFunctions", "View"]
 
@@ -176,11 +176,11 @@ class TableFunctions:
 
 def _macro(function: TableFunction) -> str:
     names = [*function.required, *function.optional]
-    parameters = [quoted(name) for name in function.required]
-    parameters += [f"{quoted(name)} := ''" for name in function.optional]
-    values = [f"CAST({quoted(name)} AS VARCHAR)" for name in names]
+    parameters = [identifier(name) for name in function.required]
+    parameters += [f"{identifier(name)} := ''" for name in function.optional]
+    values = [f"CAST({identifier(name)} AS VARCHAR)" for name in names]
     if function.in_json:
-        values[0] = f"CAST(to_json({quoted(names[0])}) AS VARCHAR)"
+        values[0] = f"CAST(to_json({identifier(names[0])}) AS VARCHAR)"
     arguments = "".join(f" || ':' || hex({value})" for value in values)
     return (
         f"CREATE MACRO {function.name}({', '.join(parameters)}) AS TABLE "

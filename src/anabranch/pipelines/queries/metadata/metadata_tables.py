@@ -60,7 +60,7 @@ class _Tables:
     def changes(self, repository: str, left: str, right: str, prefix: str) -> Iterator[Scan]:
         self._rights.require_listing(repository, "")
         readable = self._rights.readable_paths(repository, "", prefix)
-        sides = self._named(repository, left), self._named(repository, right)
+        sides = self._resolve(repository, left), self._resolve(repository, right)
         with self._snapshots.changes(
             repository, *sides, prefix=prefix, readable=readable
         ) as search:
@@ -69,11 +69,11 @@ class _Tables:
     @contextmanager
     def commits(self, repository: str, reference: str) -> Iterator[Scan]:
         self._rights.require_log(repository, reference)
-        start = self._named(repository, reference)
+        start = self._resolve(repository, reference)
         self._snapshots.commits(repository, start)
         yield lambda columns, _: commit_batches(self._snapshots.commits(repository, start), columns)
 
-    def _named(self, repository: str, reference: str) -> NamedReference:
+    def _resolve(self, repository: str, reference: str) -> NamedReference:
         return NamedReference(reference, self._views.resolve(repository, reference))
 
 

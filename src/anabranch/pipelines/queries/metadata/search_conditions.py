@@ -33,7 +33,7 @@ def search_conditions(conditions: Iterable[SqlCondition]) -> ObjectConditions:
     metadata = []
     for column, operator, value, key in conditions:
         if column in bounds and isinstance(value, int):
-            bounds[str(column)] = _narrowed(*bounds[str(column)], str(operator), value)
+            bounds[str(column)] = _narrow(*bounds[str(column)], str(operator), value)
         elif column == "path" and isinstance(value, str):
             if operator in {"=", ">", ">="}:
                 start = max(start, _ascii(value))
@@ -63,7 +63,7 @@ def change_conditions(conditions: Sequence[SqlCondition]) -> ChangeConditions:
     return ChangeConditions(start=keys.start, end=keys.end, kinds=tuple(kinds[:1]))
 
 
-def _narrowed(least: int, most: int, operator: str, value: int) -> tuple[int, int]:
+def _narrow(least: int, most: int, operator: str, value: int) -> tuple[int, int]:
     if operator in {"=", ">=", ">"}:
         least = max(least, min(value + (operator == ">"), _MOST))
     if operator in {"=", "<=", "<"}:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 
 __all__ = ["ARROW", "JSON", "PARQUET", "column_casts"]
 
@@ -32,9 +32,9 @@ def column_casts(relation: Any, replaced: Mapping[str, str]) -> str:
     names = _distinct(relation.columns)
     casts = []
     for number, (name, kind) in enumerate(zip(names, relation.types, strict=True), 1):
-        target = _replaced(kind, replaced)
+        target = _replace(kind, replaced)
         value = f"#{number}" if target is None else f"CAST(#{number} AS {target})"
-        casts.append(f"{value} AS {quoted(name)}")
+        casts.append(f"{value} AS {identifier(name)}")
     return ", ".join(casts)
 
 
@@ -52,7 +52,7 @@ def _distinct(names: list[str]) -> list[str]:
     return distinct
 
 
-def _replaced(kind: Any, replaced: Mapping[str, str]) -> str | None:
+def _replace(kind: Any, replaced: Mapping[str, str]) -> str | None:
     """Returns a type with its replacements, None for one without any."""
     if kind.id in replaced:
         return replaced[kind.id]
@@ -60,7 +60,7 @@ def _replaced(kind: Any, replaced: Mapping[str, str]) -> str | None:
         return None
     children = dict(kind.children)
     size = children.pop("size", "") if kind.id == "array" else ""
-    parts = {name: _replaced(child, replaced) for name, child in children.items()}
+    parts = {name: _replace(child, replaced) for name, child in children.items()}
     if not any(parts.values()):
         return None
     texts = {name: part or str(children[name]) for name, part in parts.items()}
@@ -68,4 +68,4 @@ def _replaced(kind: Any, replaced: Mapping[str, str]) -> str | None:
         return f"{texts['child']}[{size}]"
     if kind.id == "map":
         return f"MAP({texts['key']}, {texts['value']})"
-    return f"STRUCT({', '.join(f'{quoted(name)} {text}' for name, text in texts.items())})"
+    return f"STRUCT({', '.join(f'{identifier(name)} {text}' for name, text in texts.items())})"

@@ -190,7 +190,7 @@ def _content_response(opened: OpenObject, part: ByteRange | None) -> Response:
     body: bytes | None = b""
     if length:
         body = opened.read_if_cached(start, length) if length <= MAX_UNSTREAMED_BYTES else None
-    pieces = opened.read(start, length) if body is None else None
+    pieces = opened.chunks(start, length) if body is None else None
     return Response(
         status,
         body or b"",

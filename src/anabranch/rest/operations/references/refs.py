@@ -39,13 +39,15 @@ class CommitList(msgspec.Struct, frozen=True):
 class RowDifferenceList(msgspec.Struct, frozen=True):
     """A page of the rows that differ. A row is an object with a member for each column, null if
     that side does not have it; `columns` are those that differ if both sides have the row. Rows are
-    matched by the columns `key`, given or found, or by all their columns if it is empty.
+    matched by the columns `key`, given or found, or by all their columns if it is empty. `notes`
+    say how each side was read, `left` and `right`: its encoding, and what was repaired.
     """
 
     pagination: Pagination
     results: list[RowDifference]
     key: list[str]
     matched_by: MatchedBy
+    notes: dict[str, list[str]]
 
 
 class FindMergeBaseResult(msgspec.Struct, frozen=True):
@@ -169,7 +171,7 @@ def diff_rows(call: Call[DiffRows, None]) -> RowDifferenceList:
         amount=page_amount(params.amount),
         readable=call.readable_paths("", ""),
     )
-    return RowDifferenceList(to_pagination(page), page.items, page.key, page.matched_by)
+    return RowDifferenceList(to_pagination(page), page.items, page.key, page.matched_by, page.notes)
 
 
 def find_merge_base(call: Call[MergeRefs, None]) -> FindMergeBaseResult:

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from anabranch.pipelines.column_hashes import hash_addresses
 from anabranch.pipelines.garbage.addresses.candidates import CANDIDATES, creation_times
 from anabranch.pipelines.garbage.candidate_totals import CandidateTimes, CandidateTotals
-from anabranch.pipelines.garbage.engine import RunContext
+from anabranch.pipelines.garbage.run_context import RunContext
 from anabranch.pipelines.garbage.run_files import CANDIDATE_PARTS, CandidatePart
 from anabranch.spark.jobs.garbage.missing import Absent
 from anabranch.spark.jobs.garbage.ranges import UNCOMMITTED

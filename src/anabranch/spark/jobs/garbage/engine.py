@@ -25,14 +25,13 @@ from anabranch.errors import Corrupt
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.column_hashes import Hashes, distinct
 from anabranch.pipelines.garbage.candidate_totals import CandidateTimes, CandidateTotals
-from anabranch.pipelines.garbage.engine import ListingTotals, RunContext
+from anabranch.pipelines.garbage.engine import ListingTotals
 from anabranch.pipelines.garbage.installations.served import ServedInstallation
-from anabranch.pipelines.garbage.marking.attribution import Origins
+from anabranch.pipelines.garbage.marking.attribution import ExpiredRanges, Origins
 from anabranch.pipelines.garbage.marking.missing import Missing
-from anabranch.pipelines.garbage.marking.reachable import Reachability
+from anabranch.pipelines.garbage.run_context import RunContext
 from anabranch.pipelines.garbage.run_files import MARKS_FOLDER
 from anabranch.pipelines.garbage.sweeping.removal import QuarantineTime
-from anabranch.pipelines.jobs.progress import Progress
 from anabranch.pipelines.jobs.task_totals import TaskTotals
 from anabranch.spark.arrow_tables import collect_arrow, to_frame
 from anabranch.spark.jobs.garbage.dead import DeadObjects
@@ -49,7 +48,7 @@ from anabranch.spark.jobs.garbage.ranges import (
     read_marks,
     split_reads,
 )
-from anabranch.spark.jobs.garbage.sweep import SparkSweep
+from anabranch.spark.jobs.garbage.sweep import RemovalByTasks
 from anabranch.spark.jobs.monitor import JobMonitor
 from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Range
 from anabranch.spark.planning.scan_plan import default_tasks, map_in_tasks
@@ -80,6 +79,8 @@ class SparkEngine:
     """
 
     name = "spark"
+    _context: RunContext | None = None
+    _listed: DataFrame
 
     def __init__(
         self,
@@ -99,8 +100,6 @@ class SparkEngine:
         self._slices = slices
         self._tasks = tasks
         self._reads: dict[int, tuple[str, RangeRead]] = {}
-        self._context: RunContext | None = None
-        self._listed: DataFrame | None = None
         self._absent: Absent | None = None
 
     @property
@@ -109,9 +108,9 @@ class SparkEngine:
         return self._monitor.tasks
 
     @raise_refusals()
-    def list(self, context: RunContext, before: int, progress: Progress) -> ListingTotals:
+    def list(self, context: RunContext, before: int) -> ListingTotals:
         """Lists the store, or takes the given listing."""
-        progress.begin("listing the store", 0)
+        context.progress.begin("listing the store", 0)
         self._context = context
         with self._monitor.phase("listing the store"):
             if self._listing is not None:
@@ -132,25 +131,20 @@ class SparkEngine:
         (row,) = aggregates.collect()
         return ListingTotals(*(int(value) for value in row))
 
-    def mark(self, reachability: Reachability) -> None:
-        """Marks uncommitted addresses and plans the tasks that read ranges. Raises the errors of
-        `Reachability.mark`.
-        """
-        assert self._context is not None  # noqa: S101  list() comes first
-        with reachability.use_range_reader(partial(self._plan, self._context)):
-            reachability.mark()
+    def mark(self) -> None:
+        """Marks uncommitted addresses and plans the tasks that read ranges."""
+        context = self._run_context()
+        with context.reachability.use_range_reader(partial(self._plan, context)):
+            context.reachability.mark()
 
     @raise_refusals()
-    def find_candidates(
-        self, reachability: Reachability, times: CandidateTimes, progress: Progress
-    ) -> CandidateTotals:
+    def find_candidates(self, times: CandidateTimes) -> CandidateTotals:
         """Finds the candidates and writes them to files. A missing or damaged table fails the job
         with an error that names the table.
         """
-        assert self._listed is not None  # noqa: S101  list() comes first
-        progress.begin("comparing", 0)
+        self._run_context().progress.begin("comparing", 0)
         with self._monitor.phase("comparing with references"):
-            marks = self._marks(reachability)
+            marks = self._marks()
             files, unknown, self._absent = self._dead().find(
                 self._listed, marks, len(self._reads), times
             )
@@ -161,19 +155,32 @@ class SparkEngine:
         return totals
 
     @raise_refusals()
-    def trace_origins(
-        self, reachability: Reachability, totals: CandidateTotals, progress: Progress
-    ) -> Origins:
+    def find_missing(self, before: int) -> Missing:
+        """Returns the missing objects. Tasks find them, query the store for each, and write the
+        run's file.
+        """
+        context = self._run_context()
+        context.progress.begin("looking for missing objects", 0)
+        with self._monitor.phase("looking for missing objects"):
+            if self._absent is None:
+                marks = self._marks()
+                self._absent = self._dead().find_absent(self._listed, marks, len(self._reads))
+            search = MissingSearch(self._spark, self._store_opener(context), context, self._entries)
+            return search.find(self._absent, self._listed, self._reads, before)
+
+    @raise_refusals()
+    def trace_origins(self, totals: CandidateTotals) -> Origins:
         """Returns the origins of the candidates."""
         context = self._run_context()
-        progress.begin("reading expired commits", 0)
-        repository, expired = reachability.expired_ranges()
+        context.progress.begin("reading expired commits", 0)
+        active = context.reachability.active_ranges()
+        expired = ExpiredRanges(context.installation, context.repository, context.now, active)
         if not totals.candidates.objects:
             return Origins()
-        plan = _RepositoryPlan(context, repository, self._store)
+        plan = _RepositoryPlan(context, context.repository, self._store)
         reads = [
             BranchRead(plan.read(number, info), branch)
-            for number, (branch, info) in enumerate(expired.ranges)
+            for number, (branch, info) in enumerate(expired)
         ]
         with self._monitor.phase("reading expired commits"):
             return trace_origins(
@@ -183,44 +190,19 @@ class SparkEngine:
                 total=totals.candidates,
             )
 
-    @raise_refusals()
-    def find_missing(self, reachability: Reachability, before: int, progress: Progress) -> Missing:
-        """Returns the missing objects whose addresses were generated before a time, in seconds
-        since 1970. Tasks find them, query the store for each, and write the run's file.
-        """
-        context = self._run_context()
-        assert self._listed is not None  # noqa: S101  list() comes first
-        progress.begin("looking for missing objects", 0)
-        with self._monitor.phase("looking for missing objects"):
-            if self._absent is None:
-                marks = self._marks(reachability)
-                self._absent = self._dead().find_absent(self._listed, marks, len(self._reads))
-            search = MissingSearch(self._spark, self._store_opener(context), context, self._entries)
-            return search.find(self._absent, self._listed, self._reads, reachability, before)
-
     def release(self) -> None:
         """Removes the files of the listing, and the marks of ranges that no longer exist."""
         if self._context is not None:
             self._stored_listing(self._context).remove(self._context.blocks)
             self._dead().remove()
 
-    def sweeper(
-        self,
-        context: RunContext,
-        reachability: Reachability,
-        progress: Progress,
-        rate: float | None,
-        quarantine: QuarantineTime | None = None,
-    ) -> SparkSweep:
-        """Returns a sweeper that runs tasks."""
+    def remover(self, rate: float | None, quarantine: QuarantineTime | None) -> RemovalByTasks:
+        """Returns what removes objects in tasks."""
+        context = self._run_context()
         with self._monitor.describe("planning"):
             tasks = self._tasks or default_tasks(self._spark)
-        return SparkSweep(
-            self._spark,
-            self._store_opener(context),
-            context,
-            reachability,
-            progress,
+        return RemovalByTasks(
+            *(self._spark, self._store_opener(context), context),
             monitor=self._monitor,
             tasks=tasks,
             rate=rate,
@@ -228,17 +210,16 @@ class SparkEngine:
         )
 
     @raise_refusals()
-    def reachable_in(
-        self, reachability: Reachability, files: Sequence[str], progress: Progress
-    ) -> Hashes:
+    def reachable_in(self, files: Sequence[str]) -> Hashes:
         """Returns the hashes of those addresses in files of quarantined objects that ranges have.
         Tasks read the files and the marks of the ranges.
         """
-        progress.begin("comparing the quarantine", 0)
-        read = partial(read_quarantined, self._store_opener(self._run_context()))
+        context = self._run_context()
+        context.progress.begin("comparing the quarantine", 0)
+        read = partial(read_quarantined, self._store_opener(context))
         with self._monitor.phase("comparing the quarantine"):
             quarantined = map_in_tasks(self._spark, files, read, "hash BIGINT")
-            marks = self._marks(reachability).select("hash")
+            marks = self._marks().select("hash")
             found = collect_arrow(quarantined.join(marks, "hash", "left_semi").distinct())
         return distinct([found.column("hash").to_numpy().view(np.uint64)])
 
@@ -266,13 +247,14 @@ class SparkEngine:
         kept = context.blocks.list(context.namespace.prefix + MARKS_FOLDER)
         context.blocks.delete(block.address for block in kept if block.address not in used)
 
-    def _marks(self, reachability: Reachability) -> DataFrame:
+    def _marks(self) -> DataFrame:
         """Returns the hashes of all reachable addresses, once for each range that has them."""
         pieces = split_reads((read for _, read in self._reads.values()), self._entries)
-        read = partial(read_marks, self._store_opener(self._run_context()))
+        context = self._run_context()
+        read = partial(read_marks, self._store_opener(context))
         marks = map_in_tasks(self._spark, pieces, read, MARKS)
         uncommitted = pa.Table.from_batches(
-            [mark_batch(distinct(reachability.hashes), UNCOMMITTED)]
+            [mark_batch(distinct(context.reachability.hashes), UNCOMMITTED)]
         )
         return marks.unionAll(self._uncommitted_frame(uncommitted))
 

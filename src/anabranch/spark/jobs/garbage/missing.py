@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
 from anabranch.pipelines.garbage.addresses.anti_join import is_in
-from anabranch.pipelines.garbage.engine import RunContext
 from anabranch.pipelines.garbage.marking.missing import (
     MAX_SHOWN_REFERENCES,
     Missing,
@@ -28,7 +27,7 @@ from anabranch.pipelines.garbage.marking.missing import (
     staged_reference,
 )
 from anabranch.pipelines.garbage.marking.needs import Need
-from anabranch.pipelines.garbage.marking.reachable import Reachability
+from anabranch.pipelines.garbage.run_context import RunContext
 from anabranch.pipelines.garbage.run_files import MISSING_FILE
 from anabranch.spark.jobs.garbage.ranges import ROWS, RangeRead, read_rows, split_reads
 from anabranch.spark.jobs.garbage.report import FOUND, WRITTEN, absent_rows, write_report
@@ -113,7 +112,6 @@ class MissingSearch:
         absent: Absent,
         listing: DataFrame,
         reads: Mapping[int, tuple[str, RangeRead]],
-        reachability: Reachability,
         before: int,
     ) -> Missing:
         """Returns the missing objects whose addresses were generated before a time, in seconds
@@ -125,23 +123,24 @@ class MissingSearch:
         try:
             frames = []
             if len(absent.uncommitted):
-                staged = self._staged(absent.uncommitted, reachability, before)
+                staged = self._staged_references(absent.uncommitted, before)
                 if staged is None:
                     missing.checked = "committed"
                 else:
                     frames.append(staged)
             if absent.numbers:
                 affected = {number: reads[number] for number in sorted(absent.numbers)}
-                frames.append(self._committed(affected, listing, reachability, before))
+                frames.append(self._commit_references(affected, listing, before))
             if frames:
                 self._report(frames, missing)
         finally:
             self._context.blocks.delete(self._written)
         return missing
 
-    def _staged(self, absent: Hashes, reachability: Reachability, before: int) -> DataFrame | None:
+    def _staged_references(self, absent: Hashes, before: int) -> DataFrame | None:
         """Returns the staged entries with absent hashes, or None if staged entries are unknown."""
-        staged = reachability.staged_entries()
+        context = self._context
+        staged = context.installation.staged_entries(context.repository, context.namespace)
         if staged is None:
             return None
         ranks: dict[tuple[str, str], int] = {}
@@ -177,11 +176,10 @@ class MissingSearch:
             "0L AS commits",
         )
 
-    def _committed(
+    def _commit_references(
         self,
         reads: Mapping[int, tuple[str, RangeRead]],
         listing: DataFrame,
-        reachability: Reachability,
         before: int,
     ) -> DataFrame:
         """Returns the entries of ranges whose objects are not listed, with their needs."""
@@ -198,7 +196,7 @@ class MissingSearch:
         first_file = len(self._written)
         needs = [
             _need_row(numbers[_OwnedRange(repository.partition, range_id)], repository.id, of_range)
-            for repository, by_range in reachability.needs_by_range(range_ids)
+            for repository, by_range in self._context.reachability.needs_by_range(range_ids)
             for range_id, of_range in by_range.items()
         ]
         for start in range(0, len(needs), _NEEDS_PER_FILE):

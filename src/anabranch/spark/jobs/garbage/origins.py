@@ -22,6 +22,7 @@ from anabranch.pipelines.garbage.marking.attribution import (
     ExpiredRanges,
     Origins,
     first_folders,
+    set_rest,
 )
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.spark.jobs.garbage.ranges import RangeRead
@@ -116,10 +117,7 @@ def trace_origins(
             else:
                 origins.other_folders.add(totals.objects, totals.bytes)
     rest = ObjectTotals(total.objects - traced.objects, total.bytes - traced.bytes)
-    if complete and expired.within_limit:
-        origins.never_committed = rest
-    else:
-        origins.not_traced = rest
+    set_rest(origins, rest, complete=complete and expired.within_limit)
     return origins
 
 

@@ -1,5 +1,4 @@
-"""Sweep by tasks, in rounds of about a minute. Before each round, the driver writes tombstones and
-marks reachable addresses again.
+"""Removal of the objects of a round by tasks.
 
 Tasks remove their objects, each those of a range of addresses, a thousand at a time and at its part
 of the rate, until the round's deadline, for which the clocks of their machines do not count. A
@@ -15,8 +14,9 @@ removed, and send the addresses of removed objects to the driver, which counts i
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
@@ -25,22 +25,15 @@ import pyarrow as pa
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt
-from anabranch.pipelines.garbage.engine import RunContext
-from anabranch.pipelines.garbage.fence import Deadline
-from anabranch.pipelines.garbage.marking.reachable import Reachability
+from anabranch.pipelines.garbage.fence import Deadline, Fence
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
+from anabranch.pipelines.garbage.run_context import RunContext
 from anabranch.pipelines.garbage.sweeping.removal import (
     QuarantineTime,
     delete_with_backoff,
     existing_rows,
 )
-from anabranch.pipelines.garbage.sweeping.sweep import (
-    BATCH_SIZE,
-    LivenessRecheck,
-    Removed,
-    Rounds,
-)
-from anabranch.pipelines.jobs.progress import Progress
+from anabranch.pipelines.garbage.sweeping.sweep import BATCH_SIZE, Removed, Round, RoundSizes
 from anabranch.spark.arrow_tables import collect_arrow, to_frame
 from anabranch.spark.jobs.garbage.quarantine import RoundQuarantine
 from anabranch.spark.jobs.garbage.round_gate import RoundGate
@@ -53,9 +46,8 @@ from anabranch.spark.sources.stores import Opener, open_store
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SparkSweep"]
+__all__ = ["RemovalByTasks"]
 
-_ROUND_SECONDS = 60.0
 _MAX_ROUND_SIZE = 1 << 20
 """The largest number of objects of a round, which the driver sends to tasks: about 100 MB."""
 
@@ -89,7 +81,7 @@ class _TaskParameters(NamedTuple):
     counts: TaskCounts
 
 
-class _Round(NamedTuple):
+class _Conditions(NamedTuple):
     """The conditions of a round. Objects are removed permanently without a quarantine. `named` says
     that the addresses of removed objects are required.
     """
@@ -107,9 +99,9 @@ class _RemovedObjects(NamedTuple):
     sizes: Sequence[int]
 
 
-class SparkSweep:
-    """Removes candidates in `tasks` tasks, at most `rate` of them a second, permanently unless
-    `quarantine` is a time for which they can be restored. `ticks` is a monotonic clock in seconds.
+class RemovalByTasks:
+    """Removes objects in `tasks` tasks, at most `rate` of them a second, permanently unless
+    `quarantine` is a time for which they can be restored.
     """
 
     def __init__(
@@ -117,67 +109,37 @@ class SparkSweep:
         spark: SparkSession,
         store: Opener,
         context: RunContext,
-        reachability: Reachability,
-        progress: Progress,
         *,
         monitor: JobMonitor,
         tasks: int,
         rate: float | None = None,
         quarantine: QuarantineTime | None = None,
-        ticks: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.sizes = RoundSizes(
+            *(BATCH_SIZE * tasks, rate, _MAX_ROUND_SIZE), growth=math.inf, shortest=1.0
+        )
         self._spark = spark
         self._monitor = monitor
-        self._reachability = reachability
         self._context = context
-        self._fence = reachability.fence(context.run_id)
-        self._progress = progress
         self._tasks = tasks
-        self._rate = rate
         self._quarantine = quarantine
-        self._ticks = ticks
         self._parameters = _TaskParameters(
             *(store, context.namespace.prefix, None if rate is None else rate / tasks),
             monitor.counts,
         )
 
-    def remove(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Removed]:
-        """Removes the objects of batches of candidates and yields the results of each round. Raises
-        the errors of the reachability check and of tasks; nothing more is removed then.
-        """
-        liveness = LivenessRecheck(self._reachability)
-        rounds = Rounds(batches)
-        amount = self._first_amount()
-        with self._fence.register():
-            while (candidates := rounds.take(amount)).num_rows:
-                names = candidates.column("address").to_pylist()
-                deadline = self._fence.begin_round(names, self._reachability.mark)
-                began = self._ticks()
-                dead = liveness.still_dead(candidates)
-                removed = self._remove(dead, deadline) if dead.num_rows else Removed(0, 0, 0)
-                if removed.late:
-                    self._fence.keep_tombstones()
-                self._fence.end_round()
-                self._progress.advance(candidates.num_rows)
-                yield removed._replace(revived=candidates.num_rows - dead.num_rows)
-                amount = self._next_amount(amount, self._ticks() - began)
-
-    def _first_amount(self) -> int:
-        return self._next_amount(BATCH_SIZE * self._tasks, _ROUND_SECONDS)
-
-    def _next_amount(self, amount: int, seconds: float) -> int:
-        """Returns the number of objects of the next round, from the number and the duration of the
-        last.
-        """
-        estimate = amount * _ROUND_SECONDS / max(seconds, 1.0)
-        limit = _MAX_ROUND_SIZE if self._rate is None else self._rate * _ROUND_SECONDS
-        return max(1, int(min(estimate, limit, _MAX_ROUND_SIZE)))
+    def remove(self, of: Round) -> Iterator[Removed]:
+        """Removes the objects and yields the totals of all tasks. Raises the errors of tasks."""
+        removed = self._remove(of.dead, of.deadline, of.fence)
+        if removed.late:
+            of.fence.keep_tombstones()
+        yield removed
 
     @raise_refusals()
-    def _remove(self, dead: pa.RecordBatch, deadline: Deadline) -> Removed:
+    def _remove(self, dead: pa.RecordBatch, deadline: Deadline, fence: Fence) -> Removed:
         """Removes objects and returns the totals."""
         context, quarantine, rows = self._context, None, dead.num_rows
-        is_alone = self._fence.is_alone()
+        is_alone = fence.is_alone()
         if self._quarantine is not None:
             quarantine = RoundQuarantine.of(
                 context.namespace, context.run_id, self._quarantine, deadline
@@ -197,38 +159,40 @@ class SparkSweep:
         in_tasks = StoreDeadline.of(deadline, context.blocks, clock_files)
         gate = RoundGate.open(context.blocks, f"{context.prefix}attempts/")
         remove = partial(
-            _remove, self._parameters, _Round(in_tasks, gate, quarantine, not is_alone)
+            _remove, self._parameters, _Conditions(in_tasks, gate, quarantine, not is_alone)
         )
-        with self._monitor.phase("removing"), self._fence.track_removal():
+        with self._monitor.phase("removing"), fence.track_removal():
             # sorted, so that all attempts at a task have the same batches
             totals = frame.sortWithinPartitions("address").mapInArrow(remove, _TOTALS).collect()
             is_over = gate.close(context.blocks, {row["attempt"] for row in totals})
         if quarantine is not None and not is_over:
-            self._fence.keep_tombstones()
+            fence.keep_tombstones()
         remove_parts(context.blocks, clock_files)
         processed, removed, size, late = (sum(row[name] for row in totals) for name in _COUNTS)
         if processed + late != rows:
             raise Corrupt(f"Spark tasks processed {processed + late} of {rows} objects")
         if not is_alone:
-            removed, size = self._count(
+            removed, size = _count(
+                fence,
                 [name for row in totals for name in row["names"]],
                 [size for row in totals for size in row["sizes"]],
             )
         return Removed(removed, size, 0, late, dead.num_rows - late - removed)
 
-    def _count(self, names: Sequence[str], sizes: Sequence[int]) -> tuple[int, int]:
-        """Returns how many of the removed objects this sweep counts, and their bytes."""
-        objects = size = 0
-        for start in range(0, len(names), BATCH_SIZE):
-            batch = slice(start, start + BATCH_SIZE)
-            counted = self._fence.count_removed(names[batch])
-            objects += sum(counted)
-            size += sum(compress(sizes[batch], counted))
-        return objects, size
+
+def _count(fence: Fence, names: Sequence[str], sizes: Sequence[int]) -> tuple[int, int]:
+    """Returns how many of the removed objects this sweep counts, and their bytes."""
+    objects = size = 0
+    for start in range(0, len(names), BATCH_SIZE):
+        batch = slice(start, start + BATCH_SIZE)
+        counted = fence.count_removed(names[batch])
+        objects += sum(counted)
+        size += sum(compress(sizes[batch], counted))
+    return objects, size
 
 
 def _remove(
-    parameters: _TaskParameters, conditions: _Round, batches: Iterable[pa.RecordBatch]
+    parameters: _TaskParameters, conditions: _Conditions, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Removes the objects of batches, sorted by address, and yields the totals of the attempt."""
     began, processed, late, totals = time.monotonic(), 0, 0, ObjectTotals()
@@ -265,7 +229,11 @@ def _remove(
 
 
 def _remove_batch(
-    prefix: str, conditions: _Round, blocks: BlockStore, batch: pa.RecordBatch, deadline: Deadline
+    prefix: str,
+    conditions: _Conditions,
+    blocks: BlockStore,
+    batch: pa.RecordBatch,
+    deadline: Deadline,
 ) -> _RemovedObjects | None:
     """Removes objects below a prefix, and returns them, None if they are late."""
     names = batch.column("address").to_pylist()

@@ -15,7 +15,7 @@ import msgspec
 from anabranch.converter import Converter
 from anabranch.errors import Conflict
 from anabranch.tables.delta.actions import FileAction
-from anabranch.versioning.strategies.side_objects import refused
+from anabranch.versioning.strategies.side_objects import refusal
 
 __all__ = ["REBASE_FIELD", "LogCommit", "RebaseNote", "parse_commit"]
 
@@ -124,4 +124,4 @@ def _identity(content: bytes, info: Mapping[str, Any]) -> str:
 
 
 def _unreadable(side: str, version: int, error: Exception) -> Conflict:
-    return refused(f"version {version} of the {side} cannot be read: {error}")
+    return refusal(f"version {version} of the {side} cannot be read: {error}")

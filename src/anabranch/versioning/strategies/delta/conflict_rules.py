@@ -65,13 +65,13 @@ def _conflict(
     assert commit is not None  # noqa: S101  one of them is given
     return ContentConflict(
         key={"version": commit.version, **key},
-        source=_described(source),
-        destination=_described(destination),
+        source=_describe(source),
+        destination=_describe(destination),
         message=message,
     )
 
 
-def _described(commit: LogCommit | None) -> dict[str, object] | None:
+def _describe(commit: LogCommit | None) -> dict[str, object] | None:
     if commit is None:
         return None
     return {"version": commit.version, "operation": commit.operation}

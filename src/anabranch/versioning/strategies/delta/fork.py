@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from anabranch.tables.delta.log_files import LogFiles
 from anabranch.versioning.strategies.delta.commit import LogCommit, parse_commit
-from anabranch.versioning.strategies.side_objects import refused
+from anabranch.versioning.strategies.side_objects import refusal
 
 __all__ = ["Fork", "find_fork"]
 
@@ -30,22 +30,22 @@ def find_fork(base: LogFiles, source: LogFiles, destination: LogFiles) -> Fork:
     side has lost commits.
     """
     if base.head < 0:
-        raise refused("both sides created the table")
+        raise refusal("both sides created the table")
     for log in (source, destination):
         if log.head < 0:
-            raise refused(f"the {log.owner} deleted the table")
+            raise refusal(f"the {log.owner} deleted the table")
     version = min(log.head for log in (base, source, destination))
     # a commit differs from its copy that follows other commits: what comes before is the same, too
     while not base.commit(version) == source.commit(version) == destination.commit(version):
         version -= 1
         if version < 0:
-            raise refused("the logs have no commit in common: one side created the table anew")
+            raise refusal("the logs have no commit in common: one side created the table anew")
     known, theirs, ours = (_commits(log, version) for log in (base, source, destination))
     for log, commits in ((source, theirs), (destination, ours)):
         lost = known.keys() - commits.keys()
         if lost:
             first = min(known[identity].version for identity in lost)
-            raise refused(f"the {log.owner} has removed version {first} of the base from the log")
+            raise refusal(f"the {log.owner} has removed version {first} of the base from the log")
     return Fork(
         version,
         [commit for name, commit in theirs.items() if name not in known and name not in ours],

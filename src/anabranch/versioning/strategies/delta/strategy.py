@@ -35,7 +35,7 @@ from anabranch.versioning.strategies.delta.table_state import IsolationLevel, re
 from anabranch.versioning.strategies.installed_libraries import require_installed
 from anabranch.versioning.strategies.side_objects import (
     SideObjects,
-    refused,
+    refusal,
     refusing_unreadable,
 )
 
@@ -132,7 +132,7 @@ def _require_first(conflict: PathConflict, folder: str) -> None:
         for found in (conflict.read(side, earlier) for side in _SIDES)
     )
     if None not in (source, destination) and len({base, source, destination}) == len(_SIDES):
-        raise refused(f"the log is merged as a whole: see {earlier}")
+        raise refusal(f"the log is merged as a whole: see {earlier}")
 
 
 def _take_destination(

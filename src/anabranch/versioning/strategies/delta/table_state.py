@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from anabranch.dependency_errors import reason_of
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.tables.delta.actions import FileAction
 from anabranch.tables.delta.checkpoints import table_actions
 from anabranch.tables.delta.log_files import LogFiles
 from anabranch.versioning.strategies.delta.commit import LogCommit, parse_commit
-from anabranch.versioning.strategies.side_objects import refused
+from anabranch.versioning.strategies.side_objects import refusal
 
 __all__ = ["IsolationLevel", "Partition", "TableState", "read_state"]
 
@@ -119,7 +119,7 @@ def read_state(log: LogFiles, version: int) -> TableState:
         if protocol is not None and meta_data is not None:
             break
     if protocol is None or meta_data is None:
-        raise refused(f"the log of the {log.owner} has no protocol or metadata for {version}")
+        raise refusal(f"the log of the {log.owner} has no protocol or metadata for {version}")
     _require_known_features(protocol)
     return _state(protocol, meta_data)
 
@@ -162,7 +162,7 @@ def _meta_data(action: Mapping[str, Any]) -> dict[str, Any]:
             "configuration": dict(action.get("configuration") or {}),
         }
     except (KeyError, ValueError, TypeError) as error:
-        raise refused(f"the table's metadata cannot be read: {reason_of(error)}") from error
+        raise refusal(f"the table's metadata cannot be read: {reason_of(error)}") from error
 
 
 def _require_known_features(protocol: Mapping[str, Any]) -> None:
@@ -170,11 +170,11 @@ def _require_known_features(protocol: Mapping[str, Any]) -> None:
     features = {*described["readerFeatures"], *described["writerFeatures"]}
     unknown = sorted(features - _FEATURES)
     if unknown:
-        raise refused(f"the table has the feature {unknown[0]}, with which logs are not merged")
+        raise refusal(f"the table has the feature {unknown[0]}, with which logs are not merged")
     versions = described["minReaderVersion"], described["minWriterVersion"]
     if not all(isinstance(version, int) for version in versions):
-        raise refused("the table's protocol has no versions")
+        raise refusal("the table's protocol has no versions")
     if versions[0] > _READER_VERSION or versions[1] > _WRITER_VERSION:
-        raise refused(
+        raise refusal(
             f"the table's protocol is unknown: reader {versions[0]}, writer {versions[1]}"
         )

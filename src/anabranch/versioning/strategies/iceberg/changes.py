@@ -17,7 +17,7 @@ from anabranch.tables.iceberg.manifests import (
     read_manifest_list,
 )
 from anabranch.tables.iceberg.metadata_files import MetadataFiles
-from anabranch.versioning.strategies.side_objects import refused
+from anabranch.versioning.strategies.side_objects import refusal
 
 __all__ = ["SideChanges", "TableVersion", "find_changes", "read_version"]
 
@@ -79,7 +79,7 @@ def read_version(files: MetadataFiles) -> TableVersion:
     current = metadata.get("current-snapshot-id")
     by_id = {snapshot.get("snapshot-id"): snapshot for snapshot in metadata["snapshots"]}
     if current not in (None, -1) and current not in by_id:
-        raise refused(f"{name} of the {files.owner} does not have its current snapshot")
+        raise refusal(f"{name} of the {files.owner} does not have its current snapshot")
     snapshot = by_id.get(current)
     return TableVersion(files, name, metadata, snapshot, read_manifest_list(files, snapshot))
 

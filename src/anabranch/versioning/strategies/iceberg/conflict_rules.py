@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from anabranch.versioning.strategies.contract import ContentConflict
 from anabranch.versioning.strategies.iceberg.changes import SideChanges, TableVersion
-from anabranch.versioning.strategies.side_objects import refused
+from anabranch.versioning.strategies.side_objects import refusal
 
 __all__ = ["IsolationLevel", "find_conflicts", "isolation_level", "require_mergeable"]
 
@@ -52,9 +52,9 @@ def require_mergeable(base: TableVersion, side: TableVersion) -> None:
     """Raises Conflict unless a side has a version of the same table, of a known format."""
     version = side.metadata.get("format-version")
     if version not in _FORMAT_VERSIONS:
-        raise refused(f"tables of format version {version} are not merged")
+        raise refusal(f"tables of format version {version} are not merged")
     if side.metadata.get("table-uuid") != base.metadata.get("table-uuid"):
-        raise refused(f"the {side.files.owner} created the table anew")
+        raise refusal(f"the {side.files.owner} created the table anew")
 
 
 def isolation_level(version: TableVersion) -> IsolationLevel:

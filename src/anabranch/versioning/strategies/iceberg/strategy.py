@@ -39,7 +39,7 @@ from anabranch.versioning.strategies.iceberg.merged_snapshot import MergedSnapsh
 from anabranch.versioning.strategies.installed_libraries import require_installed
 from anabranch.versioning.strategies.side_objects import (
     SideObjects,
-    refused,
+    refusal,
     refusing_unreadable,
 )
 
@@ -123,7 +123,7 @@ class _IcebergStrategy:
         folders = sorted({str(address).rpartition("/")[0] for address in lists})
         if len(folders) == 1:
             return folders[0]
-        raise refused(
+        raise refusal(
             f"the sides have metadata files at different addresses, {' and '.join(folders)}: give "
             "the table's address on the destination as the option `location` of the rule"
         )
@@ -146,10 +146,10 @@ def _table_folder(path: str) -> str:
 def _require_tables(sides: Sequence[MetadataFiles]) -> None:
     base, *others = sides
     if not base.exists:
-        raise refused("both sides created the table")
+        raise refusal("both sides created the table")
     for files in others:
         if not files.exists:
-            raise refused(f"the {files.owner} deleted the table")
+            raise refusal(f"the {files.owner} deleted the table")
 
 
 def _require_first(path: str, sides: Sequence[MetadataFiles]) -> None:
@@ -161,7 +161,7 @@ def _require_first(path: str, sides: Sequence[MetadataFiles]) -> None:
     folder = sides[0].folder
     earlier = [folder + name for name in added_twice if metadata_version(name) is not None]
     if min(earlier, default=path) < path:
-        raise refused(f"the metadata is merged as a whole: see {min(earlier)}")
+        raise refusal(f"the metadata is merged as a whole: see {min(earlier)}")
 
 
 def _take_destination(output: MergeOutput, sides: Sequence[MetadataFiles]) -> None:

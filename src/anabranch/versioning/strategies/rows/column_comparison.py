@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 from anabranch.versioning.strategies.rows.columns import ROW
 from anabranch.versioning.strategies.rows.merging.cell_conflicts import rows_as_json
 from anabranch.versioning.strategies.rows.merging.cell_decisions import GROUP_COLUMNS, mask
 from anabranch.versioning.strategies.rows.row_pair import RowPair
 from anabranch.versioning.strategies.rows.scanned_sides import ScannedSides
-from anabranch.versioning.strategies.rows.table_format import failed
+from anabranch.versioning.strategies.rows.table_format import failure
 
 __all__ = ["ColumnComparison"]
 
@@ -38,7 +38,7 @@ class ColumnComparison:
         self._key = list(key)
         for name in key:
             if sides.types[name] is None:
-                raise failed(f"the key column {name!r} has clashing types")
+                raise failure(f"the key column {name!r} has clashing types")
         names = dict.fromkeys((*sides.names["right"], *sides.names["left"]))
         compared = [name for name in names if name not in self._key]
         self._groups = [
@@ -53,12 +53,12 @@ class ColumnComparison:
         kinds = self._sides.carrier_names(self._key)
         where, parameters = "true", list(after or ())
         if after is not None:
-            keys = ", ".join(map(quoted, self._key))
+            keys = ", ".join(map(identifier, self._key))
             values = ", ".join(f"CAST(? AS {kind})" for kind in kinds)
             where = f"row({keys}) > row({values})"
-        keys = ", ".join(f"{quoted(name)} AS k{n}" for n, name in enumerate(self._key))
-        using = f"USING ({', '.join(map(quoted, self._key))})"
-        row = quoted(ROW)
+        keys = ", ".join(f"{identifier(name)} AS k{n}" for n, name in enumerate(self._key))
+        using = f"USING ({', '.join(map(identifier, self._key))})"
+        row = identifier(ROW)
         joined = f'FROM "left" l FULL JOIN "right" r {using}'
         bits = "NULL::BIGINT"
         names = self._key
@@ -73,11 +73,11 @@ class ColumnComparison:
             self._compare_groups()
         page = self._page(amount)
         for start in range(0, len(page), _SHOWN_ROWS):
-            yield from self._shown(page[start : start + _SHOWN_ROWS])
+            yield from self._show(page[start : start + _SHOWN_ROWS])
 
     def _compare_groups(self) -> None:
         """Makes the table `changed` with the columns that differ, and removes pairs without any."""
-        row = quoted(ROW)
+        row = identifier(ROW)
         self._connection.execute(
             "CREATE TABLE changed (g INTEGER, l BIGINT, r BIGINT, bits BIGINT)"
         )
@@ -99,7 +99,7 @@ class ColumnComparison:
 
     def _differs(self, name: str) -> str:
         here = [side for side in _SIDES if name in self._sides.names[side]]
-        cells = [f"{side[0]}.{quoted(name)}" for side in here]
+        cells = [f"{side[0]}.{identifier(name)}" for side in here]
         if len(cells) == 1:
             return f"{cells[0]} IS NOT NULL"
         return f"{cells[0]} IS DISTINCT FROM {cells[1]}"
@@ -129,7 +129,7 @@ class ColumnComparison:
             page.append((key, left, right, names))
         return page
 
-    def _shown(
+    def _show(
         self, page: Sequence[tuple[list[str], int | None, int | None, list[str]]]
     ) -> Iterator[RowPair]:
         tables = self._sides.tables

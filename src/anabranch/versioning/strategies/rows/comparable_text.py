@@ -37,15 +37,15 @@ def _text(scalar: Any) -> str:  # noqa: PLR0911  one for each kind of type
             number = Decimal(scalar.as_py()).normalize()
         return str(number or Decimal(0))
     if kinds.is_struct(kind):
-        return _joined("{}", [f"{json.dumps(name)}:{_text(each)}" for name, each in scalar.items()])
+        return _join("{}", [f"{json.dumps(name)}:{_text(each)}" for name, each in scalar.items()])
     if kinds.is_map(kind):  # the scalar of a map is a list of structs
         entries = scalar.values or ()
-        return _joined("{}", [f"{_text(each['key'])}:{_text(each['value'])}" for each in entries])
+        return _join("{}", [f"{_text(each['key'])}:{_text(each['value'])}" for each in entries])
     if kinds.is_nested(kind) and not kinds.is_union(kind):
-        return _joined("[]", [_text(each) for each in scalar.values])
+        return _join("[]", [_text(each) for each in scalar.values])
     (value,) = json_column(pa.array([scalar], kind), cut=False)
     return json.dumps(value)
 
 
-def _joined(ends: str, parts: list[str]) -> str:
+def _join(ends: str, parts: list[str]) -> str:
     return ends[0] + ",".join(parts) + ends[1]

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
 
-from anabranch.dependency_errors import reason_of
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.json_text import refuse
 from anabranch.versioning.strategies.rows.temporary_version import TemporaryVersion
 
-__all__ = ["packed", "unpack"]
+__all__ = ["compressed_output", "unpack"]
 
 _MAX_BYTES = 16 << 30
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -50,7 +50,7 @@ def unpack(side: str, version: ObjectVersion, folder: str) -> ObjectVersion:
 
 
 @contextmanager
-def packed(output: BinaryIO, codec: str, folder: str) -> Iterator[BinaryIO]:
+def compressed_output(output: BinaryIO, codec: str, folder: str) -> Iterator[BinaryIO]:
     """Yields a stream whose content is written to `output`, compressed by `codec` unless that is
     "": equal content gives equal bytes.
     """

@@ -8,8 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-from anabranch.dependency_errors import reason_of
 from anabranch.errors import Conflict
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.versioning.strategies.installed_libraries import require_installed
 
 __all__ = [

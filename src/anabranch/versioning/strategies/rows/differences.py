@@ -13,6 +13,7 @@ import msgspec
 from anabranch.errors import Invalid
 from anabranch.model.page import Page
 from anabranch.tables.table import Table
+from anabranch.tables.text.encoding import encoding_note
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.column_comparison import ColumnComparison
 from anabranch.versioning.strategies.rows.compressed import unpack
@@ -34,7 +35,12 @@ from anabranch.versioning.strategies.rows.merging.merged_schema import common_ty
 from anabranch.versioning.strategies.rows.row_key import require_unique
 from anabranch.versioning.strategies.rows.row_pair import RowPair
 from anabranch.versioning.strategies.rows.scanned_sides import ScannedSides
-from anabranch.versioning.strategies.rows.tables import EmptyTable, create_empty, load_lines
+from anabranch.versioning.strategies.rows.tables import (
+    EmptyTable,
+    create_empty,
+    decode_lines,
+    load_lines,
+)
 from anabranch.versioning.strategies.rows.whole_rows import WholeLines, WholeRows
 
 __all__ = [
@@ -67,14 +73,28 @@ class RowDifference(msgspec.Struct, frozen=True):
     columns: list[str]
     count: int
 
+    def cells(self) -> dict[str, Any]:
+        """Returns what a table of differences shows: the key, else the row, and of a row that both
+        sides have, the values that differ.
+        """
+        if self.left is not None and self.right is not None:
+            values = {
+                name: f"{self.left.get(name)} → {self.right.get(name)}" for name in self.columns
+            }
+        else:
+            values = self.left or self.right or {}
+        return {"": self.kind, **self.key, **values}
+
 
 class RowDifferencePage(Page[RowDifference], frozen=True, kw_only=True):
     """A page of rows that differ, with the key by which rows of both sides are matched: empty if
-    whole rows are compared.
+    whole rows are compared. `notes` are sentences about how each side was read, `left` and `right`:
+    its encoding, and what was repaired.
     """
 
     key: list[str]
     matched_by: MatchedBy
+    notes: dict[str, list[str]] = msgspec.field(default_factory=dict)
 
 
 class _Offset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -134,14 +154,17 @@ def row_differences(
     table_format = compared_format(table_format, present, known)
     with database_errors(), opening_database(folder) as opening:
         if isinstance(table_format, JsonLinesTable):
+            present, encodings = decode_lines(present, folder)
+            notes = {side: [encoding_note(each).text] for side, each in encodings.items()}
             connection = opening.result()
             sides: Sides = load_lines(connection, table_format, present, known)
         else:
             tables: dict[str, Table] = {
                 side: table_format.open(side, version, folder) for side, version in present.items()
             }
+            notes = {side: [note.text for note in each.notes] for side, each in tables.items()}
             connection = opening.result()
-            sides = _scanned(connection, tables, table_format.name)
+            sides = _scan(connection, tables, table_format.name)
         if known:
             require_unique(sides, known)
         elif not whole_rows and start is None:
@@ -151,15 +174,16 @@ def row_differences(
             if isinstance(sides, ScannedSides):
                 schema = tables[other].schema
                 tables[side] = EmptyTable(schema, schema.names)
-                sides = _scanned(connection, tables, sides.format_name)
+                sides = _scan(connection, tables, sides.format_name)
             else:
                 create_empty(connection, side, like=other)
         rows = _rows(connection, sides, known, start, amount + 1)
         matched_by: MatchedBy = "given" if named else "found" if known else "whole_rows"
-        return _page(rows, amount, known, matched_by)
+        page = _page(rows, amount, known, matched_by)
+        return msgspec.structs.replace(page, notes=notes)
 
 
-def _scanned(connection: Any, tables: Mapping[str, Table], format_name: str) -> ScannedSides:
+def _scan(connection: Any, tables: Mapping[str, Table], format_name: str) -> ScannedSides:
     types = common_types({side: table.schema for side, table in tables.items()}, clashing=True)
     return ScannedSides(connection, tables, types, format_name)
 

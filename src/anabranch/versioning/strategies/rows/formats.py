@@ -14,6 +14,7 @@ from anabranch.tables.formats import (
     format_named,
 )
 from anabranch.tables.table import UnreadableTable
+from anabranch.tables.text.encoding import Utf8Text
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.arrow_format import ArrowFormat
 from anabranch.versioning.strategies.rows.delimited.csv_format import CsvFormat
@@ -108,12 +109,15 @@ def compared_format(
 ) -> ColumnFormat | JsonLinesTable:
     """Returns the format by which uncompressed versions are compared: text of which no version has
     a header, as Hive writes it, has numbered columns as in previews, unless `key` names others.
+    Text of several encodings, which is not merged, is read as in previews, too.
     """
     if not isinstance(found, CsvFormat):
         return found
     from anabranch.tables.text.text_table import TextTable  # noqa: PLC0415  needs pyarrow
 
     text = next(each for each in FORMATS.values() if each.delimiter == found.delimiter)
+    if any(map(_has_several_encodings, versions.values())):
+        return ReadFormat(text)
     for version in versions.values():
         with version.open() as stream:
             try:
@@ -123,3 +127,12 @@ def compared_format(
             if table.has_header or not set(key) <= set(table.schema.names):
                 return found
     return ReadFormat(text)
+
+
+def _has_several_encodings(version: ObjectVersion) -> bool:
+    with version.open() as stream:
+        text = Utf8Text(stream)
+        try:
+            return any(text.is_mixed for _ in text.blocks())
+        except UnreadableTable:
+            return False  # reading it says why

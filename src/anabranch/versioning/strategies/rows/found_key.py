@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from anabranch.tables.sql_names import literal, quoted
+from anabranch.tables.sql_names import identifier, literal
 from anabranch.versioning.strategies.rows.columns import ROW
 from anabranch.versioning.strategies.rows.loaded_sides import LoadedSides, Sides
 from anabranch.versioning.strategies.rows.row_key import unique_column
@@ -71,7 +71,7 @@ def _sets(sides: LoadedSides, names: Sequence[str]) -> list[tuple[str, ...]]:
 
 def _has_numbers(sides: LoadedSides, side: str, name: str) -> bool:
     matches = f"regexp_full_match({sides.text(name)}, '-?[0-9]+')"
-    sample = f"{quoted(ROW)} <= {_SAMPLE_ROWS}"
+    sample = f"{identifier(ROW)} <= {_SAMPLE_ROWS}"
     query = f"SELECT bool_and({matches}) FROM {sides.table(side)} WHERE {sample}"  # noqa: S608
     ((found,),) = sides.execute(query, [name])
     return bool(found)
@@ -88,7 +88,7 @@ def _with_values(sides: Sides, names: Sequence[str]) -> list[str]:
             facts = ", ".join(
                 f"count(*) = count({column}), min({column}) IS DISTINCT FROM max({column}), "
                 f"bool_or(regexp_full_match({sides.text(name)}, {literal(_NO_KEY_TEXT)}, 's'))"
-                for name, column in zip(group, map(quoted, group), strict=True)
+                for name, column in zip(group, map(identifier, group), strict=True)
             )
             query = f"SELECT {facts} FROM {sides.table(side)}"  # noqa: S608  quoted names
             (found,) = sides.execute(query, group, only=side)
@@ -102,8 +102,8 @@ def _with_values(sides: Sides, names: Sequence[str]) -> list[str]:
 
 
 def _is_unique(sides: LoadedSides, names: Sequence[str], *, sample: bool) -> bool:
-    columns = ", ".join(map(quoted, names))
-    where = f"WHERE {quoted(ROW)} <= {_SAMPLE_ROWS}" if sample else ""
+    columns = ", ".join(map(identifier, names))
+    where = f"WHERE {identifier(ROW)} <= {_SAMPLE_ROWS}" if sample else ""
     return not any(
         sides.execute(
             f"SELECT 1 FROM {sides.table(side)} {where} "  # noqa: S608  quoted names
@@ -119,7 +119,7 @@ def _shared_rows(sides: LoadedSides, names: Sequence[str]) -> int:
     if len(sides.names) == 1:
         return 0
     left, right = map(sides.table, sides.names)
-    using = ", ".join(map(quoted, names))
+    using = ", ".join(map(identifier, names))
     query = f"SELECT count(*) FROM {left} JOIN {right} USING ({using})"  # noqa: S608
     ((count,),) = sides.execute(query, names)
     return int(count)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 from anabranch.versioning.strategies.rows.columns import ROW
 
 __all__ = ["LoadedSides", "Sides"]
@@ -87,12 +87,12 @@ class LoadedSides:
 
     def text(self, name: str) -> str:
         """Returns a column as SQL text."""
-        return self._texts.get(name, f"{quoted(name)}::VARCHAR")
+        return self._texts.get(name, f"{identifier(name)}::VARCHAR")
 
     def key_text(self, side: str, key: Sequence[str], row: int) -> str:
         """Returns the key of a row for a message."""
-        listed = ", ".join(map(quoted, key))
-        query = f"SELECT {listed} FROM {self.table(side)} WHERE {quoted(ROW)} = {row}"  # noqa: S608
+        listed = ", ".join(map(identifier, key))
+        query = f"SELECT {listed} FROM {self.table(side)} WHERE {identifier(ROW)} = {row}"  # noqa: S608
         values = self._connection.execute(query).fetchone()
         return ", ".join(f"{name}={value}" for name, value in zip(key, values, strict=True))
 

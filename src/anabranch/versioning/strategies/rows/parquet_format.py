@@ -22,7 +22,7 @@ from anabranch.versioning.strategies.rows.columns import require_usable
 from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions
 from anabranch.versioning.strategies.rows.merging.merged_rows import MergedRows
 from anabranch.versioning.strategies.rows.scanned_sides import read_error
-from anabranch.versioning.strategies.rows.table_format import failed, require_exact
+from anabranch.versioning.strategies.rows.table_format import failure, require_exact
 
 if TYPE_CHECKING:
     from anabranch.tables.parquet.parquet_table import ParquetTable
@@ -133,7 +133,7 @@ def _with_timestamps(
         return bool(old), schema
     for name in old:
         if not pa.types.is_timestamp(schema.field(name).type):
-            raise failed(
+            raise failure(
                 f"the column {name!r} has INT96 timestamps within another type, and other columns "
                 "have timestamps of another form, which cannot be written together"
             )
@@ -168,7 +168,7 @@ def _cast(batch: Any, schema: Any) -> Any:
         try:
             columns.append(column if column.type == field.type else column.cast(field.type))
         except pa.ArrowInvalid as error:
-            raise failed(
+            raise failure(
                 f"the column {field.name!r} has INT96 timestamps with nanoseconds, which cannot be "
                 "written beside timestamps of another form"
             ) from error

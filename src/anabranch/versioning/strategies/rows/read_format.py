@@ -14,7 +14,7 @@ from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.rows.columns import require_usable
 from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions
 from anabranch.versioning.strategies.rows.table_format import (
-    failed,
+    failure,
     require_exact,
     unreadable_table,
 )
@@ -58,4 +58,4 @@ class ReadFormat:
         folder: str,  # noqa: ARG002
     ) -> None:
         """Raises Conflict."""
-        raise failed(f"tables of {self.name} are compared, and not merged")
+        raise failure(f"tables of {self.name} are compared, and not merged")

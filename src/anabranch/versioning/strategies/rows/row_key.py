@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 from anabranch.versioning.strategies.rows.columns import ROW
 from anabranch.versioning.strategies.rows.loaded_sides import Sides
-from anabranch.versioning.strategies.rows.table_format import failed
+from anabranch.versioning.strategies.rows.table_format import failure
 
 __all__ = ["detect_key", "require_unique", "unique_column"]
 
@@ -25,7 +25,7 @@ def detect_key(sides: Sides) -> list[str]:
     found = unique_column(sides, common)
     if found is not None:
         return [found]
-    raise failed(
+    raise failure(
         "no column has a different value in each row",
         "Give the columns that identify a row as the option `key`.",
     )
@@ -69,9 +69,9 @@ def _unique(
             continue
         checks = ", ".join(
             f"count(*) = count({column}) AND count(*) = count(DISTINCT {column})"
-            for column in map(quoted, names)
+            for column in map(identifier, names)
         )
-        limit = "" if rows is None else f" WHERE {quoted(ROW)} <= {rows}"
+        limit = "" if rows is None else f" WHERE {identifier(ROW)} <= {rows}"
         query = f"SELECT {checks} FROM {sides.table(side)}{limit}"  # noqa: S608  quoted names
         (found,) = sides.execute(query, names, rows=rows, only=side)
         names = [name for name, is_unique in zip(names, found, strict=True) if is_unique]
@@ -80,21 +80,21 @@ def _unique(
 
 def require_unique(sides: Sides, key: Sequence[str]) -> None:
     """Raises Conflict if a table lacks a key column, or has a null or a repeated key."""
-    listed = ", ".join(quoted(name) for name in key)
+    listed = ", ".join(identifier(name) for name in key)
     for side, names in sides.names.items():
         missing = [name for name in key if name not in names]
         if missing:
-            raise failed(f"the {side} has no key column {missing[0]!r}")
+            raise failure(f"the {side} has no key column {missing[0]!r}")
         if len(key) == 1 and sides.is_surely_unique(side, key[0]):
             continue
-        table, row = sides.table(side), quoted(ROW)
-        nulls = " OR ".join(f"{quoted(name)} IS NULL" for name in key)
+        table, row = sides.table(side), identifier(ROW)
+        nulls = " OR ".join(f"{identifier(name)} IS NULL" for name in key)
         query = (
             f"SELECT bool_or({nulls}), max({row}), count(*) FROM {table} "  # noqa: S608
             f"GROUP BY {listed} HAVING bool_or({nulls}) OR count(*) > 1 ORDER BY 1 DESC, 2 LIMIT 1"
         )
         for is_null, number, _ in sides.execute(query, key, only=side):
             if is_null:
-                raise failed(f"the {side} has a row without a key ({', '.join(key)})")
+                raise failure(f"the {side} has a row without a key ({', '.join(key)})")
             shown = sides.key_text(side, key, number)
-            raise failed(f"the {side} has the key {shown} more than once")
+            raise failure(f"the {side} has the key {shown} more than once")

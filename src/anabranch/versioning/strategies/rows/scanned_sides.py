@@ -12,14 +12,14 @@ from typing import Any
 from anabranch.errors import Conflict
 from anabranch.tables.carriage import carriage_of, carry
 from anabranch.tables.json_values import json_column
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 from anabranch.tables.table import Table, UnreadableTable, read_columns
-from anabranch.tables.widening import converted
+from anabranch.tables.widening import convert
 from anabranch.versioning.strategies.rows.aligned_rows import aligned_batches
 from anabranch.versioning.strategies.rows.columns import ROW
 from anabranch.versioning.strategies.rows.comparable_text import comparable_text
 from anabranch.versioning.strategies.rows.loaded_sides import LoadedSides
-from anabranch.versioning.strategies.rows.table_format import failed, unreadable, unreadable_table
+from anabranch.versioning.strategies.rows.table_format import failure, unreadable, unreadable_table
 
 __all__ = ["ScannedSides", "read_error"]
 
@@ -49,11 +49,11 @@ class ScannedSides:
         self._has = {side: frozenset(names) for side, names in self.names.items()}
         for name, kind in types.items():
             if kind is not None and carriage_of(kind).how == "refused":
-                raise failed(f"the column {name!r} has the type {kind}, which cannot be compared")
+                raise failure(f"the column {name!r} has the type {kind}, which cannot be compared")
 
     def table(self, side: str) -> str:
         """Returns the name of a side's table as SQL."""
-        return quoted(side)
+        return identifier(side)
 
     def execute(
         self,
@@ -130,7 +130,7 @@ class ScannedSides:
 
         kind = self.types[name]
         is_time = kind is not None and kinds.is_temporal(kind)
-        return f"concat('t', {quoted(name)})" if is_time else f"{quoted(name)}::VARCHAR"
+        return f"concat('t', {identifier(name)})" if is_time else f"{identifier(name)}::VARCHAR"
 
     def key_text(self, side: str, key: Sequence[str], row: int) -> str:
         """Returns the key of a row for a message."""
@@ -139,10 +139,10 @@ class ScannedSides:
 
     def load(self, names: Sequence[str]) -> LoadedSides:
         """Returns tables in the database with these columns, and row numbers."""
-        listed = ", ".join(map(quoted, [*names, ROW]))
-        loaded = {side: quoted(f"loaded {side}") for side in self.tables}
+        listed = ", ".join(map(identifier, [*names, ROW]))
+        loaded = {side: identifier(f"loaded {side}") for side in self.tables}
         for side, name in loaded.items():
-            query = f"SELECT {listed} FROM {quoted(side)}"  # noqa: S608  quoted names
+            query = f"SELECT {listed} FROM {identifier(side)}"  # noqa: S608  quoted names
             self.execute(f"CREATE OR REPLACE TABLE {name} AS {query}", names)
         texts = {name: self.text(name) for name in names}
         return LoadedSides(self._connection, loaded, dict.fromkeys(loaded, names), texts)
@@ -191,7 +191,7 @@ class ScannedSides:
         schema = self._carrier_schema(side, names)
         here = schema.names
         schema = schema.append(pa.field(ROW, pa.int64()))
-        return pa.RecordBatchReader.from_batches(schema, self._numbered(side, here, schema, rows))
+        return pa.RecordBatchReader.from_batches(schema, self._number(side, here, schema, rows))
 
     def _carrier_schema(self, side: str, names: Sequence[str]) -> Any:
         """Returns those of the columns that a side has, in their carriers."""
@@ -206,7 +206,7 @@ class ScannedSides:
         kind = self.types[name]
         return pa.string() if kind is None else carriage_of(kind).carrier
 
-    def _numbered(
+    def _number(
         self, side: str, names: Sequence[str], schema: Any, rows: int | None
     ) -> Iterator[Any]:
         """Yields batches of a file in carriers, with row numbers."""
@@ -244,7 +244,7 @@ class ScannedSides:
         if kind is None:
             return comparable_text(column)
         try:
-            return carry(converted(column, kind))
+            return carry(convert(column, kind))
         except ValueError as error:
             if column.type == kind:
                 raise

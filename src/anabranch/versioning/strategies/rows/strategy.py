@@ -18,7 +18,7 @@ from anabranch.versioning.strategies.contract import (
     ObjectVersion,
     PathConflict,
 )
-from anabranch.versioning.strategies.rows.compressed import packed, unpack
+from anabranch.versioning.strategies.rows.compressed import compressed_output, unpack
 from anabranch.versioning.strategies.rows.database import (
     database_errors,
     opening_database,
@@ -36,8 +36,13 @@ from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDeci
 from anabranch.versioning.strategies.rows.merging.merged_schema import common_types, merged_schema
 from anabranch.versioning.strategies.rows.row_key import detect_key, require_unique
 from anabranch.versioning.strategies.rows.scanned_sides import ScannedSides
-from anabranch.versioning.strategies.rows.table_format import failed
-from anabranch.versioning.strategies.rows.tables import EmptyTable, create_empty, load_lines
+from anabranch.versioning.strategies.rows.table_format import failure
+from anabranch.versioning.strategies.rows.tables import (
+    EmptyTable,
+    create_empty,
+    decode_lines,
+    load_lines,
+)
 
 __all__ = ["rows_strategy"]
 
@@ -79,7 +84,7 @@ class _Target(NamedTuple):
         """Yields a stream for the content of the path."""
         with (
             self.output.create(self.path) as stream,
-            packed(stream, self.compression, self.folder) as plain,
+            compressed_output(stream, self.compression, self.folder) as plain,
         ):
             yield plain
 
@@ -114,6 +119,7 @@ class _RowsStrategy:
         with database_errors():
             if not isinstance(file_format, JsonLinesTable):
                 return self._merge_columns(opening, file_format, versions, target)
+            versions, encodings = decode_lines(versions, conflict.work_folder)
             connection = opening.result()
             sides = load_lines(connection, file_format, versions, self._key)
             key = self._key or detect_key(sides)
@@ -122,8 +128,8 @@ class _RowsStrategy:
                 create_empty(connection, "base", like="source")
             lines = JsonLinesMerge(connection, key)
             with target.create() as stream:
-                like = versions["destination"]
-                file_format.write(lines.merged(), like=like, output=stream)
+                like, encoding = versions["destination"], encodings["destination"]
+                file_format.write(lines.merged(), like, encoding, output=stream)
             return lines.conflicts
 
     def _merge_columns(
@@ -134,7 +140,7 @@ class _RowsStrategy:
         target: _Target,
     ) -> Sequence[ContentConflict]:
         if not file_format.merges:
-            raise failed(f"tables of {file_format.name} are compared, and not merged")
+            raise failure(f"tables of {file_format.name} are compared, and not merged")
         folder = target.folder
         tables: dict[str, Any] = {
             side: file_format.open(side, version, folder) for side, version in versions.items()

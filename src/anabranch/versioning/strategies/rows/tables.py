@@ -7,13 +7,17 @@ from types import MappingProxyType
 from typing import Any
 
 from anabranch.tables.byte_forms import ByteForm
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 from anabranch.tables.table import Note
+from anabranch.tables.text.encoding import TextEncoding, Utf8Text
 from anabranch.versioning.strategies.contract import ObjectVersion
+from anabranch.versioning.strategies.rows.delimited.encodings import read_encoding
 from anabranch.versioning.strategies.rows.json_lines.table import JsonLinesTable
 from anabranch.versioning.strategies.rows.loaded_sides import LoadedSides
 
-__all__ = ["EmptyTable", "create_empty", "load_lines"]
+__all__ = ["EmptyTable", "create_empty", "decode_lines", "load_lines"]
+
+_UTF8 = TextEncoding("utf-8", "UTF-8")
 
 
 def load_lines(
@@ -29,14 +33,30 @@ def load_lines(
     for side, version in versions.items():
         file_format.load(connection, side, version, known)
     return LoadedSides(
-        connection, {side: quoted(side) for side in versions}, dict.fromkeys(versions, known)
+        connection, {side: identifier(side) for side in versions}, dict.fromkeys(versions, known)
     )
+
+
+def decode_lines(
+    versions: Mapping[str, ObjectVersion], folder: str
+) -> tuple[dict[str, ObjectVersion], dict[str, TextEncoding]]:
+    """Returns files of JSON lines in UTF-8, and their encodings: temporary files for UTF-16 and
+    UTF-32, else the versions themselves. Raises Conflict (kind merge_failed) for damaged text.
+    """
+    decoded, encodings = {}, {}
+    for side, version in versions.items():
+        with version.open() as stream:
+            encoding = Utf8Text(stream).encoding
+        decoded[side], encodings[side] = version, _UTF8
+        if encoding.codec not in ("ascii", "utf-8"):
+            decoded[side], encodings[side] = read_encoding(side, version, folder)
+    return decoded, encodings
 
 
 def create_empty(connection: Any, name: str, like: str) -> None:
     """Creates a table without rows, for a version that does not exist, like another."""
-    query = f"SELECT * FROM {quoted(like)} LIMIT 0"  # noqa: S608  names of tables
-    connection.execute(f"CREATE TABLE {quoted(name)} AS {query}")
+    query = f"SELECT * FROM {identifier(like)} LIMIT 0"  # noqa: S608  names of tables
+    connection.execute(f"CREATE TABLE {identifier(name)} AS {query}")
 
 
 class EmptyTable:

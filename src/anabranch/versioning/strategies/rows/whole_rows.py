@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 from anabranch.versioning.strategies.json_text import (
     canonical_json,
     parse_json,
@@ -80,11 +80,11 @@ class WholeRows:
         queries = []
         for number, side in enumerate(_SIDES):
             cells = [
-                f"{quoted(name) if name in self._sides.names[side] else 'NULL'} AS c{index}"
+                f"{identifier(name) if name in self._sides.names[side] else 'NULL'} AS c{index}"
                 for index, name in enumerate(self._groups[group])
             ]
-            selected = ", ".join([f"{number} AS side", f"{quoted(ROW)} AS number", *cells])
-            queries.append(f"SELECT {selected} FROM {quoted(side)}")  # noqa: S608
+            selected = ", ".join([f"{number} AS side", f"{identifier(ROW)} AS number", *cells])
+            queries.append(f"SELECT {selected} FROM {identifier(side)}")  # noqa: S608
         return " UNION ALL ".join(queries)
 
     def _classify(self) -> None:
@@ -117,9 +117,9 @@ class WholeLines:
         self._load()
         totals = (
             "SELECT sum(l) l, sum(r) r, min(first_l) first_l, min(first_r) first_r "  # noqa: S608
-            f"FROM {quoted(_LINES)} GROUP BY line"
+            f"FROM {identifier(_LINES)} GROUP BY line"
         )
-        cells = [f"{side[0]}.{quoted(LINE)}" for side in _SIDES]
+        cells = [f"{side[0]}.{identifier(LINE)}" for side in _SIDES]
         self._connection.execute(*_page_query(totals, cells, after, amount))
         while rows := self._connection.fetchmany(_BATCH_ROWS):
             for kind, first, count, left, right in rows:
@@ -133,12 +133,12 @@ class WholeLines:
         import pyarrow as pa  # noqa: PLC0415  an optional library
 
         self._connection.execute(
-            f"CREATE TABLE {quoted(_LINES)} "
+            f"CREATE TABLE {identifier(_LINES)} "
             "(line VARCHAR, l BIGINT, r BIGINT, first_l BIGINT, first_r BIGINT)"
         )
         both = " UNION ALL ".join(
-            f"SELECT {number} AS side, {quoted(ROW)} AS number, {quoted(LINE)} AS line "  # noqa: S608
-            f"FROM {quoted(side)}"
+            f"SELECT {number} AS side, {identifier(ROW)} AS number, {identifier(LINE)} AS line "  # noqa: S608
+            f"FROM {identifier(side)}"
             for number, side in enumerate(_SIDES)
         )
         spelled = f"SELECT line, {_TOTALS}, {_FIRST} FROM ({both}) GROUP BY line HAVING l <> r"  # noqa: S608
@@ -153,7 +153,8 @@ class WholeLines:
                 ]
                 columns = [pa.array(lines, pa.string()), *batch.columns[1:]]
                 self._connection.register("canonical", pa.table(columns, batch.schema.names))
-                self._connection.execute(f"INSERT INTO {quoted(_LINES)} SELECT * FROM canonical")  # noqa: S608
+                insert = f"INSERT INTO {identifier(_LINES)} SELECT * FROM canonical"  # noqa: S608
+                self._connection.execute(insert)
                 self._connection.unregister("canonical")
         finally:
             reading.close()
@@ -172,7 +173,7 @@ def _page_query(
     """Returns the query for the kind, first row number and count of rows that differ, and these
     cells of tables `l` and `r`.
     """
-    row = quoted(ROW)
+    row = identifier(ROW)
     page, parameters = _differing_query(totals, after, amount)
     listed = ", ".join(
         ["d.kind", "d.first", "d.count", *(f"{cell} AS v{n}" for n, cell in enumerate(cells))]

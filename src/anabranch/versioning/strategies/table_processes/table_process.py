@@ -18,8 +18,8 @@ import msgspec
 
 from anabranch.child_process.forking import end_with, import_libraries
 from anabranch.child_process.standard_streams import take_standard_streams
-from anabranch.dependency_errors import reason_of
 from anabranch.errors import AnabranchError, Busy, Conflict, NotSupported
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.versioning.strategies.called_conflict import CalledConflict, CalledOutput
 from anabranch.versioning.strategies.contract import (
     OUT_OF_MEMORY,
@@ -118,13 +118,13 @@ def _perform(task: Task, server: _Server) -> Merged | Compared:
         )
         output = CalledOutput(server, task.work_folder)
         strategy = _STRATEGIES[task.strategy](task.options)
-        return Merged(list(_shown(strategy.merge(conflict, output))))
+        return Merged(list(_show(strategy.merge(conflict, output))))
     if isinstance(task, FileComparison):
         return Compared(_compare_files(task))
     return Compared(compare_tables(server, task))
 
 
-def _shown(conflicts: Sequence[ContentConflict]) -> Iterator[ContentConflict]:
+def _show(conflicts: Sequence[ContentConflict]) -> Iterator[ContentConflict]:
     """Yields the first conflicts, as many as a message should have."""
     size = 0
     for conflict in conflicts:
@@ -149,7 +149,7 @@ def _compare_files(task: FileComparison) -> RowDifferencePage:
     )
 
 
-def _failed(error: Exception, noun: str) -> Failed:
+def _failure(error: Exception, noun: str) -> Failed:
     """Returns the message for what a task about a table, document or text has raised."""
     if _is_out_of_memory(error):
         return failure(
@@ -206,4 +206,4 @@ def main(lifeline: int) -> None:
     try:
         server.finish(_perform(server.request.task, server))
     except Exception as error:  # noqa: BLE001  whatever it is, it is the reason
-        server.finish(_failed(error, noun_of(server.request.task)))
+        server.finish(_failure(error, noun_of(server.request.task)))

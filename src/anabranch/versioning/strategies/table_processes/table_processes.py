@@ -134,9 +134,9 @@ class _Run:
                 hint=split_hint(self._noun),
             ) from None
         except (EOFError, OSError, ValueError):
-            raise self._ended() from None
+            raise self._exit_error() from None
 
-    def _ended(self) -> AnabranchError:
+    def _exit_error(self) -> AnabranchError:
         """Returns why the process has ended without a result."""
         match self._supervision.stop:
             case Stop.ABANDONED:

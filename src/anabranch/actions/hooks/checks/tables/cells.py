@@ -14,7 +14,7 @@ import pyarrow.types as kinds
 
 from anabranch.actions.hooks.checks.table_rules import Bounds
 from anabranch.actions.hooks.checks.tables.limits import Limits, Misfit, stored_limits
-from anabranch.tables.json_values import decoded
+from anabranch.tables.json_values import decode
 
 __all__ = ["RangeRule", "first_null"]
 
@@ -60,7 +60,7 @@ def _plain(column: Any) -> Any:
     """Returns an array without dictionary or run-end encoding, whose nulls Arrow does not see."""
     kind = column.type
     while kinds.is_dictionary(kind) or kinds.is_run_end_encoded(kind):
-        column = decoded(column)
+        column = decode(column)
         kind = column.type
     return column
 

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple, Self
 import duckdb
 import pyarrow as pa
 
-from anabranch.dependency_errors import reason_of
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.files.work_folders import WorkFolder
 from anabranch.tables.carriage import carriage_of, carry
 from anabranch.tables.json_values import json_column
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 from anabranch.tables.table import UnreadableTable
 
 __all__ = ["Repeated", "first_repeated"]
@@ -58,7 +58,7 @@ def first_repeated(
             repeated = [each for each in found if each is not None]
             places = min(repeated, key=lambda each: each.first, default=None)
             return None if places is None else Repeated(_key_at(batches(), places.first), *places)
-    raise _failed(failure) from failure
+    raise _failure(failure) from failure
 
 
 def _first_of_part(
@@ -72,11 +72,11 @@ def _first_of_part(
     if first is None:
         return None
     reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], rows))
-    names = ", ".join(map(quoted, rows.names))
-    conditions = [f"{quoted(name)} IS NOT NULL" for name in rows.names]
+    names = ", ".join(map(identifier, rows.names))
+    conditions = [f"{identifier(name)} IS NOT NULL" for name in rows.names]
     conditions.append(f"hash({names}) % {parts} = {part}")
     # of states of a fixed size, such as these, DuckDB writes to disk what does not fit in memory
-    places = f"min({quoted(_PLACE)}) AS first, max({quoted(_PLACE)}) AS last"
+    places = f"min({identifier(_PLACE)}) AS first, max({identifier(_PLACE)}) AS last"
     query = (
         f"SELECT {places} FROM keys WHERE {' AND '.join(conditions)} "  # noqa: S608
         f"GROUP BY {names} HAVING count(*) > 1 ORDER BY first LIMIT 1"
@@ -92,7 +92,7 @@ def _first_of_part(
             except duckdb.OutOfMemoryException:
                 raise
             except duckdb.Error as error:
-                raise rows.failure or _failed(error) from error
+                raise rows.failure or _failure(error) from error
     if rows.failure:
         raise rows.failure
     if found is None:
@@ -137,16 +137,16 @@ class _PlacedRows:
             raise
         start = max(self._next, file * _FILE_ROWS)
         self._next = start + batch.num_rows
-        arrays = [self._carried(name, batch.column(name)) for name in self._columns]
+        arrays = [self._carry(name, batch.column(name)) for name in self._columns]
         arrays.append(pa.array(range(start, self._next), pa.int64()))
         return pa.RecordBatch.from_arrays(arrays, [*self.names, _PLACE])
 
-    def _carried(self, name: str, column: Any) -> Any:
+    def _carry(self, name: str, column: Any) -> Any:
         if carriage_of(column.type).how == "refused":
             self.failure = UnreadableTable(f"column {name} of {column.type} cannot be a key")
             raise self.failure
         return carry(column)
 
 
-def _failed(error: Exception) -> UnreadableTable:
+def _failure(error: Exception) -> UnreadableTable:
     return UnreadableTable(f"its keys cannot be compared: {reason_of(error).splitlines()[0]}")

@@ -165,12 +165,12 @@ class _Glue:
         """Returns the functions of the client; tables are given as JSON, as in lakeFS."""
 
         def get_table(database: str, table: str, catalog: str = "") -> tuple[Any, bool]:
-            given = _given(DatabaseName=database, Name=table, CatalogId=catalog)
+            given = _given_options(DatabaseName=database, Name=table, CatalogId=catalog)
             found = self._call("GetTable", given, missing=True)
             return ("", False) if found is None else (found, True)
 
         def create_table(database: str, table: bytes, catalog: str = "") -> None:
-            given = _given(DatabaseName=database, CatalogId=catalog)
+            given = _given_options(DatabaseName=database, CatalogId=catalog)
             self._call("CreateTable", {**given, "TableInput": msgspec.json.decode(table)})
 
         def update_table(
@@ -180,12 +180,12 @@ class _Glue:
             version: str = "",
             skip_archive: bool = False,
         ) -> None:
-            given = _given(DatabaseName=database, CatalogId=catalog, VersionId=version)
+            given = _given_options(DatabaseName=database, CatalogId=catalog, VersionId=version)
             table_input = {"TableInput": msgspec.json.decode(table), "SkipArchive": skip_archive}
             self._call("UpdateTable", {**given, **table_input})
 
         def delete_table(database: str, table: str, catalog: str = "") -> None:
-            given = _given(DatabaseName=database, Name=table, CatalogId=catalog)
+            given = _given_options(DatabaseName=database, Name=table, CatalogId=catalog)
             self._call("DeleteTable", given)
 
         def create_database(database: str) -> None:
@@ -208,7 +208,7 @@ class _Glue:
         raise ValueError(f"Glue {operation}: {_reason(response)}")
 
 
-def _given(**values: str) -> dict[str, str]:
+def _given_options(**values: str) -> dict[str, str]:
     return {name: value for name, value in values.items() if value}
 
 

@@ -93,12 +93,12 @@ def _metadata(log: LogFiles) -> dict[str, Any]:
         for line in log.commit(version).splitlines():
             about = msgspec.json.decode(line).get("metaData") if line.strip() else None
             if about is not None:
-                return _described(about)
+                return _describe(about)
     checkpoints = log.checkpoints()
     if checkpoints:
         for action in whole_actions(log, checkpoints[max(checkpoints)]):
             if "metaData" in action:
-                return _described(action["metaData"])
+                return _describe(action["metaData"])
     raise ValueError("the log of the table has no metadata")
 
 
@@ -110,7 +110,7 @@ def _content(status: int, body: bytes) -> bytes:
     return body
 
 
-def _described(about: Mapping[str, Any]) -> dict[str, Any]:
+def _describe(about: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": about.get("id", ""),
         "name": about.get("name") or "",

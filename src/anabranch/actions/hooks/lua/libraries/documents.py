@@ -95,12 +95,12 @@ def parse_xml(text: bytes) -> Element:
         depth += 1
         if depth > _MAX_DEPTH:
             raise ValueError(f"elements are nested more than {_MAX_DEPTH} levels deep")
-        builder.start(_qualified(name), attributes)
+        builder.start(_qualify(name), attributes)
 
     def end(name: str) -> None:
         nonlocal depth
         depth -= 1
-        builder.end(_qualified(name))
+        builder.end(_qualify(name))
 
     parser = expat.ParserCreate(namespace_separator="}")
     parser.StartElementHandler = start
@@ -123,7 +123,7 @@ def _table(element: Element) -> dict[str, Any]:
     }
 
 
-def _qualified(name: str) -> str:
+def _qualify(name: str) -> str:
     return "{" + name if "}" in name else name
 
 

@@ -35,7 +35,7 @@ _MONTH, _DAY, _HOUR = ("01", "1"), ("02", "2", "_2"), ("15", "03", "3")
 
 def format_time(moment: datetime, layout: str) -> str:
     """Returns a moment, which has a zone, as the layout writes it."""
-    return _TOKENS.sub(lambda match: _written(moment, match[0]), layout)
+    return _TOKENS.sub(lambda match: _write(moment, match[0]), layout)
 
 
 def parse_time(layout: str, text: str) -> datetime:
@@ -100,7 +100,7 @@ def _zone(text: str) -> timezone:
     return timezone(-offset if text[0] == "-" else offset)
 
 
-def _written(moment: datetime, token: str) -> str:
+def _write(moment: datetime, token: str) -> str:
     if token[0] in ".,":
         digits = f"{moment.microsecond:06}".ljust(9, "0")[: len(token) - 1]
         digits = digits.rstrip("0") if token[1] == "9" else digits

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from anabranch.actions.hooks.contract import HookContext
-from anabranch.dependency_errors import reason_of
+from anabranch.errors.dependency_errors import reason_of
 from anabranch.tables.formats import detect_format
 from anabranch.tables.table import UnreadableTable
 from anabranch.tables.type_names import type_name

@@ -19,7 +19,7 @@ def path(_: HookContext) -> Mapping[str, Any]:
     """Returns the library `path`."""
 
     def parse(text: str, separator: str = _SEPARATOR) -> Mapping[str, str]:
-        return _parsed(text, separator)
+        return _parse(text, separator)
 
     def join(separator: str, *parts: str) -> str:
         joined = ""
@@ -31,7 +31,7 @@ def path(_: HookContext) -> Mapping[str, Any]:
 
     def is_hidden(text: str, separator: str = _SEPARATOR, prefix: str = _HIDDEN) -> bool:
         while text:
-            parts = _parsed(text, separator)
+            parts = _parse(text, separator)
             if parts["base_name"].startswith(prefix):
                 return True
             text = parts["parent"]
@@ -83,6 +83,6 @@ def url(_: HookContext) -> Mapping[str, Any]:
     }
 
 
-def _parsed(text: str, separator: str) -> dict[str, str]:
+def _parse(text: str, separator: str) -> dict[str, str]:
     parent, found, name = text.removesuffix(separator).rpartition(separator)
     return {"parent": parent + found, "base_name": name}

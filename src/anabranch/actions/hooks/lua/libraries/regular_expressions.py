@@ -38,13 +38,13 @@ def regexp(_: HookContext) -> Mapping[str, Any]:
     """Returns the library `regexp`."""
 
     def match(pattern: str, text: str) -> bool:
-        return _compiled(pattern).search(text) is not None
+        return _compile(pattern).search(text) is not None
 
     def quote_meta(text: str) -> str:
         return _META.sub(r"\\\g<0>", text)
 
     def compile(pattern: str) -> Mapping[str, Any]:  # noqa: A001  its name in Lua
-        return _functions(_compiled(pattern))
+        return _functions(_compile(pattern))
 
     return {"match": match, "quote_meta": quote_meta, "compile": compile}
 
@@ -86,12 +86,12 @@ def _groups(match: re.Match[str]) -> list[str]:
     return [match[0], *(group or "" for group in match.groups())]
 
 
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     # in Go, \d, \w, \s and \b are of ASCII alone
-    return re.compile(_TRANSLATED.sub(_translated, pattern), re.ASCII)
+    return re.compile(_TRANSLATED.sub(_translate, pattern), re.ASCII)
 
 
-def _translated(match: re.Match[str]) -> str:
+def _translate(match: re.Match[str]) -> str:
     if match[0] == r"\z":
         return r"\Z"
     name = match[2]

@@ -15,13 +15,13 @@ from typing import BinaryIO
 from anabranch.tables.text.encoding import TextEncoding
 from anabranch.versioning.strategies.rows.delimited.csv_table import CsvTable
 from anabranch.versioning.strategies.rows.delimited.encodings import (
-    encoded,
+    encoded_output,
     require_writable,
     result_encoding,
 )
 from anabranch.versioning.strategies.rows.delimited.records import CsvRecords, open_records
 from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions
-from anabranch.versioning.strategies.rows.table_format import PIECE_BYTES, failed
+from anabranch.versioning.strategies.rows.table_format import PIECE_BYTES, failure
 
 __all__ = ["write_csv"]
 
@@ -44,7 +44,7 @@ def write_csv(
     with (
         open_records(source.path, source.dialect) as theirs,
         open_records(destination.path, destination.dialect) as ours,
-        encoded(output, encoding) as stream,
+        encoded_output(output, encoding) as stream,
     ):
         _require_records("source", theirs, source)
         _require_records("destination", ours, destination)
@@ -53,7 +53,7 @@ def write_csv(
 
 def _require_records(side: str, records: CsvRecords, table: CsvTable) -> None:
     if len(records.starts) != sum(table.pieces) + 1:
-        raise failed(f"the {side} has quotes within cells that can be read in different ways")
+        raise failure(f"the {side} has quotes within cells that can be read in different ways")
 
 
 class _Merge:
@@ -90,7 +90,7 @@ class _Merge:
         ours = self._ours
         content, ends = ours.content, ours.ends
         self._output.write(content[: ours.starts[0]])
-        header = ours.record(0) if self._is_same else self._joined(self._header())
+        header = ours.record(0) if self._is_same else self._join(self._header())
         require_writable(header, self._encoding, ours.dialect.delimiter, None)
         self._write(header, content[ours.stops[0] : ends[0]])
         self._write_destination()
@@ -98,7 +98,7 @@ class _Merge:
         for number in self._added:
             record = self._theirs.record(number + 1)
             if not self._may_copy:
-                record = self._joined(self._placed("source", self._theirs, number + 1))
+                record = self._join(self._place("source", self._theirs, number + 1))
             self._write_row(record, line_end)
         tail = bytes(content[ends[-1] :])
         has_last_end = ends[-1] > ours.stops[-1]
@@ -131,13 +131,13 @@ class _Merge:
             self._line_end += gap
             if row in removed:
                 continue
-            cells = self._placed("destination", ours, number)
+            cells = self._place("destination", ours, number)
             other, places = taken.get(row, (None, ()))
             if other is not None:
-                others = self._placed("source", self._theirs, other + 1)
+                others = self._place("source", self._theirs, other + 1)
                 for place in places:
                     cells[place] = others[place]
-            self._write_row(self._joined(cells), content[ours.stops[number] : ours.ends[number]])
+            self._write_row(self._join(cells), content[ours.stops[number] : ours.ends[number]])
         self._copy(first, count + 1)
 
     def _copy(self, first: int, end: int) -> None:
@@ -171,7 +171,7 @@ class _Merge:
 
     def _header(self) -> list[bytes]:
         ours, theirs = (
-            self._placed(side, records, 0)
+            self._place(side, records, 0)
             for side, records in (("destination", self._ours), ("source", self._theirs))
         )
         return [
@@ -179,14 +179,14 @@ class _Merge:
             for number, place in enumerate(self._places["destination"])
         ]
 
-    def _placed(self, side: str, records: CsvRecords, number: int) -> list[bytes]:
+    def _place(self, side: str, records: CsvRecords, number: int) -> list[bytes]:
         """Returns the cells of a record in the columns of the merge, empty where it has none."""
         cells = records.cells(number)
         if side == "source" and not self._may_copy_cells:
-            cells = [self._respelled(cell) for cell in cells]
+            cells = [self._respell(cell) for cell in cells]
         return [b"" if place is None else cells[place] for place in self._places[side]]
 
-    def _respelled(self, cell: bytes) -> bytes:
+    def _respell(self, cell: bytes) -> bytes:
         """Returns a cell of the source with quotes if the destination's delimiter needs them."""
         delimiter = self._ours.dialect.delimiter
         if cell.startswith(b'"') or delimiter.encode() not in cell:
@@ -195,7 +195,7 @@ class _Merge:
         csv.writer(text, delimiter=delimiter, lineterminator="").writerow([cell.decode()])
         return text.getvalue().encode()
 
-    def _joined(self, cells: Sequence[bytes]) -> bytes:
+    def _join(self, cells: Sequence[bytes]) -> bytes:
         if len(cells) == 1 and not cells[0]:
             return b'""'  # a blank line is no record
         return self._ours.dialect.delimiter.encode().join(cells)

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from anabranch.tables.byte_forms import ByteForm
 from anabranch.tables.table import Note
-from anabranch.tables.text.encoding import TextEncoding
+from anabranch.tables.text.encoding import TextEncoding, encoding_note
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.json_text import refuse
 from anabranch.versioning.strategies.rows.columns import require_usable
@@ -36,7 +36,6 @@ by this name, too."""
 class CsvTable:
     """The cells of a CSV file, in a file of Arrow's. An empty cell is null, `""` is not."""
 
-    notes: Sequence[Note] = ()
     byte_forms: Mapping[int, ByteForm] = MappingProxyType({})
 
     def __init__(self, parsed: str, dialect: Dialect, path: str, encoding: TextEncoding) -> None:
@@ -48,6 +47,8 @@ class CsvTable:
 
         self.encoding = encoding
         """How the table was encoded."""
+
+        self.notes: Sequence[Note] = (encoding_note(encoding),)
 
         self._parsed = parsed
         with pa.ipc.open_file(pa.OSFile(parsed)) as file:

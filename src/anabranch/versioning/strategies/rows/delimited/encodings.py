@@ -19,10 +19,10 @@ from anabranch.tables.table import UnreadableTable
 from anabranch.tables.text import windows_1252
 from anabranch.tables.text.encoding import TextEncoding, Utf8Text
 from anabranch.versioning.strategies.contract import ObjectVersion
-from anabranch.versioning.strategies.rows.table_format import failed, unreadable_table
+from anabranch.versioning.strategies.rows.table_format import failure, unreadable_table
 from anabranch.versioning.strategies.rows.temporary_version import TemporaryVersion
 
-__all__ = ["encoded", "read_encoding", "require_writable", "result_encoding"]
+__all__ = ["encoded_output", "read_encoding", "require_writable", "result_encoding"]
 
 _UTF8 = TextEncoding("utf-8", "UTF-8")
 _AS_THEY_ARE = ("ascii", "utf-8")
@@ -104,7 +104,7 @@ def _column(text: str, delimiter: str, names: Sequence[str] | None, is_it: Any) 
 
 def _unwritable(column: str, names: Sequence[str] | None, reason: str) -> Conflict:
     where = f"the column {column!r} has a value" if names else f"the name of the column {column!r}"
-    return failed(
+    return failure(
         f"{where} with {reason}",
         "Store the destination in UTF-8, or choose a side for this path.",
     )
@@ -119,7 +119,7 @@ def _is_utf8(line: bytes) -> bool:
 
 
 @contextmanager
-def encoded(output: BinaryIO, encoding: TextEncoding) -> Iterator[BinaryIO]:
+def encoded_output(output: BinaryIO, encoding: TextEncoding) -> Iterator[BinaryIO]:
     """Yields a stream of UTF-8, which is written to `output` in an encoding, after its byte order
     mark.
     """

@@ -57,7 +57,7 @@ class CsvRecords:
         data = np.frombuffer(self.content, np.uint8)
         begin = len(self.dialect.mark)
         found = self._line_ends(data, begin)
-        stops, ends = found if found is not None else self._matched(begin)
+        stops, ends = found if found is not None else self._match(begin)
         if not len(ends) or ends[-1] < len(data):  # the last one has no line end
             stops = np.append(stops, len(data))
             ends = np.append(ends, len(data))
@@ -100,7 +100,7 @@ class CsvRecords:
         before, after = before[before >= begin], after[after < len(data)]
         return bool(around[data[before]].all() and around[data[after]].all())
 
-    def _matched(self, begin: int) -> tuple[Any, Any]:
+    def _match(self, begin: int) -> tuple[Any, Any]:
         """Returns where line ends begin and end, of records as a regular expression finds them."""
         import numpy as np  # noqa: PLC0415
 

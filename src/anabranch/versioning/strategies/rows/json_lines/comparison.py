@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 from anabranch.versioning.strategies.json_text import MISSING, parse_json, plain_json, same_json
 from anabranch.versioning.strategies.rows.columns import LINE
 from anabranch.versioning.strategies.rows.row_pair import RowPair
@@ -26,8 +26,8 @@ class JsonLinesComparison:
         """Yields the rows that differ, in the order of their keys as JSON texts, which are greater
         than `after`. Raises Conflict for lines that are not JSON of the supported form.
         """
-        keys = ", ".join(quoted(name) for name in self._key)
-        line = quoted(LINE)
+        keys = ", ".join(identifier(name) for name in self._key)
+        line = identifier(LINE)
         # lines that are only spelled differently are left out later
         where = f"l.{line} IS DISTINCT FROM r.{line}"
         if after is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 from anabranch.versioning.strategies.contract import ContentConflict
 from anabranch.versioning.strategies.json_text import (
     MISSING,
@@ -40,8 +40,8 @@ class JsonLinesMerge:
         added. Adds to `conflicts`. Raises Conflict for lines that both sides changed, and that are
         not JSON of the supported form.
         """
-        names = ", ".join(quoted(name) for name in self._key)
-        line, row = quoted(LINE), quoted(ROW)
+        names = ", ".join(identifier(name) for name in self._key)
+        line, row = identifier(LINE), identifier(ROW)
         self._connection.execute(
             f"SELECT b.{line}, s.{line}, d.{line} FROM destination d "  # noqa: S608
             f"FULL JOIN source s USING ({names}) FULL JOIN base b USING ({names}) "

@@ -7,7 +7,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from anabranch.tables.sql_names import literal, quoted
+from anabranch.tables.sql_names import identifier, literal
+from anabranch.tables.text.encoding import TextEncoding
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.json_text import parse_json, refuse
 from anabranch.versioning.strategies.rows.columns import LINE, ROW, require_usable
@@ -34,7 +35,7 @@ class JsonLinesTable:
             refuse(side, "cannot be read as JSON lines: line 1: is no object")
         columns = ", ".join(
             f"nullif(json_extract(json, {literal(_pointer(name))})::VARCHAR, 'null')"
-            f" AS {quoted(name)}"
+            f" AS {identifier(name)}"
             for name in key
         )
         try:
@@ -43,19 +44,23 @@ class JsonLinesTable:
                 f"maximum_object_size = {_MAX_LINE_BYTES}, hive_partitioning = false)"
             )
             connection.execute(
-                f"CREATE TABLE {quoted(side)} AS SELECT {columns}{', ' if columns else ''}"  # noqa: S608
-                f"json::VARCHAR AS {quoted(LINE)}, row_number() OVER () AS {quoted(ROW)} "
+                f"CREATE TABLE {identifier(side)} AS SELECT {columns}{', ' if columns else ''}"  # noqa: S608
+                f"json::VARCHAR AS {identifier(LINE)}, row_number() OVER () AS {identifier(ROW)} "
                 f"FROM {relation}"
             )
         except duckdb.Error as error:
             _require_json(side, version)
             raise unreadable(side, "JSON lines", error) from error
 
-    def write(self, lines: Iterable[str], like: ObjectVersion, output: BinaryIO) -> None:
-        """Writes lines, with line ends as in the file `like`."""
+    def write(
+        self, lines: Iterable[str], like: ObjectVersion, encoding: TextEncoding, output: BinaryIO
+    ) -> None:
+        """Writes lines in an encoding, with line ends as in the decoded file `like`."""
         with like.open() as stream:
             line_end = "\r\n" if b"\r\n" in stream.read(PIECE_BYTES) else "\n"
-        output.writelines(f"{line}{line_end}".encode("utf-8", "surrogatepass") for line in lines)
+        output.write(encoding.mark)
+        texts = (f"{line}{line_end}" for line in lines)
+        output.writelines(text.encode(encoding.codec, "surrogatepass") for text in texts)
 
     def possible_keys(self, versions: Mapping[str, ObjectVersion]) -> list[str]:
         """Returns the members that the first lines of all files have; an empty file is left out.
@@ -99,8 +104,6 @@ def _require_json(side: str, version: ObjectVersion) -> None:
 
 
 def _require_utf8(side: str, line: bytes) -> None:
-    if line.startswith((b"\xff\xfe", b"\xfe\xff")):
-        refuse(side, "is UTF-16, not UTF-8")
     if line.startswith(b"\xef\xbb\xbf"):
         refuse(side, "begins with a byte order mark, which JSON lines do not have")
 

@@ -83,14 +83,14 @@ def rows_as_json(
     forms = [table.byte_forms.get(place) for place in places(table, names)]
     found: dict[int, dict[str, Any]] = {}
     for batch in rows_at(table, names, np.array(wanted, np.int64)):
-        columns = list(map(_shown, batch.columns, forms))
+        columns = list(map(_show, batch.columns, forms))
         for place in range(batch.num_rows):
             cells = [column[place] for column in columns]
             found[next(rows)] = dict(zip(names, cells, strict=True))
     return found
 
 
-def _shown(column: Any, form: ByteForm | None) -> list[Any]:
+def _show(column: Any, form: ByteForm | None) -> list[Any]:
     if form is None:
         return json_column(column, cut=False)
     return [form_text(value, form) for value in column.to_pylist()]

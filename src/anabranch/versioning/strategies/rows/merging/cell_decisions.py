@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 from anabranch.versioning.strategies.rows.aligned_rows import are_aligned
 from anabranch.versioning.strategies.rows.columns import ROW
 from anabranch.versioning.strategies.rows.merging.pairs import Pairs, find_pairs
@@ -107,9 +107,9 @@ class CellDecisions:
         group = self.groups[number]
         if aligned:
             rows = "FROM aligned"
-            numbers = {letter: quoted(side) for side, letter in _LETTERS.items()}
+            numbers = {letter: identifier(side) for side, letter in _LETTERS.items()}
         else:
-            row = quoted(ROW)
+            row = identifier(ROW)
             numbers = {letter: f"p.{letter}" for letter in _LETTERS.values()}
             rows = "FROM pairs p " + " ".join(
                 f"LEFT JOIN {side} {letter} ON p.{letter} = {letter}.{row}"
@@ -203,7 +203,11 @@ class _Rules:
             side = "base"
             if name not in self._has[side]:
                 return "NULL"
-        return quoted(f"{side} {name}") if self._is_aligned else f"{_LETTERS[side]}.{quoted(name)}"
+        return (
+            identifier(f"{side} {name}")
+            if self._is_aligned
+            else f"{_LETTERS[side]}.{identifier(name)}"
+        )
 
     def _differ(self, one: str, other: str, name: str) -> str:
         return f"{self._at(one, name)} IS DISTINCT FROM {self._at(other, name)}"

@@ -10,12 +10,12 @@ from typing import Any
 
 from anabranch.tables.lists import entries, is_list
 from anabranch.tables.row_selection import rows_at
-from anabranch.tables.row_taking import ChunkedRows, joined, taken
+from anabranch.tables.row_taking import ChunkedRows, concatenate, take_values
 from anabranch.tables.table import Table, read_columns
-from anabranch.tables.widening import converted
+from anabranch.tables.widening import convert
 from anabranch.versioning.strategies.rows.merging.cell_decisions import CellDecisions, Taken
 from anabranch.versioning.strategies.rows.merging.merged_schema import may_have_null
-from anabranch.versioning.strategies.rows.table_format import failed
+from anabranch.versioning.strategies.rows.table_format import failure
 
 __all__ = ["MergedRows"]
 
@@ -93,11 +93,11 @@ class MergedRows:
 
             names = [name for bit, name in enumerate(group.names) if (group.masks >> bit & 1).any()]
             rows = np.unique(group.source)
-            table = self._stored(names, rows)
+            table = self._to_stored(names, rows)
             found |= {name: (ChunkedRows(table[name]), rows) for name in names}
         return found
 
-    def _stored(self, names: Sequence[str], rows: Any) -> Any:
+    def _to_stored(self, names: Sequence[str], rows: Any) -> Any:
         """Returns columns of rows of the source, which are in a file that is mapped into memory."""
         import tempfile  # noqa: PLC0415
 
@@ -108,7 +108,7 @@ class MergedRows:
         with tempfile.NamedTemporaryFile(dir=self._folder) as file:
             with pa.ipc.new_stream(file.name, schema) as writer:
                 for batch in rows_at(self._source, names, rows):
-                    columns = [converted(batch[field.name], field.type) for field in fields]
+                    columns = [convert(batch[field.name], field.type) for field in fields]
                     writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
             return pa.ipc.open_stream(pa.memory_map(file.name)).read_all()
 
@@ -129,11 +129,13 @@ class MergedRows:
             for bit, name in enumerate(group.names):
                 here = np.flatnonzero(group.masks[low:high] >> bit & 1) + low
                 if len(here):
-                    columns[name] = _replaced(columns[name], kept, group, here, start, cells[name])
+                    columns[name] = _replace(columns[name], kept, group, here, start, cells[name])
                     changed.add(name)
         if len(kept) < batch.num_rows:
             columns |= {
-                name: taken(column, kept) for name, column in columns.items() if name not in changed
+                name: take_values(column, kept)
+                for name, column in columns.items()
+                if name not in changed
             }
         return self._batch([columns[name] for name in self.schema.names])
 
@@ -143,10 +145,10 @@ class MergedRows:
         if field.name not in batch.schema.names:
             return pa.nulls(batch.num_rows, field.type)
         try:
-            return converted(batch[field.name], field.type)
+            return convert(batch[field.name], field.type)
         except ValueError as error:
             kind = batch.schema.field(field.name).type
-            raise failed(
+            raise failure(
                 f"the column {field.name!r} has a value of the type {kind} that the type "
                 f"{field.type} cannot hold"
             ) from error
@@ -156,7 +158,7 @@ class MergedRows:
 
         for field, column in zip(self.schema, columns, strict=True):
             if field.name in self._strict and _has_wrong_null(column, field):
-                raise failed(
+                raise failure(
                     f"the column {field.name!r} may not be null at the destination, and the merge "
                     "would make it null",
                     "Give it a value in each row of the source, or let it be null at the "
@@ -165,7 +167,7 @@ class MergedRows:
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
 
-def _replaced(
+def _replace(
     column: Any, kept: Any, group: Taken, here: Any, start: int, cells: tuple[ChunkedRows, Any]
 ) -> Any:
     """Returns the kept rows of a column, with cells of the source."""
@@ -175,7 +177,7 @@ def _replaced(
     values = stored.take(np.searchsorted(rows, group.source[here]))
     index = np.arange(len(column))
     index[group.destination[here] - start] = len(column) + np.arange(len(here))
-    return taken(joined([column, values]), index[kept])
+    return take_values(concatenate([column, values]), index[kept])
 
 
 def _has_wrong_null(column: Any, field: Any) -> bool:

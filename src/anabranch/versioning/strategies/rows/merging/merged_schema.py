@@ -9,7 +9,7 @@ from anabranch.tables.lists import is_list
 from anabranch.tables.type_names import type_name
 from anabranch.tables.widening import widest
 from anabranch.versioning.strategies.rows.columns import merged_names
-from anabranch.versioning.strategies.rows.table_format import failed
+from anabranch.versioning.strategies.rows.table_format import failure
 
 __all__ = ["common_types", "may_have_null", "merged_schema"]
 
@@ -31,7 +31,7 @@ def common_types(
             found[name] = _common(name, types, is_whole=name in whole)
         except _ClashError as error:
             if not clashing:
-                raise failed(str(error), _CLASH) from None
+                raise failure(str(error), _CLASH) from None
             found[name] = None
     return found
 
@@ -80,7 +80,7 @@ def _require_field_ids(fields: Sequence[Any]) -> None:
             continue
         if number in found:
             names = f"{found[number]!r} and {field.name!r}"
-            raise failed(f"the columns {names} both have the field id {number.decode()}", _CLASH)
+            raise failure(f"the columns {names} both have the field id {number.decode()}", _CLASH)
         found[number] = field.name
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anabranch.tables.carriage import carriage_of
-from anabranch.tables.sql_names import quoted
+from anabranch.tables.sql_names import identifier
 from anabranch.versioning.strategies.rows.columns import ROW
 from anabranch.versioning.strategies.rows.scanned_sides import ScannedSides
 
@@ -85,8 +85,8 @@ class _Sorted:
 
 
 def _joined_pairs(connection: Any, sides: ScannedSides, key: Sequence[str]) -> list[Pairs]:
-    row = quoted(ROW)
-    using = f"USING ({', '.join(map(quoted, key))})"
+    row = identifier(ROW)
+    using = f"USING ({', '.join(map(identifier, key))})"
     sides.execute(
         f"CREATE TABLE pairs AS SELECT d.{row} AS d, s.{row} AS s, b.{row} AS b "  # noqa: S608
         f"FROM destination d FULL JOIN source s {using} FULL JOIN base b {using}",

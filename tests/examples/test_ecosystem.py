@@ -1,0 +1,193 @@
+"""The examples with programs of data teams run as docs/ecosystem.md says, and leave what it says.
+
+They run in environments of their own, which `make examples` installs.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from support.checkout import ROOT
+from support.session.environments import environment
+
+import anabranch
+from anabranch import examples
+from anabranch.testing.server import running_server
+
+PAGE = (ROOT / "docs" / "ecosystem.md").read_text(encoding="utf-8")
+NAMES = sorted(re.findall(r"\(\.\./examples/(\w+\.py)\)", PAGE))
+pytestmark = pytest.mark.timeout(900)
+PATH = "flights/delays.csv"
+BEFORE = b"id,delay\n1,5\n2,7\n"
+AFTER = b"id,delay\n1,5\n2,7\n3,9\n"
+
+
+def commands(title):
+    """Returns the commands of a section; without a title, those before the first section."""
+    begin = PAGE.index(f"\n## {title}\n") if title else 0
+    (block,) = re.findall(
+        r"^```sh\n(.*?)^```$",
+        PAGE[begin : PAGE.index("\n## ", begin + 1)],
+        re.MULTILINE | re.DOTALL,
+    )
+    return block
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_has_at_most_40_lines(name):
+    text = (Path(examples.__file__).parent / name).read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 40
+
+
+def test_the_page_has_all_examples():
+    folder = Path(examples.__file__).parent
+    listed = {
+        *NAMES,
+        *re.findall(r"\(\.\./examples/(\w+\.py)\)", (ROOT / "docs/python.md").read_text()),
+    }
+    here = {path.name for path in folder.glob("*.py")} - {"__init__.py", "flights.py", "lakes.py"}
+    assert here == listed
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """A function that runs commands in a folder, with the programs of an environment."""
+
+    def run(name, script):
+        programs = environment(f"examples-{name}", "examples") / "bin"
+        variables = {
+            "HOME": str(tmp_path),
+            "PATH": f"{programs}:/usr/bin:/bin",
+            "PYTHONPATH": str(ROOT / "src"),
+            "DO_NOT_TRACK": "1",
+            "DAGSTER_DISABLE_TELEMETRY": "1",
+        }
+        return subprocess.run(
+            ["/bin/sh", "-eu", "-c", script],
+            cwd=tmp_path,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+@contextmanager
+def lake(tmp_path):
+    with anabranch.open(tmp_path / "my-lake") as opened:
+        yield opened
+
+
+def rows_on_main(tmp_path):
+    with lake(tmp_path) as opened:
+        return opened.objects.open("flights", "main", PATH).read_bytes()
+
+
+def new_branches(tmp_path, repository="flights"):
+    with lake(tmp_path) as opened:
+        listed = opened.branches.list(repository, amount=10).items
+    return [branch.id for branch in listed if branch.id != "main"]
+
+
+@pytest.mark.slow
+def test_dagster_merges_the_branch_of_a_run_whose_check_passes(shell, tmp_path):
+    ran = shell("pipelines", commands("") + commands("Dagster"))
+    assert ran.returncode == 0, ran.stderr
+    assert rows_on_main(tmp_path) == AFTER
+
+    ran = shell("pipelines", commands("Dagster").replace("1,5", "1,5000"))
+    assert ran.returncode != 0
+    assert rows_on_main(tmp_path) == AFTER
+    assert len(new_branches(tmp_path)) == 2
+
+
+@pytest.mark.slow
+def test_airflow_merges_the_branch_of_a_run_whose_check_passes(shell, tmp_path):
+    ran = shell("airflow", commands("") + commands("Airflow"))
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert rows_on_main(tmp_path) == AFTER
+
+    export, *_, test = commands("Airflow").splitlines()
+    ran = shell("airflow", f"{export}\n{test.replace('1,5', '1,5000')}")
+    assert "a delay of more than a day" in ran.stdout + ran.stderr
+    assert rows_on_main(tmp_path) == AFTER
+    assert len(new_branches(tmp_path)) == 2
+
+
+@pytest.mark.slow
+def test_dbt_merges_a_branch_whose_tests_pass(shell, tmp_path):
+    with lake(tmp_path) as opened:
+        opened.repositories.create("flights")
+        opened.objects.upload("flights", "main", PATH, [BEFORE])
+        opened.commits.commit("flights", "main", message="Delays of May")
+    with running_server(tmp_path / "my-lake") as server:
+        script = commands("dbt").replace("http://127.0.0.1:8000", server.url)
+        script = re.sub(r"(\w+_ACCESS_KEY_ID)=\S+", rf"\1={server.access_key_id}", script)
+        script = re.sub(r"(\w+_SECRET_ACCESS_KEY)=\S+", rf"\1={server.secret_access_key}", script)
+        ran = shell("dbt", script)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        with lake(tmp_path) as opened:
+            content = opened.objects.open("flights", "main", "delays.parquet").read_bytes()
+            opened.objects.upload("flights", "main", PATH, [b"id,delay\n1,5\n1,7\n"])
+            opened.commits.commit("flights", "main", message="A flight twice")
+        ran = shell("dbt", script.replace("dbt-1", "dbt-2"))
+        assert ran.returncode == 1
+        assert "FAIL 1 unique_delays_id" in re.sub(r"\x1b\[\d+m", "", ran.stdout)
+    with lake(tmp_path) as opened:
+        assert opened.objects.open("flights", "main", "delays.parquet").read_bytes() == content
+    assert new_branches(tmp_path) == ["dbt-1", "dbt-2"]
+
+
+@pytest.mark.slow
+def test_pandera_lists_what_is_wrong_and_keeps_the_branch(shell, tmp_path):
+    ran = shell("pipelines", commands("") + commands("Pandera"))
+    assert (ran.returncode, ran.stdout) == (0, "[]\n"), ran.stderr
+    assert rows_on_main(tmp_path) == AFTER.rstrip()
+
+    ran = shell(
+        "pipelines", commands("Pandera").replace("load-1", "load-2").replace("3,9", "1,9999")
+    )
+    assert "id: field_uniqueness" in ran.stdout
+    assert "delay: in_range(-60, 1440)" in ran.stdout
+    assert rows_on_main(tmp_path) == AFTER.rstrip()
+    assert new_branches(tmp_path) == ["load-1", "load-2"]
+
+
+@pytest.mark.slow
+def test_mlflow_reads_again_what_it_was_trained_on(shell, tmp_path):
+    later = """
+import anabranch, mlflow
+from anabranch.examples.mlflow_pinned_dataset import read_again
+with anabranch.open("my-lake") as lake:
+    lake.objects.upload("flights", "main", "flights/delays.csv", [b"id,delay\\n9,99\\n"])
+    lake.commits.commit("flights", "main", message="Other rows")
+(run,) = mlflow.search_runs(output_format="list")
+print(run.data.metrics["mean"], read_again("my-lake", run.info.run_id).values.tolist())
+"""
+    script = (
+        commands("") + commands("MLflow") + f"cat > later.py <<'END'{later}END\npython later.py\n"
+    )
+    ran = shell("pipelines", script)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines()[-1] == "6.0 [[1, 5], [2, 7]]"
+    assert rows_on_main(tmp_path) == b"id,delay\n9,99\n"
+
+
+@pytest.mark.slow
+def test_a_hugging_face_dataset_is_changed_on_a_branch(shell, tmp_path):
+    ran = shell("pipelines", commands("Hugging Face Datasets"))
+    assert (ran.returncode, ran.stdout) == (0, "1\n"), ran.stderr
+    assert new_branches(tmp_path, "images") == ["correct"]
+    look = """
+from anabranch.examples.hugging_face_labels import load
+print(load("my-lake", "main")["label"][:], load("my-lake", "correct")["label"][:])
+"""
+    ran = shell("pipelines", f"cat > look.py <<'END'{look}END\npython look.py")
+    assert ran.stdout == "['cat', 'dog'] ['cat', 'fox']\n"

@@ -1,0 +1,1 @@
+"""Building wheels and a source distribution, and examining them: `make dist`."""
