@@ -111,6 +111,11 @@ docs: $(DOCS)/.installed ## build the documentation as a site that can be search
 	  --conf-dir tools/docs_site --doctree-dir $(SITE)/.doctrees . $(SITE)
 	rm -rf $(SITE)/.doctrees
 
+.PHONY: reference
+reference: $(VENV)/.installed ## write what docs/ has from the code: commands, settings, errors, operations, and llms.txt
+	PYTHONPATH=tools $(BIN)/python -P -m reference_pages
+	$(BIN)/python tools/docs_site/navigation.py > llms.txt
+
 .PHONY: quickstart
 quickstart: install ## install, then run the flights example on a server of its own
 	$(BIN)/anabranch quickstart --exit --data "$$(mktemp -d)" --listen 127.0.0.1:0

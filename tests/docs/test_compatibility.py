@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import sys
 
 import pytest
+from support.checkout import ROOT
 
-from anabranch.rest.compatibility import CLIENTS, main, tables, with_tables
 from anabranch.rest.differences import DIFFERENCES, State
 from anabranch.rest.table import EXTENSIONS, OPERATIONS
 
-PROJECT = Path(__file__).parents[2]
-PAGE = PROJECT / "docs" / "compatibility.md"
+sys.path.insert(0, str(ROOT / "tools"))
 
-
-def test_the_page_is_up_to_date():
-    page = PAGE.read_text("utf-8")
-    assert page == with_tables(page, PROJECT), (
-        "run: python -m anabranch.rest.compatibility docs/compatibility.md"
-    )
+from reference_pages.compatibility import CLIENTS, tables
 
 
 def test_every_operation_has_one_row():
-    made = tables(PROJECT)
+    made = tables(ROOT)
     for name, operations in (("operations", OPERATIONS), ("extensions", EXTENSIONS)):
         rows = made[name].splitlines()[2:]
         listed = sorted(row.split("`")[1] for row in rows)
@@ -44,20 +38,8 @@ def test_operations_with_idempotency_keys_are_extended():
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.package)
 def test_the_tests_of_a_client_exist_and_mention_it(client):
-    paths = list(PROJECT.glob(client.tests))
+    paths = list(ROOT.glob(client.tests))
     assert paths
     name = {"awscli": "aws", "lakefs-sdk": "lakefs_sdk", "lakefs-spec": "lakefs_spec"}
     word = name.get(client.package, client.package)
     assert any(word in path.read_text("utf-8") for path in paths)
-
-
-def test_writing_it_anew_changes_only_the_tables(tmp_path):
-    page = PAGE.read_text("utf-8")
-    (tmp_path / "docs").mkdir()
-    stale = tmp_path / "docs" / "compatibility.md"
-    stale.write_text(page.replace(tables(PROJECT)["operations"], "| old |"), "utf-8")
-    assert stale.read_text("utf-8") != page
-    for constraints in PROJECT.glob("constraints*.txt"):
-        (tmp_path / constraints.name).write_text(constraints.read_text("utf-8"), "utf-8")
-    main([str(stale)])
-    assert stale.read_text("utf-8") == page

@@ -1,4 +1,4 @@
-"""Every page of docs/ is in one part of the documentation; links lead to files and headings."""
+"""Every page of docs/ is in one part of the documentation."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ import navigation
 PARTS = navigation.parts()
 LISTED = [page.path for pages in PARTS.values() for page in pages]
 NOTES = [page.path for page in navigation.notes()]
-PAGES = ["README.md", navigation.INDEX, *LISTED, *NOTES]
-FENCED = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)
 
 
 def test_there_are_four_parts():
@@ -41,32 +39,7 @@ def test_each_row_of_the_tables_is_a_page_with_a_sentence():
     ] == []
 
 
-def test_links_lead_to_files_and_headings():
-    assert broken_links() == []
-
-
-def broken_links() -> list[str]:
-    """Returns the links within the checkout without a file, or whose file lacks the heading."""
-    broken = []
-    for page in PAGES:
-        text = FENCED.sub("", (ROOT / page).read_text(encoding="utf-8"))
-        for link in re.findall(r"\]\((?!https?:|mailto:)([^)\s]+)\)", text):
-            target, _, anchor = link.partition("#")
-            file = ((ROOT / page).parent / target) if target else ROOT / page
-            is_heading = not anchor or (file.suffix == ".md" and anchor in anchors(file))
-            if not (file.is_file() and is_heading):
-                broken.append(f"{page}: {link}")
-    return broken
-
-
-def anchors(file) -> set[str]:
-    """Returns the anchors of a page's headings, as forges make them."""
-    text = FENCED.sub("", file.read_text(encoding="utf-8"))
-    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in headings}
-
-
 def test_llms_txt_is_current():
     assert (ROOT / "llms.txt").read_text(encoding="utf-8") == navigation.llms_text(), (
-        "run: python tools/docs_site/navigation.py > llms.txt"
+        "run: make reference"
     )

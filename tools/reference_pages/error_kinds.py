@@ -1,6 +1,4 @@
-"""Writes the tables of docs/errors.md: classes of errors, and the kinds that the code raises.
-
-    python tools/errors_page.py docs/errors.md
+"""The tables of docs/errors.md: classes of errors, and the kinds that the code raises.
 
 Kinds are read from the source: what the classes declare, and what calls give as `kind=`: a text, a
 constant, or a text with values in it, which the page shows as `…`. Statuses of HTTP and codes of S3
@@ -12,7 +10,6 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
@@ -24,8 +21,12 @@ from anabranch.errors import AnabranchError
 from anabranch.errors.hints import HINTS
 from anabranch.rest.protocol.errors import status_for
 from anabranch.s3.protocol.error_responses import error_code
+from reference_pages.marked_tables import markdown_table
 
 PACKAGE = Path(anabranch.__file__).parent
+
+_CLASSES = ("Class", "Kind", "HTTP", "S3", "What it means")
+_KINDS = ("Kind", "Class", "HTTP", "Hint")
 
 
 def classes(base: type[AnabranchError] = AnabranchError) -> Iterator[type[AnabranchError]]:
@@ -49,35 +50,30 @@ def raised_kinds() -> dict[str, set[type[AnabranchError]]]:
     return found
 
 
-def rewritten(page: str) -> str:
-    """Returns the text of the page with current tables between their marks."""
-    for name, rows in (("classes", _class_rows()), ("kinds", _kind_rows())):
-        begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
-        before, _, rest = page.partition(begin)
-        page = "".join([before, begin, *(f"{row}\n" for row in rows), end, rest.partition(end)[2]])
-    return page
+def tables(project: Path) -> dict[str, str]:  # noqa: ARG001  the errors are those of the code
+    """Returns the tables by the names of their marks, in Markdown."""
+    return {
+        "classes": markdown_table(_CLASSES, _class_rows()),
+        "kinds": markdown_table(_KINDS, _kind_rows()),
+    }
 
 
-def _class_rows() -> Iterator[str]:
-    yield "| Class | Kind | HTTP | S3 | What it means |"
-    yield "|---|---|---|---|---|"
+def _class_rows() -> Iterator[tuple[str, ...]]:
     for cls in classes():
         error = _sample(cls, cls.kind)
         depth = "&nbsp;&nbsp;" * (len(cls.__mro__) - len(AnabranchError.__mro__))
         cells = [f"{depth}`{cls.__name__}`", f"`{cls.kind}`", str(int(status_for(error)))]
-        yield _row(*cells, f"`{error_code(error)}`", _meaning(cls))
+        yield *cells, f"`{error_code(error)}`", _meaning(cls)
 
 
-def _kind_rows() -> Iterator[str]:
-    yield "| Kind | Class | HTTP | Hint |"
-    yield "|---|---|---|---|"
+def _kind_rows() -> Iterator[tuple[str, ...]]:
     for kind, found in sorted(raised_kinds().items()):
         ordered = sorted(found, key=lambda cls: cls.__name__)
         samples = [_sample(cls, kind) for cls in ordered]
         statuses = sorted({str(int(status_for(error))) for error in samples})
         hint = HINTS.get(kind) or next((error.hint for error in samples if error.hint), "")
         names = ", ".join(f"`{cls.__name__}`" for cls in ordered)
-        yield _row(f"`{kind}`", names, ", ".join(statuses), hint)
+        yield f"`{kind}`", names, ", ".join(statuses), hint
 
 
 def _calls(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
@@ -119,12 +115,3 @@ def _meaning(cls: type[AnabranchError]) -> str:
     """Returns the first sentence of a class's docstring."""
     text = " ".join(inspect.cleandoc(cls.__doc__ or "").split())
     return re.split(r"(?<=\.) |; `kind` ", text)[0].rstrip(".").replace("|", "\\|")
-
-
-def _row(*cells: str) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-if __name__ == "__main__":
-    file = Path(sys.argv[1])
-    file.write_text(rewritten(file.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,14 +1,10 @@
 """The tables of docs/compatibility.md: the operations of lakeFS's API, what else there is, and the
 clients that tests run.
-
-`python -m anabranch.rest.compatibility docs/compatibility.md`, in a checkout, writes each table
-again between its two marks.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -17,8 +13,7 @@ from typing import Any, Final, NamedTuple
 from anabranch.rest.differences import DIFFERENCES, Difference, State
 from anabranch.rest.protocol.operation import Operation
 from anabranch.rest.table import EXTENSIONS, OPERATIONS
-
-__all__ = ["CLIENTS", "main", "state_of", "tables", "with_tables"]
+from reference_pages.marked_tables import markdown_table
 
 _PINNED = re.compile(r"^([\w-]+)==(\S+)$", re.MULTILINE)
 
@@ -72,25 +67,8 @@ def tables(project: Path) -> dict[str, str]:
         "extensions": ((f"`{each.id}`", _request(each), each.summary) for each in EXTENSIONS),
         "clients": _clients(project),
     }
-    made = {name: _table(_HEADS[name], rows[name]) for name in _HEADS}
+    made = {name: markdown_table(_HEADS[name], rows[name]) for name in _HEADS}
     return {"summary": _summary(), **made}
-
-
-def with_tables(page: str, project: Path) -> str:
-    """Returns the page with all tables as they are now between their marks."""
-    for name, table in tables(project).items():
-        begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-        before, _, rest = page.partition(begin)
-        _, _, after = rest.partition(end)
-        page = f"{before}{begin}\n{table}\n{end}{after}"
-    return page
-
-
-def main(paths: list[str]) -> None:
-    """Writes the tables into each of the pages, which are in a folder of the checkout."""
-    for path in map(Path, paths):
-        page = with_tables(path.read_text("utf-8"), path.resolve().parent.parent)
-        path.write_text(page, "utf-8")
 
 
 def _summary() -> str:
@@ -113,12 +91,3 @@ def _clients(project: Path) -> Iterable[tuple[str, ...]]:
     for client in CLIENTS:
         versions = pinned[client.package]
         yield client.package, ", ".join(sorted(versions)), client.interface, f"`{client.tests}`"
-
-
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = (" | ".join(cells) for cells in (head, ("---",) * len(head), *rows))
-    return "\n".join(f"| {line} |" for line in lines)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -1,11 +1,7 @@
-"""The table of docs/settings.md, generated from the declarations of the settings.
-
-`python -m anabranch.server.config.reference docs/settings.md` updates it between its two marks.
-"""
+"""The table of docs/settings.md, from the declarations of the settings."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -13,11 +9,9 @@ from anabranch.model.secret import Secret
 from anabranch.server.config.field import Setting, declared, variable
 from anabranch.server.config.settings import Address, Seconds
 from anabranch.server.config.types import Pairs
+from reference_pages.marked_tables import markdown_table
 
-__all__ = ["BEGIN", "END", "main", "settings_table", "with_table"]
-
-BEGIN, END = "<!-- settings: begin -->", "<!-- settings: end -->"
-
+_HEAD = ("Setting", "Variable", "Type", "Default", "Meaning")
 _KINDS = {
     str: "text",
     Secret: "secret",
@@ -32,33 +26,15 @@ _KINDS = {
 _UNITS = ((3600, "h"), (60, "m"), (1, "s"))
 
 
-def settings_table() -> str:
+def tables(project: Path) -> dict[str, str]:  # noqa: ARG001  the settings are those of the code
     """Returns the table of all settings, in Markdown."""
-    rows = [_row(setting) for setting in declared().values()]
-    return "\n".join(
-        ["| Setting | Variable | Type | Default | Meaning |", "|---|---|---|---|---|", *rows]
-    )
+    return {"settings": markdown_table(_HEAD, map(_row, declared().values()))}
 
 
-def with_table(page: str) -> str:
-    """Returns the page with the current table between its marks."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{settings_table()}\n{END}{after}"
-
-
-def main(paths: list[str]) -> None:
-    """Updates the table in each page."""
-    for path in map(Path, paths):
-        path.write_text(with_table(path.read_text("utf-8")), "utf-8")
-
-
-def _row(setting: Setting) -> str:
+def _row(setting: Setting) -> tuple[str, ...]:
     shared = " **(shared)**" if setting.doc.shared else ""
-    return (
-        f"| `{setting.name}` | `{variable(setting.name)}` | {_kind(setting.type)} "
-        f"| {_default(setting)} | {setting.doc.meaning}{shared} |"
-    )
+    names = (f"`{setting.name}`", f"`{variable(setting.name)}`")
+    return *names, _kind(setting.type), _default(setting), setting.doc.meaning + shared
 
 
 def _kind(kind: Any) -> str:
@@ -80,7 +56,3 @@ def _default(setting: Setting) -> str:
     if setting.type == tuple[str, ...]:
         value = ",".join(value)
     return f"`{value}`" if value not in ("", (), Secret("")) else "none"
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

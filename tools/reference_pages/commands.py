@@ -1,7 +1,4 @@
-"""Writes the reference of all commands from the declarations of the commands.
-
-`python -m anabranch.cli.reference > docs/commands.md` writes it; a test compares it with the file.
-"""
+"""The page of all commands, docs/commands.md, from the declarations of the commands."""
 
 from __future__ import annotations
 
@@ -18,8 +15,6 @@ from anabranch.cli.framework.help import usage
 from anabranch.cli.framework.lakectl_names import LAKECTL_COMMANDS
 from anabranch.cli.main import SECTIONS, SUMMARY, load
 
-__all__ = ["reference"]
-
 _PROGRAM = "anabranch"
 
 _INTRODUCTION = f"""# Commands
@@ -27,8 +22,7 @@ _INTRODUCTION = f"""# Commands
 {SUMMARY}.
 
 `{_PROGRAM}` and `{_PROGRAM[:3]}` are the same program. `{_PROGRAM} COMMAND --help` shows what this
-page says of a command. The page is made from the program: do not edit it, run
-`python -m anabranch.cli.reference > docs/commands.md`.
+page says of a command. The page is made from the program: do not edit it, run `make reference`.
 
 On a terminal, results are tables with colours, short commit ids, sizes in units and local times;
 in a pipe, tab-separated lines without headings, whole ids, bytes and UTC; with `--json`, one JSON
@@ -47,7 +41,7 @@ is; `config` shows settings here, and `login` saves them. Plugins of lakectl run
 """
 
 
-def reference() -> str:
+def page() -> str:
     """Returns the page in Markdown."""
     parts = [_INTRODUCTION, _shared_options()]
     for title, words in SECTIONS:
@@ -106,7 +100,3 @@ def _table(title: str, rows: Iterable[tuple[str, str]]) -> str:
     lines = [f"| {title} | |", "|---|---|"]
     lines += [f"| `{term}` | {meaning.replace('|', chr(92) + '|')} |" for term, meaning in rows]
     return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    print(reference(), end="")

@@ -14,25 +14,12 @@ from anabranch.errors.hints import HINTS
 
 sys.path.insert(0, str(ROOT / "tools"))
 
-import errors_page
-
-PAGE = ROOT / "docs" / "errors.md"
+from reference_pages import error_kinds
 
 
 @cache
 def text() -> str:
-    return errors_page.rewritten(PAGE.read_text(encoding="utf-8"))
-
-
-def test_the_page_is_current():
-    assert PAGE.read_text(encoding="utf-8") == text(), (
-        "run: python tools/errors_page.py docs/errors.md"
-    )
-
-
-def test_a_table_that_is_not_current_is_replaced():
-    stale = text().replace("| 413 |", "| 200 |").replace("| `gone` |", "| `lost` |")
-    assert errors_page.rewritten(stale) == text() != stale
+    return "\n".join(error_kinds.tables(ROOT).values())
 
 
 def test_each_class_and_each_kind_with_a_hint_is_listed():
@@ -56,9 +43,9 @@ def test_statuses_and_hints_are_those_of_the_gateways():
     ],
 )
 def test_a_kind_is_read_from_a_call(call, kind):
-    ((_, value),) = errors_page._calls(ast.parse(call))
-    assert errors_page._text(value, {"MISSING": "missing"}) == kind
+    ((_, value),) = error_kinds._calls(ast.parse(call))
+    assert error_kinds._text(value, {"MISSING": "missing"}) == kind
 
 
 def test_calls_of_other_classes_have_no_kind_of_ours():
-    assert list(errors_page._calls(ast.parse("Failure('no', kind='unreachable')"))) == []
+    assert list(error_kinds._calls(ast.parse("Failure('no', kind='unreachable')"))) == []

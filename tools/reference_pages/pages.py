@@ -1,0 +1,32 @@
+"""Which pages of docs/ are made from the code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from reference_pages import commands, compatibility, error_kinds, settings
+from reference_pages.marked_tables import with_tables
+
+_TABLES: Final[Mapping[str, Callable[[Path], dict[str, str]]]] = {
+    "compatibility.md": compatibility.tables,
+    "errors.md": error_kinds.tables,
+    "settings.md": settings.tables,
+}
+PAGES: Final = ("commands.md", *_TABLES)
+"""The names of the pages."""
+
+
+def tables_of(name: str, project: Path) -> dict[str, str]:
+    """Returns the tables of a page that are made from the code, by the names of their marks: none
+    for a page that is made from it as a whole. `project` is the folder of the checkout.
+    """
+    return _TABLES[name](project) if name in _TABLES else {}
+
+
+def current(name: str, page: str, project: Path) -> str:
+    """Returns a page as it should be: with its tables as they are now, or made anew."""
+    if name in _TABLES:
+        return with_tables(page, tables_of(name, project))
+    return commands.page()
