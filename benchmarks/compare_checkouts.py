@@ -81,6 +81,14 @@ class Target:
         yield self._timed("GET of 1 KiB (S3)", self._objects("GET", "reads"))
         yield self._timed("PUT of 1 KiB (REST)", self._posts())
         yield self._timed("PUT of 1 KiB (S3)", self._objects("PUT", "writes", ONE_KIB))
+        stats = self._read(f"{refs}/stat")
+        mixed = [
+            request
+            for four in zip(stats, stats, stats, self._posts(), strict=True)
+            for request in four
+        ]
+        yield self._timed("3 stats and a PUT, a request", mixed)
+        yield self._timed("branch and its deletion, a request", self._branches(), in_flight=1)
         listing = api.request("GET", f"{refs}/ls?amount={LISTED}&prefix=listed%2F")
         yield self._timed("list of 1,000 (REST)", [listing], in_flight=1)
         listing = s3.request("GET", query=f"list-type=2&max-keys={LISTED}&prefix=reads%2Flisted%2F")
@@ -106,6 +114,11 @@ class Target:
         """Returns uploads of small objects through the API."""
         path = f"{BRANCH}/writes/objects?path=small%2F"
         return [self._api.request("POST", f"{path}{i:06d}", ONE_KIB) for i in range(OBJECTS)]
+
+    def _branches(self) -> list[bytes]:
+        """Returns creations of a branch, each followed by its deletion."""
+        create = self._api.request("POST", BRANCH, {"name": "short", "source": "main"})
+        return [create, self._api.request("DELETE", f"{BRANCH}/short")]
 
     def _objects(self, method: str, ref: str, body: bytes = b"") -> list[bytes]:
         """Returns requests of S3 about the small objects."""

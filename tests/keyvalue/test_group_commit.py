@@ -11,15 +11,20 @@ from support.eventually import eventually
 
 from anabranch.batching.group_commit import GroupCommit
 from anabranch.errors import Busy, Invalid
+from anabranch.keyvalue.caching.read_cache import ReadCache
 from anabranch.keyvalue.caching.shared_version import SeqlockCounter
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.keyvalue.sqlite.store import SQLiteStore
-from anabranch.keyvalue.sqlite.writer import SQLiteWriter
+from anabranch.keyvalue.sqlite.writer import SQLiteWriter, Work
+
+
+def cache_of(path: str, store: SQLiteStore) -> ReadCache:
+    return ReadCache(SeqlockCounter(path), store.get)
 
 
 @pytest.fixture
-def writer(database, sqlite):  # noqa: ARG001  the store makes the database
-    return SQLiteWriter(str(database), 5.0, SeqlockCounter(str(database)))
+def writer(database, sqlite):
+    return SQLiteWriter(str(database), 5.0, cache_of(str(database), sqlite))
 
 
 def commits_of(writer: SQLiteWriter, timeout_seconds: float = 60.0) -> GroupCommit:
@@ -41,14 +46,14 @@ def commits(writer):
     writer.close()
 
 
-def insert(key: bytes):
+def insert(key: bytes) -> Work:
     """Returns work that writes a key and answers 7."""
 
-    def work(cursor: apsw.Cursor) -> int:
+    def run(cursor: apsw.Cursor) -> int:
         cursor.execute("INSERT INTO kv VALUES ('p', ?, x'')", (key,))
         return 7
 
-    return work
+    return Work(run, [Write("p", key, b"")])
 
 
 class Held:
@@ -77,7 +82,7 @@ def gather(commits: GroupCommit, works: list) -> list:
             return error
 
     with ThreadPoolExecutor(len(works) + 1) as pool:
-        pool.submit(submit, held)
+        pool.submit(submit, Work(held))
         assert held.begun.wait(60)
         answers = [pool.submit(submit, work) for work in works]
         eventually(lambda: len(commits._waiting) == len(works))
@@ -101,7 +106,7 @@ def test_works_submitted_together_have_separate_errors(commits, sqlite):
 def test_works_submitted_together_join_waiting_group(commits, writer):
     held = Held()
     with ThreadPoolExecutor(3) as pool:
-        first = pool.submit(commits.submit, held)
+        first = pool.submit(commits.submit, Work(held))
         assert held.begun.wait(60)
         second = pool.submit(commits.submit, insert(b"alone"))
         third = pool.submit(commits.submit_all, [insert(b"a"), insert(b"b")])
@@ -146,7 +151,7 @@ def test_failed_request_does_not_affect_its_group(commits, sqlite):
         raise ArithmeticError("of its own")
 
     twice = insert(b"a")
-    answers = gather(commits, [insert(b"b"), broken, twice, insert(b"c"), twice])
+    answers = gather(commits, [insert(b"b"), Work(broken), twice, insert(b"c"), twice])
     assert [answer for answer in answers if not isinstance(answer, Exception)] == [7, 7, 7]
     assert {type(answer) for answer in answers if isinstance(answer, Exception)} == {
         ArithmeticError,
@@ -161,7 +166,7 @@ def test_expectations_see_earlier_requests_of_group(database):
     store = SQLiteStore(database)
     held = Held()
     with ThreadPoolExecutor(11) as pool:
-        pool.submit(store._writes.submit, held)
+        pool.submit(store._writes.submit, Work(held))
         assert held.begun.wait(60)
         first = [
             pool.submit(store.apply, [Write("p", b"k", b"%d" % number)], [Expect("p", b"k", None)])
@@ -190,7 +195,7 @@ class FailingCommit(SQLiteWriter):
 
 
 def test_failed_commit_raises_busy_for_whole_group(database, sqlite):
-    writer = FailingCommit(str(database), 5.0, SeqlockCounter(str(database)))
+    writer = FailingCommit(str(database), 5.0, cache_of(str(database), sqlite))
     commits = commits_of(writer)
     answers = gather(commits, [insert(b"%d" % number) for number in range(5)])
     assert {type(answer) for answer in answers} == {Busy}
@@ -206,11 +211,11 @@ def test_failed_commit_raises_busy_for_whole_group(database, sqlite):
 
 def test_interrupt_rolls_back_and_releases_write_lock(commits, sqlite):
     def interrupted(cursor: apsw.Cursor) -> int:
-        insert(b"a")(cursor)
+        insert(b"a").run(cursor)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        commits.submit(interrupted)
+        commits.submit(Work(interrupted))
     assert commits.submit(insert(b"b")) == 7
     assert [key for key, _ in sqlite.scan("p")] == [b"b"]
 
@@ -218,7 +223,7 @@ def test_interrupt_rolls_back_and_releases_write_lock(commits, sqlite):
 def test_close_finishes_requests_in_flight(commits, sqlite):
     held = Held()
     with ThreadPoolExecutor(8) as pool:
-        pool.submit(commits.submit, held)
+        pool.submit(commits.submit, Work(held))
         assert held.begun.wait(60)
         answers = [pool.submit(commits.submit, insert(b"%d" % number)) for number in range(5)]
         eventually(lambda: len(commits._waiting) == 5)
@@ -235,7 +240,7 @@ def test_close_finishes_requests_in_flight(commits, sqlite):
 
 
 def test_timed_out_request_raises_busy_and_writes_nothing(writer, sqlite):
-    other = SQLiteWriter(writer._path, 5.0, SeqlockCounter(writer._path))
+    other = SQLiteWriter(writer._path, 5.0, cache_of(writer._path, sqlite))
     impatient = commits_of(writer, 0.2)
     other.lock.acquire()
     with ThreadPoolExecutor(3) as pool:

@@ -225,12 +225,13 @@ def test_stopped_writer_is_reported_after_timeout(database):
     program = """
 import sys, time
 from anabranch.keyvalue.sqlite.store import SQLiteStore
+from anabranch.keyvalue.sqlite.writer import Work
 store = SQLiteStore(sys.argv[1])
 def hold(cursor):
     cursor.execute("INSERT INTO kv VALUES ('p', x'00', x'00')")
     print("held", flush=True)
     time.sleep(60)
-store._writes.submit(hold)
+store._writes.submit(Work(hold))
 """
     with subprocess.Popen(
         [sys.executable, "-c", program, database], stdout=subprocess.PIPE, text=True

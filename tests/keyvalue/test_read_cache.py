@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from anabranch.errors import Busy
 from anabranch.keyvalue.caching.read_cache import ReadCache
 from anabranch.keyvalue.caching.shared_version import SeqlockCounter
+from anabranch.keyvalue.contract import Expect, Write
+from anabranch.keyvalue.sqlite.store import SQLiteStore
+
+COUNT_UP = """
+import sys
 from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.sqlite.store import SQLiteStore
 
+store = SQLiteStore(sys.argv[1])
+for number in range(1, 201):
+    for key in sys.argv[2:]:
+        assert store.apply([Write("p", key.encode(), b"%d" % number)])
+store.close()
+"""
+
 
 class Database:
-    """A dictionary that counts its reads."""
+    """A dictionary that counts its reads, as one process sees it."""
 
     def __init__(self, path):
         self.changes = SeqlockCounter(str(path))
@@ -24,10 +40,11 @@ class Database:
         self.reads += 1
         return self.values.get((partition, key))
 
-    def set(self, value):
-        self.changes.begin()
-        self.values["p", b"k"] = value
-        self.changes.end()
+    def set(self, value, key=b"k", written=None):
+        """Writes a value as this process does; without `written`, the cache does not know where."""
+        before = self.cache.begin_commit()
+        self.values["p", key] = value
+        self.cache.end_commit(before, written)
 
 
 @pytest.fixture
@@ -105,6 +122,151 @@ def test_cache_size_is_bounded(stored):
         assert len(stored.cache.get("p", b"large")) == 5000
     assert len(stored.cache._cached.values) <= 8192
     assert stored.reads == 20_002
+
+
+def test_a_commit_forgets_what_it_has_written_and_nothing_else(stored):
+    stored.values["p", b"other"] = b"same"
+    for key in (b"k", b"other", b"absent"):
+        stored.cache.get("p", key)
+    stored.set(b"two", written=[("p", b"k")])
+    stored.set(b"now", b"absent", written=[("p", b"absent")])
+    reads = stored.reads
+    assert stored.cache.get("p", b"other") == b"same"
+    assert stored.reads == reads
+    assert stored.cache.get("p", b"k") == b"two"
+    assert stored.cache.get("p", b"absent") == b"now"
+    assert stored.reads == reads + 2
+
+
+def test_a_commit_that_does_not_know_its_writes_forgets_everything(stored):
+    stored.cache.get("p", b"k")
+    stored.set(b"two")
+    assert stored.cache.get("p", b"k") == b"two"
+
+
+def test_nothing_is_kept_past_the_commit_of_another_process(stored, tmp_path):
+    """Also if one's own commit, which wrote something else, follows before anything is read."""
+    assert stored.cache.get("p", b"k") == b"one"
+    other = SeqlockCounter(str(tmp_path / "db"))
+    other.begin()
+    stored.values["p", b"k"] = b"two"
+    other.end()
+    stored.set(b"x", b"unrelated", written=[("p", b"unrelated")])
+    assert stored.cache.get("p", b"k") == b"two"
+
+
+def test_nothing_is_kept_past_a_writer_that_died(stored, tmp_path):
+    """Its commit may have been made: the number that it left says so until the next commit."""
+    assert stored.cache.get("p", b"k") == b"one"
+    SeqlockCounter(str(tmp_path / "db")).begin()
+    stored.values["p", b"k"] = b"two"
+    stored.set(b"x", b"unrelated", written=[("p", b"unrelated")])
+    assert stored.cache.get("p", b"k") == b"two"
+
+
+def test_nothing_is_kept_past_a_commit_of_ones_own_that_failed(stored):
+    assert stored.cache.get("p", b"k") == b"one"
+    stored.cache.begin_commit()
+    stored.values["p", b"k"] = b"two"  # the log has it, and is read again
+    stored.set(b"x", b"unrelated", written=[("p", b"unrelated")])
+    assert stored.cache.get("p", b"k") == b"two"
+
+
+def test_a_value_read_before_a_commit_is_not_cached_after_it(stored):
+    """A read that began before the commit of its key, and ends after it."""
+
+    def read(partition, key):
+        old = stored.values[partition, key]
+        if old == b"one":
+            before = cache.begin_commit()
+            stored.values["p", b"k"] = b"two"
+            cache.end_commit(before, [("p", b"k")])
+        return old
+
+    cache = ReadCache(stored.changes, read)
+    stored.values["p", b"other"] = b"same"
+    assert cache.get("p", b"other") == b"same"  # so that there is something to keep
+    assert cache.get("p", b"k") == b"one", "it was the value when the read began"
+    assert cache.get("p", b"k") == b"two"
+
+
+def test_a_value_read_while_the_commit_runs_is_forgotten_with_the_old_ones(stored):
+    """A read that began before the commit of its key, and ends while that runs."""
+    assert stored.cache.get("p", b"k") == b"one"
+    counter, number = stored.changes.shared, stored.changes.shared.number[0]
+    before = stored.cache.begin_commit()
+    stored.cache._keep(counter, number, ("p", b"k"), b"one")
+    stored.values["p", b"k"] = b"two"
+    stored.cache.end_commit(before, [("p", b"k")])
+    stored.cache._keep(counter, number, ("p", b"k"), b"one")
+    assert stored.cache.get("p", b"k") == b"two"
+
+
+def test_a_counter_that_was_replaced_keeps_nothing(stored, tmp_path):
+    assert stored.cache.get("p", b"k") == b"one"
+    (tmp_path / "db-changes").unlink()
+    other = SeqlockCounter(str(tmp_path / "db"))
+    other.begin()
+    stored.values["p", b"k"] = b"two"
+    other.end()
+    stored.set(b"x", b"unrelated", written=[("p", b"unrelated")])
+    assert stored.cache.get("p", b"k") == b"two"
+
+
+def test_reads_beside_writes_of_a_store_are_answered_from_the_cache(database):
+    store = SQLiteStore(database)
+    store.apply([Write("p", b"branch", b"main"), Write("p", b"moved", b"0")])
+    store.get("p", b"branch")
+    store.get("p", b"moved")
+    read = store._cache._read
+    keys = []
+    store._cache._read = lambda partition, key: keys.append(key) or read(partition, key)
+    for number in range(100):
+        assert store.apply(
+            [Write("p", b"moved", b"%d" % number)], [Expect("p", b"branch", b"main")]
+        )
+        assert store.get("p", b"moved") == b"%d" % number
+        assert store.get("p", b"branch") == b"main"
+    assert keys == [b"moved"] * 100
+    store.drop("p")
+    assert store.get("p", b"branch") is None
+    store.close()
+
+
+def test_values_never_go_back_while_threads_and_processes_write(database):
+    """Each key counts up: two threads of this process write half of the keys, another process the
+    others, and no reader sees a number below one that it has seen or that was acknowledged.
+    """
+    store = SQLiteStore(database)
+    keys = [b"%d" % number for number in range(8)]
+    assert store.apply([Write("p", key, b"0") for key in keys])
+    acknowledged = dict.fromkeys(keys, 0)
+    command = [sys.executable, "-c", COUNT_UP, str(database), *(key.decode() for key in keys[4:])]
+    with subprocess.Popen(command) as other, ThreadPoolExecutor(5) as pool:
+
+        def write(own):
+            rounds = 0
+            while other.poll() is None or rounds < 50:
+                rounds += 1
+                for key in own:
+                    assert store.apply([Write("p", key, b"%d" % rounds)])
+                    acknowledged[key] = rounds
+
+        def read():
+            seen = dict.fromkeys(keys, 0)
+            while not all(writer.done() for writer in writers):
+                for key in keys:
+                    least = max(seen[key], acknowledged[key])
+                    seen[key] = int(store.get("p", key))
+                    assert seen[key] >= least
+
+        writers = [pool.submit(write, keys[:2]), pool.submit(write, keys[2:4])]
+        readers = [pool.submit(read) for _ in range(3)]
+        for each in (*writers, *readers):
+            each.result()
+    assert other.returncode == 0
+    assert store.get("p", keys[7]) == b"200"
+    store.close()
 
 
 def test_closed_store_returns_no_cached_values(database):

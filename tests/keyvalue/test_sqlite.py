@@ -16,7 +16,7 @@ from anabranch.errors import Busy, Corrupt, Invalid, NotFound, NotSupported
 from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.sqlite.database import SCHEMA_VERSION
 from anabranch.keyvalue.sqlite.store import SQLiteStore
-from anabranch.keyvalue.sqlite.writer import CheckpointPolicy
+from anabranch.keyvalue.sqlite.writer import CheckpointPolicy, Work
 
 
 def raw(path) -> apsw.Connection:
@@ -145,12 +145,12 @@ class TestReading:
         def slowly(cursor: apsw.Cursor) -> int:
             cursor.execute("UPDATE kv SET value = x'00'")
             begun.set()
-            go_on.wait()
+            assert go_on.wait(60)
             return 0
 
-        writer = threading.Thread(target=other._writes.submit, args=(slowly,))
+        writer = threading.Thread(target=other._writes.submit, args=(Work(slowly),))
         writer.start()
-        begun.wait()
+        assert begun.wait(60)
         assert sqlite.get("p", b"k") == b"old"
         assert sqlite.get_many("p", [b"k"]) == [b"old"]
         assert list(sqlite.scan("p")) == [(b"k", b"old")]

@@ -64,6 +64,6 @@ def read(database: Path, path: Path, stop: Event) -> None:
 def die_between(database: Path) -> None:
     """Writes, and kills its process after the commit, before that is counted."""
     store = SQLiteStore(database)
-    changes = store._writer._changes
+    changes = store._cache._changes
     changes.end = lambda: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[method-assign]
     store.apply([Write(PARTITION, b"k", b"two")])

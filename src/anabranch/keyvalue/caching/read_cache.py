@@ -1,23 +1,27 @@
-"""A cache of values read, valid until the next commit of any process.
+"""A cache of values read, valid until another process commits.
 
-Most requests read the same few records: a repository, a branch, a user. While no process commits,
+Most requests read the same few records: a repository, a branch, a user. While nobody changes them,
 such a read costs a look at the change counter and into a dictionary; reading the database would
 take and release its locks each time.
 
 A value that was read after the counter had an even number is current for as long as the counter has
-that number: a process increases it before it commits, and it never decreases.
+that number: a process increases it before it commits, and it never decreases. A commit of this
+process says which values it has written, so the others stay; a commit of another process empties
+the cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeAlias
 
 from anabranch.keyvalue.caching.shared_version import SeqlockCounter, SharedCounter
 
-__all__ = ["ReadCache"]
+__all__ = ["Location", "ReadCache"]
 
-Values: TypeAlias = "dict[tuple[str, bytes], bytes | None]"
+Location: TypeAlias = tuple[str, bytes]
+"""A partition and a key."""
 
 _MAX_VALUES = 8_192
 _MAX_VALUE_BYTES = 4_096
@@ -25,13 +29,20 @@ _MISSING = b"unknown"
 
 
 class _CachedValues(NamedTuple):
-    """The values read while a counter had a number. Replaced as one object, so that no thread
-    combines a number with the values of another.
+    """The values that are current while a counter has a number. Replaced as one object, so that no
+    thread combines a number with the values of another.
     """
 
     counter: SharedCounter | None
     number: int
-    values: Values
+    values: dict[Location, bytes | None]
+
+    def are_of(self, counter: SharedCounter, number: int) -> bool:
+        """Returns whether these are the values for a number of a counter."""
+        return self.number == number and self.counter is counter
+
+
+_NOTHING = _CachedValues(None, 0, {})
 
 
 class ReadCache:
@@ -42,28 +53,64 @@ class ReadCache:
     def __init__(self, changes: SeqlockCounter, read: Callable[[str, bytes], bytes | None]) -> None:
         self._changes = changes
         self._read = read
-        self._cached = _CachedValues(None, 0, {})
+        self._cached = _NOTHING
+        self._lock = threading.Lock()  # taken to change what is cached, not to look it up
 
     def get(self, partition: str, key: bytes) -> bytes | None:
         """Returns the value that the database has now, or None."""
         counter = self._changes.shared
         now = counter.number[0]
         cached = self._cached
-        current = cached.number == now and cached.counter is counter and counter.is_current_inode()
         location = (partition, key)
-        if current:
+        if cached.number == now and cached.counter is counter and counter.is_current_inode():
             value = cached.values.get(location, _MISSING)
             if value is not _MISSING:
                 return value
         value = self._read(partition, key)
-        # if the number has changed meanwhile, no thread uses this entry
         if not now & 1 and (value is None or len(value) <= _MAX_VALUE_BYTES):
-            if not current or len(cached.values) >= _MAX_VALUES:
-                self._cached = cached = _CachedValues(counter, now, {})
-            cached.values[location] = value
+            self._keep(counter, now, location, value)
         return value
+
+    def begin_commit(self) -> int:
+        """Marks the start of a commit: from now on, readers may find the new values. Returns the
+        number that `end_commit` is to be given. The caller must hold the write lock.
+        """
+        before = self._changes.shared.number[0]
+        self._changes.begin()
+        return before
+
+    def end_commit(self, before: int, written: Iterable[Location] | None) -> None:
+        """Marks the end of a commit: from now on, no reader finds the old values. Of the cached
+        values only those at `written` are forgotten, or all if that is None.
+
+        Must not be called for a commit that has failed: its writes may appear later.
+        """
+        counter = self._changes.shared
+        with self._lock:
+            cached = self._cached
+            # other numbers mean that other processes have committed, or that a writer has died
+            if written is not None and not before & 1 and cached.are_of(counter, before):
+                for location in written:
+                    cached.values.pop(location, None)
+                self._cached = cached._replace(number=before + 2)
+        self._changes.end()
 
     def close(self) -> None:
         """Empties the cache, which caches nothing from then on."""
         self._changes.close()
-        self._cached = _CachedValues(None, 0, {})
+        with self._lock:
+            self._cached = _NOTHING
+
+    def _keep(
+        self, counter: SharedCounter, number: int, location: Location, value: bytes | None
+    ) -> None:
+        """Caches a value that was read after the counter had the number."""
+        with self._lock:
+            cached = self._cached
+            if not cached.are_of(counter, number):
+                if counter.number[0] != number:
+                    return  # a commit has begun since
+                cached = self._cached = _CachedValues(counter, number, {})
+            elif len(cached.values) >= _MAX_VALUES:
+                cached = self._cached = cached._replace(values={})
+            cached.values[location] = value

@@ -3,7 +3,7 @@
 Each thread reads through a connection of its own, from the latest commit, and never waits for a
 writer. All writes of a process go through one connection, in groups (see `group_commit`); each
 group is a transaction that is synced before its requests are acknowledged. Processes write one
-after another (see `writer_lock`). Values read are cached until the next commit (see `read_cache`).
+after another (see `writer_lock`). Values read are cached until they change (see `read_cache`).
 
 The file must be on a local disk. No other code in the process may open it: closing any descriptor
 of a file drops the locks that the process holds on it. A forked process inherits SQLite's records
@@ -100,9 +100,8 @@ class SQLiteStore:
         self._reader = _Reader()
         self._opening_lock = threading.Lock()
         self._readers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
-        changes = _open_counter(self._path)
-        self._cache = ReadCache(changes, self._read)
-        self._writer = SQLiteWriter(self._path, timeout_seconds, changes, checkpoints)
+        self._cache = ReadCache(_open_counter(self._path), self._read)
+        self._writer = SQLiteWriter(self._path, timeout_seconds, self._cache, checkpoints)
         self._writes: GroupCommit[Work, int | Exception] = GroupCommit(
             self._writer.commit,
             name="anabranch-writer",
@@ -180,7 +179,7 @@ class SQLiteStore:
             cursor.execute(_DROP_THROUGH, (partition, last))
             return True
 
-        while self._submit(drop_slice):
+        while self._submit(Work(drop_slice)):
             pass
 
     def close(self) -> None:
@@ -211,7 +210,8 @@ class SQLiteStore:
     def _run(self, applies: Sequence[Apply]) -> Sequence[ApplyResult]:
         if self._fork_error:
             raise _fork_error(self._path)
-        outcomes = self._writes.submit_all([partial(_apply, apply) for apply in applies])
+        works = [Work(partial(_apply, apply), apply.writes) for apply in applies]
+        outcomes = self._writes.submit_all(works)
         return [
             outcome if isinstance(outcome, Exception) else bool(outcome) for outcome in outcomes
         ]

@@ -9,19 +9,28 @@ have prevented a restart for long, a checkpoint makes new readers wait for a mom
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import apsw
 
 from anabranch.errors import Busy
-from anabranch.keyvalue.caching.shared_version import SeqlockCounter
+from anabranch.keyvalue.caching.read_cache import Location, ReadCache
+from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.sqlite.database import SQLITE_ERRORS, open_connection, translate
 from anabranch.keyvalue.sqlite.writer_lock import WriterLock
 
 __all__ = ["CHECKPOINT_POLICY", "CheckpointPolicy", "SQLiteWriter", "Work"]
 
-Work: TypeAlias = Callable[[apsw.Cursor], int]
-"""What is done in a transaction; returns a number for its caller."""
+_MAX_WRITES_FORGOTTEN_ONE_BY_ONE = 10_000
+
+
+class Work(NamedTuple):
+    """What is done in a transaction: `run` returns a number for its caller. It makes at most
+    `writes`; None stands for writes that are not known before.
+    """
+
+    run: Callable[[apsw.Cursor], int]
+    writes: Sequence[Write] | None = None
 
 
 class CheckpointPolicy(NamedTuple):
@@ -39,18 +48,18 @@ CHECKPOINT_POLICY = CheckpointPolicy()
 
 class SQLiteWriter:
     """Commits works, and makes checkpoints, for a `GroupCommit` that holds `lock`. The first commit
-    opens the connection. `changes` counts the commits.
+    opens the connection. Of the values in `cache`, those that are written are forgotten.
     """
 
     def __init__(
         self,
         path: str,
         timeout_seconds: float,
-        changes: SeqlockCounter,
+        cache: ReadCache,
         policy: CheckpointPolicy = CHECKPOINT_POLICY,
     ) -> None:
         self._path = path
-        self._changes = changes
+        self._cache = cache
         self._timeout = timeout_seconds
         self._policy = policy
         self.lock = WriterLock(path)
@@ -115,8 +124,8 @@ class SQLiteWriter:
             connection = self._open()
             cursor = connection.cursor()
             cursor.execute("BEGIN IMMEDIATE")
-            values = [work(cursor) for work in works]
-            self._commit(cursor)
+            values = [work.run(cursor) for work in works]
+            self._commit(cursor, works)
         except SQLITE_ERRORS as error:
             translated = translate(error, self._path, connection)
             self._roll_back()
@@ -127,11 +136,12 @@ class SQLiteWriter:
         self.transactions += 1
         return values
 
-    def _commit(self, cursor: apsw.Cursor) -> None:
-        self._changes.begin()
+    def _commit(self, cursor: apsw.Cursor, works: Sequence[Work]) -> None:
+        written = _locations(works)
+        before = self._cache.begin_commit()
         cursor.execute("COMMIT")
         # not after a failed commit: its writes may appear when the log is read again
-        self._changes.end()
+        self._cache.end_commit(before, written)
 
     def _roll_back(self) -> None:
         connection = self._connection
@@ -162,3 +172,11 @@ class SQLiteWriter:
             self._checkpoint_at = self._policy.pages  # the log has restarted
         self._log_pages = pages
         return apsw.SQLITE_OK
+
+
+def _locations(works: Sequence[Work]) -> list[Location] | None:
+    """Returns where the works write, or None if that is not known or too much."""
+    writes = [work.writes for work in works if work.writes is not None]
+    if len(writes) < len(works) or sum(map(len, writes)) > _MAX_WRITES_FORGOTTEN_ONE_BY_ONE:
+        return None
+    return [(partition, key) for each in writes for partition, key, _ in each]
