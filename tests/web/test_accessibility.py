@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
-from support.browser.conditions import settle
+from support.browser.conditions import settle, wait_until
 from support.repository_calls import call
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -130,7 +130,7 @@ def test_page_has_no_violations_and_fits_the_width(open_page, site, shown, axe, 
     assert violations == []
     for width in (1920, 640, 320):
         page.set_viewport_size({"width": width, "height": 700})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        wait_until(page, "width => document.documentElement.scrollWidth <= width", width)
 
 
 def act(page, action):

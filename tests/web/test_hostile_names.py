@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
-from support.browser.conditions import settle
+from support.browser.conditions import settle, wait_until
 from support.repository_calls import call
 
 SCRIPT = "<script>window.attacked = 1</script>"
@@ -130,4 +130,4 @@ def test_long_names_fit_a_narrow_page(open_page, site, repository):
     ):
         page.goto(f"/repositories/{repository.name}/{view}")
         settle(page)
-        assert page.evaluate("document.documentElement.scrollWidth") == 320, view
+        wait_until(page, "document.documentElement.scrollWidth === 320")

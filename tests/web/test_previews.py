@@ -340,7 +340,7 @@ def test_no_preview_keeps_anybody_from_using_it(page, repository, axe):
                 where = [node["html"][:200] for node in violation["nodes"][:2]]
                 violations.append((path, scheme, violation["id"], where))
         page.set_viewport_size({"width": 320, "height": 700})
-        assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
+        wait_until(page, "document.documentElement.scrollWidth <= 320")
         page.set_viewport_size({"width": 1280, "height": 800})
     assert violations == []
 

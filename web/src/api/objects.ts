@@ -1,5 +1,6 @@
 // Operations on objects that several pages offer: those on a folder take many requests.
 
+import { baseName } from "$/format/addresses";
 import { api, apiUrl } from "./client";
 import { ApiError } from "./error";
 import type { ObjectStats } from "./types";
@@ -40,30 +41,69 @@ export async function* objectsBelow(
   }
 }
 
-/** Deletes all objects below a prefix, a thousand at a time; `progress` is called with how many are
- * deleted. Throws ApiError. */
-export async function deleteBelow(
+/** Called with how many objects an operation has done so far. */
+type Progress = (count: number) => void;
+
+/** Deletes objects, and all objects below those paths that end in a slash, a thousand at a time. Returns how
+ * many paths the server was told to delete. Throws ApiError. */
+export async function deletePaths(
   repository: string,
   branch: string,
-  prefix: string,
+  paths: readonly string[],
   signal: AbortSignal,
-  progress: (deleted: number) => void,
+  progress: Progress,
 ): Promise<number> {
   let deleted = 0;
-  for await (const objects of objectsBelow(repository, branch, prefix, signal)) {
-    const paths = objects.map((object) => object.path);
-    if (!paths.length) continue;
+  for await (const batch of batchesOf(repository, branch, paths, signal)) {
+    if (!batch.length) continue;
     const result = await api.post("/repositories/{repository}/branches/{branch}/objects/delete", {
       path: { repository, branch },
-      body: { paths },
+      body: { paths: batch },
       signal,
     });
     const [refused] = result.errors;
     if (refused) {
       throw new ApiError(`${refused.path || "An object"}: ${refused.message}`, { status: refused.status_code });
     }
-    deleted += paths.length;
+    deleted += batch.length;
     progress(deleted);
   }
   return deleted;
+}
+
+async function* batchesOf(
+  repository: string,
+  branch: string,
+  paths: readonly string[],
+  signal: AbortSignal,
+): AsyncGenerator<string[]> {
+  const objects = paths.filter((path) => !path.endsWith("/"));
+  for (let start = 0; start < objects.length; start += PAGE_ROWS) yield objects.slice(start, start + PAGE_ROWS);
+  for (const folder of paths.filter((path) => path.endsWith("/"))) {
+    for await (const page of objectsBelow(repository, branch, folder, signal)) yield page.map(({ path }) => path);
+  }
+}
+
+/** Moves objects and folders, with all below them, into a folder, which is empty or ends in a slash; one after
+ * the other. Returns the number of objects that were moved. Throws ApiError, after which those stay moved that
+ * `progress` has counted. */
+export async function moveInto(
+  repository: string,
+  branch: string,
+  paths: readonly string[],
+  folder: string,
+  { force, progress }: { force: boolean; progress: Progress },
+): Promise<number> {
+  let moved = 0;
+  for (const [index, path] of paths.entries()) {
+    const destination = folder + baseName(path);
+    if (destination === path) continue;
+    const { count } = await api.post("/repositories/{repository}/branches/{branch}/objects/moves", {
+      path: { repository, branch },
+      body: { source_path: path, destination_path: destination, force },
+    });
+    moved += count;
+    progress(index + 1);
+  }
+  return moved;
 }

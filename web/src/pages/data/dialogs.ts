@@ -8,7 +8,8 @@ export type DataDialog =
   | { name: "upload"; files: ChosenFile[] }
   | { name: "import" }
   | { name: "folder" }
-  | { name: "rename" | "delete" | "measure" | "use"; path: string };
+  | { name: "rename" | "measure" | "use"; path: string }
+  | { name: "move" | "delete"; paths: readonly string[] };
 
 /** Whether the server's store has objects to import. */
 export function canImport(): boolean {

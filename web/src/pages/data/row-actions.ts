@@ -20,7 +20,9 @@ export interface Place {
 /** What the actions need from their page; without `rename` and `remove` nothing can be changed. */
 export interface PageActions {
   rename?: (path: string) => void;
-  remove?: (path: string) => void;
+  /** Moves several into another folder. */
+  move?: (paths: readonly string[]) => void;
+  remove?: (paths: readonly string[]) => void;
   measure?: (path: string) => void;
   /** Shows how other programs read it. */
   use?: (path: string) => void;
@@ -54,7 +56,7 @@ export function placeActions(place: Place, actions: PageActions): MenuItem[] {
   }
   if (rename) items.push({ label: "Rename or move", icon: "rename", refusal: refusals.rename, run: () => rename(path) });
   if (remove) {
-    items.push({ label: `Delete ${isFolder ? "folder" : "object"}`, icon: "trash", danger: true, refusal: refusals.remove, run: () => remove(path) });
+    items.push({ label: `Delete ${isFolder ? "folder" : "object"}`, icon: "trash", danger: true, refusal: refusals.remove, run: () => remove([path]) });
   }
   return items;
 }
