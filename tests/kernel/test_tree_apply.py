@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import random
+
 import pytest
 from hypothesis import given
+from support.formats.sstable import decode_value, read_table
 
 from anabranch import _kernel
 from anabranch.testing import tree_model
 from anabranch.testing.tree_strategies import CUTS, KEYS, changes, records, value
 
-from .conftest import EMPTY, encoded, patient, read
+from .conftest import EMPTY, Lake, encoded, patient, read
 
 
 def kinds(rows):
@@ -145,3 +149,38 @@ def test_a_folder_that_is_not_there_is_an_error_of_the_system(lake):
     with pytest.raises(FileNotFoundError) as caught:
         lake.open("").apply([(b"k", value(b"k", 0))], str(lake.folder / "none"))
     assert str(lake.folder / "none") in caught.value.filename
+
+
+ROOMY = tuple(sorted({*CUTS, *(cut + b"/%03d" % number for cut in CUTS for number in range(40))}))
+"""Keys of ranges that have many blocks each."""
+
+SIZES = (0, 0, 30, 200, 900, 5_000, 100_000)
+
+
+def sized(key: bytes, version: int) -> _kernel.Value:
+    """Returns a value that is mostly empty or small, at times huge."""
+    noise = hashlib.shake_128(b"%s %d" % (key, version)).digest(2)
+    size = SIZES[noise[0] % len(SIZES)] if noise[1] % 16 == 0 else SIZES[noise[0] % 5]
+    return hashlib.sha256(noise).digest(), hashlib.shake_128(noise + key).digest(size)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_files_are_those_of_records_written_one_by_one(tmp_path, seed):
+    choice = random.Random(seed)
+    amount = choice.randrange(1, 40)
+    held = [key for key in ROOMY if choice.random() < 0.7]
+    changed = {key: choice.choice((None, 1, 2)) for key in choice.sample(ROOMY, amount)}
+    lakes = [Lake(tmp_path / name) for name in ("base", "applied", "by record")]
+    for lake in lakes:
+        lake.folder.mkdir()
+    base = lakes[0].write({key: sized(key, 0) for key in held})
+    rows = [(key, version and sized(key, version)) for key, version in sorted(changed.items())]
+    tables = set(base.apply(rows, str(lakes[1].folder)).tables)
+    assert tables == lakes[1].names(), "the folder is new, so all bytes in it are of this commit"
+    for name in tables:
+        file = (lakes[1].folder / name).read_bytes()
+        table = read_table(file)
+        if table.properties["type"] == b"ranges":
+            records = {key: decode_value(framed) for key, framed in table.records}
+            lakes[2].write(records)
+            assert (lakes[2].folder / name).read_bytes() == file

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch._kernel import KernelError
+from anabranch._kernel import KernelError, Tables
 from anabranch.testing import tree_model
 from anabranch.testing.tree_strategies import CUTS, KEYS, changes, records, value
 
@@ -208,3 +208,28 @@ def test_an_unknown_strategy_is_refused(lake):
     empty = lake.open("")
     with pytest.raises(ValueError, match="ours"):
         empty.merge(empty, empty, str(lake.folder), strategy="ours")
+
+
+def test_a_refused_merge_opens_few_tables(own_lake):
+    trees = all_conflict(own_lake)
+    opened: set[str] = set()
+
+    def counted(table_id: str) -> str:
+        opened.add(table_id)
+        return own_lake.locate(table_id)
+
+    def opened_by(call) -> int:
+        tables = Tables(64)
+        dest, source, base = (tables.tree(each.metarange_id, counted) for each in trees)
+        opened.clear()
+        call(dest, source, base)
+        return len(opened)
+
+    ranges = len(trees[0].ranges())
+    assert ranges > 10, "more than threads begin at once"
+    folder = str(own_lake.folder)
+    refused = opened_by(lambda dest, *others: dest.merge(*others, folder, max_conflicts=0))
+    assert refused <= 3 * 8, "of the pieces that up to eight threads have begun"
+    first = opened_by(lambda dest, *others: dest.conflicts(*others, amount=1))
+    assert first <= 3 * 2, "of the range with the page, and of the next one for whether more follow"
+    assert opened_by(lambda dest, *others: dest.merge_counts(*others)) == 3 * ranges
