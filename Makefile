@@ -171,6 +171,7 @@ test-all: install components minio clients deploy-tools fuzz examples $(DOCS)/.i
 	cargo test --quiet --manifest-path kernel/Cargo.toml --workspace -- --include-ignored
 	$(BIN)/pytest -n $(WORKERS)
 	$(BIN)/pytest -n $(WORKERS) --latency=200 tests/web
+	$(BIN)/pytest -n $(WORKERS) --pause=250 --throttle=6 tests/web
 	$(MAKE) test-spark-next
 	$(MAKE) test-spark-old
 
@@ -193,9 +194,10 @@ test-spark-old: install components ## the Spark tests that need no data source, 
 # make flakes ROUNDS=1 SEED=7 TIER='tests/server'
 ROUNDS ?= 5
 TIER ?= -m 'not slow and not systems'
+PAGES ?= --latency=100 --throttle=4
 .PHONY: flakes
 flakes: install components clients ## run tests in random order on a busy, slow machine, and list what failed
-	$(BIN)/python tools/flakes --rounds $(ROUNDS) $(addprefix --seed ,$(SEED)) -- -n $(WORKERS) --latency=100 $(TIER)
+	$(BIN)/python tools/flakes --rounds $(ROUNDS) $(addprefix --seed ,$(SEED)) -- -n $(WORKERS) $(PAGES) $(TIER)
 
 # From Python 3.12 on the interpreter itself reports which lines run (sys.monitoring): coverage.py's
 # tracer of older ones can hang where a thread ends that ran greenlets, and takes three times as long.

@@ -76,6 +76,10 @@ def pytest_addoption(parser):
     parser.addoption("--s3", choices=choices, default="auto", help=purpose)
     purpose = "milliseconds by which responses to the pages of the web interface are late"
     parser.addoption("--latency", type=int, default=0, metavar="MS", help=purpose)
+    purpose = "milliseconds between what tests do with these pages"
+    parser.addoption("--pause", type=int, default=0, metavar="MS", help=purpose)
+    purpose = "how many times slower than the processor the scripts of these pages run"
+    parser.addoption("--throttle", type=float, default=1, metavar="RATE", help=purpose)
 
 
 def pytest_ignore_collect(collection_path, config):

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from playwright.sync_api import expect
-from support.browser.conditions import limit_network, watch_requests
+from support.browser.conditions import limit_network, limit_processor, watch_requests
 from support.services.chromium import (
     chromium_program,
     headless_shell_program,
@@ -34,11 +34,11 @@ def built():
 
 
 @pytest.fixture(scope="session")
-def driver(built):  # noqa: ARG001
+def driver(built, pytestconfig):  # noqa: ARG001
     """A running Playwright."""
     if chromium_program() is None:
         pytest.skip("Chromium is not installed")
-    with running_driver() as driver:
+    with running_driver(pause_ms=pytestconfig.getoption("pause")) as driver:
         yield driver
 
 
@@ -91,6 +91,7 @@ def open_page(browser, request):
     contexts = []
     problems = []
     latency_ms = request.config.getoption("latency")
+    processor_rate = request.config.getoption("throttle")
 
     def note(message):
         if message.type in {"error", "warning"} and UNIMPORTANT not in message.text:
@@ -110,6 +111,8 @@ def open_page(browser, request):
         watch_requests(page)
         if latency_ms:
             limit_network(page, latency_ms=latency_ms)
+        if processor_rate > 1:
+            limit_processor(page, rate=processor_rate)
         page.on("console", note)
         page.on("pageerror", lambda error: problems.append(str(error)))
         return page

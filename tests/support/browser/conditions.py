@@ -1,4 +1,6 @@
-"""The network of a page; waits for what its script says, and for the end of its requests."""
+"""The network and the processor of a page; waits for what its script says, and for the end of its
+requests.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +24,27 @@ def limit_network(
     page: Page, *, latency_ms: int = 0, upload_bytes_per_second: int | None = None
 ) -> None:
     """Has responses to a page come later and its uploads take longer, instead of earlier limits."""
-    if page not in _sessions:  # of two sessions, one would not limit anything
-        _sessions[page] = page.context.new_cdp_session(page)
-        _sessions[page].send("Network.enable")
     conditions = {
         "offline": False,
         "latency": latency_ms,
         "downloadThroughput": -1,
         "uploadThroughput": upload_bytes_per_second or -1,
     }
-    _sessions[page].send("Network.emulateNetworkConditions", conditions)
+    session = _session(page)
+    session.send("Network.enable")
+    session.send("Network.emulateNetworkConditions", conditions)
+
+
+def limit_processor(page: Page, *, rate: float) -> None:
+    """Has the scripts of a page run `rate` times slower."""
+    _session(page).send("Emulation.setCPUThrottlingRate", {"rate": rate})
+
+
+def _session(page: Page) -> CDPSession:
+    """Returns the page's only session: of two, one would not limit anything."""
+    if page not in _sessions:
+        _sessions[page] = page.context.new_cdp_session(page)
+    return _sessions[page]
 
 
 def wait_until(page: Page, expression: str, arg: Any = None) -> None:

@@ -61,27 +61,34 @@ class Chromium:
 
 
 class Driver:
-    """A running Playwright, which starts browsers without windows."""
+    """A running Playwright, which starts browsers without windows. Whoever drives them pauses for
+    `pause_ms` milliseconds after each action.
+    """
 
-    def __init__(self, playwright: Playwright, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, playwright: Playwright, loop: asyncio.AbstractEventLoop, pause_ms: float
+    ) -> None:
         self._playwright = playwright
         self._loop = loop
+        self._pause_ms = pause_ms
 
     def start(self, program: str) -> Chromium:
         """Starts a browser, which ends with Playwright."""
         with _running(self._loop):
-            browser = self._playwright.chromium.launch(executable_path=program, args=list(_OPTIONS))
+            browser = self._playwright.chromium.launch(
+                executable_path=program, args=list(_OPTIONS), slow_mo=self._pause_ms
+            )
         return Chromium(browser, self._loop)
 
 
 @contextmanager
-def running_driver() -> Iterator[Driver]:
+def running_driver(*, pause_ms: float = 0) -> Iterator[Driver]:
     """Runs Playwright; ends it and its browsers afterwards."""
     with sync_playwright() as playwright:
         loop = asyncio.get_running_loop()
         asyncio._set_running_loop(None)
         try:
-            yield Driver(playwright, loop)
+            yield Driver(playwright, loop, pause_ms)
         finally:
             asyncio._set_running_loop(loop)
 
