@@ -6,7 +6,6 @@ import http.client
 import os
 import random
 import signal
-import socket
 import threading
 import time
 from contextlib import ExitStack, suppress
@@ -18,6 +17,7 @@ from support.clients.no_retry_client import Caller
 from support.clients.s3_client import s3_client
 from support.eventually import eventually
 from support.services.nginx import nginx_program, running_nginx
+from support.session.free_port import free_port
 from support.session.service_fixtures import new_database
 
 from anabranch.testing.server import running_server
@@ -30,12 +30,6 @@ PROGRESS = 40
 pytestmark = pytest.mark.skipif(
     nginx_program() is None, reason="nginx is not installed: `make components` does that"
 )
-
-
-def free_port():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
 
 
 class Replica:

@@ -17,10 +17,10 @@ from pathlib import Path
 import httpx2
 import pytest
 from support.services.nginx import nginx_program, running_nginx
+from support.session.free_port import free_port
 
 from anabranch.server.config.field import declared, variable
 from anabranch.server.config.loader import load_settings
-from tests.deploy.test_proxy import free_port
 
 PROJECT = Path(__file__).parents[2]
 DEPLOY = PROJECT / "deploy"

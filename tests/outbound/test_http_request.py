@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 from support.http_servers import answer, serving
+from support.session.free_port import free_port
 
 from anabranch.errors import Busy, Invalid
 from anabranch.outbound.address_guard import AddressGuard
@@ -258,10 +259,8 @@ def test_nonsense_and_cut_off_responses_are_failures(content):
 
 
 def test_a_server_that_is_not_there_is_a_failure():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
     with pytest.raises(Busy, match="refused"):
-        send(f"http://127.0.0.1:{port}/")
+        send(f"http://127.0.0.1:{free_port()}/")
 
 
 def test_the_next_address_is_tried_if_one_does_not_accept():

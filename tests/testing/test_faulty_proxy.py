@@ -8,6 +8,7 @@ import time
 
 import pytest
 from support.faults.faulty_proxy import FaultyProxy
+from support.session.free_port import free_port
 
 
 @pytest.fixture
@@ -190,7 +191,5 @@ def test_it_refuses_connections(proxy):
 
 
 def test_a_server_that_is_gone_is_a_reset():
-    with socket.create_server(("127.0.0.1", 0)) as gone:
-        address = gone.getsockname()
-    with FaultyProxy(address) as proxy, pytest.raises(ConnectionError):
+    with FaultyProxy(("127.0.0.1", free_port())) as proxy, pytest.raises(ConnectionError):
         ask_once(proxy)

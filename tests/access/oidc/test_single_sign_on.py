@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import socket
 import threading
 import time
 
 import msgspec
 import pytest
+from support.session.free_port import free_port
 
 from anabranch.access.oidc.configuration import ClaimNames
 from anabranch.access.oidc.provider_requests import MAX_REQUESTS
@@ -137,9 +137,7 @@ def test_a_wrong_client_secret_is_reported_to_the_operator(installation):
 
 
 def test_a_provider_that_is_down_is_reported_until_it_is_back(installation, provider):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        issuer = f"http://127.0.0.1:{free.getsockname()[1]}"
+    issuer = f"http://127.0.0.1:{free_port()}"
     client = msgspec.structs.replace(installation.configuration.client, issuer=issuer)
     installation.configured(client=client)
     refused(installation, Busy, "identity_provider_unavailable")

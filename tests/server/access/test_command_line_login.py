@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import os
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from support.services.scripted_provider import (
     ScriptedProvider,
     running_provider,
 )
+from support.session.free_port import free_port
 
 from anabranch.testing.server import Server, running_server
 
@@ -50,9 +50,7 @@ class Lake(NamedTuple):
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory) -> Iterator[Lake]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with running_provider() as provider:
         provider.claims = {"sub": "1", "preferred_username": "jane"}
         settings = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from support.services.oidc_provider import (
     oidc_provider_program,
     running_oidc_provider,
 )
+from support.session.free_port import free_port
 
 from anabranch.testing.server import Server, running_server
 
@@ -54,9 +54,7 @@ def running(
 ) -> Iterator[Installation]:
     if oidc_provider_program() is None:
         pytest.skip("oidc-provider is not installed: `make components` does that")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     url = f"http://127.0.0.1:{port}"
     with running_oidc_provider(
         folder, f"{url}/api/v1/oidc/callback", in_tokens=in_tokens

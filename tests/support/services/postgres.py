@@ -8,10 +8,8 @@ that neither server nor folder outlives the test that made them.
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -23,13 +21,13 @@ import psycopg
 
 from support.services.ending import end
 from support.services.guarded_tmpdir import kept_folder
+from support.session.free_port import free_port
 
 __all__ = ["PASSWORD", "Cluster", "clear", "postgres_programs", "running_cluster"]
 
 PASSWORD = "known-to-every-test"
 
 _START_SECONDS = 60
-_PORTS = range(20_000, 32_000)
 _SETTINGS = {"shared_buffers": "32MB", "max_connections": "100", "log_min_messages": "warning"}
 
 
@@ -57,7 +55,7 @@ class Cluster:
             shutil.chown(folder, "postgres", "postgres")
         self._process: subprocess.Popen[bytes] | None = None
         self._databases = 0
-        self.port = _free_port()
+        self.port = free_port()
         self._make()
 
     def url(self, database: str = "postgres", *, port: int | None = None) -> str:
@@ -189,14 +187,3 @@ def _runs(process: int) -> bool:
         return bool(Path(f"/proc/{process}/cmdline").read_bytes())
     except OSError:
         return False
-
-
-def _free_port() -> int:
-    """Returns a port that no process listens on, and that no outgoing connection is given, so that
-    it is still free when the server is started again.
-    """
-    while True:
-        port = random.choice(_PORTS)
-        with suppress(OSError), socket.socket() as listening:
-            listening.bind(("127.0.0.1", port))
-            return port

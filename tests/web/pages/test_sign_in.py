@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import socket
 import uuid
 from urllib.parse import urlencode
 
@@ -11,6 +10,7 @@ import httpx2
 import pytest
 from playwright.sync_api import expect
 from support.services.scripted_provider import CLIENT_ID, CLIENT_SECRET, running_provider
+from support.session.free_port import free_port
 
 from anabranch.testing.server import running_server
 
@@ -118,12 +118,6 @@ def test_first_setup_shows_keys_that_sign_in(open_page, tmp_path):
         page.get_by_role("link", name="Go to sign in").click()
         fill_in(page, key, secret)
         expect(page.get_by_role("button", name="User ada")).to_be_visible()
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 @pytest.mark.parametrize("is_default", [False, True], ids=["offered", "preferred"])
