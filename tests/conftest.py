@@ -4,6 +4,7 @@ within a second.
 
 from __future__ import annotations
 
+import inspect
 import os
 import random
 import sys
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.eventually import eventually
+from support.eventually import TIMEOUT_SECONDS, eventually
 from support.session.chosen_s3 import minio
 from support.session.hypothesis_profiles import load_profile
 from support.session.scheduling import ByFile, longest_first
@@ -50,6 +51,14 @@ def _programs_find_the_package() -> Iterator[None]:
         paths = (Path(anabranch.__file__).parent.parent, Path(__file__).parent)
         patch.setenv("PYTHONPATH", os.pathsep.join(map(str, paths)))
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _requests_have_patience() -> None:
+    """Requests wait for a busy machine as long as all else does: by default httpx waits 5 s."""
+    if "httpx2" in sys.modules:
+        default = inspect.signature(sys.modules["httpx2"].Client).parameters["timeout"].default
+        default.connect = default.read = default.write = default.pool = TIMEOUT_SECONDS
 
 
 @pytest.fixture(scope="session", name="eventually")
