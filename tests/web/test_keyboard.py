@@ -56,6 +56,7 @@ def test_the_menu_of_the_user_says_which_version_the_server_has(listed, api):
     version = api.get("/config").json()["version_config"]["anabranch_version"]
     listed.get_by_role("button", name="User tester").click()
     listed.get_by_role("menuitem", name=f"Version {version}", exact=True).click()
+    expect(listed.get_by_text("Version copied")).to_be_visible()
     assert listed.evaluate("navigator.clipboard.readText()") == version
 
 

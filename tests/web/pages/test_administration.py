@@ -8,6 +8,7 @@ import uuid
 
 import pytest
 from playwright.sync_api import expect
+from support.eventually import eventually
 
 from anabranch.testing.server import running_server
 
@@ -211,11 +212,13 @@ def test_server_without_an_audit_log_says_so(page):
 
 
 def test_audit_log_is_shown_and_filtered(open_page, tmp_path):
-    env = {"ANABRANCH_AUDIT_FILE": str(tmp_path / "audit.log")}
+    log = tmp_path / "audit.log"
+    env = {"ANABRANCH_AUDIT_FILE": str(log)}
     with running_server(tmp_path / "data", env=env) as server:
         page = open_page(server)
         page.goto("/auth/users")
         expect(page.get_by_role("link", name="tester")).to_be_visible()
+        eventually(lambda: "auth:ListUsers" in log.read_text())  # a record comes after its answer
         page.goto("/auth/audit?event=decision")
         rows = page.get_by_role("table", name="Records of the audit log").get_by_role("row")
         expect(rows.filter(has_text="auth:ListUsers").first).to_be_visible()

@@ -96,8 +96,8 @@ def test_changes_are_committed_with_message_and_metadata(page, edited):
     dialog.get_by_label("Key 1", exact=True).fill("source")
     dialog.get_by_label("Value 1", exact=True).fill("sonar")
     commit.click()
-    expect(page.get_by_text("No uncommitted changes")).to_be_visible()
     expect(page.get_by_text(re.compile("Committed to main as [0-9a-f]{12}"))).to_be_visible()
+    expect(page.get_by_text("No uncommitted changes")).to_be_visible()
     head = edited.head()
     assert head["message"] == "Soundings of <2024>"
     assert head["metadata"]["source"] == "sonar"

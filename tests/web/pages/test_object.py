@@ -103,6 +103,7 @@ def test_snippets_read_it_as_the_branch_or_the_commit_has_it(page, charted):
     dialog.get_by_role("checkbox", name="As it is at this commit").check()
     expect(snippet).to_contain_text(f"/refs/{charted.head()['id']}/objects?")
     dialog.get_by_role("button", name="Copy snippet").click()
+    expect(page.get_by_text("snippet copied").first).to_be_attached()
     copied = page.evaluate("navigator.clipboard.readText()")
     assert copied == snippet.inner_text()
     assert "ANABRANCH_SECRET_ACCESS_KEY" in copied

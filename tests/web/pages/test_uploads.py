@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import expect
 from support.browser.conditions import limit_network
 from support.eventually import eventually
+from support.session.free_port import free_port
 
 from anabranch.testing.server import running_server
 
@@ -136,12 +137,12 @@ def test_refused_upload_says_why_and_can_be_tried_again(page, repository):
 def test_server_that_restarts_during_an_upload_loses_nothing(open_page, tmp_path, in_parts):
     content = random_bytes(48 * MEBIBYTE, seed=1)
     env = {"ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED": str(in_parts).lower()}
-    with running_server(tmp_path / "data", env=env) as server:
-        address = server.url.removeprefix("http://")
+    address = f"127.0.0.1:{free_port()}"
+    with running_server(tmp_path / "data", listen=address, env=env) as server:
         page = open_page(server)
         _create(page, server, "restarted")
         page.goto("/repositories/restarted/objects?ref=main")
-        limit_network(page, upload_bytes_per_second=8 * MEBIBYTE)
+        limit_network(page, upload_bytes_per_second=4 * MEBIBYTE)
         (tmp_path / "long.bin").write_bytes(content)
         choose(page, tmp_path / "long.bin").click()
         sent = page.get_by_role("progressbar", name="All uploads")
