@@ -215,7 +215,8 @@ def test_a_server_without_file_descriptors_logs_an_error(tmp_path, wires, eventu
     with running_server(tmp_path) as server:
         used = len(list(Path(f"/proc/{server.pid}/fd").iterdir()))
         resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (used + 3, used + 3))
-        held = [wires(server) for _ in range(3)]
+        # more than are left: some of those that it used may have been open for a moment only
+        held = [wires(server) for _ in range(20)]
         for wire in held:
             wire.send(HEALTH)
         eventually(lambda: "no file can be opened" in server.log.read_text())

@@ -202,7 +202,8 @@ def test_a_client_is_paused_when_the_buffer_is_full():
     async def scenario() -> int:
         client = Client([b"x" * 10] * 100, max_waiting=50)
         reading = asyncio.ensure_future(on_a_thread(client, use))
-        await asyncio.sleep(0.1)
+        for _ in range(1000):  # turns of the loop
+            await asyncio.sleep(0)
         assert client.sent == 50
         resume.set()
         return await reading

@@ -12,6 +12,8 @@ from urllib.parse import urlsplit
 
 import httpx2
 import pytest
+from support.eventually import eventually
+from support.stored_files import open_stored_files
 
 from anabranch.testing.server import running_server
 
@@ -66,7 +68,7 @@ def test_two_servers_on_one_folder_serve_the_same_data(tmp_path):
 
 
 @pytest.mark.slow
-def test_workers_share_a_socket(tmp_path, eventually):
+def test_workers_share_a_socket(tmp_path):
     with running_server(tmp_path, workers=2) as server:
         with client(server) as api:
             assert api.post("/repositories", json=REPOSITORY).status_code == 201
@@ -85,8 +87,13 @@ def test_running_requests_complete_before_a_server_stops(tmp_path, workers):
         with client(server) as api:
             api.post("/repositories", json=REPOSITORY)
 
+        def is_stored():
+            processes = server.workers() or [server.pid]
+            return any(open_stored_files(each, tmp_path / "block") for each in processes)
+
         def slowly():
             yield b"a" * 100_000
+            eventually(is_stored)
             os.kill(server.pid, signal.SIGTERM)
             time.sleep(0.5)
             yield b"b" * 100_000
