@@ -198,7 +198,7 @@ def test_waiting_too_long_for_connection_raises_busy(empty):
     with pytest.raises(Busy) as caught:
         store.get("p", b"k")
     assert caught.value.kind == "connections_in_use"
-    assert 0.9 < time.monotonic() - start < 20
+    assert 0.9 < time.monotonic() - start < 60
     store._executor._pool.release(held.pop())
     assert store.get("p", b"k") is None
     store._executor._pool.release(held.pop())

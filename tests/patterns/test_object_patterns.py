@@ -44,4 +44,4 @@ def test_matching_takes_linear_time():
     began = time.perf_counter()
     assert not ObjectPattern("a*" * 200 + "b").matches("a" * 2000)
     assert not ObjectPattern("**/" * 200 + "b").matches("a/" * 500 + "a")
-    assert time.perf_counter() - began < 20
+    assert time.perf_counter() - began < 60

@@ -48,7 +48,7 @@ class Installation:
             secret=Secret(CLIENT_SECRET),
             redirect_uri=REDIRECT_URI,
         )
-        self.configuration = Configuration(client=client, request_timeout=5.0)
+        self.configuration = Configuration(client=client, request_timeout=30.0)
         self.sso = self.configured(**changes)
 
     def clock(self) -> float:

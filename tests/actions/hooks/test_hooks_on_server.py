@@ -116,7 +116,7 @@ def test_an_endless_script_ends_with_412(admin):
     act(admin, "pre-commit", "lua", "timeout: 3s\n" + script("while true do end"), branch="dev")
     start = time.monotonic()
     refused = admin.commit("dev")
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 60
     assert refused.status_code == 412
     assert "script:1: the script did not finish within" in refused.json()["message"]
 

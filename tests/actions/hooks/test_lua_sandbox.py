@@ -191,7 +191,7 @@ def test_an_endless_script_ends_with_its_place(script):
 def test_an_endless_hook_ends_in_time_with_its_place():
     start = time.monotonic()
     reason = fails("\nwhile true do end", timeout=5)
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 60
     assert re.match(r"script:2: the script did not finish within [\d.]+ s$", reason)
 
 
@@ -217,7 +217,7 @@ STUBBORN = {
 def test_a_script_that_does_not_want_to_end_is_killed(script):
     start = time.monotonic()
     reason = fails(script, timeout=1)
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 60
     assert "did not finish within" in reason
 
 
@@ -248,7 +248,7 @@ HUNGRY = {
 def test_a_script_that_takes_memory_ends(script):
     start = time.monotonic()
     reason = fails(script, timeout=2)
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < 60
     assert re.search(
         "not enough memory|stack overflow|resulting string too large|did not finish|"
         "length overflow|more memory|without a result",

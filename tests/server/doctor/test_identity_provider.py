@@ -25,7 +25,7 @@ def check(provider: ScriptedProvider, **changes: object) -> CheckResult:
         "url": provider.issuer,
         "client_id": CLIENT_ID,
         "callback_base_url": "https://lake.example.com",
-        "request_timeout": Seconds(2),
+        "request_timeout": Seconds(30),
         **changes,
     }
     settings = build({f"auth.oidc.{name}": value for name, value in values.items()})
