@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 
 import httpx2
 import pytest
@@ -26,11 +27,11 @@ def umask(request):
 
 def open_to_others(folder):
     """Returns the modes, by path, of a folder and its contents as far as others may read them."""
-    return {
-        str(path.relative_to(folder.parent)): oct(stat.S_IMODE(path.lstat().st_mode))
-        for path in [folder, *folder.rglob("*")]
-        if stat.S_IMODE(path.lstat().st_mode) & 0o077
-    }
+    modes = {}
+    for path in [folder, *folder.rglob("*")]:
+        with suppress(FileNotFoundError):  # a temporary file of a running server
+            modes[str(path.relative_to(folder.parent))] = stat.S_IMODE(path.lstat().st_mode)
+    return {path: oct(mode) for path, mode in modes.items() if mode & 0o077}
 
 
 @pytest.mark.usefixtures("umask")
