@@ -160,6 +160,7 @@ def _connect(objects: ObjectFilesystem, request: dict[str, Any]) -> Any:
     connection.execute(f"SET allowed_directories = ['{SCHEME}://']")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("SET enable_progress_bar = false")  # it would be printed
     connection.execute("SET lock_configuration = true")
     return connection
 

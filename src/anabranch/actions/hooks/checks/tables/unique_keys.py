@@ -86,6 +86,7 @@ def _first_of_part(
         with duckdb.connect(config=config) as connection:
             connection.execute("SET autoinstall_known_extensions = false")
             connection.execute("SET preserve_insertion_order = false")
+            connection.execute("SET enable_progress_bar = false")  # it would be printed
             connection.register("keys", reader)
             try:
                 found = connection.execute(query).fetchone()
