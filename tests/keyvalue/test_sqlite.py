@@ -279,7 +279,7 @@ class TestLog:
         for reader in readers:
             reader.join()
         pages = longest / 4_120
-        assert 50 < pages < 1_500, "some 3,700 pages were written"
+        assert 50 < pages < 1_500, "some 3,250 pages were written"
         sqlite.close()
 
     def test_log_is_checkpointed_despite_endless_foreign_reader(self, database):
