@@ -25,6 +25,7 @@ from anabranch.catalog.garbage.rules import GarbageRules
 from anabranch.catalog.garbage.sweeps import Sweeps
 from anabranch.catalog.garbage.tasks import GarbageTasks
 from anabranch.catalog.images.images import Images
+from anabranch.catalog.objects.archives import Archives
 from anabranch.catalog.objects.multipart_completion import Completion
 from anabranch.catalog.objects.objects import Objects
 from anabranch.catalog.objects.staging import Staging
@@ -135,6 +136,7 @@ class Catalog:
         self.reviews = Reviews(core)
         self.pulls = Pulls(core, self.refs, self.reviews)
         self.objects = Objects(core, blocks, clock, self.protection)
+        self.archives = Archives(core, blocks, self.objects)
         self.transfers = Transfers(core, self.protection, self.objects)
         self.symlinks = Symlinks(core, blocks, self.objects)
         self.completion = Completion(core, blocks, self.writes)

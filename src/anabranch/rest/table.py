@@ -32,6 +32,7 @@ from anabranch.rest.operations.logins import (
     sts,
 )
 from anabranch.rest.operations.objects import (
+    archives,
     objects,
     presigned_uploads,
     staging,
@@ -88,6 +89,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *branch_tasks.OPERATIONS,
     *images.OPERATIONS,
     *transfers.OPERATIONS,
+    *archives.OPERATIONS,
     *blame.OPERATIONS,
     *queries.OPERATIONS,
     *lake_tables.OPERATIONS,

@@ -32,7 +32,7 @@ REST: dict[str, str] = {
         getStorageConfig; getUsageReportSummary; listRepositories; getRepository;
         getRepositoryMetadata; listBranches; getBranch; diffBranch; listTags; getTag; getCommit;
         logCommits; diffRefs; findMergeBase; listMergeConflicts; diffRows; dumpRefs; dumpSubmit;
-        dumpStatus; getObject;
+        dumpStatus; getArchive; getObject;
         headObject; statObject; listObjects; getUnderlyingProperties; getMetaRange; getRange;
         getMetadataObject; importStatus; listPullRequests; getPullRequest; listImages; getImage;
         blameObjects; listPullRequestComments; listPullRequestReviews; getSweeps; putPin;

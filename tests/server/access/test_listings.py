@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import tarfile
+
 import pytest
 from botocore.exceptions import ClientError
 
@@ -186,3 +189,28 @@ def test_uploads_in_progress_are_visible_to_those_who_may_read_their_paths(team)
     page = member.s3.list_multipart_uploads(Bucket=lake, MaxUploads=1)
     assert [each["Key"] for each in page["Uploads"]] == ["main/c/1"]
     assert not page["IsTruncated"]
+
+
+def test_archives_hold_only_objects_that_may_be_read(team):
+    lake = team.repository("a/1", "a/hidden/1", "a/hidden/2", "b/1")
+    member = team.member(
+        allow("fs:List*"),
+        allow("fs:ReadObject", on=OBJECT.format(lake, "a/*")),
+        deny("fs:ReadObject", on=OBJECT.format(lake, "a/hidden/*")),
+    )
+    place = f"/repositories/{lake}/refs/main/objects/archive"
+
+    def archived(*paths, api=member.api):
+        response = api.get(place, params={"path": paths})
+        if response.status_code != 200:
+            return response.status_code
+        with tarfile.open(fileobj=io.BytesIO(response.content)) as archive:
+            return archive.getnames()
+
+    assert archived("") == ["a/1"]
+    assert archived("a/") == ["a/1"]
+    assert archived("a/", "b/", api=team.admin.api) == ["a/1", "a/hidden/1", "a/hidden/2", "b/1"]
+    assert archived("a/hidden/") == archived("b/") == 404
+    assert archived("a/1", "a/hidden/1") == archived("b/1") == 401
+    without = team.member(allow("fs:ReadObject", on=OBJECT.format(lake, "*")))
+    assert archived("a/", api=without.api) == archived("a/1", api=without.api) == 401

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tarfile
+
 import pytest
 from playwright.sync_api import expect
 
@@ -129,11 +131,32 @@ def test_the_selection_ends_with_the_folder_the_search_and_the_branch(data, repo
     expect(box(data, "a.csv")).not_to_be_checked()
 
 
-def test_nothing_is_selected_where_nothing_can_be_changed(page, repository):
+def files(download):
+    with tarfile.open(download.path()) as archive:
+        return {each.name: archive.extractfile(each).read() for each in archive}
+
+
+def test_selected_objects_and_folders_are_downloaded_as_one_archive(data, repository):
+    box(data, "a.csv").check()
+    box(data, "deep/").check()
+    with data.expect_download() as download:
+        bar(data).get_by_role("link", name="Download").click()
+    assert download.value.suggested_filename == f"{repository.name}-main.tar"
+    assert files(download.value) == {
+        path: path.encode() for path in ("a.csv", "deep/d.csv", "deep/e/f.csv")
+    }
+
+
+def test_what_cannot_be_changed_can_be_downloaded_only(page, repository):
     repository.commit()
     page.goto(f"/repositories/{repository.name}/objects?ref={repository.head()['id']}")
-    expect(entries(page)).to_have_count(5)
-    expect(page.get_by_role("checkbox")).to_have_count(0)
+    box(page, "a.csv").check()
+    expect(bar(page).get_by_role("link", name="Download")).to_be_visible()
+    expect(bar(page).get_by_role("button")).to_have_text(["Clear"])
+    page.get_by_role("button", name="Actions on deep/", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name="Download as TAR").click()
+    assert files(download.value) == {"deep/d.csv": b"deep/d.csv", "deep/e/f.csv": b"deep/e/f.csv"}
 
 
 def test_the_marker_of_the_folder_itself_is_not_selected_with_what_is_in_it(page, repository):

@@ -12,6 +12,15 @@ export function contentUrl(repository: string, ref: string, path: string): strin
   return apiUrl("/repositories/{repository}/refs/{ref}/objects", { repository, ref }, { path });
 }
 
+const MAX_URL_CHARS = 8000;
+
+/** Returns the address of a TAR archive of objects, and of what is below folders, undefined if that would be
+ * longer than proxies accept. */
+export function archiveUrl(repository: string, ref: string, paths: readonly string[]): string | undefined {
+  const url = apiUrl("/repositories/{repository}/refs/{ref}/objects/archive", { repository, ref }, { path: paths });
+  return url.length <= MAX_URL_CHARS ? url : undefined;
+}
+
 /** Returns a URL by which anybody reads an object for some minutes. Throws ApiError. */
 export async function presignedUrl(repository: string, ref: string, path: string): Promise<string> {
   const stat = await api.get("/repositories/{repository}/refs/{ref}/objects/stat", {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { contentUrl, deletePaths, moveInto, presignedUrl } from "$/api/objects";
+import { archiveUrl, contentUrl, deletePaths, moveInto, presignedUrl } from "$/api/objects";
 import { json, pageOf, respond } from "../network";
 
 const objects = Array.from({ length: 2500 }, (_, index) => ({ path: `a/${index}` }));
@@ -7,6 +7,14 @@ const signal = new AbortController().signal;
 
 test("the address of an object's content has its path as a parameter", () => {
   expect(contentUrl("sea", "dev/1", "a b/ü")).toBe("/api/v1/repositories/sea/refs/dev%2F1/objects?path=a+b%2F%C3%BC");
+});
+
+test("the address of an archive has all paths, if it is not too long", () => {
+  expect(archiveUrl("sea", "dev/1", ["a b", "c/", "ü"])).toBe(
+    "/api/v1/repositories/sea/refs/dev%2F1/objects/archive?path=a+b&path=c%2F&path=%C3%BC",
+  );
+  const many = Array.from({ length: 500 }, (_, index) => `part-${index}.parquet`);
+  expect(archiveUrl("sea", "main", many)).toBeUndefined();
 });
 
 test("all objects below a prefix are deleted, a thousand at a time", async () => {

@@ -8,7 +8,7 @@ from anabranch.http.etags import quote_etag
 from anabranch.http.ranges import ByteRange, parse_range
 from anabranch.model.objects.entry import Entry
 
-__all__ = ["RANGE_PATTERN", "object_headers", "require_range"]
+__all__ = ["CONTENT_SECURITY", "RANGE_PATTERN", "object_headers", "require_range"]
 
 RANGE_PATTERN = r"^bytes=[0-9]*-[0-9]*(?:(?:(?:, ?| )[0-9]*)?-[0-9]*)*(?:, ?| )?$"
 """Pattern of the Range headers that the API accepts: that of lakeFS, `bytes=((\\d*-\\d*,? ?)+)`,
@@ -41,13 +41,14 @@ _INLINE = frozenset(
 )
 """Content types that browsers display; all others are downloaded."""
 
-_SECURITY = (
+CONTENT_SECURITY = (
     ("Cache-Control", "no-store, must-revalidate"),
     ("Expires", "0"),
     ("X-Content-Type-Options", "nosniff"),
     ("X-Frame-Options", "SAMEORIGIN"),
     ("Content-Security-Policy", "default-src 'none'; sandbox"),
 )
+"""Headers that keep browsers from caching content of users, and from running it."""
 
 
 def require_range(header: str, size: int) -> ByteRange:
@@ -72,5 +73,5 @@ def object_headers(entry: Entry, *, disposition: bool) -> list[tuple[str, str]]:
         media_type = entry.content_type.partition(";")[0].strip().lower()
         value = "inline" if media_type in _INLINE else "attachment"
         headers.append(("Content-Disposition", value))
-    headers += _SECURITY
+    headers += CONTENT_SECURITY
     return headers

@@ -1,6 +1,6 @@
 // What can be done with an object or a folder of a listing.
 
-import { contentUrl, presignedUrl } from "$/api/objects";
+import { archiveUrl, contentUrl, presignedUrl } from "$/api/objects";
 import { toApiError } from "$/api/error";
 import type { MenuItem } from "$/components/menu-item";
 import { copy } from "$/components/copy";
@@ -35,9 +35,8 @@ export function placeActions(place: Place, actions: PageActions): MenuItem[] {
   const { repository, ref, path } = place;
   const isFolder = path.endsWith("/");
   const items: MenuItem[] = [];
-  if (!isFolder) {
-    items.push({ label: "Download", icon: "download", href: contentUrl(repository, ref, path), download: true });
-  }
+  const content = isFolder ? archiveUrl(repository, ref, [path]) : contentUrl(repository, ref, path);
+  if (content) items.push({ label: isFolder ? "Download as TAR" : "Download", icon: "download", href: content, download: true });
   const { rename, remove, measure, use, refusals = { rename: "", remove: "" } } = actions;
   items.push(
     { label: "Copy URI", icon: "copy", run: () => void copy(lakefsUri(repository, ref, path), "URI") },
