@@ -116,6 +116,10 @@ reference: $(VENV)/.installed ## write what docs/ has from the code: commands, s
 	PYTHONPATH=tools $(BIN)/python -P -m reference_pages
 	$(BIN)/python tools/docs_site/navigation.py > llms.txt
 
+.PHONY: modules
+modules: ## list each file of the code with the sentence that it begins with
+	@$(PYTHON) tools/modules.py
+
 .PHONY: quickstart
 quickstart: install ## install, then run the flights example on a server of its own
 	$(BIN)/anabranch quickstart --exit --data "$$(mktemp -d)" --listen 127.0.0.1:0
