@@ -156,6 +156,9 @@ class Engine:
             return False
         with self.running.abandoned_on_error(claim.queued.run_id):
             outcome = self._outcome(repository, claim.queued, actions, failure)
+            if not self._queue.holds(claim):  # the log says that this server has stopped
+                self.running.end(claim.queued.run_id)
+                return False
             return self._queue.finish(claim, self._store(repository, outcome))
 
     def _outcome(

@@ -108,6 +108,10 @@ class Queue:
         """Removes an event without a run, if it is unchanged; returns whether it was."""
         return self._keyvalue.apply([Write(_PARTITION, key, None)], [Expect(_PARTITION, key, raw)])
 
+    def holds(self, claim: Claim) -> bool:
+        """Returns whether no other server has claimed or removed an event meanwhile."""
+        return self._keyvalue.get(_PARTITION, claim.key) == claim.raw
+
     def finish(self, claim: Claim, writes: list[Write]) -> bool:
         """Removes an event with the writes that store its run; returns False, and makes none of
         them, if another server has claimed it meanwhile.
