@@ -280,14 +280,7 @@ impl Tree {
             max_conflicts,
         };
         let done = py
-            .detach(|| {
-                let sides = Sides {
-                    dest: &self.tree,
-                    source: &source.tree,
-                    base: &base.tree,
-                };
-                tree::merge::merge(sides, &folder, rules)
-            })
+            .detach(|| tree::merge::merge(self.sides(source, base), &folder, rules))
             .or_raise()?;
         Merged::new(py, done)
     }
@@ -299,13 +292,7 @@ impl Tree {
         base: &Tree,
     ) -> PyResult<(u64, u64, u64, u64)> {
         let (counts, conflicts) = py
-            .detach(|| {
-                tree::merge::count(Sides {
-                    dest: &self.tree,
-                    source: &source.tree,
-                    base: &base.tree,
-                })
-            })
+            .detach(|| tree::merge::count(self.sides(source, base)))
             .or_raise()?;
         Ok((counts.added, counts.changed, counts.removed, conflicts))
     }
@@ -322,20 +309,22 @@ impl Tree {
     ) -> PyResult<(Bound<'py, PyList>, bool)> {
         let range = range(prefix, after, b"");
         let page = py
-            .detach(|| {
-                let sides = Sides {
-                    dest: &self.tree,
-                    source: &source.tree,
-                    base: &base.tree,
-                };
-                tree::conflicts::conflict_page(sides, &range, amount)
-            })
+            .detach(|| tree::conflicts::conflict_page(self.sides(source, base), &range, amount))
             .or_raise()?;
         py_conflicts(py, &page)
     }
 }
 
 impl Tree {
+    /// The sides of a merge into this tree.
+    fn sides<'a>(&'a self, source: &'a Tree, base: &'a Tree) -> Sides<'a> {
+        Sides {
+            dest: &self.tree,
+            source: &source.tree,
+            base: &base.tree,
+        }
+    }
+
     fn write(&self, py: Python<'_>, changes: &Changes, folder: &Path) -> PyResult<Written> {
         let done = py
             .detach(|| tree::apply::apply(&self.tree, changes, folder))
