@@ -17,20 +17,17 @@ import argparse
 import os
 import tempfile
 import time
-from collections.abc import Iterator
 from multiprocessing import get_context
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from bench_gc import BATCH, entries, listing
+from bench_gc import BATCH, fill, listing
 from proc_stats import cpu_seconds
 from support.driver_rows import driver_rows
 from support.services.spark import spark_session
 
 import anabranch
-from anabranch import _kernel as kernel
-from anabranch.library import Lake
 from anabranch.pipelines.garbage.addresses.listing import LISTING
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.spark.jobs.garbage import SparkEngine
@@ -38,26 +35,6 @@ from anabranch.spark.jobs.garbage import SparkEngine
 FILES = 64
 MAX_RESULT = "16m"
 """The largest total of results that the driver accepts from the tasks of a stage."""
-
-
-def commit_references(lake: Lake, referenced: int) -> int:
-    """Commits a tree of this many entries; returns the number of its tables."""
-    repository = lake.core.repositories.get("sea")
-    batches = entries(referenced)
-    first = next(batches)
-
-    def all_batches() -> Iterator[pa.RecordBatch]:
-        yield first
-        yield from batches
-
-    reader = pa.RecordBatchReader.from_batches(first.schema, all_batches())
-    tables = lake.core.trees.write_folder(repository)
-    written = kernel.write_arrow(reader, tables)
-    lake.core.trees.adopt(repository, tables, written)
-    lake.commits.commit(
-        "sea", "main", message="m", committer="c", source_metarange=written.metarange_id
-    )
-    return len(written.tables)
 
 
 def write_inventory(folder: Path, listed: int) -> None:
@@ -75,8 +52,7 @@ def write_inventory(folder: Path, listed: int) -> None:
 def write_input(folder: Path, listed: int, referenced: int) -> None:
     """Writes the lake and the inventory, and prints their sizes."""
     with anabranch.open(folder / "lake") as lake:
-        lake.repositories.create("sea", "local://sea")
-        tables = commit_references(lake, referenced)
+        tables = fill(lake, "sea", referenced)
     write_inventory(folder / "inventory", listed)
     print(f"{listed:,} listed, {referenced:,} referenced, {tables:,} tables", flush=True)
 
