@@ -30,6 +30,7 @@ from anabranch.pipelines.queries.results.result_writers import WRITERS
 from anabranch.pipelines.queries.server_calls import ServerCalls
 from anabranch.pipelines.queries.table_files import TableReader
 from anabranch.pipelines.queries.table_preview import describe_table, shown_columns
+from anabranch.tables.duckdb_connection import connect
 from anabranch.tables.sql_names import identifier
 
 __all__ = ["main", "prepare"]
@@ -142,16 +143,13 @@ class _Requests:
 
 
 def _connect(objects: ObjectFilesystem, request: dict[str, Any]) -> Any:
-    import duckdb  # noqa: PLC0415  after the limits are set
-
-    connection = duckdb.connect(
-        config={
+    connection = connect(
+        {
             "memory_limit": f"{request['memory_bytes']}B",
             "threads": request["threads"],
             "temp_directory": "",
             "home_directory": "",
             "extension_directory": "",
-            "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
             "python_enable_replacements": False,
         }
@@ -160,7 +158,6 @@ def _connect(objects: ObjectFilesystem, request: dict[str, Any]) -> Any:
     connection.execute(f"SET allowed_directories = ['{SCHEME}://']")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET TimeZone = 'UTC'")
-    connection.execute("SET enable_progress_bar = false")  # it would be printed
     connection.execute("SET lock_configuration = true")
     return connection
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from anabranch.errors import Conflict
 from anabranch.errors.dependency_errors import reason_of
+from anabranch.tables.duckdb_connection import connect
 from anabranch.versioning.strategies.installed_libraries import require_installed
 
 __all__ = [
@@ -46,14 +47,9 @@ def opening_database(folder: str) -> Iterator[Future[Any]]:
 
 
 def _connect(folder: str) -> Any:
-    import duckdb  # noqa: PLC0415  an optional library
-
     config = {"memory_limit": f"{_memory()}B", "temp_directory": f"{folder}/spilled"}
-    connection = duckdb.connect(config=config)
-    # a file's content must not make the server load code
-    connection.execute("SET autoinstall_known_extensions = false")
+    connection = connect(config)
     connection.execute("SET TimeZone = 'UTC'")  # not that of the machine
-    connection.execute("SET enable_progress_bar = false")  # it would be printed
     return connection
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from anabranch.errors.dependency_errors import reason_of
 from anabranch.files.work_folders import WorkFolder
 from anabranch.tables.carriage import carriage_of, carry
+from anabranch.tables.duckdb_connection import connect
 from anabranch.tables.json_values import json_column
 from anabranch.tables.sql_names import identifier
 from anabranch.tables.table import UnreadableTable
@@ -83,10 +84,8 @@ def _first_of_part(
     )
     with WorkFolder("check") as folder:
         config = {"memory_limit": _MEMORY, "temp_directory": folder, "threads": 2}
-        with duckdb.connect(config=config) as connection:
-            connection.execute("SET autoinstall_known_extensions = false")
+        with connect(config) as connection:
             connection.execute("SET preserve_insertion_order = false")
-            connection.execute("SET enable_progress_bar = false")  # it would be printed
             connection.register("keys", reader)
             try:
                 found = connection.execute(query).fetchone()
