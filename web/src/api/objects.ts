@@ -53,8 +53,8 @@ export async function* objectsBelow(
 /** Called with how many objects an operation has done so far. */
 type Progress = (count: number) => void;
 
-/** Deletes objects, and all objects below those paths that end in a slash, a thousand at a time. Returns how
- * many paths the server was told to delete. Throws ApiError. */
+/** Deletes objects, and all objects below those paths that end in a slash, a thousand at a time. Returns
+ * how many paths were sent. Throws ApiError. */
 export async function deletePaths(
   repository: string,
   branch: string,

@@ -1,12 +1,13 @@
 // The parameters of the address that choose the difference beside a tree: its path, and how it is shown.
 
+import { DIFFERENCE, without } from "$/router/parameters";
+
 /** What is removed from the address when a difference is closed. */
-export const CLOSED = { open: undefined, view: undefined, key: undefined, match: undefined } as const;
+export const CLOSED: Record<string, undefined> = Object.fromEntries(DIFFERENCE.map((name) => [name, undefined]));
 
 /** Returns the search of the address that shows the difference of a path. */
 export function openSearch(search: URLSearchParams, path: string): string {
-  const query = new URLSearchParams(search);
-  for (const name of Object.keys(CLOSED)) query.delete(name);
+  const query = without(search, DIFFERENCE);
   query.set("open", path);
   return `?${query}`;
 }

@@ -10,6 +10,17 @@ export function s3Uri(repository: string, ref: string, path = ""): string {
   return `s3://${repository}/${ref}/${path}`;
 }
 
+/** Returns the path that somebody has typed, without the slashes that do not belong to it. */
+export function typedPath(text: string): string {
+  return text.trim().replace(/^\/+/, "");
+}
+
+/** Returns the folder that somebody has typed, with its slash; the empty string for the top. */
+export function typedFolder(text: string): string {
+  const path = typedPath(text);
+  return path && !path.endsWith("/") ? `${path}/` : path;
+}
+
 /** Returns the last segment of a path, with the slash of a folder. */
 export function baseName(path: string): string {
   const end = path.endsWith("/") ? path.length - 1 : path.length;

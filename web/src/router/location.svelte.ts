@@ -1,13 +1,11 @@
 // The address of the page as state, and navigation. Links are plain anchors: a click on one to a page
 // of the application changes the address without loading a document.
 
+import { BESIDE_ROWS, without } from "./parameters";
 import { entryChanged, keepPagePlace, leaveEntry, writePlaces } from "./places";
 
 /** Paths that the server itself answers. */
 const SERVER_PATHS = /^\/(?:api|auth\/cli|oidc|logout|openapi\.json|metrics|_health|_signed|scim|assets)(?:\/|$)/;
-
-/** Parameters that choose what is shown beside or above the rows of a page: with others, the rows are the same. */
-const BESIDE_ROWS = ["open", "view", "key", "match", "merge"];
 
 class Location {
   path = $state(window.location.pathname);
@@ -45,8 +43,7 @@ export function navigate(href: string, { replace = false } = {}): void {
 
 /** Returns the parameters that choose the rows of a page. */
 function rowsOf(query: URLSearchParams): string {
-  const rows = new URLSearchParams(query);
-  for (const name of BESIDE_ROWS) rows.delete(name);
+  const rows = without(query, BESIDE_ROWS);
   rows.sort();
   return rows.toString();
 }

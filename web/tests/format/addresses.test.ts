@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { baseName, folderOf, lakefsUri, s3Uri, shortId } from "$/format/addresses";
+import { baseName, folderOf, lakefsUri, s3Uri, shortId, typedFolder, typedPath } from "$/format/addresses";
 
 test("addresses of other programs have the parts as they are", () => {
   expect(lakefsUri("sea", "main", "a b/é.csv")).toBe("lakefs://sea/main/a b/é.csv");
@@ -26,4 +26,14 @@ test("the top has no folder", () => {
   expect(folderOf("a")).toBe("");
   expect(folderOf("a/")).toBe("");
   expect(baseName("")).toBe("");
+});
+
+test.each([
+  ["", "", ""],
+  [" /a/b ", "a/b", "a/b/"],
+  ["//a/", "a/", "a/"],
+  ["/", "", ""],
+])("what is typed as %j is the path %j and the folder %j", (text, path, folder) => {
+  expect(typedPath(text)).toBe(path);
+  expect(typedFolder(text)).toBe(folder);
 });
