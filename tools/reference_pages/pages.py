@@ -26,7 +26,7 @@ def tables_of(name: str, project: Path) -> dict[str, str]:
 
 
 def current(name: str, page: str, project: Path) -> str:
-    """Returns a page as it should be: with its tables as they are now, or made anew."""
+    """Returns the current text of a page: with its tables replaced, or made anew."""
     if name in _TABLES:
         return with_tables(page, tables_of(name, project))
     return commands.page()

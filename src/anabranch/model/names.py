@@ -18,6 +18,7 @@ __all__ = [
     "check_tag",
     "decode_key",
     "encode_path",
+    "is_prefix",
 ]
 
 MAX_PATH_BYTES = 1024
@@ -125,6 +126,11 @@ def _invalid_namespace(reason: str) -> Invalid:
         kind="invalid_storage_namespace",
         hint="Choose a shorter storage namespace.",
     )
+
+
+def is_prefix(path: str) -> bool:
+    """Returns whether a path stands for all objects below it: it is empty or ends in a slash."""
+    return not path or path.endswith("/")
 
 
 def encode_path(path: str) -> bytes:

@@ -61,7 +61,7 @@ class Chromium:
 
 
 class Driver:
-    """A running Playwright, which starts browsers without windows. Whoever drives them pauses for
+    """A running Playwright, which starts browsers without windows. Tests that drive them pause for
     `pause_ms` milliseconds after each action.
     """
 

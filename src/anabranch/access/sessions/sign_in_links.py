@@ -9,9 +9,9 @@ found, so a lookup compares no secret.
 
 The session depends on what the link depends on: its access key, and its user's record.
 
-Whoever can make somebody open a link could have that person work in an account that is not their
-own. So a page shows whose link it is, and asks, unless the user can make access keys for anyone and
-could as well act as the person who opens it.
+A user who gets another person to open a link could have that person work in the wrong account. So a
+page shows whose link it is, and asks, unless the user can make access keys for anyone and could as
+well act as the person who opens it.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ class SignInLinks:
         return SignInLink(actor.username, Secret(code), expires_at)
 
     def use(self, username: str, code: str, *, confirmed: bool) -> IssuedToken:
-        """Returns a token for the user of a link, which is of no use afterwards. `confirmed` says
-        that the person who opened it was asked.
+        """Returns a token for the user of a link, and uses the link up. `confirmed` says that the
+        person who opened it was asked.
 
         Raises Invalid unless the link is this user's, is valid and is used for the first time, and
         Conflict if the person has to be asked first. The link can still be used then.

@@ -13,9 +13,11 @@ from typing import NamedTuple
 
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.local.paths import is_plain
 from anabranch.catalog.objects.objects import Objects
 from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.errors import Invalid, NotFound
+from anabranch.model.names import is_prefix
 from anabranch.model.objects.entry import Entry
 from anabranch.model.objects.stat import Stat
 from anabranch.versioning.core import Core
@@ -24,7 +26,6 @@ from anabranch.versioning.references.references import Resolved
 __all__ = ["MAX_OBJECTS", "Archive", "Archives"]
 
 MAX_OBJECTS = 10_000
-_PAGE = 1_000
 _END = bytes(2 * tarfile.BLOCKSIZE)
 _PIECE_BYTES = 256 * 1024
 """Small objects are sent together, in pieces of about this size."""
@@ -98,8 +99,9 @@ class Archives:
         at = self._objects.resolve(repository, reference)
         stored = self._core.repositories.get(repository)
         entries: dict[str, Entry] = {}
+        folders = [path for path in paths if is_prefix(path)]
         for path, readable in paths.items():
-            if _is_below_another(path, paths):
+            if path in folders and any(path != each and path.startswith(each) for each in folders):
                 continue  # so that no folder is listed twice
             entries.update(self._entries(repository, reference, path, readable, at))
             if len(entries) > MAX_OBJECTS:
@@ -124,24 +126,19 @@ class Archives:
         readable: ReadablePaths | None,
         at: Resolved,
     ) -> Iterator[tuple[str, Entry]]:
-        if path and not path.endswith("/"):
+        if not is_prefix(path):
             yield path, self._objects.open(repository, reference, path, at=at).entry
             return
-        after, found, has_more = "", 0, True
-        while has_more and found <= MAX_OBJECTS:
-            page = self._objects.listing(
-                *(repository, reference),
-                prefix=path,
-                after=after,
-                amount=_PAGE,
-                readable=readable,
-                at=at,
-            )
+        found = 0
+        for page in self._objects.pages(
+            repository, reference, prefix=path, readable=readable, at=at
+        ):
             for item in page.items:
                 if isinstance(item, Stat):
                     yield item.path, item.entry
             found += len(page)
-            after, has_more = page.next_offset, page.has_more
+            if found > MAX_OBJECTS:
+                return
         if not found:
             raise NotFound(f"there is no object below {path!r}", kind="object_not_found")
 
@@ -151,8 +148,7 @@ def _header(name: str, entry: Entry) -> bytes:
     path ends in a slash, becomes a folder.
     """
     is_marker = name.endswith("/") and not entry.size
-    parts = name.removesuffix("/").split("/") if is_marker else name.split("/")
-    if any(part in ("", ".", "..") or "\0" in part for part in parts):
+    if not is_plain(name.removesuffix("/") if is_marker else name):
         raise Invalid(
             f"{name!r} is not a valid path of a file",
             kind="unsafe_path",
@@ -162,12 +158,6 @@ def _header(name: str, entry: Entry) -> bytes:
     member.size, member.mtime = entry.size, entry.mtime
     member.type, member.mode = (tarfile.DIRTYPE, 0o755) if is_marker else (tarfile.REGTYPE, 0o644)
     return member.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
-
-
-def _is_below_another(path: str, paths: Iterable[str]) -> bool:
-    """Returns whether a folder is below another one of the paths."""
-    folders = (each for each in paths if each != path and (not each or each.endswith("/")))
-    return path.endswith("/") and any(path.startswith(each) for each in folders)
 
 
 def _common_folder(paths: Iterable[str]) -> str:

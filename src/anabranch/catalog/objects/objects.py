@@ -43,6 +43,7 @@ from anabranch.versioning.repositories.repositories import check_writable
 __all__ = ["MAX_DELETE", "Objects"]
 
 MAX_DELETE = 1000
+_PAGE_SIZE = 1_000
 
 VerifyStored: TypeAlias = Callable[[Stored], dict[str, str]]
 """Checks stored bytes and returns the system metadata of the object; raises if they are wrong."""
@@ -118,6 +119,33 @@ class Objects:
                 self._core, stored_repository, resolved, readable, **page, amount=amount
             )
         return ObjectPage(listing, stored_repository.storage_namespace, self._blocks)
+
+    def pages(
+        self,
+        repository: str,
+        reference: str,
+        *,
+        prefix: str = "",
+        delimiter: str = "",
+        readable: ReadablePaths | None = None,
+        at: Resolved | None = None,
+    ) -> Iterator[ObjectPage]:
+        """Yields all pages of a listing, one after another as they are asked for. A branch may
+        change between two of them, unless `at` is given.
+        """
+        after, has_more = "", True
+        while has_more:
+            page = self.listing(
+                *(repository, reference),
+                prefix=prefix,
+                after=after,
+                delimiter=delimiter,
+                amount=_PAGE_SIZE,
+                readable=readable,
+                at=at,
+            )
+            yield page
+            after, has_more = page.next_offset, page.has_more
 
     def upload(
         self,

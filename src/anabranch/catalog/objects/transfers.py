@@ -14,6 +14,7 @@ from anabranch.catalog.objects.objects import Objects
 from anabranch.catalog.objects.write_checks import Precondition
 from anabranch.catalog.protection import Protection
 from anabranch.errors import AnabranchError, Invalid
+from anabranch.model.names import is_prefix
 from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
@@ -173,7 +174,7 @@ def _require_none(path: str) -> Precondition:
 
 def _are_prefixes(source: str, destination: str) -> bool:
     """Returns whether both paths are prefixes. Raises Invalid if only one is."""
-    prefixes = [not path or path.endswith("/") for path in (source, destination)]
+    prefixes = [is_prefix(path) for path in (source, destination)]
     if prefixes[0] != prefixes[1]:
         raise Invalid(
             f"{source!r} and {destination!r}: either both paths or none must end in a slash",

@@ -24,7 +24,6 @@ from anabranch.versioning.repositories.repositories import check_writable
 __all__ = ["Symlinks"]
 
 _FOLDER, _FILE = "symlinks", "symlink.txt"
-_PAGE_SIZE = 1_000
 
 
 class Symlinks:
@@ -95,18 +94,8 @@ class Symlinks:
 
     def _items(self, repository: str, reference: str, prefix: str) -> Iterator[Stat | CommonPrefix]:
         """Yields the objects and common prefixes under a prefix up to the next slash."""
-        after, more = "", True
-        while more:
-            page = self._objects.listing(
-                repository,
-                reference,
-                prefix=prefix,
-                after=after,
-                delimiter="/",
-                amount=_PAGE_SIZE,
-            )
+        for page in self._objects.pages(repository, reference, prefix=prefix, delimiter="/"):
             yield from page.items
-            after, more = page.next_offset, page.has_more
 
     def _remove_stale(self, repository: str, reference: str, prefix: str, place: str) -> None:
         """Removes manifests under a prefix whose folders have no objects."""

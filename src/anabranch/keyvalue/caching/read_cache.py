@@ -1,6 +1,6 @@
 """A cache of values read, valid until another process commits.
 
-Most requests read the same few records: a repository, a branch, a user. While nobody changes them,
+Most requests read the same few records: a repository, a branch, a user. Until they change,
 such a read costs a look at the change counter and into a dictionary; reading the database would
 take and release its locks each time.
 

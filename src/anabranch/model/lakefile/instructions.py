@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from anabranch.model.names import is_prefix
 from anabranch.model.uri import LakeUri
 
 __all__ = [
@@ -66,7 +67,7 @@ class Add(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the source is a prefix of addresses, not one object."""
         if isinstance(self.source, str):
             return self.source.endswith("/")
-        return not self.source.key or self.source.key.endswith("/")
+        return is_prefix(self.source.key)
 
 
 class Arg(msgspec.Struct, frozen=True):

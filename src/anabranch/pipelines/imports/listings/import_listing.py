@@ -13,6 +13,7 @@ from anabranch.actions.changes import Changes
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.commits.commit import Commit
 from anabranch.model.imports import ImportSource
+from anabranch.model.names import is_prefix
 from anabranch.pipelines.imports.commit_import import ImportCommitter, ImportRequest, require_clean
 from anabranch.pipelines.jobs.task_totals import TaskTotals
 from anabranch.versioning.core import Core
@@ -54,9 +55,7 @@ class ListingRequest(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def prefix(self) -> str:
         """The prefix of every path."""
-        if not self.destination or self.destination.endswith("/"):
-            return self.destination
-        return f"{self.destination}/"
+        return self.destination if is_prefix(self.destination) else f"{self.destination}/"
 
     @property
     def import_request(self) -> ImportRequest:

@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from anabranch.access.policies.permissions import Action, object_arn
 from anabranch.http.response import Response
+from anabranch.model.names import is_prefix
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.object_headers import CONTENT_SECURITY
 from anabranch.rest.protocol.operation import Need, Operation
@@ -36,7 +37,7 @@ def get_archive(call: Call[GetArchive, None]) -> Response:
     """Returns the objects, of those below folders the ones that the actor may read."""
     params = call.params
     readable = {
-        path: call.readable_paths(params.ref, path) if _is_folder(path) else None
+        path: call.readable_paths(params.ref, path) if is_prefix(path) else None
         for path in params.path
     }
     archive = call.services.catalog.archives.make(params.repository, params.ref, readable)
@@ -56,11 +57,7 @@ def get_archive(call: Call[GetArchive, None]) -> Response:
 def _on_named_objects(call: Call[Any, Any]) -> list[str]:
     """The objects that are named; what is below folders is filtered."""
     repository = call.params.repository
-    return [object_arn(repository, path) for path in call.params.path if not _is_folder(path)]
-
-
-def _is_folder(path: str) -> bool:
-    return not path or path.endswith("/")
+    return [object_arn(repository, path) for path in call.params.path if not is_prefix(path)]
 
 
 OPERATIONS = (

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from anabranch.access.policies.permissions import Action, AllBelow, object_arn
+from anabranch.model.names import is_prefix
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
@@ -94,7 +95,7 @@ def _arn(repository: str, path: str) -> str:
     of these is respected.
     """
     arn = object_arn(repository, path)
-    return AllBelow(arn) if not path or path.endswith("/") else arn
+    return AllBelow(arn) if is_prefix(path) else arn
 
 
 _OBJECTS = "/repositories/{repository}/branches/{branch}/objects"
