@@ -23,6 +23,11 @@ from anabranch.versioning.records.entries import Value, entry_value
 from anabranch.versioning.trees.tree_writers import WriteRecords
 
 
+def path(number: int) -> str:
+    """Returns the path of an object; 1,000 are in a folder."""
+    return f"table/part={number // 1000:04d}/file-{number:07d}.parquet"
+
+
 def rows(objects: int) -> Iterator[tuple[bytes, Value]]:
     """Yields the keys and values of the objects, in order."""
     for number in range(objects):
@@ -32,8 +37,7 @@ def rows(objects: int) -> Iterator[tuple[bytes, Value]]:
             mtime=1_700_000_000,
             checksum=f"{number:032x}",
         )
-        path = f"table/part={number // 1000:04d}/file-{number:07d}.parquet"
-        yield path.encode(), entry_value(entry)
+        yield path(number).encode(), entry_value(entry)
 
 
 def fill(lake: Lake, objects: int) -> None:

@@ -14,6 +14,13 @@ disk raise OSError.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, final
 
+from anabranch._kernel_files import file_state as file_state
+from anabranch._kernel_files import has_name as has_name
+from anabranch._kernel_files import open_folder_beneath as open_folder_beneath
+from anabranch._kernel_files import ordinary_place as ordinary_place
+from anabranch._kernel_files import read_cached as read_cached
+from anabranch._kernel_files import read_whole_cached as read_whole_cached
+from anabranch._kernel_files import write_new_file as write_new_file
 from anabranch._kernel_history import CommitGraph as CommitGraph
 from anabranch._kernel_history import changed_paths_between as changed_paths_between
 from anabranch._kernel_history import encode_changed_paths as encode_changed_paths
@@ -378,23 +385,3 @@ def crc32c(data: bytes | bytearray, value: int = 0, /) -> int:
 
 def crc64nvme(data: bytes | bytearray, value: int = 0, /) -> int:
     """Continues the CRC-64/NVME `value` with `data`."""
-
-# --- files -----------------------------------------------------------------------------------
-
-def has_name(descriptor: int) -> bool:
-    """Returns whether an open file still has a name. Raises OSError for an invalid descriptor."""
-
-def read_cached(path: str, start: int, length: int) -> bytes | None:
-    """Returns a part of a file if it is in the page cache (Linux), else None."""
-
-def read_whole_cached(path: str, size: int) -> tuple[bytes, int] | None:
-    """Like `read_cached` for a whole file of this size; adds the identity of `file_state`."""
-
-def ordinary_place(address: str) -> tuple[str, str] | None:
-    """Returns folder and name of an address in the usual form, else None; see `place_of`."""
-
-def file_state(path: str | int) -> tuple[int, int] | None:
-    """Returns size in bytes and identity of a regular file, else None. Writes change the latter."""
-
-def write_new_file(path: str, body: bytes) -> int:
-    """Creates a file without syncing. Returns 0, or the errno; the file is then removed."""

@@ -1,9 +1,9 @@
 //! System calls on files.
 
-use std::os::fd::RawFd;
+use std::os::fd::{IntoRawFd, RawFd};
 use std::path::PathBuf;
 
-use anabranch_objects::files;
+use anabranch_objects::{beneath, files};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyString};
@@ -11,6 +11,11 @@ use pyo3::types::{PyBytes, PyString};
 #[pyfunction]
 fn has_name(descriptor: RawFd) -> PyResult<bool> {
     Ok(files::has_name(descriptor)?)
+}
+
+#[pyfunction]
+fn open_folder_beneath(root: PathBuf, folder: PathBuf) -> Option<RawFd> {
+    beneath::open_folder(&root, &folder).map(IntoRawFd::into_raw_fd)
 }
 
 #[pyfunction]
@@ -78,6 +83,7 @@ fn write_new_file(py: Python<'_>, path: PathBuf, body: PyBackedBytes) -> i32 {
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(has_name, module)?)?;
+    module.add_function(wrap_pyfunction!(open_folder_beneath, module)?)?;
     module.add_function(wrap_pyfunction!(read_cached, module)?)?;
     module.add_function(wrap_pyfunction!(read_whole_cached, module)?)?;
     module.add_function(wrap_pyfunction!(ordinary_place, module)?)?;

@@ -9,7 +9,7 @@ use anabranch_tables::arrow::scan::Scan;
 use anabranch_tables::arrow::search::{Conditions, Filling, KeyBounds, Search};
 use anabranch_tables::history::changed_paths::{ChangedPaths, MAX_PATHS};
 use anabranch_tables::tree::merge::{Rules, Sides};
-use anabranch_tables::tree::{self, Changes, ListRange, compare_page, diff_page};
+use anabranch_tables::tree::{self, Application, ListRange, compare_page, diff_page};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
@@ -147,13 +147,13 @@ impl Tree {
         changes: &Bound<'_, PyAny>,
         folder: PathBuf,
     ) -> PyResult<Written> {
-        let mut packed = Changes::default();
+        let mut writing = Writing::new(&self.tree, &folder);
         for change in changes.try_iter()? {
             let change: PyChange<'_> = change?.extract()?;
             let (key, value) = parts(&change);
-            packed.push(key, value).or_raise()?;
+            writing.push(py, key, value)?;
         }
-        self.write(py, &packed, &folder)
+        writing.finish(py)
     }
 
     fn apply_staged(
@@ -162,13 +162,13 @@ impl Tree {
         rows: &Bound<'_, PyAny>,
         folder: PathBuf,
     ) -> PyResult<Written> {
-        let mut packed = Changes::default();
+        let mut writing = Writing::new(&self.tree, &folder);
         for row in rows.try_iter()? {
             let row: PyStaged<'_> = row?.extract()?;
             let (key, value) = staged_parts(&row).or_raise()?;
-            packed.push(key, value).or_raise()?;
+            writing.push(py, key, value)?;
         }
-        self.write(py, &packed, &folder)
+        writing.finish(py)
     }
 
     #[pyo3(signature = (*, prefix = b"".as_slice(), after = b"".as_slice(), decoded = true, batch = 65536))]
@@ -324,23 +324,41 @@ impl Tree {
             base: &base.tree,
         }
     }
-
-    fn write(&self, py: Python<'_>, changes: &Changes, folder: &Path) -> PyResult<Written> {
-        let done = py
-            .detach(|| tree::apply::apply(&self.tree, changes, folder))
-            .or_raise()?;
-        let mut written = Written::from(done);
-        written.changed_paths = Some(changed_paths(changes));
-        Ok(written)
-    }
 }
 
-fn changed_paths(changes: &Changes) -> Vec<u8> {
-    let mut changed = ChangedPaths::default();
-    for change in changes.slice(0..changes.len().min(MAX_PATHS + 1)) {
-        changed.add(change.key);
+/// Changes that are applied to a tree, and the paths that they name.
+struct Writing {
+    application: Application,
+    changed: ChangedPaths,
+    count: usize,
+}
+
+impl Writing {
+    fn new(base: &tree::Tree, folder: &Path) -> Writing {
+        Writing {
+            application: Application::new(base, folder),
+            changed: ChangedPaths::default(),
+            count: 0,
+        }
     }
-    changed.encode()
+
+    fn push(&mut self, py: Python<'_>, key: &[u8], value: Option<(&[u8], &[u8])>) -> PyResult<()> {
+        if self.count <= MAX_PATHS {
+            self.changed.add(key);
+            self.count += 1;
+        }
+        if self.application.push(key, value).or_raise()? {
+            py.detach(|| self.application.apply_waiting()).or_raise()?;
+        }
+        Ok(())
+    }
+
+    fn finish(self, py: Python<'_>) -> PyResult<Written> {
+        let done = py.detach(|| self.application.finish()).or_raise()?;
+        let mut written = Written::from(done);
+        written.changed_paths = Some(self.changed.encode());
+        Ok(written)
+    }
 }
 
 fn range(prefix: &[u8], after: &[u8], delimiter: &[u8]) -> ListRange {

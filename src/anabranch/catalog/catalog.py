@@ -57,6 +57,7 @@ _log = logging.getLogger(__name__)
 
 _STAGING_CLEANUP_INTERVAL = 5.0
 _CLEANUP_INTERVAL = 600.0
+_SEALED_TREES_INTERVAL = 0.5
 _HEARTBEAT_INTERVAL = 5.0
 _MAX_TEMPORARY_AGE = 3600.0
 """Temporary files that were not written to for so many seconds are deleted."""
@@ -120,6 +121,10 @@ class Catalog:
                 PeriodicTask(self.refs_dumps.send_heartbeats, _HEARTBEAT_INTERVAL),
             ]
         )
+        # in a thread of its own: one tree can take longer than the heartbeats may wait
+        self._tree_building = PeriodicTasks(
+            [PeriodicTask(core.sealed_trees.build, _SEALED_TREES_INTERVAL)], "sealed-trees"
+        )
         self.repositories = Repositories(core, blocks, self.images)
         self.staging = Staging(
             *(core, blocks, clock, signing_secret, self.protection),
@@ -160,6 +165,7 @@ class Catalog:
     def start(self) -> None:
         """Starts the periodic tasks, and the hooks of earlier changes."""
         self._periodic_tasks.start()
+        self._tree_building.start()
         self.engine.start()
 
     def close(self) -> None:
@@ -168,6 +174,8 @@ class Catalog:
         self.refs_dumps.close()
         self.garbage_tasks.close()
         self._periodic_tasks.stop()
+        self.core.sealed_trees.close()
+        self._tree_building.stop()
         try:
             self.usage.flush()
         except AnabranchError as error:

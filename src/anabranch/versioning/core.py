@@ -4,9 +4,9 @@
     repository = core.repositories.create("quickstart", "local://quickstart")
 
 Each part depends only on parts before it in this order: identifiers, protection, commits, branches,
-tags, pulls, reviews, references, staging, trees, history index, objects, diff, changes, uploads,
-rules, sweeps, restored, swept trees, pins, proposals, reset, committer, staged commits, commit
-records, dumps of references, transfers, merger, reverter, rebaser.
+tags, pulls, reviews, references, staging, trees, history index, sealed trees, objects, diff,
+changes, uploads, rules, sweeps, restored, swept trees, pins, proposals, reset, committer, staged
+commits, commit records, dumps of references, transfers, merger, reverter, rebaser.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from anabranch.versioning.objects.diff import Differ
 from anabranch.versioning.objects.objects import Objects
 from anabranch.versioning.objects.reset import Reset
 from anabranch.versioning.objects.restored import RestoredObjects
+from anabranch.versioning.objects.sealed_trees import SealedTrees
 from anabranch.versioning.objects.uploads import Uploads
 from anabranch.versioning.pulls.merged_pulls import MergedPulls
 from anabranch.versioning.pulls.pulls import Pulls
@@ -118,10 +119,13 @@ class Core:
         self.path_log = PathLog(self.commits, self.history_index)
         self.last_changes = LastChanges(self.commits, self.trees, self.history_index)
         self.code_authors = CodeAuthors(keyvalue, self.trees, self.last_changes)
-        self.objects = Objects(self.references, self.commits, self.staging, self.trees)
-        self.differ = Differ(self.commits, self.staging, self.trees)
+        self.sealed_trees = SealedTrees(self.branches, self.commits, self.staging, self.trees)
+        self.objects = Objects(
+            self.references, self.commits, self.staging, self.trees, self.sealed_trees
+        )
+        self.differ = Differ(self.commits, self.staging, self.trees, self.sealed_trees)
         self.row_differ = RowDiffer(tables.store, TableProcesses(table_limits))
-        self.changes = Changes(self.branches, self.staging, self.objects)
+        self.changes = Changes(self.branches, self.staging, self.objects, self.sealed_trees)
         self.uploads = Uploads(keyvalue, self.branches, clock)
         self.preparation_tasks = TaskRecords(keyvalue, clock, PREPARATION_TASKS)
         self.rules = StoredRules(tables.store, self.branches, self.tags, self.commits)
@@ -174,8 +178,9 @@ class Core:
             addresses,
             self.code_authors,
         )
-        self.dump_tasks = TaskRecords(keyvalue, clock, DUMP_TASKS)
-        self.restore_tasks = TaskRecords(keyvalue, clock, RESTORE_TASKS)
+        self.dump_tasks, self.restore_tasks = (
+            TaskRecords(keyvalue, clock, kind) for kind in (DUMP_TASKS, RESTORE_TASKS)
+        )
         self.imports = JobRecords(keyvalue, IMPORTS)
         self.transfers = Transfers(
             keyvalue,

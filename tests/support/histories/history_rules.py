@@ -16,6 +16,7 @@ from anabranch.errors import (
     ProtectedBranch,
 )
 from anabranch.testing.model_repository import ModelBranch, ModelCommit, ModelRepository
+from anabranch.versioning.objects.sealed_trees import MANY_CHANGES
 
 __all__ = ["PATHS", "REPOSITORY", "HistoryRules"]
 
@@ -34,6 +35,16 @@ class HistoryRules(RuleBasedStateMachine):
     clock: Any
     model: ModelRepository
     required: dict[str, int]
+
+    @rule(branch=branches)
+    def seal(self, branch: str) -> None:
+        """Builds the tree that pages read when a branch has many staged changes."""
+        if branch in self.model.branches:
+            core = self.lake.core
+            repository = core.repositories.get(REPOSITORY)
+            resolved = core.references.resolve(repository, branch)
+            core.sealed_trees.ask(repository, resolved, MANY_CHANGES + 1)
+            core.sealed_trees.build()
 
     @rule(target=commits, branch=branches, reference=st.one_of(branches, commits))
     def revert(self, branch: str, reference: str) -> Any:

@@ -10,6 +10,9 @@ use crate::error::{Error, Result};
 pub struct Changes {
     bytes: Vec<u8>,
     rows: Vec<Row>,
+    /// The greatest key of all, also of those that were removed.
+    last_key: Vec<u8>,
+    has_any: bool,
 }
 
 struct Row {
@@ -31,14 +34,15 @@ impl Changes {
     /// Adds a change: an identity and data, None to delete. Fails with [`Error::Order`] unless
     /// the key is greater than all before.
     pub fn push(&mut self, key: &[u8], value: Option<(&[u8], &[u8])>) -> Result<()> {
-        if let Some(last) = self.len().checked_sub(1).map(|last| self.get(last).key)
-            && key <= last
-        {
-            let [key, last] = [key, last].map(String::from_utf8_lossy);
+        if self.has_any && key <= self.last_key.as_slice() {
+            let [key, last] = [key, &self.last_key].map(String::from_utf8_lossy);
             return Err(Error::Order(format!(
                 "the key {key:?} comes after {last:?}"
             )));
         }
+        self.has_any = true;
+        self.last_key.clear();
+        self.last_key.extend_from_slice(key);
         let start = self.bytes.len();
         self.bytes.extend_from_slice(key);
         let key_end = self.bytes.len();
@@ -50,6 +54,17 @@ impl Changes {
             value: value.is_some().then_some(key_end..self.bytes.len()),
         });
         Ok(())
+    }
+
+    /// Removes all changes. Those that are added later must have greater keys nevertheless.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.rows.clear();
+    }
+
+    /// Returns how many bytes the changes take in memory.
+    pub fn memory(&self) -> usize {
+        self.bytes.len() + self.rows.len() * size_of::<Row>()
     }
 
     /// Returns the changes with these numbers.

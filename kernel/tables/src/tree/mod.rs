@@ -5,9 +5,11 @@
 //! - Read: [`Listing`] is a page of a tree with staged changes over it, shown by [`stats_json`]
 //!   and [`s3_xml`]; [`addresses`] gives one of each folder.
 //! - Compare: [`diff`] of two trees, [`compare`] of three, pages of either, and [`conflicts`].
-//! - Write: [`load`] makes a tree of records, [`apply`] one of changes, [`merge`] one of three,
+//! - Write: [`load`] makes a tree of records, [`Application`] one of changes, [`merge`] one of three,
 //!   [`layers`] one of parts of many.
 
+mod application;
+mod apply;
 mod changes;
 mod copy;
 mod cursor;
@@ -26,7 +28,6 @@ mod tree;
 mod write_result;
 
 pub mod addresses;
-pub mod apply;
 pub mod diff;
 pub mod layers;
 pub mod load;
@@ -36,6 +37,7 @@ mod model_tests;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use application::Application;
 pub use changes::{Change, Changes};
 pub use cursor::TreeCursor;
 pub use look_ups::Values;

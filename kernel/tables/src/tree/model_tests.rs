@@ -3,11 +3,12 @@
 //! The keys are few, so that changes meet; among them are keys that end ranges, and values are
 //! long enough to fill blocks, so that a small tree has many ranges and blocks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
 
+use super::application::Application;
 use super::apply::apply;
 use super::merging::merge::{Merged, Rules, Sides, Strategy as Resolve, count, merge_within};
 use super::merging::merge_rule::merge_by_the_rule;
@@ -240,6 +241,37 @@ proptest! {
         } else {
             let by_the_rule = apply_by_the_rule(&folder, &base, &packed(&last));
             prop_assert_eq!(tree.ranges(), by_the_rule);
+        }
+    }
+
+    #[test]
+    fn changes_in_several_passes_are_those_of_one(
+        history in prop::collection::vec(records(), 1..4),
+        last in edits(60),
+        memory in prop::sample::select(vec![0, 200, 2000]),
+    ) {
+        let folder = Folder::new();
+        let (base, before) = committed(&folder, &history);
+        let changes = packed(&last);
+        let mut application = Application::within(memory, &base, folder.path());
+        for change in changes.slice(0..changes.len()) {
+            let parts = change.value.and_then(crate::codec::decode_value);
+            if application.push(change.key, parts).unwrap() {
+                application.apply_waiting().unwrap();
+            }
+        }
+        let result = application.finish().unwrap();
+        let at_once = apply(&base, &changes, folder.path()).unwrap();
+        prop_assert_eq!(result.counts, at_once.counts);
+        prop_assert_eq!(result.count, at_once.count);
+        let tree = folder.open(&result.metarange_id);
+        prop_assert_eq!(&read(&tree), &edited(&before, &last));
+        let new = tree.ranges().iter().filter(|info| !base.has_range(info));
+        let expected: BTreeSet<&str> = new.map(|info| info.id.as_str()).collect();
+        let tables = result.tables.iter().filter(|&id| *id != result.metarange_id);
+        prop_assert_eq!(tables.map(String::as_str).collect::<BTreeSet<_>>(), expected);
+        if result.counts.is_zero() {
+            prop_assert_eq!(result.metarange_id, base.metarange_id());
         }
     }
 

@@ -1,5 +1,6 @@
 //! A tree: all records of one commit, ordered by the bytes of their keys. Immutable.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::cursor::TreeCursor;
@@ -17,6 +18,23 @@ pub struct Tree {
     locate: Arc<dyn Locate>,
 }
 
+/// Finds tables in a folder first.
+struct InFolder {
+    folder: PathBuf,
+    elsewhere: Arc<dyn Locate>,
+}
+
+impl Locate for InFolder {
+    fn locate(&self, table_id: &str) -> Result<PathBuf> {
+        let path = self.folder.join(table_id);
+        if path.exists() {
+            Ok(path)
+        } else {
+            self.elsewhere.locate(table_id)
+        }
+    }
+}
+
 impl Tree {
     /// Opens the tree of a metarange; the id of the empty tree is the empty string.
     /// Fails with [`crate::Error::Missing`] or [`crate::Error::Corrupt`].
@@ -31,6 +49,13 @@ impl Tree {
             list,
             locate,
         })
+    }
+
+    /// Opens another tree, whose tables are in a folder or where those of this one are.
+    pub fn beside(&self, metarange_id: &str, folder: &Path) -> Result<Tree> {
+        let (folder, elsewhere) = (folder.to_owned(), Arc::clone(&self.locate));
+        let locate = InFolder { folder, elsewhere };
+        Tree::open(&self.pool, metarange_id, Arc::new(locate))
     }
 
     /// Returns the name of the metarange; empty for the tree without records.

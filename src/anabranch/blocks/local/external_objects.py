@@ -13,6 +13,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockInfo
 from anabranch.blocks.external_objects import ExternalObject, base_length
 from anabranch.blocks.local.errors import NOT_THERE, gone_error, translate_error
@@ -182,9 +183,10 @@ class LocalExternalObjects:
 @contextmanager
 def _open_folder(root: str, folder: str) -> Iterator[int]:
     """Gives a descriptor of a folder below `root`, opened without following links."""
-    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    at_once = kernel.open_folder_beneath(root or "/", folder)
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY) if at_once is None else at_once
     try:
-        for name in filter(None, folder.split("/")):
+        for name in filter(None, folder.split("/") if at_once is None else ()):
             above, descriptor = descriptor, os.open(name, _FOLDER, dir_fd=descriptor)
             os.close(above)
         yield descriptor

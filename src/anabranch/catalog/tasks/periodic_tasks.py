@@ -28,12 +28,10 @@ class PeriodicTask(NamedTuple):
 class PeriodicTasks:
     """Runs tasks until it is stopped."""
 
-    def __init__(self, tasks: Sequence[PeriodicTask]) -> None:
+    def __init__(self, tasks: Sequence[PeriodicTask], name: str = "housekeeping") -> None:
         self._tasks = tasks
         self._stopped = threading.Event()
-        self._thread = threading.Thread(
-            target=self._run, name="anabranch-housekeeping", daemon=True
-        )
+        self._thread = threading.Thread(target=self._run, name=f"anabranch-{name}", daemon=True)
 
     def start(self) -> None:
         """Starts the thread, which runs each task once at first."""

@@ -24,6 +24,7 @@ from anabranch.model.objects.entry import Entry
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.objects.objects import Objects
+from anabranch.versioning.objects.sealed_trees import SealedTrees
 from anabranch.versioning.records.entries import entry_value
 from anabranch.versioning.references.branches import Branches, StoredBranch
 from anabranch.versioning.references.references import Resolved
@@ -48,10 +49,13 @@ class EntryChange(Protocol):
 class Changes:
     """Stages changes on branches."""
 
-    def __init__(self, branches: Branches, staging: Staging, objects: Objects) -> None:
+    def __init__(
+        self, branches: Branches, staging: Staging, objects: Objects, sealed_trees: SealedTrees
+    ) -> None:
         self._branches = branches
         self._staging = staging
         self._objects = objects
+        self._sealed_trees = sealed_trees
 
     def put(
         self,
@@ -172,20 +176,15 @@ class Changes:
             writes = [write for write in deletions if write is not None]
             if self._branches.apply(repository, stored, writes, expect):
                 break
+        self._sealed_trees.count_deletions(repository, branch, len(writes))
         return failed
 
     def _deletion(self, repository: Repository, branch: Branch, key: bytes) -> Write | None:
         """Returns the write that deletes a key: a tombstone if a sealed area or the commit holds
         it, else the removal of the staged change; None if the key does not exist.
         """
-        sealed = self._staging.get(branch.sealed_tokens, key)
-        underlying = (
-            sealed.value
-            if sealed is not None
-            else self._objects.committed(repository, branch.commit_id, key)
-        )
-        token = branch.staging_token
-        if underlying is not None:
+        token, below = branch.staging_token, branch.sealed_tokens
+        if self._objects.value_in(repository, branch.commit_id, below, key) is not None:
             return self._staging.write(token, key, None)
         if self._staging.get((token,), key) is not None:
             return self._staging.remove(token, key)

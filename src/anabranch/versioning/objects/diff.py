@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from anabranch import _kernel as kernel
+from anabranch.errors import Corrupt, Gone
 from anabranch.model.commits.change import Change, ChangeKind
 from anabranch.model.commits.commit import Commit
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.page import Page, upper_bound
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.history.commit_store import Commits
+from anabranch.versioning.objects.sealed_trees import CountedRows, SealedTrees, areas_above
 from anabranch.versioning.records.entries import Value, entry_from
 from anabranch.versioning.references.references import Resolved
 from anabranch.versioning.staging.area import Staging
@@ -25,10 +27,13 @@ _Row = tuple[str, bytes, Value | None, Value | None]
 class Differ:
     """Compares trees of commits and staging areas."""
 
-    def __init__(self, commits: Commits, staging: Staging, trees: Trees) -> None:
+    def __init__(
+        self, commits: Commits, staging: Staging, trees: Trees, sealed_trees: SealedTrees
+    ) -> None:
         self._commits = commits
         self._staging = staging
         self._trees = trees
+        self._sealed_trees = sealed_trees
 
     @contextmanager
     def tree_at(self, repository: Repository, resolved: Resolved) -> Iterator[kernel.Tree]:
@@ -37,9 +42,18 @@ class Differ:
         if not resolved.tokens:
             yield self._tree(repository, commit)
             return
-        staged = self._staging.rows(resolved.tokens)
-        with self._trees.overlaid(repository, commit.metarange_id, staged) as tree:
-            yield tree
+        sealed = self._sealed_trees.find(resolved.commit_id, resolved.tokens)
+        metarange_id = sealed.tree.metarange_id if sealed else commit.metarange_id
+        folders = [str(sealed.folder.path)] if sealed else []
+        rows = CountedRows(self._staging.rows(areas_above(sealed, resolved.tokens)))
+        try:
+            with self._trees.overlaid(repository, metarange_id, rows, *folders) as tree:
+                self._sealed_trees.ask(repository, resolved, rows.count)
+                yield tree
+        except (Gone, Corrupt):
+            if sealed:
+                self._sealed_trees.forget(resolved.commit_id, sealed)
+            raise
 
     def two_dot(
         self,

@@ -11,6 +11,7 @@ from anabranch.model.objects.entry import Entry
 from anabranch.model.page import upper_bound
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.history.commit_store import Commits
+from anabranch.versioning.objects.sealed_trees import SealedTree, SealedTrees, areas_above
 from anabranch.versioning.records.entries import Value, entry_from
 from anabranch.versioning.references.references import References, Resolved
 from anabranch.versioning.staging.area import Row, Staging
@@ -23,12 +24,18 @@ class Objects:
     """Reads the entries of objects."""
 
     def __init__(
-        self, references: References, commits: Commits, staging: Staging, trees: Trees
+        self,
+        references: References,
+        commits: Commits,
+        staging: Staging,
+        trees: Trees,
+        sealed_trees: SealedTrees,
     ) -> None:
         self._references = references
         self._commits = commits
         self._staging = staging
         self._trees = trees
+        self._sealed_trees = sealed_trees
 
     def get(
         self, repository: Repository, reference: str, path: str, *, at: Resolved | None = None
@@ -45,11 +52,26 @@ class Objects:
 
     def value(self, repository: Repository, resolved: Resolved, path: str) -> Value | None:
         """Returns the newest value at a path, staged or committed; None if there is none."""
-        key = encode_path(path)
-        staged = self._staging.get(resolved.tokens, key)
-        if staged is not None:
-            return staged.value
-        return self.committed(repository, resolved.commit_id, key)
+        if self._sealed_trees.find(resolved.commit_id, resolved.tokens) is None:
+            self._sealed_trees.ask(repository, resolved, 0)
+        return self.value_in(repository, resolved.commit_id, resolved.tokens, encode_path(path))
+
+    def value_in(
+        self, repository: Repository, commit_id: str, tokens: tuple[str, ...], key: bytes
+    ) -> Value | None:
+        """Returns the value of a key in the first of the staging areas that has it, else in a
+        commit; None if there is none.
+        """
+
+        def read(sealed: SealedTree | None) -> Value | None:
+            staged = self._staging.get(areas_above(sealed, tokens), key)
+            if staged is not None:
+                return staged.value
+            if sealed is not None:
+                return self._trees.read(sealed.tree.get, key)
+            return self.committed(repository, commit_id, key)
+
+        return self._sealed_trees.read(commit_id, tokens, read)
 
     def entry_at(self, repository: Repository, resolved: Resolved, path: str) -> Entry | None:
         """Returns the newest entry at a path, or None."""
@@ -93,22 +115,28 @@ class Objects:
         """Returns a page of objects and common prefixes at a resolved reference. Staged changes are
         read in chunks, as far as the page reaches.
         """
-        tree = self.tree(repository, resolved.commit_id)
+        page = {
+            "prefix": encode_path(prefix),
+            "after": encode_path(after),
+            "delimiter": encode_path(delimiter),
+        }
+        end = upper_bound(encode_path(prefix))
 
-        def read() -> kernel.Listing:
-            listing = tree.listing(
-                prefix=encode_path(prefix),
-                after=encode_path(after),
-                delimiter=encode_path(delimiter),
-                amount=amount,
-            )
-            end = upper_bound(encode_path(prefix))
+        def fill(tree: kernel.Tree, tokens: tuple[str, ...]) -> tuple[kernel.Listing, int]:
+            listing, changes = tree.listing(**page, amount=amount), 0
             while not listing.done:
-                rows, last = self._staged_rows(resolved.tokens, listing.position, end, amount)
+                rows, last = self._staged_rows(tokens, listing.position, end, amount)
                 listing.feed_staged(rows, last)
-            return listing
+                changes += len(rows)
+            return listing, changes
 
-        return self._trees.read(read)
+        def read(sealed: SealedTree | None) -> tuple[kernel.Listing, int]:
+            tree = sealed.tree if sealed else self.tree(repository, resolved.commit_id)
+            return self._trees.read(fill, tree, areas_above(sealed, resolved.tokens))
+
+        listing, changes = self._sealed_trees.read(resolved.commit_id, resolved.tokens, read)
+        self._sealed_trees.ask(repository, resolved, changes - len(listing))
+        return listing
 
     def _staged_rows(
         self, tokens: tuple[str, ...], start: bytes, end: bytes | None, amount: int

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from anabranch import _kernel as kernel
@@ -72,22 +72,17 @@ class Trees:
         repository: Repository,
         metarange_id: str,
         staged: Iterable[Row],
+        *folders: str,
     ) -> Iterator[kernel.Tree]:
-        """Yields a tree with staged changes applied, which is valid inside the context.
+        """Yields a tree with staged changes applied, which is valid inside the context. Its tables
+        can be in `folders`, too.
 
         Its new tables are written to a temporary folder, not to the repository's store.
         """
-        base = self.open(repository, metarange_id)
+        base = self._open_in_any(folders, repository, metarange_id)
         with WorkFolder("tables") as folder, translate_errors():
             written = base.apply_staged(staged, folder)
-            new_tables = set(written.tables)
-
-            def locate(table_id: str) -> str:
-                if table_id in new_tables:
-                    return f"{folder}/{table_id}"
-                return self._tables.locate(repository.storage_namespace, table_id)
-
-            yield self._pool.tree(written.metarange_id, locate)
+            yield self._open_in_any((folder, *folders), repository, written.metarange_id)
 
     @contextmanager
     def scratch(self) -> Iterator[str]:
@@ -105,10 +100,20 @@ class Trees:
 
     def open_overlay(self, folder: str, repository: Repository, metarange_id: str) -> kernel.Tree:
         """Returns the tree whose tables are in a folder or in the repository's store."""
+        return self._open_in_any((folder,), repository, metarange_id)
+
+    def _open_in_any(
+        self, folders: Sequence[str], repository: Repository, metarange_id: str
+    ) -> kernel.Tree:
+        if not folders:
+            return self.open(repository, metarange_id)
 
         def locate(table_id: str) -> str:
-            path = Path(folder, table_id)
-            return str(path) if path.exists() else self.locate(repository, table_id)
+            for folder in folders:
+                path = f"{folder}/{table_id}"
+                if os.path.exists(path):  # noqa: PTH110  for each table that is opened
+                    return path
+            return self.locate(repository, table_id)
 
         with translate_errors():
             return self._pool.tree(metarange_id, locate)

@@ -1,0 +1,125 @@
+"""Trees of sealed areas while other processes and threads change the branch."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from .many_objects import MANY, name
+
+
+class Interloper:
+    """Another process, which changes a branch with many staged deletions in one of several ways;
+    `contents` is what the branch has to show.
+    """
+
+    def __init__(self, versions, contents):
+        self.versions = versions
+        self.repository = versions.repository
+        self.contents = contents
+        self.committed = {name(number): "x" for number in range(MANY)}
+
+    def commit(self):
+        self.versions.commit_staged("work")
+
+    def seal(self):
+        self.versions.core.committer.seal(self.repository, "work")
+
+    def put(self):
+        self.versions.put("work", **{name(1): "put"})
+        self.contents |= {name(1): "put"}
+
+    def remove(self):
+        self.versions.remove("work", name(MANY - 1))
+        del self.contents[name(MANY - 1)]
+
+    def reset(self):
+        self.versions.core.reset.reset(self.repository, "work", "reset")
+        self.contents = self.committed
+
+    def create_again(self):
+        head = self.versions.head("work")
+        self.versions.core.branches.delete(self.repository, "work")
+        self.versions.core.branches.create(self.repository, "work", head.id)
+        self.contents = self.committed
+
+
+@pytest.mark.parametrize("step", range(1, 10))
+@pytest.mark.parametrize("act", ["commit", "seal", "put", "remove", "reset", "create_again"])
+def test_others_between_any_two_steps(versions, other, act, step):
+    """At each call of the store while a tree is built, another process changes the branch."""
+    versions.commit("main", **{name(number): "x" for number in range(MANY)})
+    versions.branch("work")
+    versions.remove("work", *(name(number) for number in range(MANY - 1)))
+    repository, trees = versions.repository, versions.core.sealed_trees
+    interloper = Interloper(other, {name(MANY - 1): "x"})
+    steps = 0
+
+    def before(_operation, _subject):
+        nonlocal steps
+        steps += 1
+        if steps == step:
+            getattr(interloper, act)()
+
+    trees.ask(repository, versions.core.references.resolve(repository, "work"), MANY)
+    versions.keyvalue.before = before
+    trees.build()
+    versions.keyvalue.before = lambda _operation, _subject: None
+    if steps < step:
+        getattr(interloper, act)()
+    for each in (versions, other):
+        assert each.contents("work") == interloper.contents
+    trees.ask(repository, versions.core.references.resolve(repository, "work"), MANY)
+    trees.build()
+    assert versions.contents("work") == interloper.contents
+    versions.put("work", last="x")
+    versions.commit_staged("work")
+    assert other.contents("work@") == interloper.contents | {"last": "x"}
+
+
+def test_the_steps_are_all_of_them(versions):
+    versions.commit("main", **{name(number): "x" for number in range(MANY)})
+    versions.remove("main", *(name(number) for number in range(MANY - 1)))
+    steps = []
+    repository, core = versions.repository, versions.core
+    core.sealed_trees.ask(repository, core.references.resolve(repository, "main"), MANY)
+    versions.keyvalue.before = lambda operation, _subject: steps.append(operation)
+    assert core.sealed_trees.build() == 1
+    assert len(steps) < 10, steps
+
+
+def test_readers_writers_and_builder_at_once(versions):
+    """Readers see each deletion that was acknowledged before they began, and none too many."""
+    versions.commit("main", **{name(number): "x" for number in range(3000)})
+    deleted = 0
+    failures = []
+    ended = threading.Event()
+
+    def build():
+        core, repository = versions.core, versions.repository
+        while not ended.is_set():
+            core.sealed_trees.ask(repository, core.references.resolve(repository, "main"), MANY)
+            core.sealed_trees.build()
+
+    def read():
+        while not ended.is_set():
+            least = deleted
+            page = versions.core.objects.listing(versions.repository, "main", amount=1)
+            first = int(page.rows()[0][0][1:])
+            # one deletion may be made and not yet counted
+            if not least <= first <= deleted + 10:
+                failures.append((least, first, deleted))
+
+    threads = [threading.Thread(target=target) for target in (build, read, read)]
+    for thread in threads:
+        thread.start()
+    try:
+        for first in range(0, 2990, 10):
+            versions.remove("main", *(name(number) for number in range(first, first + 10)))
+            deleted = first + 10
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+    assert not failures
