@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -13,12 +14,16 @@ from support.progress import CallbackProgress
 import anabranch.spark
 from anabranch import _kernel
 from anabranch.blocks.table_addresses import is_table_address
+from anabranch.errors import Corrupt, Gone
+from anabranch.pipelines.exports.changes import changes
 from anabranch.pipelines.exports.folder import FolderDestination
 from anabranch.pipelines.exports.prefix import PrefixDestination
 from anabranch.pipelines.exports.state import STATE, read_state
 from anabranch.spark.jobs import exports
 from anabranch.spark.planning.partition_planning import Range
 from anabranch.spark.planning.tree_parts import MAX_PARTS, group_parts
+from anabranch.spark.sources.table_files import StoredTables
+from anabranch.spark.sources.tree_parts import open_tree_part
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -216,6 +221,37 @@ def test_divided_ranges_are_exported_whole(spark, lake, remote, tmp_path, to):
     import_bodies(lake, empty)
     assert export().removed == len(second)
     assert exported(destination) == {"one": BODIES[1]}
+
+
+def test_missing_and_damaged_parts_of_a_range_are_errors_with_its_name(lake, remote):
+    (info,) = import_bodies(lake, {name(n): 1 for n in range(1_000)})
+    (group,) = group_parts([[], [as_range(info)]], 150)
+    tables = StoredTables(remote.store, "local://sea")
+    file = Path(lake.blocks.local_path(f"local://sea/_lakefs/{info.id}"))
+    content = file.read_bytes()
+
+    def read():
+        found = []
+        for part in group:
+            with open_tree_part(tables, part) as opened:
+                base, tree = opened.trees
+                found += changes(base, [tree], opened.after, opened.until)
+        return found
+
+    assert [key.decode() for key, _ in read()] == sorted(name(n) for n in range(1_000))
+    middle = len(content) // 2
+    for damaged in (
+        content[:middle] + bytes(100) + content[middle + 100 :],
+        content[:-40] + bytes(40),
+        content[: len(content) // 3],
+        b"",
+    ):
+        file.write_bytes(damaged)
+        with pytest.raises(Corrupt, match=info.id):
+            read()
+    file.unlink()
+    with pytest.raises(Gone, match=f"{info.id}: the table is missing"):
+        read()
 
 
 def test_plans_follow_the_cluster_and_not_the_objects():
