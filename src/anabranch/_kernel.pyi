@@ -40,6 +40,11 @@ from anabranch._kernel_signatures import canonical_request as canonical_request
 from anabranch._kernel_signatures import is_signature_v4 as is_signature_v4
 from anabranch._kernel_signatures import joined_headers as joined_headers
 from anabranch._kernel_signatures import signature_v4 as signature_v4
+from anabranch._kernel_tables import table_index_start as table_index_start
+from anabranch._kernel_tables import table_properties as table_properties
+from anabranch._kernel_tables import table_records as table_records
+from anabranch._kernel_tables import table_span as table_span
+from anabranch._kernel_tables import verify_table as verify_table
 
 Value: TypeAlias = tuple[bytes, bytes]
 """(identity, data) of a record."""
@@ -133,17 +138,6 @@ class Written:
     changed_paths: bytes | None
     """The paths that the changes name, for `encode_changed_paths`; None for other writes."""
 
-def verify_table(path: str) -> str:
-    """Reads a whole table, verifies all checksums and the order of keys, and returns the id that it
-    computes from the records. Raises CorruptTable.
-    """
-
-def table_properties(path: str) -> dict[str, bytes]:
-    """Returns the properties of a table by name."""
-
-def table_records(path: str) -> list[tuple[bytes, bytes]]:
-    """Returns a table's raw records: (key, encoded value). For tools and tests."""
-
 # --- trees -----------------------------------------------------------------------------------
 
 @final
@@ -186,10 +180,15 @@ class Tree:
         *,
         prefix: bytes = b"",
         after: bytes = b"",
+        until: bytes | None = None,
         delimiter: bytes = b"",
         amount: int,
     ) -> DiffPage:
-        """Returns a page of the changes from this tree to `other`."""
+        """Returns a page of the changes from this tree to `other`, of keys up to `until`."""
+    def part(self, number: int, parts: int) -> tuple[bytes, bytes | None]:
+        """Returns the key after which a part of the tree begins and its last key, None for no end:
+        `parts` of about equal size have all keys. Reads only the indexes of ranges.
+        """
     def compare(
         self,
         source: Tree,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anabranch_tables::codec;
-use anabranch_tables::table::{self, Table};
+use anabranch_tables::table::{self, Table, parts};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -125,11 +125,26 @@ fn table_records(py: Python<'_>, path: PathBuf) -> PyResult<Vec<PyRecord<'_>>> {
     Ok(records)
 }
 
+#[pyfunction]
+fn table_index_start(tail: &[u8], size: u64) -> PyResult<u64> {
+    parts::index_start(tail, size).or_raise()
+}
+
+#[pyfunction]
+#[pyo3(signature = (path, after, until))]
+fn table_span(path: PathBuf, after: &[u8], until: Option<&[u8]>) -> PyResult<(u64, u64)> {
+    let table = Table::open(&path).or_raise()?;
+    let span = parts::span(&table, after, until).or_raise()?;
+    Ok((span.start, span.end))
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EMPTY_TREE_ID", "")?;
     module.add_class::<RangeInfo>()?;
     module.add_class::<Written>()?;
     module.add_function(wrap_pyfunction!(verify_table, module)?)?;
     module.add_function(wrap_pyfunction!(table_properties, module)?)?;
-    module.add_function(wrap_pyfunction!(table_records, module)?)
+    module.add_function(wrap_pyfunction!(table_records, module)?)?;
+    module.add_function(wrap_pyfunction!(table_index_start, module)?)?;
+    module.add_function(wrap_pyfunction!(table_span, module)?)
 }

@@ -9,7 +9,7 @@ use anabranch_tables::arrow::scan::Scan;
 use anabranch_tables::arrow::search::{Conditions, Filling, KeyBounds, Search};
 use anabranch_tables::history::changed_paths::{ChangedPaths, MAX_PATHS};
 use anabranch_tables::tree::merge::{Rules, Sides};
-use anabranch_tables::tree::{self, Application, ListRange, compare_page, diff_page};
+use anabranch_tables::tree::{self, Application, ListRange, compare_page, diff_page, successor};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
@@ -102,19 +102,24 @@ impl Tree {
         Ok(Listing { listing })
     }
 
-    #[pyo3(signature = (other, *, prefix = b"".as_slice(), after = b"".as_slice(), delimiter = b"".as_slice(), amount))]
+    #[pyo3(signature = (
+        other, *, prefix = b"".as_slice(), after = b"".as_slice(), until = None, delimiter = b"".as_slice(), amount
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn diff(
         &self,
         py: Python<'_>,
         other: &Tree,
         prefix: &[u8],
         after: &[u8],
+        until: Option<&[u8]>,
         delimiter: &[u8],
         amount: usize,
     ) -> PyResult<DiffPage> {
         let range = range(prefix, after, delimiter);
+        let limit = until.map(successor);
         let page = py
-            .detach(|| diff_page(&self.tree, &other.tree, &range, amount))
+            .detach(|| diff_page(&self.tree, &other.tree, &range, limit, amount))
             .or_raise()?;
         DiffPage::new(py, &page)
     }
@@ -241,6 +246,19 @@ impl Tree {
         let roots = (namespace, local_root);
         let rows = TreeChanges::new(sides, &columns, &keys, kinds, roots, batch).or_raise()?;
         Ok(ArrowStream::new(rows))
+    }
+
+    fn part<'py>(
+        &self,
+        py: Python<'py>,
+        number: usize,
+        parts: usize,
+    ) -> PyResult<(Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>)> {
+        let (after, until) = py
+            .detach(|| tree::parts::part(&self.tree, number, parts))
+            .or_raise()?;
+        let until = until.map(|key| PyBytes::new(py, &key));
+        Ok((PyBytes::new(py, &after), until))
     }
 
     #[pyo3(signature = (*, after, last, amount))]

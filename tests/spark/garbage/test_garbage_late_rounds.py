@@ -11,7 +11,7 @@ from anabranch.blocks.local.store import LocalBlocks
 from anabranch.errors import Busy, Conflict
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.fence import Fence
-from anabranch.spark.jobs.garbage import SparkEngine
+from anabranch.spark.jobs.garbage import SparkEngine, sweep
 from anabranch.testing.stores import FaultyBlocks, fail_at
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, LEASE_SECONDS, SweepRecords
 
@@ -43,6 +43,11 @@ def old(lake):
 @pytest.fixture
 def collector(lake, tmp_path):
     return Collector(lake.core, lake.blocks, tmp_path / "gc", clock=time.time)
+
+
+def test_rounds_grow_with_the_number_of_tasks():
+    largest = [sweep._largest_round(tasks) for tasks in (1, 16, 32, 64, 1_000)]
+    assert largest == [1 << 20, 1 << 20, 1 << 21, 1 << 22, 1 << 22]
 
 
 def stage(lake, old):

@@ -20,6 +20,7 @@ from anabranch.spark.jobs.garbage.quarantine import RoundQuarantine
 from anabranch.spark.jobs.garbage.round_gate import RoundGate
 from anabranch.spark.jobs.garbage.store_deadline import StoreDeadline
 from anabranch.spark.jobs.monitor import NO_COUNTS
+from anabranch.spark.jobs.parts import PartWriter
 from anabranch.testing.stores import FaultyBlocks
 
 RUN = "c" * 20
@@ -52,12 +53,17 @@ class Round:
     def attempt(self, store=None, names=()):
         """Makes an attempt at the task of all dead objects; returns its totals."""
         names = list(names or self.names)
-        batch = pa.RecordBatch.from_pydict({"address": names, "size": [6] * len(names)})
+        schema = spark_sweep._DUE_ARROW
+        batch = pa.RecordBatch.from_pydict({"address": names, "size": [6] * len(names)}, schema)
+        folder = f"{self.scenario.namespace}/_lakefs/due/"
+        with PartWriter(self.scenario.lake.blocks, folder, schema) as writer:
+            writer.write(batch)
+        ((file, _),) = writer.files
         root = str(self.scenario.folder / "blocks")
         parameters = spark_sweep._TaskParameters(
             store or (lambda: LocalBlocks(root)), self.namespace.prefix, None, NO_COUNTS
         )
-        (totals,) = spark_sweep._remove(parameters, self.conditions, [batch])
+        (totals,) = spark_sweep._remove(parameters, self.conditions, folder + file)
         return totals.to_pylist()[0]
 
 

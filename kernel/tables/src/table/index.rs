@@ -94,7 +94,7 @@ impl From<Span> for Handle {
 }
 
 /// Calls `visit` with each key, without trailer, and handle of an index block.
-fn each_handle(
+pub(super) fn each_handle(
     file: &[u8],
     handle: Handle,
     mut visit: impl FnMut(&[u8], Handle) -> Result<(), Fault>,

@@ -3,7 +3,7 @@
 //! `docs/format/table.md` draws the bytes. From small to large: [`stored_block`] (a block as it
 //! is in the file), [`block_writer`] and [`block_reader`] (its records), [`look_up`] (one of
 //! them by its key), [`index`] and [`index_writer`] (which block holds which keys), [`properties`], [`footer`], and at the top
-//! the [`writer`], the [`reader`] and the [`cursor`].
+//! the [`writer`], the [`reader`] and the [`cursor`]. [`parts`] tells which bytes a reader of some keys needs.
 
 pub mod block_reader;
 pub mod block_scan;
@@ -15,6 +15,7 @@ pub mod footer;
 pub mod index;
 pub mod index_writer;
 mod look_up;
+pub mod parts;
 pub mod properties;
 pub mod reader;
 pub mod separator;

@@ -163,6 +163,11 @@ impl Table {
             .map_err(|fault| self.corrupt(fault))
     }
 
+    /// Returns where a data block is.
+    pub(super) fn block_handle(&self, block: usize) -> Option<Handle> {
+        self.index.handle(block)
+    }
+
     /// Returns a block's bytes and trailer without verifying them.
     #[inline]
     pub fn sealed_block(&self, block: usize) -> Result<&[u8]> {
@@ -170,15 +175,17 @@ impl Table {
         self.sealed_bytes(handle.ok_or_else(|| Error::Invalid(format!("no block {block}")))?)
     }
 
-    /// Returns how many blocks from one on are stored, checksum and all, as those of another table
-    /// are. Equal blocks hold equal records, if any can be read: the checksums are not verified.
+    /// Returns how many blocks from one on, at most `most`, are stored, checksum and all, as those of
+    /// another table are. Equal blocks hold equal records, if any can be read: the checksums are not
+    /// verified.
     pub fn count_equal_blocks(
         &self,
         block: usize,
         other: &Table,
         other_block: usize,
+        most: usize,
     ) -> Result<usize> {
-        let handles = self.index.handles(block);
+        let handles = self.index.handles(block).take(most);
         let mut equal = 0;
         for (mine, theirs) in handles.zip(other.index.handles(other_block)) {
             if self.sealed_bytes(mine)? != other.sealed_bytes(theirs)? {
@@ -225,7 +232,7 @@ fn parse(file: &[u8]) -> std::result::Result<(Index, Properties), Fault> {
 }
 
 /// Finds the properties in the list of meta blocks.
-fn find_properties(file: &[u8], list: Handle) -> std::result::Result<Handle, Fault> {
+pub(super) fn find_properties(file: &[u8], list: Handle) -> std::result::Result<Handle, Fault> {
     let mut scratch = Vec::new();
     let stored = RawBlock::read(file, list.offset, list.length)?;
     let block = Block::parse(stored.content(&mut scratch)?)?;

@@ -2,6 +2,9 @@
 //!
 //! Ranges with equal ids have equal records and are skipped without opening them; blocks with equal
 //! stored bytes are skipped too. Two values are equal if their identities are.
+//!
+//! A walk with a limit opens no range that begins at it or behind it, and of the blocks that end
+//! there it reads at most two: a reader may have no more of the files.
 
 use std::cmp::Ordering;
 
@@ -9,6 +12,7 @@ use super::cursor::TreeCursor;
 use super::tree::Tree;
 use crate::codec::{RangeInfo, decode_value};
 use crate::error::{Error, Result};
+use crate::table::Table;
 
 /// An iterator over the keys at which two trees differ.
 pub struct DiffWalk {
@@ -84,6 +88,9 @@ impl DiffWalk {
     pub fn advance(&mut self) -> Result<bool> {
         self.step()?;
         loop {
+            if self.is_at_limit() {
+                return Ok(false);
+            }
             self.skip_whole()?;
             let (key, order) = match (self.left.key(), self.right.key()) {
                 (None, None) => return Ok(false),
@@ -147,11 +154,21 @@ impl DiffWalk {
         Ok(())
     }
 
+    /// Returns whether neither side has a record below the limit.
+    fn is_at_limit(&self) -> bool {
+        self.limit.as_deref().is_some_and(|limit| {
+            let ended = |cursor: &TreeCursor| cursor.key().is_none_or(|key| key >= limit);
+            ended(&self.left) && ended(&self.right)
+        })
+    }
+
     fn skip_whole(&mut self) -> Result<()> {
-        while skip_equal_ranges(&mut self.left, &mut self.right)
-            || self.skip_known_range()?
-            || skip_equal_blocks(&mut self.left, &mut self.right)?
-        {}
+        while !self.is_at_limit()
+            && (skip_equal_ranges(&mut self.left, &mut self.right)
+                || self.skip_known_range()?
+                || skip_equal_blocks(&mut self.left, &mut self.right, self.limit.as_deref())?)
+        {
+        }
         Ok(())
     }
 
@@ -229,15 +246,19 @@ fn equal_ranges(left: &TreeCursor, right: &TreeCursor) -> usize {
     pairs.take_while(|(l, r)| l.id == r.id).count()
 }
 
-/// Passes over the equal blocks that lie ahead of both, entering ranges that begin with the same
-/// key; returns whether there were any.
-fn skip_equal_blocks(left: &mut TreeCursor, right: &mut TreeCursor) -> Result<bool> {
+/// Passes over the equal blocks that lie ahead of both and have only keys below the limit, entering
+/// ranges that begin with the same key; returns whether there were any.
+fn skip_equal_blocks(
+    left: &mut TreeCursor,
+    right: &mut TreeCursor,
+    limit: Option<&[u8]>,
+) -> Result<bool> {
     if !left.is_ahead_of_block() || !right.is_ahead_of_block() || left.key() != right.key() {
         return Ok(false);
     }
     left.enter()?;
     right.enter()?;
-    let equal = equal_blocks(left, right)?;
+    let equal = equal_blocks(left, right, limit)?;
     if equal > 0 {
         left.skip_blocks(equal)?;
         right.skip_blocks(equal)?;
@@ -245,14 +266,19 @@ fn skip_equal_blocks(left: &mut TreeCursor, right: &mut TreeCursor) -> Result<bo
     Ok(equal > 0)
 }
 
-/// Returns how many blocks with equal bytes lie ahead of both, within the ranges entered.
-fn equal_blocks(left: &TreeCursor, right: &TreeCursor) -> Result<usize> {
-    match (left.block_ahead(), right.block_ahead()) {
-        (Some((left, left_first)), Some((right, right_first))) => {
-            left.count_equal_blocks(left_first, right, right_first)
-        }
-        _ => Ok(0),
-    }
+/// Returns how many blocks with equal bytes lie ahead of both, within the ranges entered and before
+/// the blocks that may have the limit.
+fn equal_blocks(left: &TreeCursor, right: &TreeCursor, limit: Option<&[u8]>) -> Result<usize> {
+    let (Some((left, left_first)), Some((right, right_first))) =
+        (left.block_ahead(), right.block_ahead())
+    else {
+        return Ok(0);
+    };
+    let most = limit.map_or(usize::MAX, |limit| {
+        let within = |table: &Table, first| table.find_block(limit).saturating_sub(first);
+        within(left, left_first).min(within(right, right_first))
+    });
+    left.count_equal_blocks(left_first, right, right_first, most)
 }
 
 /// Returns whether the blocks that lie so many blocks ahead of both, within the ranges entered,

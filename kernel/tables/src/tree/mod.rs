@@ -4,6 +4,7 @@
 //!   keys, [`TreeCursor`] walks.
 //! - Read: [`Listing`] is a page of a tree with staged changes over it, shown by [`stats_json`]
 //!   and [`s3_xml`]; [`addresses`] gives one of each folder.
+//! - Divide: [`parts`] cuts a tree by keys.
 //! - Compare: [`diff`] of two trees, [`compare`] of three, pages of either, and [`conflicts`].
 //! - Write: [`load`] makes a tree of records, [`Application`] one of changes, [`merge`] one of three,
 //!   [`layers`] one of parts of many.
@@ -31,6 +32,7 @@ pub mod addresses;
 pub mod diff;
 pub mod layers;
 pub mod load;
+pub mod parts;
 
 #[cfg(test)]
 mod model_tests;
@@ -43,7 +45,7 @@ pub use cursor::TreeCursor;
 pub use look_ups::Values;
 pub use merging::{compare, conflicts, merge};
 pub use pages::diff_page::{DiffPage, Kind, Row, compare_page, diff_page, kind as difference_kind};
-pub use pages::list_range::{ListRange, upper_bound};
+pub use pages::list_range::{ListRange, successor, upper_bound};
 pub use pages::listing::{Item, Listing, Staged};
 pub use pages::{s3_xml, shown_entry, stats_json};
 pub use pool::{Locate, Pool, TableId};

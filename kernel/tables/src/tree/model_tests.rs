@@ -292,7 +292,7 @@ proptest! {
         let (left, left_records) = committed(&folder, &[shared.clone(), one]);
         let (right, right_records) = committed(&folder, &[shared, other]);
         let expected = model_diff(&left_records, &right_records);
-        let found = diff_page(&left, &right, &ListRange::default(), 1000).unwrap();
+        let found = diff_page(&left, &right, &ListRange::default(), None, 1000).unwrap();
         prop_assert_eq!(found, page(expected));
     }
 

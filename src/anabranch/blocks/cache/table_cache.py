@@ -27,7 +27,7 @@ from anabranch.blocks.local.store import LocalBlocks
 from anabranch.blocks.table_addresses import table_address, tables_address
 from anabranch.errors import Corrupt, Gone
 
-__all__ = ["TableCache"]
+__all__ = ["TableCache", "missing_table"]
 
 _SCRATCH = "scratch-"
 _PIECE_BYTES = 1 << 20
@@ -76,7 +76,7 @@ class TableCache:
             return self._fetch(address, table_id)
         path = self._local.local_path(address)
         if not os.path.exists(path):
-            raise _missing(address)
+            raise missing_table(address)
         return path
 
     @property
@@ -229,7 +229,7 @@ class TableCache:
         try:
             pieces = self._store.get(address)
         except Gone as error:
-            raise _missing(address) from error
+            raise missing_table(address) from error
         for piece in pieces:
             written = 0
             while written < len(piece):
@@ -255,7 +255,8 @@ def _read_pieces(path: str) -> Iterator[bytes]:
             yield piece
 
 
-def _missing(address: str) -> Gone:
+def missing_table(address: str) -> Gone:
+    """Returns the error for a table that is not in the store."""
     return Gone(
         f"{address}: the table is missing",
         kind="metadata_missing",

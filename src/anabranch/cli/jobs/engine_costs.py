@@ -77,10 +77,10 @@ class JobCosts(NamedTuple):
 IMPORT = JobCosts(serial=0.9e-6, parallel=2.6e-6, threads=4, spark=10.2e-6)
 """The costs of a row of a listing that is imported."""
 
-# bench_engines.py --objects 20000: 20,000 objects of 1 KiB and 32 of 8 MiB, to a folder. Threads
-# share Python for 70 µs of an object; the system's part and the checksums of bytes are divided
+# bench_engines.py --objects 50000: 50,000 objects of 1 KiB and 32 of 8 MiB, to a folder. Threads
+# share Python for 50 µs of an object; the system's part and the checksums of bytes are divided
 EXPORT = JobCosts(
-    serial=70e-6, parallel=60e-6, threads=8, spark=612e-6, local_byte=2.9e-9, spark_byte=5.3e-9
+    serial=50e-6, parallel=84e-6, threads=8, spark=275e-6, local_byte=2.9e-9, spark_byte=5.3e-9
 )
 """The costs of an object that is exported, and of its bytes."""
 

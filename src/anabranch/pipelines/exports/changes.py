@@ -21,12 +21,19 @@ _PAGE = 1_000
 
 
 def changes(
-    base: kernel.Tree, attempts: Sequence[kernel.Tree], after: bytes = b"", page: int = _PAGE
+    base: kernel.Tree,
+    attempts: Sequence[kernel.Tree],
+    after: bytes = b"",
+    until: bytes | None = None,
+    page: int = _PAGE,
 ) -> Iterator[Change]:
-    """Yields the keys after `after` at which any of the attempted trees differs from the base,
-    with their values in the last tree, which is the one to export.
+    """Yields the keys after `after`, up to `until` if it is given, at which any of the attempted
+    trees differs from the base, with their values in the last tree, which is the one to export.
     """
-    streams = [_differing_keys(base, attempt, after, page) for attempt in attempts]
+    if len(attempts) == 1:
+        yield from _differences(base, attempts[0], after, until, page)
+        return
+    streams = [_differing_keys(base, attempt, after, until, page) for attempt in attempts]
     previous: bytes | None = None
     for key in heapq.merge(*streams):
         if key != previous:
@@ -36,15 +43,22 @@ def changes(
 
 
 def _differing_keys(
-    left: kernel.Tree, right: kernel.Tree, after: bytes, amount: int
+    left: kernel.Tree, right: kernel.Tree, after: bytes, until: bytes | None, amount: int
 ) -> Iterator[bytes]:
     """Yields the keys at which two trees differ, in order."""
+    return (key for key, _ in _differences(left, right, after, until, amount))
+
+
+def _differences(
+    left: kernel.Tree, right: kernel.Tree, after: bytes, until: bytes | None, amount: int
+) -> Iterator[Change]:
+    """Yields the keys at which two trees differ, in order, with their values in the right one."""
     more = True
     while more:
         with translate_errors():
-            page = left.diff(right, after=after, amount=amount)
-        for _, key, _, _ in page.rows:
-            yield key
+            page = left.diff(right, after=after, until=until, amount=amount)
+        for _, key, _, value in page.rows:
+            yield key, value
         more = page.has_more
         if more:
             after = page.rows[-1][1]

@@ -4,8 +4,9 @@ their MD5 if the object's checksum is proved to be that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 
 import msgspec
 
@@ -13,6 +14,7 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.errors import AnabranchError, Corrupt, Gone, Invalid
 from anabranch.model.names import decode_key
+from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.exports.checksums import proved_md5
 from anabranch.pipelines.exports.destination import INVALID_PATH, Destination
@@ -23,6 +25,12 @@ __all__ = ["SHOWN", "THREADS", "Copied", "Copier"]
 
 SHOWN = 5
 THREADS = 8
+
+_GROUP_OBJECTS = 16
+_GROUP_BYTES = 1 << 20
+"""What a thread is given at a time: giving it a small object takes a quarter of the copying."""
+
+_GROUPS_PER_THREAD = 4
 
 
 class Copied(msgspec.Struct):
@@ -61,14 +69,15 @@ class Copier:
         self._blocks = blocks
         self._skip_invalid = skip_invalid
 
-    def store(self, pool: ThreadPoolExecutor, records: Iterable[tuple[bytes, Value]]) -> Copied:
-        """Copies objects durably, and returns the counts.
+    def store(self, pool: ThreadPoolExecutor, records: Sequence[tuple[bytes, Value]]) -> Copied:
+        """Copies objects durably in the threads of a pool, and returns the counts.
 
         Raises Invalid (`INVALID_PATH`) for a path that is invalid at the destination, Corrupt if
         copied bytes differ from the stored ones, Gone if stored bytes are missing.
         """
         copied = Copied()
-        for size, rejection in pool.map(self._store, records):
+        groups = _groups(records)
+        for size, rejection in chain.from_iterable(pool.map(self._store_group, groups)):
             if rejection is None:
                 copied.stored += 1
                 copied.bytes += size
@@ -79,9 +88,10 @@ class Copier:
         self._destination.sync()
         return copied
 
-    def _store(self, record: tuple[bytes, Value]) -> tuple[int, str | None]:
-        key, value = record
-        path, entry = decode_key(key), entry_from(value)
+    def _store_group(self, group: Sequence[tuple[str, Entry]]) -> list[tuple[int, str | None]]:
+        return [self._store(path, entry) for path, entry in group]
+
+    def _store(self, path: str, entry: Entry) -> tuple[int, str | None]:
         if path == STATE:
             raise Invalid(
                 f"{path!r} is reserved for the state of the export",
@@ -107,3 +117,19 @@ class Copier:
                 path=path,
             )
         return stored.size, None
+
+
+def _groups(records: Sequence[tuple[bytes, Value]]) -> Iterator[list[tuple[str, Entry]]]:
+    """Yields paths and entries in groups of small objects; few objects are not grouped."""
+    most = min(_GROUP_OBJECTS, len(records) // (_GROUPS_PER_THREAD * THREADS))
+    group: list[tuple[str, Entry]] = []
+    size = 0
+    for key, value in records:
+        entry = entry_from(value)
+        group.append((decode_key(key), entry))
+        size += entry.size
+        if len(group) >= most or size >= _GROUP_BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group

@@ -29,6 +29,8 @@ class Destination(Protocol):
     """A destination of exports. Methods raise Busy if it is full or unreachable."""
 
     address: str
+    has_folders: bool
+    """Whether a path can be in the way of another: a file where a folder has to be."""
 
     def store(self, path: str, source: OpenObject) -> Stored:
         """Stores an object's bytes, replacing an existing object; returns size and checksum.

@@ -109,7 +109,7 @@ class Exporter:
             destination.remove(paths)
             run.summary.removed += len(paths)
         after = encode_path(run.state.after)
-        remaining = changes(base, trees, after, self._page)
+        remaining = changes(base, trees, after, page=self._page)
         records = ((key, value) for key, value in remaining if value is not None)
         with ThreadPoolExecutor(THREADS) as pool:
             for page in chunked(records, self._page):

@@ -22,6 +22,8 @@ class PrefixDestination:
     def __init__(self, blocks: BlockStore, address: str) -> None:
         self.address = f"{address.rstrip('/')}/"
         self._blocks = blocks
+        # a store in a local folder keeps objects as files
+        self.has_folders = blocks.local_path(f"{self.address}_") is not None
         blocks.stat(f"{self.address}_")  # raises for an address of another store
 
     def store(self, path: str, source: OpenObject) -> Stored:

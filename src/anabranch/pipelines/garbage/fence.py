@@ -8,8 +8,9 @@ the next run.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import NamedTuple
 
 from anabranch.model.repositories.repository import Repository
@@ -22,6 +23,10 @@ DEADLINE_SECONDS = 600.0
 """The time for which the objects of a round may be removed, from the renewal of the lease. It is
 much shorter than the lease (`versioning.garbage.sweeps`), so that clocks may differ.
 """
+
+
+_TOMBSTONES = 10_000
+"""The addresses whose tombstones are written by one call: a round may have millions."""
 
 
 class Deadline(NamedTuple):
@@ -93,7 +98,7 @@ class Fence:
         self._removal_in_doubt = False
 
     def begin_round(
-        self, names: Sequence[str], mark: Callable[[], None], seconds: float = DEADLINE_SECONDS
+        self, names: Iterable[str], mark: Callable[[], None], seconds: float = DEADLINE_SECONDS
     ) -> Deadline:
         """Begins a round: renews the lease and writes tombstones of addresses, relative to the
         namespace, which cannot be referenced from then on. Then calls `mark`, which reads all
@@ -102,9 +107,9 @@ class Fence:
         """
         self._installation.renew_sweep(self._repository, self._sweep)
         deadline = Deadline.after(seconds)
-        prefix = self._prefix
-        addresses = [prefix + name for name in names]
-        self._installation.add_tombstones(self._repository, self._sweep, addresses)
+        remaining = iter(names)
+        while addresses := [self._prefix + name for name in islice(remaining, _TOMBSTONES)]:
+            self._installation.add_tombstones(self._repository, self._sweep, addresses)
         mark()
         # after the pass: a commit that has lost its last reference before it is recorded as well
         self._installation.record_expired(self._repository, self._sweep)

@@ -6,10 +6,8 @@ process. A transient error is raised in the task, and Spark retries the task.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from itertools import islice
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -22,12 +20,15 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.exports.changes import Change, changes
 from anabranch.pipelines.exports.chunked import chunked
 from anabranch.pipelines.exports.copier import THREADS, Copied, Copier
+from anabranch.pipelines.exports.destination import Destination
 from anabranch.pipelines.exports.destination_parsing import parse_destination
 from anabranch.pipelines.exports.extra_files import remove_extra_files
 from anabranch.spark.jobs.monitor import TaskCounts
 from anabranch.spark.planning.partition_planning import Range, Ranges, partition_ranges
+from anabranch.spark.planning.tree_parts import TreePart
 from anabranch.spark.sources.stores import Opener, open_store
-from anabranch.spark.sources.table_files import TableFiles, open_range_tables
+from anabranch.spark.sources.table_files import DivisibleTables, open_range_tables
+from anabranch.spark.sources.tree_parts import open_tree_part
 
 __all__ = [
     "RESULT",
@@ -56,15 +57,12 @@ _BATCH_SIZE = 1_000
 
 
 class CopyPartition(NamedTuple):
-    """The input of a task: the changes between ranges of trees, the base tree first, whose keys are
-    after `after`. If `stride` tasks have the same ranges, each copies every `stride`th object,
-    beginning with the one at index `offset`.
+    """The input of a task: the changes between parts of trees, the base tree first, whose keys are
+    after `after`.
     """
 
-    trees: tuple[Ranges, ...]
+    part: TreePart
     after: bytes
-    offset: int
-    stride: int
 
 
 class ExtraPartition(NamedTuple):
@@ -94,7 +92,7 @@ class ExportTasks(NamedTuple):
     """The work of the tasks of an export; it can be pickled."""
 
     store: Opener
-    tables: TableFiles
+    tables: DivisibleTables
     repository: Repository
     destination: str
     skip_invalid: bool
@@ -105,11 +103,8 @@ class ExportTasks(NamedTuple):
         removed = 0
         with open_store(self.store) as blocks:
             destination = parse_destination(self.destination, blocks)
-            changes = self._changes(partition)
-            removals = (decode_key(key) for key, value in changes if value is None)
-            for paths in chunked(removals, _BATCH_SIZE):
-                destination.remove(paths)
-                removed += len(paths)
+            for batch in chunked(self._changes(partition), _BATCH_SIZE):
+                removed += _remove(destination, batch)
             destination.sync()
         yield _result(removed=removed)
 
@@ -126,10 +121,12 @@ class ExportTasks(NamedTuple):
         yield _result(removed=removed)
 
     def copy(self, partition: CopyPartition) -> Iterator[pa.RecordBatch]:
-        """Copies the objects of the commit, durably, and yields the result."""
+        """Copies the objects of the commit, durably, and yields the result. Where no path is in the
+        way of another, the files that the commit no longer has are removed, too.
+        """
         with open_store(self.store) as blocks:
             try:
-                done = self._copy(partition, blocks)
+                done, removed = self._copy(partition, blocks)
             except Busy:
                 raise
             except AnabranchError as error:
@@ -140,29 +137,42 @@ class ExportTasks(NamedTuple):
                     hint=error.hint,
                 )
                 return
-        yield _result(stored=done.stored, bytes=done.bytes, invalid=done.invalid, shown=done.shown)
+        yield _result(
+            stored=done.stored,
+            bytes=done.bytes,
+            invalid=done.invalid,
+            shown=done.shown,
+            removed=removed,
+        )
 
-    def _copy(self, partition: CopyPartition, blocks: BlockStore) -> Copied:
+    def _copy(self, partition: CopyPartition, blocks: BlockStore) -> tuple[Copied, int]:
         destination = parse_destination(self.destination, blocks)
         copier = Copier(destination, self.repository, blocks, skip_invalid=self.skip_invalid)
-        changes = self._changes(partition)
-        records = ((key, value) for key, value in changes if value is not None)
-        own = islice(records, partition.offset, None, partition.stride)
-        done = Copied()
+        done, removed = Copied(), 0
         with ThreadPoolExecutor(THREADS) as pool:
-            for batch in chunked(own, _BATCH_SIZE):
-                copied = copier.store(pool, batch)
+            for batch in chunked(self._changes(partition), _BATCH_SIZE):
+                if not destination.has_folders:
+                    removed += _remove(destination, batch)
+                records = [(key, value) for key, value in batch if value is not None]
+                copied = copier.store(pool, records)
                 self.counts.add(copied.stored, copied.bytes)
                 done.add(copied)
-        return done
+        return done, removed
 
     def _changes(self, partition: CopyPartition) -> Iterator[Change]:
-        with ExitStack() as stack:
-            base, *attempts = [
-                stack.enter_context(open_range_tables(self.tables, ranges))
-                for ranges in partition.trees
-            ]
-            yield from changes(base, attempts, partition.after)
+        with open_tree_part(self.tables, partition.part) as opened:
+            base, *attempts = opened.trees
+            after = max(opened.after, partition.after)
+            if opened.until is None or after < opened.until:
+                yield from changes(base, attempts, after, opened.until)
+
+
+def _remove(destination: Destination, batch: Sequence[Change]) -> int:
+    """Removes the files of the paths that the commit does not have, and returns their number."""
+    paths = [decode_key(key) for key, value in batch if value is None]
+    if paths:
+        destination.remove(paths)
+    return len(paths)
 
 
 def sum_results(rows: Iterable[Any]) -> tuple[Copied, int]:

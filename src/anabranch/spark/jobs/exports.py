@@ -4,7 +4,9 @@
 
 It differs from the export of one process, `anabranch.pipelines.exports`, in how objects are copied.
 Its results, errors and progress records are the same, and either export continues an interrupted
-one of the other. Each task compares a part of the trees' ranges and copies the objects that differ.
+one of the other. Each task compares a part of the trees, some of their ranges or some keys of a
+range, and copies the objects that differ. In a store, where no path is in the way of another, it
+also removes objects; in a folder, tasks remove files before others copy.
 The driver records the progress at the destination and pins the commit during the export.
 """
 
@@ -35,8 +37,9 @@ from anabranch.spark.jobs.copy_tasks import (
 )
 from anabranch.spark.jobs.export_source import export_source, tree_ranges
 from anabranch.spark.jobs.monitor import JobMonitor
-from anabranch.spark.planning.partition_planning import Range, partition_trees
+from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Range
 from anabranch.spark.planning.scan_plan import default_tasks, map_in_tasks
+from anabranch.spark.planning.tree_parts import TreePart, entries_of, group_parts
 from anabranch.spark.require_version import require_version
 from anabranch.spark.sources.commit_sources import Stores
 from anabranch.spark.sources.refusals import raise_refusals
@@ -48,11 +51,13 @@ if TYPE_CHECKING:
 
 __all__ = ["export"]
 
-_ENTRIES_PER_TASK = 5_000
-_COMPARED_PER_TASK = 20
-"""How many times as many objects a task compares as it copies."""
+_TASKS_PER_CORE = 16
+_MIN_ENTRIES = 10_000
+_MAX_ENTRIES = 250_000
+"""The objects of a task, which a retry copies again."""
 
-_MIN_WAVE_TASKS = 64
+_MAX_WAVES = 64
+_WAVE_TASKS_PER_CORE = 2
 _WAVES_AT_ONCE = 4
 
 
@@ -70,7 +75,7 @@ def export(
     skip_invalid: bool = False,
     progress: Progress = NO_PROGRESS,
     clock: Callable[[], float] = time.time,
-    entries_per_task: int = _ENTRIES_PER_TASK,
+    entries_per_task: int = 0,
     tasks_at_once: int = 0,
 ) -> ExportSummary:
     """Exports the commit of a reference to a destination and returns the summary.
@@ -79,8 +84,10 @@ def export(
     destination is a folder that every worker sees at the same path, or an address in the store of
     the repository. `store` gives workers access to the object store; only a lake in a folder does
     not need it. `progress` receives the number of objects copied. A task has about
-    `entries_per_task` objects. Progress is recorded after every `tasks_at_once` tasks, by default
-    64 or twice the session's default parallelism. While some of these run, the next ones begin.
+    `entries_per_task` objects, by default 10,000 to 250,000, so that there are 16 tasks for each
+    core. Progress is recorded after every `tasks_at_once` tasks, which are a Spark job: by default
+    two for each core, or more if there would be more than 64 jobs. While some of these run, the
+    next ones begin.
 
     The other options and the errors are those of `anabranch.pipelines.exports.export.Exporter`.
     Also raises NotSupported if `store` is missing, and for a version of Spark that is too old.
@@ -113,9 +120,10 @@ def export(
 
             progress.begin("copying", 0)
             with monitor.describe("planning"):
-                wave_tasks = tasks_at_once or _wave_tasks(spark)
-            waves = _Waves(trees, entries_per_task, wave_tasks)
-            if len(trees) > 2 or trees[0]:  # noqa: PLR2004  else nothing was exported
+                cores = default_tasks(spark)
+            waves = _plan_waves(trees, cores, entries_per_task, tasks_at_once)
+            was_exported = len(trees) > 2 or bool(trees[0])  # noqa: PLR2004  base and one attempt
+            if was_exported and target.has_folders:
                 with monitor.phase("removing"):
                     for _, (_, removed) in _overlap(
                         partial(run, "removing", tasks.remove), waves.after(b"")
@@ -123,12 +131,13 @@ def export(
                         export_run.summary.removed += removed
             left = waves.after(encode_path(export_run.state.after))
             with monitor.phase("copying"):
-                for wave, (done, _) in _overlap(partial(run, "copying", tasks.copy), left):
+                for wave, (done, removed) in _overlap(partial(run, "copying", tasks.copy), left):
+                    export_run.summary.removed += removed
                     export_run.checkpoint(_last_path(wave), done)
                     progress.advance(done.stored + done.invalid)
             if remove_extra:
                 extra = partition_extra(
-                    trees[-1], _COMPARED_PER_TASK * entries_per_task, export_run.own_files
+                    trees[-1], entries_per_task or ENTRIES_PER_TASK, export_run.own_files
                 )
                 with monitor.phase("removing extra files"):
                     _, removed = run("removing extra files", tasks.remove_extra, extra)
@@ -142,8 +151,18 @@ Done = TypeVar("Done")
 Partition = TypeVar("Partition", CopyPartition, ExtraPartition)
 
 
-def _wave_tasks(spark: SparkSession) -> int:
-    return max(_MIN_WAVE_TASKS, 2 * default_tasks(spark))
+def _plan_waves(
+    trees: Sequence[Sequence[Range]], cores: int, entries_per_task: int, tasks_at_once: int
+) -> _Waves:
+    """Returns the waves of an export on so many cores. Their number has a limit, whatever the
+    number of objects is.
+    """
+    entries = entries_per_task or min(
+        max(entries_of(trees[-1]) // (_TASKS_PER_CORE * cores), _MIN_ENTRIES), _MAX_ENTRIES
+    )
+    groups = group_parts(trees, entries)
+    shares = ceil(sum(map(len, groups)) / _MAX_WAVES)
+    return _Waves(groups, tasks_at_once or max(_WAVE_TASKS_PER_CORE * cores, shares))
 
 
 def _overlap(
@@ -158,27 +177,22 @@ def _overlap(
 
 
 class _Waves:
-    """The partitions of an export, in order of their keys, in waves of about `at_once` tasks, each
-    of which is a Spark job. If the destination has no earlier export of a range, all objects of the
-    range are copied, by several tasks. Otherwise few of its objects are expected to differ, and one
-    task copies them.
+    """The parts of an export, in order of their keys, in waves of about `at_once` tasks, each of
+    which is a Spark job.
     """
 
-    def __init__(self, trees: Sequence[Sequence[Range]], entries: int, at_once: int) -> None:
-        self._groups = partition_trees(trees, entries)
-        self._entries = entries
+    def __init__(self, groups: Sequence[Sequence[TreePart]], at_once: int) -> None:
+        self._groups = groups
         self._at_once = at_once
 
     def after(self, key: bytes) -> Iterator[list[CopyPartition]]:
-        """Yields the waves of the partitions that have keys after `key`."""
+        """Yields the waves of the parts that have keys after `key`."""
         wave: list[CopyPartition] = []
-        for trees in self._groups:
-            base, *attempts = trees
-            if all(ranges[-1].max_key <= key for ranges in trees if ranges):
+        for group in self._groups:
+            if all(ranges[-1].max_key <= key for ranges in group[0].trees if ranges):
                 continue
-            entries = sum(each.entries for ranges in attempts for each in ranges)
-            tasks = 1 if base else max(1, ceil(entries / self._entries))
-            wave += [CopyPartition(trees, key, offset, tasks) for offset in range(tasks)]
+            # a wave ends between ranges, as the driver does not know where their parts end
+            wave += [CopyPartition(part, key) for part in group]
             if len(wave) >= self._at_once:
                 yield wave
                 wave = []
@@ -189,5 +203,5 @@ class _Waves:
 def _last_path(wave: Sequence[CopyPartition]) -> str:
     """Returns the last path of the ranges of a wave."""
     return decode_key(
-        max(ranges[-1].max_key for partition in wave for ranges in partition.trees if ranges)
+        max(ranges[-1].max_key for partition in wave for ranges in partition.part.trees if ranges)
     )

@@ -2,7 +2,7 @@
 
 The ranges of a tree are sorted and do not overlap, so any sequence of them is a tree, too. For a
 comparison of trees, ranges that all of them share are dropped first. The others are grouped by
-overlap, so that each key is in one partition only.
+overlap, so that each key is in one partition only. `tree_parts` also divides inside of ranges.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ __all__ = [
     "Range",
     "Ranges",
     "list_ranges",
+    "overlapping_ranges",
     "partition_diff",
     "partition_ranges",
-    "partition_trees",
 ]
 
 ENTRIES_PER_TASK = 500_000
@@ -79,33 +79,25 @@ def partition_diff(
     """Returns the ranges to compare, in partitions of about `entries` entries each. No key is in
     two partitions, and all keys that differ are in one.
     """
-    return [DiffPartition(*sides) for sides in partition_trees([left, right], entries)]
-
-
-def partition_trees(
-    trees: Iterable[Iterable[Range]], entries: int = ENTRIES_PER_TASK
-) -> list[tuple[Ranges, ...]]:
-    """Returns the ranges to compare of any number of trees, in partitions of about `entries`
-    entries. A partition has the ranges of each tree. Ranges that all trees share are left out.
-    """
-    sides = [list(tree) for tree in trees]
-    shared = set.intersection(*({each.id for each in side} for side in sides))
-    partitions: list[tuple[Ranges, ...]] = []
+    partitions: list[DiffPartition] = []
     remaining = 0
-    different = [[each for each in side if each.id not in shared] for side in sides]
-    for group in _overlapping_groups(different):
+    for before, after in overlapping_ranges([left, right]):
         if remaining <= 0:
-            partitions.append(((),) * len(sides))
+            partitions.append(DiffPartition((), ()))
             remaining = entries
-        partitions[-1] = tuple((*old, *new) for old, new in zip(partitions[-1], group, strict=True))
-        remaining -= sum(each.entries for ranges in group for each in ranges)
+        old = partitions[-1]
+        partitions[-1] = DiffPartition((*old.left, *before), (*old.right, *after))
+        remaining -= sum(each.entries for each in (*before, *after))
     return partitions
 
 
-def _overlapping_groups(sides: Sequence[Ranges]) -> Iterator[Sequence[Ranges]]:
+def overlapping_ranges(trees: Iterable[Iterable[Range]]) -> Iterator[Sequence[Ranges]]:
     """Yields the smallest groups of ranges such that ranges of different groups do not overlap, in
-    order.
+    order: those of each tree, without ranges that all trees share.
     """
+    trees = [list(tree) for tree in trees]
+    shared = set.intersection(*({each.id for each in tree} for tree in trees))
+    sides = [[each for each in tree if each.id not in shared] for tree in trees]
     by_key = sorted(
         ((each, side) for side, ranges in enumerate(sides) for each in ranges),
         key=lambda pair: pair[0].min_key,

@@ -12,11 +12,14 @@ from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.errors import AnabranchError, NotSupported
 from anabranch.files.work_folders import WorkFolder
 from anabranch.spark.planning.partition_planning import Ranges
+from anabranch.spark.sources.sparse_tables import SparseTables
 from anabranch.spark.sources.stores import Opener, open_store
 from anabranch.versioning.trees.trees import translate_errors
 
 __all__ = [
+    "DivisibleTables",
     "FolderTables",
+    "PartTables",
     "RangeWriter",
     "StoredTables",
     "TableFiles",
@@ -47,6 +50,22 @@ class WritableTables(TableFiles, Protocol):
         """Writes ranges, stores them durably and returns them."""
 
 
+class PartTables(TableFiles, Protocol):
+    """Tables of which parts are read."""
+
+    def load(self, table_id: str, after: bytes, until: bytes | None) -> None:
+        """Makes the keys after `after`, up to `until` if it is given, readable. Raises Gone and
+        Corrupt.
+        """
+
+
+class DivisibleTables(TableFiles, Protocol):
+    """Tables that can be read as a whole, and in parts."""
+
+    def parts(self) -> AbstractContextManager[PartTables]:
+        """Gives the tables for reading parts of them."""
+
+
 class FolderTables(NamedTuple):
     """Tables in a folder that every worker sees at the same path."""
 
@@ -56,6 +75,14 @@ class FolderTables(NamedTuple):
     def locator(self) -> Iterator[Callable[[str], str]]:
         """Gives the function; tables are used in place."""
         yield lambda table_id: f"{self.folder}/{table_id}"
+
+    @contextmanager
+    def parts(self) -> Iterator[FolderTables]:
+        """Gives these tables: blocks are read when they are needed."""
+        yield self
+
+    def load(self, table_id: str, after: bytes, until: bytes | None) -> None:
+        """Does nothing."""
 
     def write_ranges(self, write: RangeWriter) -> Sequence[kernel.RangeInfo]:
         """Writes ranges to the folder. Raises NotSupported if it does not exist on the worker."""
@@ -79,6 +106,12 @@ class StoredTables(NamedTuple):
         """Gives the function; tables are downloaded at their first use and verified."""
         with self._cache() as cache:
             yield lambda table_id: cache.locate(self.storage_namespace, table_id)
+
+    @contextmanager
+    def parts(self) -> Iterator[SparseTables]:
+        """Gives the tables; of each, the index and the parts that are loaded are downloaded."""
+        with WorkFolder("spark") as folder, open_store(self.store) as blocks:
+            yield SparseTables(blocks, self.storage_namespace, str(folder))
 
     def write_ranges(self, write: RangeWriter) -> Sequence[kernel.RangeInfo]:
         """Writes ranges to a local folder and uploads them to the store."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from support.garbage import DAY, addresses, commit, found, put, stored
 
@@ -9,7 +11,12 @@ from anabranch.errors import AnabranchError, Busy, NotFound
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.fence import Deadline
 from anabranch.pipelines.garbage.sweeping.removal import Deletion, delete_with_backoff
-from anabranch.pipelines.garbage.sweeping.sweep import RemovalInBatches, Sweep
+from anabranch.pipelines.garbage.sweeping.sweep import (
+    RemovalInBatches,
+    Removed,
+    RoundSizes,
+    Sweep,
+)
 from anabranch.testing.stores import FaultyBlocks, fail_at
 
 
@@ -161,6 +168,47 @@ def test_marking_before_each_round_adds_only_what_is_new(lake, clock, collector)
             run.reachability.mark()
         assert sum(map(len, hashes)) == before + 1
         assert run.reachability.statistics.uncommitted == 10
+
+
+class LateRemoval:
+    """Has time for eight objects in a round."""
+
+    def __init__(self):
+        self.sizes = RoundSizes(4, maximum=16, growth=math.inf)
+        self.rounds = []
+
+    def remove(self, of):
+        rows = of.dead.num_rows
+        self.rounds.append(rows)
+        yield Removed(min(rows, 8), 0, late=max(0, rows - 8))
+
+
+def test_rounds_are_smaller_after_one_that_was_late(lake, clock, collector):
+    for _ in range(46):
+        put(lake, "a")
+    clock.advance(2 * DAY)
+    with collector.mark("sea", window_seconds=0) as run:
+        remover = LateRemoval()
+        results = list(sweep_of(run, remover).remove(run.due()))
+    assert remover.rounds == [4, 16, 8, 8, 8, 1]
+    assert sum(removed.late for removed in results) == 8
+
+
+def test_all_tombstones_of_a_round_are_written_before_references_are_read(
+    lake, collector, monkeypatch
+):
+    monkeypatch.setattr("anabranch.pipelines.garbage.fence._TOMBSTONES", 3)
+    names = [f"data/{number}" for number in range(10)]
+    written = []
+
+    def mark():
+        written.extend(key.decode() for key, _ in lake.keyvalue.scan("anabranch-sweeps/s"))
+
+    with collector.mark("sea") as run:
+        fence = run.reachability.fence("s")
+        with fence.register():
+            fence.begin_round(iter(names), mark)
+    assert written == [f"mem://sea/{name}" for name in names]
 
 
 class Throttled(FaultyBlocks):

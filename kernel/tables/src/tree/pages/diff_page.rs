@@ -56,9 +56,17 @@ pub struct DiffPage {
     pub has_more: bool,
 }
 
-/// Returns a page of what must change in `left` to make it `right`.
-pub fn diff_page(left: &Tree, right: &Tree, range: &ListRange, amount: usize) -> Result<DiffPage> {
-    let mut walk = DiffWalk::new(left, right).until(upper_bound(&range.prefix));
+/// Returns a page of what must change in `left` to make it `right`, with keys below `limit` if there
+/// is one.
+pub fn diff_page(
+    left: &Tree,
+    right: &Tree,
+    range: &ListRange,
+    limit: Option<Vec<u8>>,
+    amount: usize,
+) -> Result<DiffPage> {
+    let end = upper_bound(&range.prefix).into_iter().chain(limit).min();
+    let mut walk = DiffWalk::new(left, right).until(end);
     fill(&mut walk, range, amount)
 }
 

@@ -126,22 +126,25 @@ class Sweep:
             self._remover.sizes,
         )
         amount = sizes.next(sizes.first, _ROUND_SECONDS)
+        most = sizes.maximum
         with self._fence.register():
             while (candidates := rounds.take(amount)).num_rows:
                 began = self._ticks()
-                names = candidates.column("address").to_pylist()
-                deadline = self._fence.begin_round(names, self._reachability.mark)
+                deadline = self._fence.begin_round(_names(candidates), self._reachability.mark)
                 marked_at = self._ticks()
                 dead = self._still_dead(candidates, marked)
                 revived = candidates.num_rows - dead.num_rows
                 self._progress.advance(revived)
                 results = self._remover.remove(Round(dead, deadline, self._fence, began))
                 for removed in results if dead.num_rows else [Removed(0, 0)]:
+                    if removed.late:
+                        # the tombstones may have taken too long, so a larger round is late, too
+                        most = max(1, amount // 2)
                     self._progress.advance(removed.objects + removed.late + removed.gone)
                     yield removed._replace(revived=revived)
                     revived = 0
                 self._fence.end_round()
-                amount = sizes.next(amount, self._ticks() - marked_at)
+                amount = min(sizes.next(amount, self._ticks() - marked_at), most)
 
     def _still_dead(self, batch: pa.RecordBatch, marked: int) -> pa.RecordBatch:
         """Returns the candidates of a batch that were not found reachable since the sweep began,
@@ -194,6 +197,12 @@ class RemovalInBatches:
             yield Removed(sum(counted), size, gone=batch.num_rows - sum(counted))
             if self._rate:
                 self._sleep(max(0.0, done / self._rate - (self._ticks() - of.began)))
+
+
+def _names(batch: pa.RecordBatch) -> Iterator[str]:
+    """Yields the addresses of a batch, which may be too many for a list of texts."""
+    for start in range(0, batch.num_rows, BATCH_SIZE):
+        yield from batch.slice(start, BATCH_SIZE).column("address").to_pylist()
 
 
 class _Rounds:

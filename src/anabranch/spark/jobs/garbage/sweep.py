@@ -1,7 +1,8 @@
 """Removal of the objects of a round by tasks.
 
-Tasks remove their objects, each those of a range of addresses, a thousand at a time and at its part
-of the rate, until the round's deadline, for which the clocks of their machines do not count. A
+The driver writes the objects of a round to a file for each task, so that all attempts at a task
+have the same batches. Tasks remove the objects of their files, a thousand at a time and at their
+part of the rate, until the round's deadline, for which the clocks of their machines do not count. A
 retried task removes objects that are gone already, which has no effect. An earlier attempt that
 Spark has given up may still be running, and may remove objects that the retry reports as late. The
 tombstones of a round that did not finish in time therefore stay until the lease of the sweep ends.
@@ -15,8 +16,9 @@ removed, and send the addresses of removed objects to the driver, which counts i
 from __future__ import annotations
 
 import math
+import secrets
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,12 +36,13 @@ from anabranch.pipelines.garbage.sweeping.removal import (
     existing_rows,
 )
 from anabranch.pipelines.garbage.sweeping.sweep import BATCH_SIZE, Removed, Round, RoundSizes
-from anabranch.spark.arrow_tables import collect_arrow, to_frame
+from anabranch.spark.arrow_tables import collect_arrow
 from anabranch.spark.jobs.garbage.quarantine import RoundQuarantine
 from anabranch.spark.jobs.garbage.round_gate import RoundGate
 from anabranch.spark.jobs.garbage.store_deadline import StoreDeadline
 from anabranch.spark.jobs.monitor import JobMonitor, TaskCounts
-from anabranch.spark.jobs.parts import remove_parts
+from anabranch.spark.jobs.parts import PartReader, PartWriter, remove_parts
+from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.sources.refusals import raise_refusals
 from anabranch.spark.sources.stores import Opener, open_store
 
@@ -48,10 +51,15 @@ if TYPE_CHECKING:
 
 __all__ = ["RemovalByTasks"]
 
-_MAX_ROUND_SIZE = 1 << 20
-"""The largest number of objects of a round, which the driver sends to tasks: about 100 MB."""
+_MIN_MAX_ROUND = 1 << 20
+_MAX_ROUND = 1 << 22
+_MAX_TASK_OBJECTS = 1 << 16
+"""The largest number of objects of a round is that of a task times the number of tasks, between two
+limits. The driver holds the objects of a round, with copies 230 bytes each: a gigabyte at most.
+"""
 
 _DUE = "address STRING, size BIGINT"
+_DUE_ARROW = pa.schema([("address", pa.string()), ("size", pa.int64())])
 _TOTALS = (
     "attempt STRING, candidates BIGINT, objects BIGINT, size BIGINT, late BIGINT, "
     "names ARRAY<STRING>, sizes ARRAY<BIGINT>"
@@ -116,7 +124,7 @@ class RemovalByTasks:
         quarantine: QuarantineTime | None = None,
     ) -> None:
         self.sizes = RoundSizes(
-            *(BATCH_SIZE * tasks, rate, _MAX_ROUND_SIZE), growth=math.inf, shortest=1.0
+            *(BATCH_SIZE * tasks, rate, _largest_round(tasks)), growth=math.inf, shortest=1.0
         )
         self._spark = spark
         self._monitor = monitor
@@ -144,17 +152,18 @@ class RemovalByTasks:
             quarantine = RoundQuarantine.of(
                 context.namespace, context.run_id, self._quarantine, deadline
             )
-        table = pa.Table.from_batches([dead]).select(["address", "size"])
-        frame = to_frame(self._spark, table, _DUE).repartitionByRange(self._tasks, "address")
+        due_files = f"{context.prefix}due/{secrets.token_hex(8)}/"
+        parts = self._write_parts(due_files, [dead.select(_DUE_ARROW.names)])
         if quarantine is None and not is_alone:
             # before any is removed: a retried task would not find what an earlier attempt removed
             with self._monitor.phase("looking for removed objects"):
                 work = partial(_existing, self._parameters)
-                found = collect_arrow(frame.mapInArrow(work, _DUE))
+                found = collect_arrow(map_in_tasks(self._spark, parts, work, _DUE))
             if not found.num_rows:
+                remove_parts(context.blocks, due_files)
                 return Removed(0, 0, 0, gone=rows)
             rows = found.num_rows
-            frame = to_frame(self._spark, found, _DUE).repartitionByRange(self._tasks, "address")
+            parts = self._write_parts(due_files, found.combine_chunks().to_batches())
         clock_files = f"{context.prefix}clock/"
         in_tasks = StoreDeadline.of(deadline, context.blocks, clock_files)
         gate = RoundGate.open(context.blocks, f"{context.prefix}attempts/")
@@ -162,12 +171,12 @@ class RemovalByTasks:
             _remove, self._parameters, _Conditions(in_tasks, gate, quarantine, not is_alone)
         )
         with self._monitor.phase("removing"), fence.track_removal():
-            # sorted, so that all attempts at a task have the same batches
-            totals = frame.sortWithinPartitions("address").mapInArrow(remove, _TOTALS).collect()
+            totals = map_in_tasks(self._spark, parts, remove, _TOTALS).collect()
             is_over = gate.close(context.blocks, {row["attempt"] for row in totals})
         if quarantine is not None and not is_over:
             fence.keep_tombstones()
         remove_parts(context.blocks, clock_files)
+        remove_parts(context.blocks, due_files)
         processed, removed, size, late = (sum(row[name] for row in totals) for name in _COUNTS)
         if processed + late != rows:
             raise Corrupt(f"Spark tasks processed {processed + late} of {rows} objects")
@@ -178,6 +187,19 @@ class RemovalByTasks:
                 [size for row in totals for size in row["sizes"]],
             )
         return Removed(removed, size, 0, late, dead.num_rows - late - removed)
+
+    def _write_parts(self, prefix: str, batches: Sequence[pa.RecordBatch]) -> Sequence[str]:
+        """Writes objects to a file for each task, and returns the addresses of the files."""
+        rows = -(-sum(batch.num_rows for batch in batches) // self._tasks)
+        with PartWriter(self._context.blocks, prefix, _DUE_ARROW, rows) as writer:
+            for batch in batches:
+                writer.write(batch.cast(_DUE_ARROW))
+        return [prefix + name for name, _ in writer.files]
+
+
+def _largest_round(tasks: int) -> int:
+    """Returns the largest number of objects of a round of so many tasks."""
+    return min(max(_MAX_TASK_OBJECTS * tasks, _MIN_MAX_ROUND), _MAX_ROUND)
 
 
 def _count(fence: Fence, names: Sequence[str], sizes: Sequence[int]) -> tuple[int, int]:
@@ -192,9 +214,9 @@ def _count(fence: Fence, names: Sequence[str], sizes: Sequence[int]) -> tuple[in
 
 
 def _remove(
-    parameters: _TaskParameters, conditions: _Conditions, batches: Iterable[pa.RecordBatch]
+    parameters: _TaskParameters, conditions: _Conditions, part: str
 ) -> Iterator[pa.RecordBatch]:
-    """Removes the objects of batches, sorted by address, and yields the totals of the attempt."""
+    """Removes the objects of a file, and yields the totals of the attempt."""
     began, processed, late, totals = time.monotonic(), 0, 0, ObjectTotals()
     names: list[str] = []
     sizes: list[int] = []
@@ -203,7 +225,7 @@ def _remove(
     with open_store(parameters.store) as blocks:
         attempt = conditions.gate.enter(blocks)
         deadline = conditions.deadline.on_this_machine(blocks)
-        for batch in batches:
+        for batch in _read_part(parameters, part):
             for start in range(0, batch.num_rows, amount):
                 piece = batch[start : start + amount]
                 removed = None
@@ -246,10 +268,12 @@ def _remove_batch(
     return _RemovedObjects(names, batch.column("size").to_pylist())
 
 
-def _existing(
-    parameters: _TaskParameters, batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """Yields those of the objects of batches that exist."""
+def _existing(parameters: _TaskParameters, part: str) -> Iterator[pa.RecordBatch]:
+    """Yields those of the objects of a file that exist."""
     with open_store(parameters.store) as blocks:
-        for batch in batches:
+        for batch in _read_part(parameters, part):
             yield existing_rows(blocks, parameters.prefix, batch)
+
+
+def _read_part(parameters: _TaskParameters, part: str) -> Iterator[pa.RecordBatch]:
+    return PartReader(parameters.store, _DUE_ARROW.names)(part)
