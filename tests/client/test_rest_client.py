@@ -9,7 +9,8 @@ import threading
 import pytest
 from support.faults.scripted_socket import ScriptedSocket, answer
 
-from anabranch.client.rest_client import Request, RestClient, Timeouts, basic_authorization
+from anabranch.client.authorization import basic_authorization
+from anabranch.client.rest_client import Request, RestClient, Timeouts
 from anabranch.client.retry_policy import NO_RETRIES
 from anabranch.errors import Busy, Invalid, NotFound, OutcomeUnknown
 

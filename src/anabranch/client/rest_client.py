@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
@@ -22,7 +21,7 @@ from anabranch.client.transport import Response, Transport, TransportError
 from anabranch.errors import AnabranchError, Busy, Invalid, OutcomeUnknown
 from anabranch.model.secret import Secret
 
-__all__ = ["CHUNK", "Content", "Request", "RestClient", "Timeouts", "basic_authorization"]
+__all__ = ["CHUNK", "Content", "Request", "RestClient", "Timeouts"]
 
 CHUNK = 1 << 20
 _SUCCESS = range(200, 300)
@@ -286,9 +285,3 @@ class RestClient:
     def _path(self, request: Request) -> str:
         segments = (quote(name, safe="", errors="surrogateescape") for name in request.segments)
         return "/".join([f"{self._transport.path}/api/v1", *segments])
-
-
-def basic_authorization(access_key_id: str, secret_access_key: str) -> Secret:
-    """Returns the header of basic authentication for a key pair, empty without a key."""
-    pair = f"{access_key_id}:{secret_access_key}".encode()
-    return Secret(f"Basic {b64encode(pair).decode()}" if access_key_id else "")
