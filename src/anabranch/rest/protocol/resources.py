@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import UNSET
+
 from anabranch.access.policies.permissions import (
     ANY,
     AllBelow,
@@ -81,7 +83,10 @@ def on_new_repository(call: _Call) -> str:
 
 def on_namespace(call: _Call) -> list[str]:
     """The storage namespace in the body, in all spellings that policies may use."""
-    return _namespace_arns(call, call.body.storage_namespace)
+    namespace = call.body.storage_namespace
+    if namespace is UNSET:
+        namespace = call.services.catalog.repositories.default_namespace(call.body.name)
+    return _namespace_arns(call, namespace)
 
 
 def on_named_namespace(call: _Call) -> list[str]:
@@ -228,7 +233,8 @@ def _resolved_objects(call: _Call) -> list[tuple[str, str]]:
 
 def on_copied_object(call: _Call) -> str:
     """The source of a copy."""
-    return object_arn(call.params.repository, call.body.src_path)
+    repository = call.body.src_repository or call.params.repository
+    return object_arn(repository, call.body.src_path)
 
 
 def on_import_sources(call: _Call) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from anabranch.model.page import Page
 from anabranch.model.references.branch import Branch
@@ -13,10 +14,11 @@ __all__ = ["Ref", "RefList", "ref_list", "to_ref"]
 
 
 class Ref(msgspec.Struct, frozen=True):
-    """A branch or a tag."""
+    """A branch or a tag; a branch that listings omit is `hidden`."""
 
     commit_id: str
     id: str
+    hidden: bool | UnsetType = UNSET
 
 
 class RefList(msgspec.Struct, frozen=True):
@@ -28,7 +30,8 @@ class RefList(msgspec.Struct, frozen=True):
 
 def to_ref(reference: Branch | Tag) -> Ref:
     """Returns the schema of a branch or a tag."""
-    return Ref(commit_id=reference.commit_id, id=reference.id)
+    hidden = isinstance(reference, Branch) and reference.hidden
+    return Ref(commit_id=reference.commit_id, id=reference.id, hidden=hidden or UNSET)
 
 
 def ref_list(page: Page[Branch] | Page[Tag]) -> RefList:

@@ -19,7 +19,7 @@ from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import Amount, AtBranch, InRepository
 from anabranch.rest.protocol.resources import on_branch, on_new_branch, on_repository
 from anabranch.rest.protocol.responses import TEXT, no_content
-from anabranch.rest.schemas.diffs import DiffList, uncommitted_list
+from anabranch.rest.schemas.diffs import DiffList, IncludeSides, uncommitted_list
 from anabranch.rest.schemas.pagination import PageOfRepository, page_amount
 from anabranch.rest.schemas.references import Ref, RefList, ref_list, to_ref
 
@@ -68,6 +68,7 @@ class DiffBranch(AtBranch, frozen=True, kw_only=True):
     amount: Amount = DEFAULT_AMOUNT
     prefix: str = ""
     delimiter: str = ""
+    include_sides: IncludeSides = False
 
 
 def list_branches(call: Call[ListBranches, None]) -> RefList:
@@ -158,7 +159,7 @@ def diff_branch(call: Call[DiffBranch, None]) -> DiffList:
         amount=page_amount(params.amount),
         readable=call.readable_paths(params.branch, params.prefix),
     )
-    return uncommitted_list(page)
+    return uncommitted_list(page, include_sides=params.include_sides)
 
 
 _BRANCHES = "/repositories/{repository}/branches"
