@@ -194,7 +194,7 @@ class RestClient:
             self._reached = True
             if response.status in _SUCCESS:
                 return response
-            if response.status in _BUSY and not is_last and request.can_resend:
+            if not is_last and _may_resend(request, response):
                 response.close()
                 self._sleep(self._retries.delay(attempt, response.header("retry-after")))
                 continue
@@ -283,5 +283,22 @@ class RestClient:
         return self._reached and request.can_resend and (error.unsent or request.repeatable)
 
     def _path(self, request: Request) -> str:
-        segments = (quote(name, safe="", errors="surrogateescape") for name in request.segments)
+        segments = (_quoted(name) for name in request.segments)
         return "/".join([f"{self._transport.path}/api/v1", *segments])
+
+
+def _may_resend(request: Request, response: Response) -> bool:
+    """Whether a request that the server was too busy for may be sent again. It may have been made
+    if the server lost its database meanwhile.
+    """
+    if response.status not in _BUSY or not request.can_resend:
+        return False
+    return request.repeatable or response.header("x-anabranch-kind") != OutcomeUnknown.kind
+
+
+def _quoted(name: str) -> str:
+    """Returns a name as a segment of a path. Servers decode a segment a second time if it looks
+    quoted twice, as `v%5E1` does, so a name with a percent sign is quoted twice.
+    """
+    quoted = quote(name, safe="", errors="surrogateescape")
+    return quote(quoted, safe="") if "%" in name else quoted
