@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from anabranch.model.names import check_repository
 from anabranch.model.page import Page
 from anabranch.model.repositories.repository import Repository
 from anabranch.remote.call import Call, Exchange, Listing, Pagination, Reply, WirePage, change, read
@@ -32,6 +33,7 @@ def create(
     server's default prefix. Raises AlreadyExists, and Invalid for a name or a namespace that cannot
     be used.
     """
+    check_repository(name)  # the server checks it with the form of the request
     body = {
         "name": name,
         "storage_namespace": storage_namespace,

@@ -102,7 +102,8 @@ def test_a_read_only_repository_can_be_changed_with_force(api):
     path = "/repositories/quiet-one/branches/dev/objects"
     assert api.post(path, params={"path": "a"}, content=b"x").status_code == 403
     errors = api.post(f"{path}/delete", json={"paths": ["a", "b"]}).json()["errors"]
-    expected = {"message": "read-only repository", "status_code": 403, "error": "ReadOnlyRepository"}
+    reason = {"message": "read-only repository", "error": "ReadOnlyRepository"}
+    expected = {**reason, "status_code": 403}
     assert [error | expected for error in errors] == errors
     assert [error["path"] for error in errors] == ["a", "b"]
     assert api.delete("/repositories/quiet-one").status_code == 403
