@@ -26,6 +26,7 @@ from anabranch.errors import (
     MergeConflict,
     NoChanges,
     NotFound,
+    OutcomeUnknown,
     PreconditionFailed,
     ProtectedBranch,
     RangeNotSatisfiable,
@@ -49,7 +50,8 @@ _BY_STATUS: dict[int, type[AnabranchError]] = {
     500: Corrupt,
 }
 _BY_KIND = {
-    error.kind: error for error in (NoChanges, DirtyBranch, ProtectedBranch, ReadOnlyRepository)
+    error.kind: error
+    for error in (NoChanges, DirtyBranch, OutcomeUnknown, ProtectedBranch, ReadOnlyRepository)
 }
 
 
