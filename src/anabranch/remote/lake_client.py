@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
+
+import msgspec
 
 from anabranch.client.error_responses import ErrorResponse, to_error
 from anabranch.client.rest_client import Request, RestClient
@@ -21,7 +24,10 @@ class LakeClient(RestClient):
         error = to_error("", response)
         if isinstance(error, MergeConflict) and isinstance(response.document, dict):
             listed: list[Any] = response.document.get("conflicts") or []
-            error.conflicts = tuple(conflict_from(each) for each in listed if type(each) is dict)
+            with suppress(msgspec.ValidationError):  # of a server that is newer: the paths stay
+                error.conflicts = tuple(
+                    conflict_from(each) for each in listed if isinstance(each, dict)
+                )
         return error
 
     def transport_error(self, request: Request, error: TransportError) -> AnabranchError:

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from anabranch.converter import Converter
 from anabranch.model.commits.change import Change, ChangeKind
 from anabranch.model.commits.commit import Commit
 from anabranch.model.commits.conflict import ConflictKind, ContentConflict, OpenConflict
@@ -199,6 +200,9 @@ class WireConflict(msgspec.Struct, frozen=True):
         )
 
 
+_CONFLICT = Converter(WireConflict)
+
+
 def conflict_from(document: dict[str, Any]) -> OpenConflict:
-    """Returns the conflict of a decoded document."""
-    return msgspec.convert(document, WireConflict).conflict()
+    """Returns the conflict of a decoded document. Raises msgspec.ValidationError."""
+    return _CONFLICT.convert(document).conflict()

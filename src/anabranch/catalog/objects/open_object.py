@@ -19,6 +19,7 @@ class OpenObject(ObjectFile):
     """An entry and access to its bytes, also as a binary file that can be read and sought."""
 
     __slots__ = ("_blocks", "_repository", "entry")
+    entry: Entry
 
     def __init__(self, repository: Repository, entry: Entry, blocks: BlockStore) -> None:
         self.entry = entry
