@@ -21,6 +21,7 @@ __all__ = ["RemoteObject"]
 _FIRST_AHEAD = 256 << 10
 _MAX_AHEAD = 8 << 20
 _ATTEMPTS = 5
+_PARTIAL_CONTENT = 206
 
 
 class RemoteObject(ObjectFile):
@@ -60,9 +61,9 @@ class RemoteObject(ObjectFile):
 
     def chunks(self, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         """Yields `length` bytes from `start` on, by default all that follow, in chunks of at most
-        1 MiB, as they arrive. Raises Gone for bytes that are lost.
+        1 MiB, as they arrive. Raises Gone for bytes that are lost or that the object does not have.
         """
-        end = self.byte_count if length is None else start + length
+        end = self._end(start, length)
         attempt = 1
         if start < min(end, len(self._first)):
             yield self._first[start:end]
@@ -71,6 +72,8 @@ class RemoteObject(ObjectFile):
             request = self._request._replace(headers={"Range": f"bytes={start}-{end - 1}"})
             response = self._client.exchange(request)
             with response:
+                if start and response.status != _PARTIAL_CONTENT:
+                    raise self._client.content_error(request, response.status)
                 try:
                     for chunk in response.chunks(CHUNK):
                         start += len(chunk)
@@ -82,14 +85,23 @@ class RemoteObject(ObjectFile):
                     attempt += 1
                     continue
             if start < end:
-                raise Gone(f"{self._stat.path}: the server has {start:,} bytes, not {end:,}")
+                raise self._gone()
 
     def read_bytes(self, start: int = 0, length: int | None = None) -> bytes:
         """Returns the bytes that `chunks` yields as one string."""
-        end = self.byte_count if length is None else start + length
+        end = self._end(start, length)
         if end <= len(self._first):
             return self._first[start:end]
-        return b"".join(self.chunks(start, None if length is None else length))
+        return b"".join(self.chunks(start, length))
+
+    def _end(self, start: int, length: int | None) -> int:
+        end = self.byte_count if length is None else start + length
+        if start < 0 or not start <= end <= self.byte_count:
+            raise self._gone()
+        return end
+
+    def _gone(self) -> Gone:
+        return Gone(f"{self.physical_address}: the data ends at byte {self.byte_count}")
 
     def _read_range(self, start: int, length: int) -> bytes:
         ahead = self._ahead

@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pandas as pd
 import pytest
 
+from anabranch.errors import Gone
+
 CONTENT = random.Random(7).randbytes(700_000)
 
 
@@ -43,6 +45,19 @@ def test_an_open_object_stays_the_version_that_was_opened(lake, sea):
     assert opened.read_bytes() == CONTENT
     assert (opened.entry.size, opened.entry.metadata) == (len(CONTENT), {"n": "1"})
     assert lake.objects.open(sea, "main@", "a").read() == b"other"
+
+
+@pytest.mark.parametrize("size", [5, 300_000])
+def test_bytes_that_an_object_does_not_have_are_gone(lake, sea, size):
+    lake.objects.upload(sea, "main", "a", [CONTENT[:size]])
+    opened = lake.objects.open(sea, "main", "a")
+    for wrong in [(0, size + 1), (size + 1,), (size + 1, 5), (-1,)]:
+        with pytest.raises(Gone):
+            opened.read_bytes(*wrong)
+        with pytest.raises(Gone):
+            list(opened.chunks(*wrong))
+    assert opened.read_bytes(3, 0) == opened.read_bytes(size) == b""
+    assert opened.read_bytes(size - 2, 2) == CONTENT[size - 2 : size]
 
 
 def test_threads_read_ranges_of_one_object(lake, sea):

@@ -1,9 +1,9 @@
 """Versions of objects that clients keep open while their branch changes.
 
 A client that reads an object in several requests must get one version of it. The token of a version
-is the entry's record, without the user's metadata, and its HMAC with the repository and the path.
-It says which bytes to read and permits nothing by itself: its requests need the right to read the
-path, as others do.
+is the entry's record, without the user's metadata, and its HMAC with the repository, the reference
+and the path. It says which bytes to read and permits nothing by itself: a request with it needs the
+right to read the path at the reference, as any other.
 """
 
 from __future__ import annotations
@@ -44,17 +44,18 @@ class Versions:
         namespace = opened.repository.storage_namespace
         return object_stat(self._blocks, namespace, path, opened.entry)
 
-    def token(self, opened: OpenObject, path: str) -> str:
+    def token(self, opened: OpenObject, reference: str, path: str) -> str:
         """Returns the token of the version that is open, of letters, digits, `-`, `_` and `=`."""
         metadata = opened.entry.metadata
         kept = {PINNED: metadata[PINNED]} if PINNED in metadata else {}
         _, record = entry_value(msgspec.structs.replace(opened.entry, metadata=kept))
-        signature = self._signature(opened.repository, path, record)
+        signature = self._signature(opened.repository, reference, path, record)
         return urlsafe_b64encode(signature + record).decode()
 
-    def open(self, repository: str, path: str, token: str) -> OpenObject:
+    def open(self, repository: str, reference: str, path: str, token: str) -> OpenObject:
         """Returns the version of a path that a token names, open for reading, without the user's
-        metadata. Raises NotFound for the repository, and Invalid for the token of another path.
+        metadata. Raises NotFound for the repository, and Invalid for the token of another path or
+        reference.
         """
         stored_repository = self._core.repositories.get(repository)
         try:
@@ -62,15 +63,16 @@ class Versions:
         except ValueError:
             signed = b""
         signature, record = signed[:_DIGEST_BYTES], signed[_DIGEST_BYTES:]
-        if not hmac.compare_digest(signature, self._signature(stored_repository, path, record)):
+        expected = self._signature(stored_repository, reference, path, record)
+        if not hmac.compare_digest(signature, expected):
             raise Invalid(
                 "the version is not one of this object",
                 kind="invalid_version",
-                hint="Open the object again: a version is valid for its repository and its path.",
+                hint="Open the object again: a version is valid for its reference and its path.",
             )
         return OpenObject(stored_repository, entry_from((b"", record)), self._blocks)
 
-    def _signature(self, repository: Repository, path: str, record: bytes) -> bytes:
+    def _signature(self, repository: Repository, reference: str, path: str, record: bytes) -> bytes:
         # JSON, so that different versions never have the same text
-        text = msgspec.json.encode([repository.partition, encode_path(path), record])
+        text = msgspec.json.encode([repository.partition, reference, encode_path(path), record])
         return hmac.new(self._key, text, hashlib.sha256).digest()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, Iterable, Iterator
-from concurrent.futures import Future, TimeoutError  # noqa: A004  that of Python 3.10 differs
+from concurrent.futures import Future
 from contextlib import contextmanager
 from threading import Event
 from typing import Any

@@ -54,13 +54,15 @@ def test_long_properties_are_left_out(api, places):
     assert len(opened.headers["X-Anabranch-Version"]) < 400
 
 
-def test_a_version_is_valid_for_its_path_and_repository(api, places, new_repository):
+def test_a_version_is_valid_for_its_path_and_reference(api, places, new_repository):
     put(api, places, "a", b"1")
     put(api, places, "b", b"2")
     version = pinned(api, places, "a").headers["X-Anabranch-Version"]
     other = f"/repositories/{new_repository()}/refs/main/objects"
     changed = urlsafe_b64encode(b"\0" + urlsafe_b64decode(version)[1:]).decode()
-    wrong = [("b", version, places[1]), ("a", version, other), ("a", changed, places[1])]
+    dev = places[1].replace("/main/", "/main@/")
+    wrong = [("b", version, places[1]), ("a", changed, places[1])]
+    wrong += [("a", version, other), ("a", version, dev)]
     for path, token, place in [*wrong, ("a", "x", places[1]), ("a", "é", places[1])]:
         refused = api.get(place, params={"path": path, "version": token})
         assert (refused.status_code, refused.headers["X-Anabranch-Kind"]) == (

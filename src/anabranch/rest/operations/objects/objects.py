@@ -111,7 +111,9 @@ def get_object(call: Call[GetObject, None]) -> Response:
     params = call.params
     catalog = call.services.catalog
     if params.version:
-        opened = catalog.versions.open(params.repository, params.path, params.version)
+        opened = catalog.versions.open(
+            *(params.repository, params.ref, params.path), params.version
+        )
     else:
         opened = catalog.objects.open(params.repository, params.ref, params.path)
     entry = opened.entry
@@ -130,7 +132,7 @@ def get_object(call: Call[GetObject, None]) -> Response:
 
 def _version_headers(call: Call[GetObject, None], opened: OpenObject) -> list[tuple[str, str]]:
     versions, path = call.services.catalog.versions, call.params.path
-    headers = [("X-Anabranch-Version", versions.token(opened, path))]
+    headers = [("X-Anabranch-Version", versions.token(opened, call.params.ref, path))]
     properties = urlsafe_b64encode(encode(object_stats(versions.stat(opened, path)))).decode()
     if len(properties) <= MAX_PROPERTIES_HEADER:
         headers.append(("X-Anabranch-Object", properties))
