@@ -48,7 +48,7 @@ def test_settings_come_from_the_file_of_a_login(server, tmp_path):
     ]
     subprocess.run(command, input=server.secret_access_key, text=True, check=True, timeout=200)
     with anabranch.connect() as lake:
-        assert lake.client.url == server.url
+        assert lake._client.url == server.url
         lake.repositories.list(amount=1)
 
 
@@ -65,7 +65,7 @@ def test_settings_come_from_lakectl(server, tmp_path):
 def test_a_token_replaces_a_key_pair(server):
     with anabranch.connect(server.url, *server.auth) as lake:
         credentials = dict(zip(("access_key_id", "secret_access_key"), server.auth, strict=True))
-        token = lake.client.send("POST", "auth", "login", body=credentials)["token"]
+        token = lake._client.send("POST", "auth", "login", body=credentials)["token"]
     with anabranch.connect(server.url, token=token) as lake:
         lake.repositories.list(amount=1)
 
@@ -122,4 +122,4 @@ def test_a_closed_lake_opens_connections_again(server):
     lake.close()
     with pytest.raises(NotFound):
         lake.repositories.get("nowhere")
-    assert lake.client._transport._idle == []
+    assert lake._client._transport._idle == []

@@ -36,8 +36,8 @@ def script(monkeypatch):
     def start(*answers, **options):
         server = ScriptedSocket(answers)
         lake = anabranch.connect(server.url, "key", "secret", **options)
-        lake.client._retries = RetryPolicy(3)
-        lake.client._sleep = lambda _: None
+        lake._client._retries = RetryPolicy(3)
+        lake._client._sleep = lambda _: None
         opened.append((server, lake))
         return server, lake
 

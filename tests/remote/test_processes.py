@@ -35,7 +35,7 @@ def copied(value):
 
 
 def sockets(lake):
-    return {connection.sock.getsockname() for connection in lake.client._transport._idle}
+    return {connection.sock.getsockname() for connection in lake._client._transport._idle}
 
 
 def test_a_forked_process_opens_connections_of_its_own(lake, sea):
@@ -44,7 +44,7 @@ def test_a_forked_process_opens_connections_of_its_own(lake, sea):
     assert len(ours) == 1
 
     def work():
-        assert not lake.client._transport._idle
+        assert not lake._client._transport._idle
         for _ in range(3):
             lake.branches.get(sea, "main")
         assert len(sockets(lake)) == 1

@@ -18,7 +18,16 @@ from anabranch.client.transport import Response
 from anabranch.errors import Invalid
 from anabranch.model.page import MAX_AMOUNT, Page
 
-__all__ = ["Call", "Exchange", "Listing", "Reply", "RunsCall", "WirePage", "change", "read"]
+__all__ = [
+    "Call",
+    "Exchange",
+    "Listing",
+    "Pagination",
+    "Reply",
+    "WirePage",
+    "change",
+    "read",
+]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -39,12 +48,6 @@ class Call(Protocol[T_co]):
 
     def run(self, client: RestClient) -> T_co:
         """Sends the requests of the call and returns its result. Raises AnabranchError."""
-
-
-class RunsCall(Protocol):
-    """Has a client that runs calls."""
-
-    client: RestClient
 
 
 @dataclass(frozen=True, slots=True)

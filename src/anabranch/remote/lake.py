@@ -26,7 +26,7 @@ class RemoteLake(RepositoryHandles):
     """
 
     def __init__(self, client: LakeClient) -> None:
-        self.client = client
+        self._client = client
         self.repositories = Repositories(client)
         self.branches = Branches(client)
         self.tags = Tags(client)
@@ -35,14 +35,14 @@ class RemoteLake(RepositoryHandles):
         self.objects = Objects(client)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.client,)
+        return type(self), (self._client,)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.client.url!r})"
+        return f"{type(self).__name__}({self._client.url!r})"
 
     def close(self) -> None:
         """Closes all connections."""
-        self.client.close()
+        self._client.close()
 
     def __enter__(self) -> Self:
         return self
