@@ -84,7 +84,7 @@ def test_a_change_without_a_key_is_sent_once(script):
     server, lake = script(OK, b"")
     lake.repositories.get("sea")
     with pytest.raises(OutcomeUnknown):
-        lake.repositories.create("lake-1")
+        lake.repositories.create("lake-1", "local://lake-1")
     assert len(server.requests) == 2
     server, lake = script(OK, UNKNOWN)
     lake.repositories.get("sea")
@@ -170,7 +170,7 @@ def test_a_server_that_sends_nothing_is_given_up(monkeypatch):
             with pytest.raises(Busy, match="timed out"):
                 lake.repositories.get("sea")
             with pytest.raises(OutcomeUnknown, match="timed out"):
-                lake.repositories.create("lake-1")
+                lake.repositories.create("lake-1", "local://lake-1")
 
 
 def test_amounts_below_one_are_refused(script):
@@ -178,6 +178,8 @@ def test_amounts_below_one_are_refused(script):
     for amount in (0, -1):
         with pytest.raises(Invalid, match="at least 1"):
             lake.branches.list("sea", amount=amount)
+        with pytest.raises(Invalid, match="at least 1"):
+            lake.refs.diff_rows("sea", "main", "dev", "a.csv", amount=amount)
 
 
 def test_a_content_type_that_no_header_can_have_is_refused(script):

@@ -27,6 +27,7 @@ __all__ = [
     "WirePage",
     "change",
     "read",
+    "require_amount",
 ]
 
 T = TypeVar("T")
@@ -100,8 +101,7 @@ class Listing(Generic[T]):
 
     def run(self, client: RestClient) -> Page[T]:
         """Returns the page. Raises AnabranchError."""
-        if self.amount < 1:
-            raise Invalid(f"amount is {self.amount}, at least 1 is possible", kind="invalid_amount")
+        require_amount(self.amount)
         items: list[T] = []
         request = self.request
         while True:
@@ -116,6 +116,13 @@ class Listing(Generic[T]):
 
     def _decode(self, reply: Reply) -> tuple[list[T], Pagination]:
         return self.page(reply.body)
+
+
+def require_amount(amount: int) -> int:
+    """Returns the length of a page. Raises Invalid unless it is at least 1."""
+    if amount < 1:
+        raise Invalid(f"amount is {amount}, at least 1 is possible", kind="invalid_amount")
+    return amount
 
 
 def read(segments: Sequence[str], **params: Any) -> Request:

@@ -35,6 +35,7 @@ def _differs(how: str) -> Difference:
 
 
 _SIDES = "`include_sides` adds the objects of both sides"
+_HIDDEN = "`include_hidden` says which branches are hidden"
 _KEYED = "accepts an `Idempotency-Key`"
 _IMPORTABLE = "`fs:ImportFromStorage`"
 _TREE = (
@@ -75,10 +76,7 @@ DIFFERENCES: Final = {
     "createTag": _extension(f"names may hold `:`; {_KEYED}"),
     "deleteTag": _extension(_KEYED),
     "getCommit": _differs("a parent that does not exist is 400 or 404, not 500"),
-    "createRepository": _differs(
-        "an invalid name of the default branch is 400; without a `storage_namespace` it is that of "
-        "the name"
-    ),
+    "createRepository": _differs("an invalid name of the default branch is 400"),
     "updateObjectUserMetadata": _extension("`force` for a repository that is read-only"),
     "listObjects": _differs(
         "with a delimiter, a page that begins within a common prefix does not repeat the prefix"
@@ -89,7 +87,8 @@ DIFFERENCES: Final = {
     ),
     "headObject": _differs("a range of an empty object is 416 or the whole object, as in RFC 9110"),
     "deleteObjects": _differs(
-        "on an unknown branch 404; an empty path fails alone; errors have a kind and a hint"
+        "on an unknown branch 404; an empty path fails alone; `include_kinds` adds what "
+        "kind an error has"
     ),
     "stageObject": _differs(
         "without a token of `getPhysicalAddress` for the path, an address needs "
@@ -130,7 +129,8 @@ DIFFERENCES: Final = {
     "getGCRules": _differs("rules without branches have an empty list, not null"),
     "getRepository": _differs("a name that no repository can have is 404, not 400"),
     "internalGetBranchProtectionRules": _differs("the response has an ETag of the rules"),
-    "listBranches": _differs("of a parameter that is repeated, the first value counts"),
+    "listBranches": _differs(f"of a parameter that is repeated, the first value counts; {_HIDDEN}"),
+    "getBranch": _extension(_HIDDEN),
     "listPullRequests": _differs("an empty `status` is 400 in JSON"),
     "createSymlinkFile": _differs(
         "each manifest has the objects of its own folder, and those of empty folders are removed; "

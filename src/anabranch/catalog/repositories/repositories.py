@@ -59,7 +59,7 @@ class Repositories:
         check_repository(name)
         check_branch(default_branch)
         if storage_namespace is None:
-            storage_namespace = self.default_namespace(name)
+            storage_namespace = self._default_namespace(name)
         check_storage_namespace(storage_namespace)
         self._require_absent(name)
         if storage_id:
@@ -87,10 +87,7 @@ class Repositories:
             self._core.protection.replace(repository, [default_branch], if_match="")
         return repository
 
-    def default_namespace(self, name: str) -> str:
-        """Returns the storage namespace of a name below the store's default prefix. Raises Invalid
-        if the store has none.
-        """
+    def _default_namespace(self, name: str) -> str:
         namespace = self._blocks.config.default_namespace(name)
         if not namespace:
             raise Invalid(

@@ -60,7 +60,7 @@ def create(
 
 def get(repository: str, name: str) -> Call[Branch]:
     """Returns a branch. Raises NotFound."""
-    return Exchange(read(_branch(repository, name)), _one)
+    return Exchange(read(_branch(repository, name), include_hidden=True), _one)
 
 
 def list_page(
@@ -73,7 +73,9 @@ def list_page(
 ) -> Call[Page[Branch]]:
     """Returns a page of branches by name."""
     segments = ["repositories", repository, "branches"]
-    request = read(segments, prefix=prefix, after=after, show_hidden=show_hidden)
+    request = read(
+        segments, prefix=prefix, after=after, show_hidden=show_hidden, include_hidden=show_hidden
+    )
     return Listing(request, _page, amount)
 
 

@@ -143,7 +143,8 @@ def delete_many(
     reason. Raises ReadOnlyRepository and ProtectedBranch.
     """
     segments = [*_on(repository, branch), "delete"]
-    request = change("POST", segments, {"paths": list(paths)}, repeatable=True, force=force)
+    body = {"paths": list(paths)}
+    request = change("POST", segments, body, repeatable=True, force=force, include_kinds=True)
     return Exchange(request, _not_deleted)
 
 

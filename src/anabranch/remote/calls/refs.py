@@ -10,7 +10,17 @@ from anabranch.model.commits.change import Change
 from anabranch.model.commits.conflict import MergePreview, OpenConflict, Resolution, Settled
 from anabranch.model.commits.row_difference import MatchedBy, RowDifference, RowDifferencePage
 from anabranch.model.page import MAX_AMOUNT, Page
-from anabranch.remote.call import Call, Exchange, Listing, Pagination, Reply, WirePage, change, read
+from anabranch.remote.call import (
+    Call,
+    Exchange,
+    Listing,
+    Pagination,
+    Reply,
+    WirePage,
+    change,
+    read,
+    require_amount,
+)
 from anabranch.remote.calls.results import change_page, refuse_committer
 from anabranch.remote.wire import WireConflict
 
@@ -110,7 +120,7 @@ def diff_rows(
         whole_rows=whole_rows,
         format=file_format,
         after=after,
-        amount=min(amount, MAX_AMOUNT),
+        amount=min(require_amount(amount), MAX_AMOUNT),
     )
     return Exchange(request, _rows)
 

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 
+from anabranch.client.rest_client import RestClient
+from anabranch.errors import Invalid
 from anabranch.model.names import check_repository
 from anabranch.model.page import Page
 from anabranch.model.repositories.repository import Repository
@@ -15,6 +19,26 @@ from anabranch.remote.wire import WireRepository
 
 __all__ = ["create", "delete", "delete_metadata", "get", "list_page", "metadata", "set_metadata"]
 
+
+class _StorageConfig(msgspec.Struct, frozen=True):
+    default_namespace_prefix: str = ""
+
+    def default_namespace(self, name: str) -> str:
+        """Returns the storage namespace of a repository that names none. Raises Invalid."""
+        if not self.default_namespace_prefix:
+            raise Invalid(
+                f"no storage namespace is given for {name!r}",
+                kind="storage_namespace_missing",
+                hint="Name one, or set blockstore.default_namespace_prefix on the server.",
+            )
+        return f"{self.default_namespace_prefix.rstrip('/')}/{name}"
+
+
+class _Config(msgspec.Struct, frozen=True):
+    storage_config: _StorageConfig
+
+
+_CONFIG = msgspec.json.Decoder(_Config)
 _ONE = msgspec.json.Decoder(WireRepository)
 _PAGE = msgspec.json.Decoder(WirePage[WireRepository])
 _METADATA = msgspec.json.Decoder(dict[str, str])
@@ -36,12 +60,11 @@ def create(
     check_repository(name)  # the server checks it with the form of the request
     body = {
         "name": name,
-        "storage_namespace": storage_namespace,
         "default_branch": default_branch,
         "read_only": read_only,
         "sample_data": sample_data,
     }
-    return Exchange(change("POST", ["repositories"], body, bare=bare), _one)
+    return _Creation(body, storage_namespace, bare)
 
 
 def get(name: str) -> Call[Repository]:
@@ -80,6 +103,29 @@ def delete_metadata(name: str, keys: Sequence[str]) -> Call[None]:
     """Removes keys of a repository's metadata."""
     segments = ["repositories", name, "metadata"]
     return Exchange(change("DELETE", segments, {"keys": list(keys)}, repeatable=True), nothing)
+
+
+@dataclass(frozen=True, slots=True)
+class _Creation:
+    """Creates a repository. Without a storage namespace, the server is asked for its prefix."""
+
+    body: Mapping[str, Any]
+    storage_namespace: str | None
+    bare: bool
+
+    def run(self, client: RestClient) -> Repository:
+        """Returns the new repository."""
+        namespace = self.storage_namespace
+        if namespace is None:
+            config = Exchange(read(["config"]), _config).run(client).storage_config
+            namespace = config.default_namespace(self.body["name"])
+        body = {**self.body, "storage_namespace": namespace}
+        request = change("POST", ["repositories"], body, bare=self.bare)
+        return Exchange(request, _one).run(client)
+
+
+def _config(reply: Reply) -> _Config:
+    return _CONFIG.decode(reply.body)
 
 
 def _one(reply: Reply) -> Repository:

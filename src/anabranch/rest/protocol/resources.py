@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import UNSET
-
 from anabranch.access.policies.permissions import (
     ANY,
     AllBelow,
@@ -83,10 +81,7 @@ def on_new_repository(call: _Call) -> str:
 
 def on_namespace(call: _Call) -> list[str]:
     """The storage namespace in the body, in all spellings that policies may use."""
-    namespace = call.body.storage_namespace
-    if namespace is UNSET:
-        namespace = call.services.catalog.repositories.default_namespace(call.body.name)
-    return _namespace_arns(call, namespace)
+    return _namespace_arns(call, call.body.storage_namespace)
 
 
 def on_named_namespace(call: _Call) -> list[str]:

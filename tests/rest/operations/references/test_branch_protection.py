@@ -70,7 +70,8 @@ def test_write_to_a_protected_branch_is_refused_with_the_reason(api, root, rules
     copy = api.post(f"{objects}/copy", params={"dest_path": "b"}, json={"src_path": "a"})
     assert refusal(copy) == written
     assert refusal(api.put(f"{root}/branches/main", json={"type": "reset"})) == written
-    many = api.post(f"{objects}/delete", json={"paths": ["a"]})
+    kinds = {"include_kinds": "true"}
+    many = api.post(f"{objects}/delete", params=kinds, json={"paths": ["a"]})
     assert many.json()["errors"] == [
         {
             "path": "a",

@@ -102,10 +102,10 @@ def test_a_read_only_repository_can_be_changed_with_force(api):
     path = "/repositories/quiet-one/branches/dev/objects"
     assert api.post(path, params={"path": "a"}, content=b"x").status_code == 403
     errors = api.post(f"{path}/delete", json={"paths": ["a", "b"]}).json()["errors"]
-    reason = {"message": "read-only repository", "error": "ReadOnlyRepository"}
-    expected = {**reason, "status_code": 403}
-    assert [error | expected for error in errors] == errors
-    assert [error["path"] for error in errors] == ["a", "b"]
+    assert errors == [
+        {"message": "read-only repository", "path": path_, "status_code": 403}
+        for path_ in ("a", "b")
+    ]
     assert api.delete("/repositories/quiet-one").status_code == 403
     assert api.delete("/repositories/quiet-one", params={"force": "true"}).status_code == 204
 

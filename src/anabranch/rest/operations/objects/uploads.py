@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from anabranch.access.policies.permissions import Action
-from anabranch.errors import Denied, Invalid
+from anabranch.errors import AnabranchError, Denied, Invalid
 from anabranch.http.execution import Execution
 from anabranch.model.objects.entry import DEFAULT_CONTENT_TYPE
 from anabranch.rest.protocol.body import Body
@@ -72,6 +72,9 @@ class DeleteObjects(AtBranch, frozen=True, kw_only=True):
 
     force: bool = False
     no_tombstone: bool = False
+    include_kinds: Annotated[
+        bool, Meta(description="add the class, the kind and the hint of each error")
+    ] = False
 
 
 class CopyObject(ConditionalWrite, frozen=True, kw_only=True):
@@ -92,9 +95,9 @@ class ObjectError(msgspec.Struct, frozen=True):
     message: str
     path: str
     status_code: int
-    error: Annotated[str, Meta(description="the class of the error")]
-    kind: str
-    hint: str
+    error: Annotated[str, Meta(description="the class of the error")] | UnsetType = UNSET
+    kind: str | UnsetType = UNSET
+    hint: str | UnsetType = UNSET
 
 
 class ObjectErrorList(msgspec.Struct, frozen=True):
@@ -168,17 +171,18 @@ def delete_objects(call: Call[DeleteObjects, PathList]) -> ObjectErrorList:
     except Denied as error:
         errors = [(path, error) for path in paths]
     return ObjectErrorList(
-        [
-            ObjectError(
-                message=error.message,
-                path=path,
-                status_code=status_for(error),
-                error=type(error).__name__,
-                kind=error.kind,
-                hint=error.hint,
-            )
-            for path, error in errors
-        ]
+        [_object_error(path, error, include_kind=params.include_kinds) for path, error in errors]
+    )
+
+
+def _object_error(path: str, error: AnabranchError, *, include_kind: bool) -> ObjectError:
+    return ObjectError(
+        message=error.message,
+        path=path,
+        status_code=status_for(error),
+        error=type(error).__name__ if include_kind else UNSET,
+        kind=error.kind if include_kind else UNSET,
+        hint=error.hint if include_kind else UNSET,
     )
 
 

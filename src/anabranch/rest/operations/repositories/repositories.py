@@ -49,10 +49,10 @@ class RepositoryList(msgspec.Struct, frozen=True):
 
 
 class RepositoryCreation(Body, frozen=True, kw_only=True):
-    """A repository to create, in the storage namespace of its name if there is no other."""
+    """A repository to create."""
 
     name: Annotated[str, Meta(pattern=_NAME)]
-    storage_namespace: Annotated[str, Meta(pattern=_NAMESPACE)] | UnsetType = UNSET
+    storage_namespace: Annotated[str, Meta(pattern=_NAMESPACE)]
     storage_id: str = ""
     default_branch: str = ""
     sample_data: bool = False
@@ -112,7 +112,7 @@ def create_repository(call: Call[CreateRepository, RepositoryCreation]) -> Repos
     body = call.body
     repository = call.services.catalog.repositories.create(
         body.name,
-        None if body.storage_namespace is UNSET else body.storage_namespace,
+        body.storage_namespace,
         default_branch=body.default_branch or "main",
         bare=call.params.bare,
         read_only=body.read_only,
