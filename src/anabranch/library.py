@@ -33,6 +33,7 @@ from anabranch.files.private_folders import make_private_folder
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.sqlite.lost_database import require_database
 from anabranch.keyvalue.sqlite.store import SQLiteStore
+from anabranch.lake.repository_handle import RepositoryHandles
 from anabranch.model.uri import is_address
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.pipelines.branch_tasks.branch_tasks import BranchTasks
@@ -58,7 +59,7 @@ KEY_FILES = ("encrypt", "signing")
 CACHE_BYTES = 1 << 30
 
 
-class Lake(Catalog):
+class Lake(Catalog, RepositoryHandles):
     """A catalog and its long-running jobs over two stores; `close` also closes the stores.
     `merge_webhook_guard` decides where webhooks of merges may lead: without one, to public
     addresses; `table_limits` are those of merges and comparisons of tables. `default_committer`
@@ -199,9 +200,8 @@ def open_lake(folder: str | os.PathLike[str], *, committer: str | None = None) -
         raise Invalid(
             f"{os.fspath(folder)} is an address, and a folder is opened",
             kind="not_a_folder",
-            hint="To use a server, give its address to a client: `host` of the packages lakefs and "
-            "lakefs-spec, or ANABRANCH_SERVER for the command line. For a folder of that name, "
-            "give its full path.",
+            hint="To use a server, call anabranch.connect, or set ANABRANCH_SERVER for the command "
+            "line. For a folder of that name, give its full path.",
         )
     root = Path(folder)
     database = root / "metadata" / DATABASE_FILE

@@ -8,13 +8,18 @@ import pytest
 
 from anabranch.client.error_responses import ErrorResponse, parse_error_response, to_error
 from anabranch.errors import (
+    AlreadyExists,
     Busy,
+    CommitExpired,
     Corrupt,
+    Denied,
     Gone,
     Invalid,
     MergeConflict,
     NoChanges,
     NotFound,
+    RangeNotSatisfiable,
+    Throttled,
     Unauthenticated,
 )
 
@@ -52,6 +57,27 @@ def test_headers_give_kind_and_hint():
     error = to_error("http://x", parse(404, b'{"message": "no"}', **headers))
     assert (type(error), error.kind, error.hint) == (NotFound, "branch_not_found", "Look.")
     assert type(to_error("u", parse(400, x_anabranch_kind=NoChanges.kind))) is NoChanges
+
+
+def test_the_header_names_the_class():
+    def made(status, name, body=b"{}", **headers):
+        return to_error("", parse(status, body, x_anabranch_error=name, **headers))
+
+    taken = made(409, "AlreadyExists", x_anabranch_kind="tag_already_exists")
+    assert (type(taken), taken.kind) == (AlreadyExists, "tag_already_exists")
+    assert taken.message == "conflict"
+    assert type(made(401, "Denied")) is Denied
+    expired = made(409, "CommitExpired", b'{"message": "m", "removed": true}')
+    assert isinstance(expired, CommitExpired)
+    assert expired.removed
+    outside = made(416, "RangeNotSatisfiable", content_range="bytes */7")
+    assert isinstance(outside, RangeNotSatisfiable)
+    assert outside.size == 7
+    throttled = made(429, "Throttled", retry_after="9")
+    assert isinstance(throttled, Throttled)
+    assert throttled.retry_after == 9
+    for unknown in ("Mystery", "HINTS", "Any", "__name__", "not a name"):
+        assert type(made(404, unknown)) is NotFound
 
 
 def test_merge_conflict_has_the_paths_of_the_response():

@@ -9,7 +9,8 @@ import threading
 import pytest
 from support.faults.scripted_socket import ScriptedSocket, answer
 
-from anabranch.client.rest_client import Request, RestClient, Timeouts, basic_authorization
+from anabranch.client.authorization import basic_authorization
+from anabranch.client.rest_client import Request, RestClient, Timeouts
 from anabranch.client.retry_policy import NO_RETRIES
 from anabranch.errors import Busy, Invalid, NotFound, OutcomeUnknown
 
@@ -144,3 +145,22 @@ def test_body_that_ends_early_is_busy(script):
     client = single_attempt(script(answer("200 OK", b"abc", length=10)).url)
     with pytest.raises(Busy), client.download("x") as content:
         list(content.chunks)
+
+
+def test_names_with_a_percent_sign_are_quoted_twice(script):
+    server = script(*[answer("200 OK")] * 3)
+    client = single_attempt(server.url)
+    for name in ("a b/c", "v%5E1", "ü"):
+        client.get("x", name)
+    targets = [request.split()[1] for request in server.requests]
+    assert targets == [b"/api/v1/x/a%20b%2Fc", b"/api/v1/x/v%25255E1", b"/api/v1/x/%C3%BC"]
+
+
+def test_a_change_that_may_have_been_made_is_not_sent_again(script):
+    lost = answer("503 Busy", b"{}", "X-Anabranch-Kind: outcome_unknown")
+    server = script(lost, lost, answer("200 OK", b'{"a": 1}'))
+    client = RestClient(server.url, AUTHORIZATION, environment={}, sleep=lambda _: None)
+    with pytest.raises(OutcomeUnknown):
+        client.send("POST", "x", body={})
+    assert len(server.requests) == 1
+    assert client.request_json(Request("POST", ("x",), repeatable=True)) == {"a": 1}

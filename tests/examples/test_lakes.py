@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from anabranch.client.rest_client import RestClient, basic_authorization
+from anabranch.client.authorization import basic_authorization
+from anabranch.client.rest_client import RestClient
 from anabranch.examples.lakes import LakesExample
 from anabranch.testing.server import running_server
 

@@ -123,5 +123,5 @@ def test_damaged_metadata_raises_corrupt_with_path(tmp_path, damage):
 
 
 def test_unknown_attribute_of_package_raises():
-    with pytest.raises(AttributeError, match="no attribute 'lake'"):
-        anabranch.lake  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'sea'"):
+        anabranch.sea  # noqa: B018

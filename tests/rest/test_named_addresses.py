@@ -87,6 +87,7 @@ ENTRY_MAKERS = {
     "catalog/sample/files.py": "the sample's own objects",
     "pipelines/images/external.py": "source_permissions",
     "pipelines/imports/entries.py": "on_import_sources",
+    "remote/wire.py": "of a client, which stores none",
     "s3/operations/directory_markers.py": "no address",
     "versioning/merging/tree_merger.py": "a new address of the server",
     "versioning/records/entries.py": "stored records",

@@ -31,6 +31,7 @@ from anabranch.catalog.objects.objects import Objects
 from anabranch.catalog.objects.staging import Staging
 from anabranch.catalog.objects.transfers import Transfers
 from anabranch.catalog.objects.uploads import Uploads
+from anabranch.catalog.objects.versions import Versions
 from anabranch.catalog.objects.write_checks import WriteChecks
 from anabranch.catalog.presigning.presigned_blocks import PresignedBlocks
 from anabranch.catalog.presigning.presigned_urls import PresignedUrls
@@ -141,6 +142,7 @@ class Catalog:
         self.reviews = Reviews(core)
         self.pulls = Pulls(core, self.refs, self.reviews)
         self.objects = Objects(core, blocks, clock, self.protection)
+        self.versions = Versions(core, blocks, signing_secret)
         self.archives = Archives(core, blocks, self.objects)
         self.transfers = Transfers(core, self.protection, self.objects)
         self.symlinks = Symlinks(core, blocks, self.objects)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, NoReturn
@@ -22,7 +21,7 @@ from anabranch.client.transport import Response, Transport, TransportError
 from anabranch.errors import AnabranchError, Busy, Invalid, OutcomeUnknown
 from anabranch.model.secret import Secret
 
-__all__ = ["CHUNK", "Content", "Request", "RestClient", "Timeouts", "basic_authorization"]
+__all__ = ["CHUNK", "Content", "Request", "RestClient", "Timeouts"]
 
 CHUNK = 1 << 20
 _SUCCESS = range(200, 300)
@@ -195,7 +194,7 @@ class RestClient:
             self._reached = True
             if response.status in _SUCCESS:
                 return response
-            if response.status in _BUSY and not is_last and request.can_resend:
+            if not is_last and _may_resend(request, response):
                 response.close()
                 self._sleep(self._retries.delay(attempt, response.header("retry-after")))
                 continue
@@ -284,11 +283,22 @@ class RestClient:
         return self._reached and request.can_resend and (error.unsent or request.repeatable)
 
     def _path(self, request: Request) -> str:
-        segments = (quote(name, safe="", errors="surrogateescape") for name in request.segments)
+        segments = (_quoted(name) for name in request.segments)
         return "/".join([f"{self._transport.path}/api/v1", *segments])
 
 
-def basic_authorization(access_key_id: str, secret_access_key: str) -> Secret:
-    """Returns the header of basic authentication for a key pair, empty without a key."""
-    pair = f"{access_key_id}:{secret_access_key}".encode()
-    return Secret(f"Basic {b64encode(pair).decode()}" if access_key_id else "")
+def _may_resend(request: Request, response: Response) -> bool:
+    """Whether a request that the server was too busy for may be sent again. It may have been made
+    if the server lost its database meanwhile.
+    """
+    if response.status not in _BUSY or not request.can_resend:
+        return False
+    return request.repeatable or response.header("x-anabranch-kind") != OutcomeUnknown.kind
+
+
+def _quoted(name: str) -> str:
+    """Returns a name as a segment of a path. Servers decode a segment a second time if it looks
+    quoted twice, as `v%5E1` does, so a name with a percent sign is quoted twice.
+    """
+    quoted = quote(name, safe="", errors="surrogateescape")
+    return quote(quoted, safe="") if "%" in name else quoted

@@ -10,6 +10,7 @@ sent, and proxies.
 from __future__ import annotations
 
 import http.client
+import os
 import select
 import socket
 import ssl
@@ -19,6 +20,7 @@ from functools import cached_property
 from threading import Lock
 from typing import Self
 from urllib.parse import SplitResult, unquote, urlsplit
+from weakref import WeakSet
 
 __all__ = ["Response", "Transport", "TransportError"]
 
@@ -85,7 +87,7 @@ class Response:
 
 
 class Transport:
-    """Connections to one server. May be used from several threads.
+    """Connections to one server. May be used from several threads; a forked process opens its own.
 
     With `keep_alive`, connections are reused. A server may close one at the moment a request is
     sent on it, so that is for clients that send such a request again.
@@ -100,12 +102,21 @@ class Transport:
         self._is_tls = self._url.scheme == "https"
         self._proxy = _proxy(self._url, environment)
         self._keep_alive = keep_alive
+        self._forget_connections()
+        self._is_closed = False
+        _TRANSPORTS.add(self)
+
+    def _forget_connections(self) -> None:
+        """Begins without connections, as in a forked process: two must not write to one socket, and
+        a lock may have been held by a thread that does not exist there.
+        """
         self._idle: list[http.client.HTTPConnection] = []
         self._lock = Lock()
 
     def close(self) -> None:
-        """Closes the idle connections."""
+        """Closes the idle connections, and those in use after their responses."""
         with self._lock:
+            self._is_closed = True
             while self._idle:
                 self._idle.pop().close()
 
@@ -123,6 +134,7 @@ class Transport:
         several pieces is sent in HTTP's chunks unless a header has its length. Timeouts are in
         seconds, the first for each read and write. Raises TransportError.
         """
+        process = os.getpid()
         connection = self._connection(timeout, connect_timeout)
         if self._proxy and not self._is_tls:
             target = f"{self._url.scheme}://{self._url.netloc}{target}"
@@ -146,11 +158,12 @@ class Transport:
             raise
 
         def release(reusable: bool) -> None:
-            if reusable and self._keep_alive:
-                with self._lock:
+            with self._lock:
+                is_kept = reusable and self._keep_alive and not self._is_closed
+                if is_kept and os.getpid() == process:
                     self._idle.append(connection)
-            else:
-                connection.close()
+                    return
+            connection.close()
 
         return Response(response, release)
 
@@ -193,6 +206,17 @@ class Transport:
     def _tls_context(self) -> ssl.SSLContext:
         """Made for the first connection: that reads all certificates that are trusted."""
         return ssl.create_default_context()
+
+
+_TRANSPORTS: WeakSet[Transport] = WeakSet()
+
+
+def _after_fork() -> None:
+    for transport in list(_TRANSPORTS):
+        transport._forget_connections()  # noqa: SLF001  of this module
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _is_open(sock: socket.socket) -> bool:

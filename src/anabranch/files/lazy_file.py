@@ -39,11 +39,17 @@ class LazyFile(BinaryIO):
         """Returns bytes from a position, by default all that follow."""
         raise NotImplementedError
 
+    def _read_range(self, start: int, length: int) -> bytes:
+        """Returns bytes for the stream: a subclass may read ahead."""
+        return self.read_bytes(start, length)
+
     def _file(self) -> io.BufferedReader:
         try:
             return self._stream
         except AttributeError:
-            self._stream = open_ranges(self.read_bytes, self.byte_count, buffer_bytes=_BUFFER_BYTES)
+            self._stream = open_ranges(
+                self._read_range, self.byte_count, buffer_bytes=_BUFFER_BYTES
+            )
             return self._stream
 
     def read(self, size: int | None = -1, /) -> bytes:

@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from anabranch.errors import NotSupported
 from anabranch.files.html_table import html_table
 
 __all__ = ["DEFAULT_AMOUNT", "MAX_AMOUNT", "Page", "take_page", "upper_bound"]
@@ -23,6 +24,18 @@ class Page(msgspec.Struct, Generic[Item], frozen=True):
     items: list[Item]
     has_more: bool = False
     next_offset: str = ""
+
+    def to_pandas(self) -> Any:
+        """Returns the items as a pandas DataFrame, with the columns that notebooks show. Raises
+        NotSupported if pandas is not installed.
+        """
+        try:
+            import pandas as pd  # noqa: PLC0415  only where it is used
+        except ImportError as error:
+            raise NotSupported(
+                "pandas is not installed", kind="library_missing", hint="Install pandas."
+            ) from error
+        return pd.DataFrame.from_records([_cells(item) for item in self.items])
 
     def _repr_html_(self) -> str:
         """Returns the table that notebooks show."""

@@ -34,6 +34,8 @@ def _differs(how: str) -> Difference:
     return Difference(State.DIFFERS, how)
 
 
+_SIDES = "`include_sides` adds the objects of both sides"
+_HIDDEN = "`include_hidden` says which branches are hidden"
 _KEYED = "accepts an `Idempotency-Key`"
 _IMPORTABLE = "`fs:ImportFromStorage`"
 _TREE = (
@@ -58,9 +60,9 @@ DIFFERENCES: Final = {
     "findMergeBase": _differs(_MERGE_BASE),
     "diffRefs": _differs(
         "`right` may be `branch$`, which includes staged changes; with a delimiter, pages lose no "
-        "changes"
+        f"changes; {_SIDES}"
     ),
-    "diffBranch": _differs("with a delimiter, pages lose no changes"),
+    "diffBranch": _differs(f"with a delimiter, pages lose no changes; {_SIDES}"),
     "revertBranch": _differs(f"{_CONFLICTS}; `strategy` and `resolutions`; {_KEYED}"),
     "cherryPick": _differs(
         f"{_CONFLICTS}; `strategy` and `resolutions`; {_KEYED}; the metadata of the original "
@@ -75,15 +77,19 @@ DIFFERENCES: Final = {
     "deleteTag": _extension(_KEYED),
     "getCommit": _differs("a parent that does not exist is 400 or 404, not 500"),
     "createRepository": _differs("an invalid name of the default branch is 400"),
+    "updateObjectUserMetadata": _extension("`force` for a repository that is read-only"),
     "listObjects": _differs(
         "with a delimiter, a page that begins within a common prefix does not repeat the prefix"
     ),
     "getObject": _differs(
         "responses say `Accept-Ranges: bytes`, as those of `headObject`; browsers show content in "
-        "a sandbox"
+        "a sandbox; `pin` and `version` read one version of an object in several requests"
     ),
     "headObject": _differs("a range of an empty object is 416 or the whole object, as in RFC 9110"),
-    "deleteObjects": _differs("on an unknown branch 404; an empty path fails alone"),
+    "deleteObjects": _differs(
+        "on an unknown branch 404; an empty path fails alone; `include_kinds` adds what "
+        "kind an error has"
+    ),
     "stageObject": _differs(
         "without a token of `getPhysicalAddress` for the path, an address needs "
         f"{_IMPORTABLE}; works with local stores too"
@@ -96,7 +102,7 @@ DIFFERENCES: Final = {
     "getPhysicalAddress": _differs("`presign=true` without presigned URLs is 400, not 500"),
     "uploadObject": _differs(
         "an unknown `storageClass` and numbers out of range are 400, always in JSON; Azure and "
-        "Google ignore `storageClass`"
+        "Google ignore `storageClass`; `X-Anabranch-Metadata` holds metadata that headers cannot"
     ),
     "getUnderlyingProperties": _differs(
         "`STANDARD` of S3 is named; local and Google stores have no class"
@@ -123,7 +129,8 @@ DIFFERENCES: Final = {
     "getGCRules": _differs("rules without branches have an empty list, not null"),
     "getRepository": _differs("a name that no repository can have is 404, not 400"),
     "internalGetBranchProtectionRules": _differs("the response has an ETag of the rules"),
-    "listBranches": _differs("of a parameter that is repeated, the first value counts"),
+    "listBranches": _differs(f"of a parameter that is repeated, the first value counts; {_HIDDEN}"),
+    "getBranch": _extension(_HIDDEN),
     "listPullRequests": _differs("an empty `status` is 400 in JSON"),
     "createSymlinkFile": _differs(
         "each manifest has the objects of its own folder, and those of empty folders are removed; "
@@ -147,7 +154,7 @@ DIFFERENCES: Final = {
     ),
     "copyObject": _differs(
         "copying an object whose bytes are missing is an error; `shallow` refers to the bytes of "
-        "the source, which lakeFS refuses"
+        "the source, which lakeFS refuses; `src_repository`; `If-None-Match: *`"
     ),
     "dumpRefs": _extension("the dump is consistent while others write"),
     "restoreRefs": _differs(

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.files.work_folders import WorkFolder
+from anabranch.model.commits.row_difference import RowDifferencePage
 from anabranch.model.objects.entry import Entry, physical_address
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.merging.stored_version import StoredVersion
-from anabranch.versioning.strategies.rows.differences import RowDifferencePage
 from anabranch.versioning.strategies.table_processes.comparisons import compare_files
 from anabranch.versioning.strategies.table_processes.messages import RowMatching
 from anabranch.versioning.strategies.table_processes.table_processes import TableProcesses

@@ -9,9 +9,9 @@ import pytest
 from support.faults.scripted_socket import ScriptedSocket, answer
 
 from anabranch.cli.client.connection import Connection
-from anabranch.cli.client.settings import Settings
 from anabranch.cli.errors import Failure, Usage
 from anabranch.client.retry_policy import DEFAULT_RETRIES
+from anabranch.client.settings import Settings
 
 
 @pytest.fixture

@@ -64,6 +64,7 @@ def test_errors_have_the_statuses_of_lakefs(error, status):
 def test_error_headers_have_kind_and_hint():
     headers = dict(error_response(errors.Busy("x", kind="k", hint="wait\r\nX-Bad: ü")).headers)
     assert headers == {
+        "X-Anabranch-Error": "Busy",
         "X-Anabranch-Kind": "k",
         "X-Anabranch-Hint": "wait??X-Bad: ?",
         "Retry-After": "1",

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
-from anabranch.versioning.strategies.rows.differences import RowDifferencePage, row_differences
+from anabranch.model.commits.row_difference import RowDifferencePage
+from anabranch.versioning.strategies.rows.differences import row_differences
 
 
 class File:

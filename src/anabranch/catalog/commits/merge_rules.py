@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from anabranch.catalog.objects.staging import Staging
 from anabranch.errors import Invalid, NotSupported
+from anabranch.model.commits.conflict import Resolution
 from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.rules import MergeRules, Rule, check_strategy
 
-__all__ = ["RequestedRules", "Resolution"]
-
-Resolution = Mapping[str, Any]
-"""A choice for the conflicts of some paths, as a client sends it: `path`, a path or a pattern, and
-either `strategy` with its options, or `physical_address`.
-"""
+__all__ = ["RequestedRules"]
 
 _OBJECT_FIELDS = {"checksum", "size_bytes", "content_type", "user_metadata"}
 

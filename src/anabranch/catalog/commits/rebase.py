@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from anabranch.catalog.commits.merge_rules import RequestedRules, Resolution
+from anabranch.catalog.commits.merge_rules import RequestedRules
 from anabranch.catalog.error_messages import reference_errors
 from anabranch.catalog.protection import Protection
 from anabranch.model.commits.commit import CommitFields
+from anabranch.model.commits.conflict import Resolution
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commits.branch_change import BranchChange
 from anabranch.versioning.core import Core

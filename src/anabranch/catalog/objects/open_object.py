@@ -8,22 +8,28 @@ from anabranch.blocks.checked_reads import CheckedReads
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.checked_bytes import checked_reads, require_bytes
 from anabranch.catalog.objects.etag_pinned_reads import PinnedRead, pinned_etag
-from anabranch.files.lazy_file import LazyFile
+from anabranch.lake.object_file import ObjectFile
 from anabranch.model.objects.entry import Entry, physical_address
 from anabranch.model.repositories.repository import Repository
 
 __all__ = ["OpenObject"]
 
 
-class OpenObject(LazyFile):
+class OpenObject(ObjectFile):
     """An entry and access to its bytes, also as a binary file that can be read and sought."""
 
     __slots__ = ("_blocks", "_repository", "entry")
+    entry: Entry
 
     def __init__(self, repository: Repository, entry: Entry, blocks: BlockStore) -> None:
         self.entry = entry
         self._repository = repository
         self._blocks = blocks
+
+    @property
+    def repository(self) -> Repository:
+        """The repository that has the entry."""
+        return self._repository
 
     @property
     def physical_address(self) -> str:

@@ -13,11 +13,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from anabranch.catalog.commits.merge_rules import Resolution
 from anabranch.catalog.pulls.reviews import Reviews, check_text, read_head, require_repository
 from anabranch.catalog.references.refs import Refs
 from anabranch.errors import Conflict, Invalid
 from anabranch.model.commits.commit import Commit
+from anabranch.model.commits.conflict import MergePreview, Resolution
 from anabranch.model.names import check_branch
 from anabranch.model.page import Page
 from anabranch.model.pull_request import (
@@ -31,7 +31,6 @@ from anabranch.model.pull_request import (
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ContentRights
-from anabranch.versioning.merging.tree_merger import MergePreview
 from anabranch.versioning.pulls.pulls import StoredPull, require_open
 from anabranch.versioning.records import keys
 from anabranch.versioning.repositories.repositories import check_writable

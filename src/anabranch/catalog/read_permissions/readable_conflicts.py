@@ -6,8 +6,8 @@ from typing import Protocol
 
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.catalog.read_permissions.readable_pages import ReadablePager
+from anabranch.model.commits.conflict import OpenConflict
 from anabranch.model.page import Page
-from anabranch.versioning.merging.conflicts import OpenConflict
 
 __all__ = ["readable_conflicts"]
 

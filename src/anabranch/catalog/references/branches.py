@@ -10,7 +10,7 @@ from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.actions.change import Change as ChangeWithHooks
 from anabranch.actions.change import Kind, Subject
 from anabranch.actions.changes import Changes
-from anabranch.catalog.commits.merge_rules import RequestedRules, Resolution
+from anabranch.catalog.commits.merge_rules import RequestedRules
 from anabranch.catalog.error_messages import (
     name_is_a_tag,
     reference_errors,
@@ -22,16 +22,16 @@ from anabranch.catalog.references.hard_reset import NO_NEW_COMMIT, ResetToRefere
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.commits.change import Change
 from anabranch.model.commits.commit import Commit, CommitFields
+from anabranch.model.commits.conflict import Resolution
 from anabranch.model.names import check_branch
 from anabranch.model.page import Page
-from anabranch.model.references.branch import Branch
+from anabranch.model.references.branch import Branch, ResetKind
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commits.branch_change import BranchChange
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.pins import AdmitCommits
 from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.merge import check_parent_number
-from anabranch.versioning.objects.reset import ResetKind
 from anabranch.versioning.pulls.merged_pulls import RecordMergedPulls
 from anabranch.versioning.records import keys
 from anabranch.versioning.references.protection import AdmitDeletion

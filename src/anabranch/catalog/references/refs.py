@@ -9,7 +9,7 @@ from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.actions.change import Subject
 from anabranch.actions.changes import Changes
 from anabranch.blocks.contract import BlockStore
-from anabranch.catalog.commits.merge_rules import RequestedRules, Resolution
+from anabranch.catalog.commits.merge_rules import RequestedRules
 from anabranch.catalog.error_messages import reference_errors, refused_updates
 from anabranch.catalog.read_permissions.readable_changes import readable_changes
 from anabranch.catalog.read_permissions.readable_conflicts import readable_conflicts
@@ -17,21 +17,20 @@ from anabranch.catalog.tables.table_differences import TableDiffer
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.commits.change import Change
 from anabranch.model.commits.commit import Commit, CommitFields
+from anabranch.model.commits.conflict import MergePreview, OpenConflict, Resolution
+from anabranch.model.commits.row_difference import RowDifferencePage
 from anabranch.model.names import check_path
 from anabranch.model.page import Page
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commits.branch_change import BranchChange
 from anabranch.versioning.core import Core
-from anabranch.versioning.merging.conflicts import OpenConflict
 from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.merge import Merge
-from anabranch.versioning.merging.tree_merger import MergePreview
 from anabranch.versioning.pulls.merged_pulls import RecordMergedPulls
 from anabranch.versioning.records import keys
 from anabranch.versioning.references.references import STAGING, Resolved
 from anabranch.versioning.repositories.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor
-from anabranch.versioning.strategies.rows.differences import RowDifferencePage
 from anabranch.versioning.strategies.table_processes.messages import RowMatching
 
 __all__ = ["Refs"]

@@ -9,10 +9,10 @@ from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.tables.table_objects import ResolvedObjects
 from anabranch.files.work_folders import WorkFolder
+from anabranch.model.commits.row_difference import RowDifferencePage
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.references.references import Resolved
-from anabranch.versioning.strategies.rows.differences import RowDifferencePage
 from anabranch.versioning.strategies.table_processes.compared_tables import SIDES
 from anabranch.versioning.strategies.table_processes.comparisons import (
     ComparedObjects,

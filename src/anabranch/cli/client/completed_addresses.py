@@ -83,18 +83,13 @@ def _client(
     from anabranch.client.rest_client import (  # noqa: PLC0415  slow to import
         RestClient,
         Timeouts,
-        basic_authorization,
     )
     from anabranch.client.retry_policy import NO_RETRIES  # noqa: PLC0415
-    from anabranch.model.secret import Secret  # noqa: PLC0415
 
     settings = resolve(environment, server=server, config=config)
-    authorization = basic_authorization(settings.access_key_id, settings.secret_access_key)
-    if settings.token:
-        authorization = Secret(f"Bearer {settings.token}")
     return RestClient(
         settings.server,
-        authorization,
+        settings.authorization,
         environment=environment,
         timeouts=Timeouts(limit, limit, limit),
         retries=NO_RETRIES,

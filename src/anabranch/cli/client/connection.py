@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from anabranch.cli.client.server_errors import refusal, unexpected_response
-from anabranch.cli.client.settings import Settings
 from anabranch.cli.errors import Failure, Usage, file_failure
 from anabranch.client.error_responses import ErrorResponse
-from anabranch.client.rest_client import Body, Request, RestClient, basic_authorization
+from anabranch.client.rest_client import Body, Request, RestClient
+from anabranch.client.settings import Settings
 from anabranch.client.transport import TransportError
-from anabranch.model.secret import Secret
 
 __all__ = ["Connection"]
 
@@ -27,11 +26,10 @@ class Connection(RestClient):
         *,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        authorization = basic_authorization(settings.access_key_id, settings.secret_access_key)
-        if settings.token:
-            authorization = Secret(f"Bearer {settings.token}")
         try:
-            super().__init__(settings.server, authorization, environment=environment, sleep=sleep)
+            super().__init__(
+                settings.server, settings.authorization, environment=environment, sleep=sleep
+            )
         except ValueError as error:
             hint = "Correct the address of the server, or of the proxy in the environment."
             raise Usage(f"{settings.server}: {error}", hint=hint) from error

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from anabranch.cli.client.settings import Settings, resolve
+from anabranch.cli.client.settings import resolve
 from anabranch.cli.errors import Failure, Usage
 from anabranch.cli.output.streams import Output
 
 if TYPE_CHECKING:
     from anabranch.cli.client.connection import Connection
+    from anabranch.client.settings import Settings
 
 __all__ = ["CommandContext"]
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
-__all__ = ["Branch"]
+__all__ = ["Branch", "ResetKind"]
+
+ResetKind = Literal["reset", "common_prefix", "object"]
+"""Which uncommitted changes a reset drops: all, those under a prefix, or one object's."""
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):

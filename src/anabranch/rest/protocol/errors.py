@@ -1,7 +1,7 @@
 """Statuses and bodies of errors.
 
-The body is `{"message": …}` as in lakeFS. The kind of the error and the hint, which lakeFS does not
-have, are in the headers `X-Anabranch-Kind` and `X-Anabranch-Hint`.
+The body is `{"message": …}` as in lakeFS. What lakeFS does not have is in headers: the class of the
+error in `X-Anabranch-Error`, its kind in `X-Anabranch-Kind`, the hint in `X-Anabranch-Hint`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import msgspec
 from anabranch import errors
 from anabranch.errors import (
     AnabranchError,
+    CommitExpired,
     MergeConflict,
     OutcomeUnknown,
     RangeNotSatisfiable,
@@ -79,7 +80,10 @@ def status_for(error: AnabranchError) -> int:
 def error_response(error: AnabranchError) -> Response:
     """Returns the response for an error."""
     status = status_for(error)
-    headers = [("X-Anabranch-Kind", header_safe(error.kind))]
+    headers = [
+        ("X-Anabranch-Error", type(error).__name__),
+        ("X-Anabranch-Kind", header_safe(error.kind)),
+    ]
     if error.hint:
         headers.append(("X-Anabranch-Hint", header_safe(error.hint)))
     # with Retry-After clients would retry, although the change may have been made
@@ -92,6 +96,8 @@ def error_response(error: AnabranchError) -> Response:
     body: object = Error(error.message)
     if isinstance(error, MergeConflict):
         body = _merge_conflict(error)
+    if isinstance(error, CommitExpired):
+        body = {"message": error.message, "removed": error.removed}
     return json_response(status, body, headers, error=error)
 
 

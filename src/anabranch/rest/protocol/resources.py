@@ -228,7 +228,8 @@ def _resolved_objects(call: _Call) -> list[tuple[str, str]]:
 
 def on_copied_object(call: _Call) -> str:
     """The source of a copy."""
-    return object_arn(call.params.repository, call.body.src_path)
+    repository = call.body.src_repository or call.params.repository
+    return object_arn(repository, call.body.src_path)
 
 
 def on_import_sources(call: _Call) -> list[str]:

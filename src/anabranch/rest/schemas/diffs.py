@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from anabranch.model.commits.change import Change, ChangeKind
+from anabranch.model.objects.entry import Entry
 from anabranch.model.page import Page
 from anabranch.rest.schemas.pagination import Pagination, to_pagination
 
-__all__ = ["Diff", "DiffList", "DiffObjectStat", "diff_list", "uncommitted_list"]
+__all__ = ["Diff", "DiffList", "DiffObjectStat", "IncludeSides", "diff_list", "uncommitted_list"]
 
 PathType = Literal["common_prefix", "object"]
+IncludeSides = Annotated[bool, Meta(description="add the objects on both sides")]
 
 
 class DiffObjectStat(msgspec.Struct, frozen=True):
@@ -27,6 +29,23 @@ class DiffObjectStat(msgspec.Struct, frozen=True):
     metadata: dict[str, str]
 
 
+class DiffSide(msgspec.Struct, frozen=True):
+    """An object on one side of a difference; `mtime` in seconds since 1970."""
+
+    checksum: str
+    content_type: str
+    mtime: int
+    metadata: dict[str, str]
+    size_bytes: int
+
+
+class DiffSides(msgspec.Struct, frozen=True):
+    """The objects on both sides of a difference, null where a side has none."""
+
+    left: DiffSide | None
+    right: DiffSide | None
+
+
 class Diff(msgspec.Struct, frozen=True):
     """Difference of one path. `size_bytes` is that on the right side, on the left if removed."""
 
@@ -35,6 +54,7 @@ class Diff(msgspec.Struct, frozen=True):
     type: ChangeKind
     right: DiffObjectStat | UnsetType = UNSET
     size_bytes: int | UnsetType = UNSET
+    sides: DiffSides | UnsetType = UNSET
 
 
 class DiffList(msgspec.Struct, frozen=True):
@@ -44,17 +64,22 @@ class DiffList(msgspec.Struct, frozen=True):
     results: list[Diff]
 
 
-def diff_list(page: Page[Change], *, include_right_stats: bool = False) -> DiffList:
+def diff_list(
+    page: Page[Change], *, include_right_stats: bool = False, include_sides: bool = False
+) -> DiffList:
     """Returns the schema of a page of changes between two references."""
-    results = [_diff(change, include_right_stats=include_right_stats) for change in page.items]
+    results = [
+        _diff(change, include_right_stats=include_right_stats, include_sides=include_sides)
+        for change in page.items
+    ]
     return DiffList(pagination=to_pagination(page), results=results)
 
 
-def uncommitted_list(page: Page[Change]) -> DiffList:
+def uncommitted_list(page: Page[Change], *, include_sides: bool = False) -> DiffList:
     """Returns the schema of a page of uncommitted changes. As in lakeFS, removed objects have size
     0.
     """
-    results = [_diff(change) for change in page.items]
+    results = [_diff(change, include_sides=include_sides) for change in page.items]
     return DiffList(
         pagination=to_pagination(page),
         results=[
@@ -64,7 +89,9 @@ def uncommitted_list(page: Page[Change]) -> DiffList:
     )
 
 
-def _diff(change: Change, *, include_right_stats: bool = False) -> Diff:
+def _diff(
+    change: Change, *, include_right_stats: bool = False, include_sides: bool = False
+) -> Diff:
     if change.kind == "prefix_changed":
         return Diff(path=change.path, path_type="common_prefix", type=change.kind)
     sized = change.right or change.left
@@ -82,4 +109,11 @@ def _diff(change: Change, *, include_right_stats: bool = False) -> Diff:
         type=change.kind,
         right=right,
         size_bytes=UNSET if sized is None else sized.size,
+        sides=DiffSides(_side(change.left), _side(change.right)) if include_sides else UNSET,
     )
+
+
+def _side(entry: Entry | None) -> DiffSide | None:
+    if entry is None:
+        return None
+    return DiffSide(entry.checksum, entry.content_type, entry.mtime, entry.metadata, entry.size)

@@ -10,12 +10,12 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from anabranch.errors import MergeConflict
+from anabranch.model.commits.conflict import ConflictKind, OpenConflict
 from anabranch.model.objects.stat import Stat
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.unreadable_conflicts import hide_unreadable
 from anabranch.rest.schemas.object_stats import ObjectStats, object_stats
 from anabranch.rest.schemas.pagination import Pagination
-from anabranch.versioning.merging.conflicts import ConflictKind, OpenConflict
 from anabranch.versioning.strategies.contract import ContentConflict
 
 __all__ = [

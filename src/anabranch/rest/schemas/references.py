@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from anabranch.model.page import Page
 from anabranch.model.references.branch import Branch
@@ -13,10 +14,11 @@ __all__ = ["Ref", "RefList", "ref_list", "to_ref"]
 
 
 class Ref(msgspec.Struct, frozen=True):
-    """A branch or a tag."""
+    """A branch or a tag; listings omit a branch that is `hidden`."""
 
     commit_id: str
     id: str
+    hidden: bool | UnsetType = UNSET
 
 
 class RefList(msgspec.Struct, frozen=True):
@@ -26,11 +28,15 @@ class RefList(msgspec.Struct, frozen=True):
     results: list[Ref]
 
 
-def to_ref(reference: Branch | Tag) -> Ref:
+def to_ref(reference: Branch | Tag, *, include_hidden: bool = False) -> Ref:
     """Returns the schema of a branch or a tag."""
-    return Ref(commit_id=reference.commit_id, id=reference.id)
+    hidden: bool | UnsetType = UNSET
+    if include_hidden and isinstance(reference, Branch):
+        hidden = reference.hidden
+    return Ref(commit_id=reference.commit_id, id=reference.id, hidden=hidden)
 
 
-def ref_list(page: Page[Branch] | Page[Tag]) -> RefList:
+def ref_list(page: Page[Branch] | Page[Tag], *, include_hidden: bool = False) -> RefList:
     """Returns the schema of a page of branches or tags."""
-    return RefList(pagination=to_pagination(page), results=[to_ref(item) for item in page.items])
+    results = [to_ref(item, include_hidden=include_hidden) for item in page.items]
+    return RefList(pagination=to_pagination(page), results=results)

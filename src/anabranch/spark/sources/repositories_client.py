@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any
 
+from anabranch.client.authorization import basic_authorization
 from anabranch.client.error_responses import ErrorResponse
 from anabranch.client.rest_client import (
     Content,
     Request,
     RestClient,
     Timeouts,
-    basic_authorization,
 )
 from anabranch.client.retry_policy import NO_RETRIES, RetryPolicy
 from anabranch.client.transport import Response

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.model.commits.commit import Commit
+from anabranch.model.commits.conflict import ConflictKind, ContentConflict, OpenConflict
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.objects.entry import Entry, physical_address
 from anabranch.model.objects.stat import Stat
 from anabranch.model.page import Page
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records.entries import Value, entry_from
-from anabranch.versioning.strategies.contract import ContentConflict, Side
+from anabranch.versioning.strategies.contract import Side
 from anabranch.versioning.trees.trees import Trees
 
-__all__ = ["Conflict", "ConflictKind", "MergeTrees", "OpenConflict", "SideTree"]
-
-ConflictKind = Literal["both_changed", "changed_deleted", "deleted_changed", "added_twice"]
-"""What source and destination did, in this order."""
+__all__ = ["Conflict", "MergeTrees", "SideTree"]
 
 
 class Conflict(msgspec.Struct, frozen=True):
@@ -54,21 +52,6 @@ class Conflict(msgspec.Struct, frozen=True):
         if side == "base":
             return self.base
         return self.source if side == "source" else self.destination
-
-
-class OpenConflict(msgspec.Struct, frozen=True):
-    """A conflict that nothing has settled: the objects in the three trees, the strategy that could
-    not settle it, if any, why, and the parts of the content that conflict.
-    """
-
-    path: str
-    kind: ConflictKind
-    base: Stat | None = None
-    source: Stat | None = None
-    destination: Stat | None = None
-    strategy: str = ""
-    reason: str = ""
-    details: tuple[ContentConflict, ...] = ()
 
 
 class SideTree(NamedTuple):

@@ -13,15 +13,16 @@ import msgspec
 
 from anabranch.errors import Invalid, NoChanges, NotFound
 from anabranch.model.commits.commit import Commit
+from anabranch.model.commits.conflict import MergePreview, OpenConflict
 from anabranch.model.page import Page
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commits.branch_change import BranchChange, Made
 from anabranch.versioning.commits.committer import Committer
 from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.history.index import HistoryIndex
-from anabranch.versioning.merging.conflicts import OpenConflict, SideTree
+from anabranch.versioning.merging.conflicts import SideTree
 from anabranch.versioning.merging.rules import NO_RULES, MergeRules
-from anabranch.versioning.merging.tree_merger import MergePreview, TreeMerger, TreeMergers
+from anabranch.versioning.merging.tree_merger import TreeMerger, TreeMergers
 from anabranch.versioning.references.branches import StoredBranch
 from anabranch.versioning.references.references import References
 

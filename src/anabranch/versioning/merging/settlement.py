@@ -12,13 +12,13 @@ import logging
 import tempfile
 from collections.abc import Hashable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from anabranch import errors
 from anabranch.errors import AnabranchError, Invalid, NotSupported
+from anabranch.model.commits.conflict import OpenConflict, Settled
 from anabranch.model.names import decode_key, encode_path
 from anabranch.outbound.address_guard import AddressGuard
-from anabranch.versioning.merging.conflicts import Conflict, MergeTrees, OpenConflict
+from anabranch.versioning.merging.conflicts import Conflict, MergeTrees
 from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.rules import MergeRules, Rule
 from anabranch.versioning.merging.stored_version import StoredVersion
@@ -28,7 +28,7 @@ from anabranch.versioning.strategies.contract import TIMED_OUT, ContentConflict,
 from anabranch.versioning.strategies.registry import make_strategy
 from anabranch.versioning.strategies.table_processes.table_processes import TableProcesses
 
-__all__ = ["MAX_CONFLICTS", "MAX_DETAILS", "Settled", "Settlement", "Settler"]
+__all__ = ["MAX_CONFLICTS", "MAX_DETAILS", "Settlement", "Settler"]
 
 MAX_CONFLICTS = 1000
 """How many conflicts that stay open are reported."""
@@ -40,13 +40,6 @@ _PAGE_SIZE = 10_000
 _SIDES: dict[str, Side] = {"source-wins": "source", "dest-wins": "destination", "base": "base"}
 
 _log = logging.getLogger(__name__)
-
-
-class Settled(NamedTuple):
-    """A path whose conflict was settled, and by which strategy."""
-
-    path: str
-    strategy: str
 
 
 class Settlement:

@@ -23,12 +23,13 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Invalid, MergeConflict, OutcomeUnknown
 from anabranch.files.work_folders import WorkFolder
+from anabranch.model.commits.conflict import MergePreview
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.objects.entry import Entry, physical_address
 from anabranch.model.repositories.repository import Repository
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.identifiers import Identifiers
-from anabranch.versioning.merging.conflicts import MergeTrees, OpenConflict, SideTree
+from anabranch.versioning.merging.conflicts import MergeTrees, SideTree
 from anabranch.versioning.merging.merged_tree import WriteMerge
 from anabranch.versioning.merging.rules import MergeRules, Rule
 from anabranch.versioning.merging.rules_file import (
@@ -38,32 +39,19 @@ from anabranch.versioning.merging.rules_file import (
     parse_rules,
     too_long,
 )
-from anabranch.versioning.merging.settlement import MAX_CONFLICTS, Settled, Settlement, Settler
+from anabranch.versioning.merging.settlement import MAX_CONFLICTS, Settlement, Settler
 from anabranch.versioning.merging.strategy_output import NewContent, Outcome
 from anabranch.versioning.records.entries import Value, entry_from, entry_value
 from anabranch.versioning.strategies.table_processes.table_processes import TableProcesses
 from anabranch.versioning.trees.trees import Trees
 
-__all__ = ["MAX_PATHS", "MergePreview", "TreeMerger", "TreeMergers"]
+__all__ = ["MAX_PATHS", "TreeMerger", "TreeMergers"]
 
 MAX_PATHS = 100
 """How many conflicting paths a merge without rules for single paths reports."""
 
 _PIECE_BYTES = 1 << 20
 _RULES_KEY = encode_path(RULES_FILE)
-
-
-class MergePreview(NamedTuple):
-    """What a merge would do: how many paths it would add, change and remove, conflicts apart; the
-    conflicts that its rules settle, and the first of those that stay open, and their number.
-    """
-
-    added: int
-    changed: int
-    removed: int
-    settled: Sequence[Settled]
-    conflicts: Sequence[OpenConflict]
-    conflict_count: int
 
 
 class TreeMergers:

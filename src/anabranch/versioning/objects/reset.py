@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 from anabranch.errors import Invalid
 from anabranch.keyvalue.contract import Write
 from anabranch.model.names import check_path, encode_path
 from anabranch.model.page import upper_bound
-from anabranch.model.references.branch import Branch
+from anabranch.model.references.branch import Branch, ResetKind
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.objects.objects import Objects
 from anabranch.versioning.references.branches import Branches
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.cleanup import discard
 
-__all__ = ["Reset", "ResetKind"]
+__all__ = ["Reset"]
 
-ResetKind = Literal["reset", "common_prefix", "object"]
 _BATCH_SIZE = 1000
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, BinaryIO, Literal, Protocol
 
-import msgspec
+from anabranch.model.commits.conflict import ContentConflict
 
 __all__ = [
     "OUT_OF_MEMORY",
@@ -131,24 +131,6 @@ class MergeOutput(Protocol):
 
     def delete(self, path: str) -> None:
         """Deletes a path."""
-
-
-class ContentConflict(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of an object that both sides changed differently, such as a cell of a table.
-
-    `key` names the part: the key columns of a row, `{"line": 12}` of a text (the first line in the
-    base, from 1), `{"pointer": "/a/b"}` of a JSON document, `{"version": 7}` of a table's log.
-    `column` is the column of a row, "" if the conflict concerns the row as a whole: one side
-    changed it and the other removed it. The values are JSON values, None where a side has none;
-    `message` says what is wrong if the values alone do not.
-    """
-
-    key: dict[str, Any]
-    column: str = ""
-    base: Any = None
-    source: Any = None
-    destination: Any = None
-    message: str = ""
 
 
 class MergeStrategy(Protocol):

@@ -70,9 +70,17 @@ def test_write_to_a_protected_branch_is_refused_with_the_reason(api, root, rules
     copy = api.post(f"{objects}/copy", params={"dest_path": "b"}, json={"src_path": "a"})
     assert refusal(copy) == written
     assert refusal(api.put(f"{root}/branches/main", json={"type": "reset"})) == written
-    many = api.post(f"{objects}/delete", json={"paths": ["a"]})
+    kinds = {"include_kinds": "true"}
+    many = api.post(f"{objects}/delete", params=kinds, json={"paths": ["a"]})
     assert many.json()["errors"] == [
-        {"path": "a", "status_code": 403, "message": "cannot write to protected branch"}
+        {
+            "path": "a",
+            "status_code": 403,
+            "message": "cannot write to protected branch",
+            "error": "ProtectedBranch",
+            "kind": "protected_branch",
+            "hint": "Write to another branch and merge it.",
+        }
     ]
     commit = api.post(f"{root}/branches/main/commits", json={"message": "m"})
     assert refusal(commit) == (403, "cannot commit to protected branch")

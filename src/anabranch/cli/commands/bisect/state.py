@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from anabranch.cli.client.settings import client_file
 from anabranch.cli.commands.bisect.bisection import Bisection
 from anabranch.cli.errors import Failure, file_failure
 from anabranch.cli.framework.context import CommandContext
+from anabranch.client.settings import client_file
 
 __all__ = ["read", "remove", "write"]
 

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from anabranch.cli.client.browser_login import BrowserLogin
 from anabranch.cli.client.connection import Connection
-from anabranch.cli.client.settings import DEFAULT_SERVER, Settings, client_file, server_url
+from anabranch.cli.client.settings import server_url
 from anabranch.cli.errors import Failure, Usage
 from anabranch.cli.framework.command import Command, Option
 from anabranch.cli.framework.context import CommandContext
+from anabranch.client.settings import DEFAULT_SERVER, Settings, client_file
 
 __all__ = ["COMMAND", "write_settings"]
 
@@ -26,7 +27,7 @@ def _login(context: CommandContext) -> None:
         raise Usage(f"{path} is a file of lakectl's", hint="Name a file that ends with .toml.")
     asking = sys.stdin.isatty()
     server = options.server or (_ask(f"Server [{DEFAULT_SERVER}]: ") if asking else "")
-    url = server_url(server or DEFAULT_SERVER, "--server")
+    url = server_url(server or DEFAULT_SERVER)
     if options.browser:
         _login_in_browser(context, path, url)
         return

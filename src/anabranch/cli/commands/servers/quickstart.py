@@ -24,7 +24,8 @@ from anabranch.cli.commands.servers.sample_repository import create_sample
 from anabranch.cli.errors import Failure
 from anabranch.cli.framework.command import Command, Option
 from anabranch.cli.framework.context import CommandContext
-from anabranch.client.rest_client import RestClient, basic_authorization
+from anabranch.client.authorization import basic_authorization
+from anabranch.client.rest_client import RestClient
 from anabranch.examples.lakes import REPOSITORY
 
 __all__ = ["ACCESS_KEY_ID", "COMMAND", "SECRET_ACCESS_KEY"]

@@ -11,7 +11,8 @@ from typing import Protocol
 
 from anabranch.cli.errors import Failure
 from anabranch.cli.output.streams import Output
-from anabranch.client.rest_client import RestClient, basic_authorization
+from anabranch.client.authorization import basic_authorization
+from anabranch.client.rest_client import RestClient
 from anabranch.errors import AnabranchError
 from anabranch.examples import lakes
 

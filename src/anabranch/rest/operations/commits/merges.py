@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from anabranch.access.policies.permissions import Action
 from anabranch.model.commits.commit import Commit
+from anabranch.model.commits.conflict import MergePreview
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
@@ -32,7 +33,6 @@ from anabranch.rest.schemas.merge_conflicts import (
 )
 from anabranch.rest.schemas.pagination import page_amount, to_pagination
 from anabranch.versioning.merging.settlement import MAX_CONFLICTS
-from anabranch.versioning.merging.tree_merger import MergePreview
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 
 __all__ = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
 from typing import Annotated, Any
 
 import msgspec
@@ -43,6 +44,9 @@ from anabranch.rest.schemas.pagination import Pagination, page_amount
 
 __all__ = ["OPERATIONS"]
 
+MAX_PROPERTIES_HEADER = 2048
+"""Proxies reject responses whose headers have more than 4 to 8 KiB."""
+
 MAX_UNSTREAMED_BYTES = 256 * 1024
 """Cached objects of at most this size are sent in one chunk."""
 
@@ -66,6 +70,16 @@ class GetObject(HeadObject, frozen=True, kw_only=True):
 
     if_none_match: Annotated[str, HEADER] = field(default="", name="If-None-Match")
     presign: bool = False
+    pin: Annotated[
+        bool,
+        Meta(
+            description="add the headers `X-Anabranch-Version`, the object's version, and "
+            "`X-Anabranch-Object`, its properties in base64url unless they are long"
+        ),
+    ] = False
+    version: Annotated[
+        str, Meta(description="the version to read, even if the reference has another one by now")
+    ] = ""
 
 
 class StatObject(AtPath, frozen=True, kw_only=True):
@@ -95,7 +109,13 @@ class UnderlyingObjectProperties(msgspec.Struct, frozen=True):
 def get_object(call: Call[GetObject, None]) -> Response:
     """Returns an object's bytes, or a part of them."""
     params = call.params
-    opened = call.services.catalog.objects.open(params.repository, params.ref, params.path)
+    catalog = call.services.catalog
+    if params.version:
+        opened = catalog.versions.open(
+            *(params.repository, params.ref, params.path), params.version
+        )
+    else:
+        opened = catalog.objects.open(params.repository, params.ref, params.path)
     entry = opened.entry
     if params.if_none_match and params.if_none_match == quote_etag(entry.checksum):
         return Response(304, headers=[("ETag", params.if_none_match)])
@@ -104,7 +124,19 @@ def get_object(call: Call[GetObject, None]) -> Response:
             presigned_read(call, opened.physical_address, opened.pinned_etag).url
         )
     part = None if params.range is UNSET else require_range(params.range, entry.size)
-    return _content_response(opened, part)
+    response = _content_response(opened, part)
+    if params.pin:
+        response.headers = [*response.headers, *_version_headers(call, opened)]
+    return response
+
+
+def _version_headers(call: Call[GetObject, None], opened: OpenObject) -> list[tuple[str, str]]:
+    versions, path = call.services.catalog.versions, call.params.path
+    headers = [("X-Anabranch-Version", versions.token(opened, call.params.ref, path))]
+    properties = urlsafe_b64encode(encode(object_stats(versions.stat(opened, path)))).decode()
+    if len(properties) <= MAX_PROPERTIES_HEADER:
+        headers.append(("X-Anabranch-Object", properties))
+    return headers
 
 
 def head_object(call: Call[HeadObject, None]) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
 from anabranch.access.policies.permissions import Action
-from anabranch.errors import Denied
+from anabranch.errors import AnabranchError, Denied, Invalid
 from anabranch.http.execution import Execution
 from anabranch.model.objects.entry import DEFAULT_CONTENT_TYPE
 from anabranch.rest.protocol.body import Body
@@ -18,7 +19,7 @@ from anabranch.rest.protocol.conditional_writes import ConditionalWrite
 from anabranch.rest.protocol.errors import status_for
 from anabranch.rest.protocol.multipart import content_part
 from anabranch.rest.protocol.operation import Need, Operation
-from anabranch.rest.protocol.parameters import AtBranch, ObjectPath, Seconds, Size
+from anabranch.rest.protocol.parameters import HEADER, AtBranch, ObjectPath, Seconds, Size
 from anabranch.rest.protocol.resources import (
     on_copied_object,
     on_object,
@@ -33,11 +34,20 @@ __all__ = ["OPERATIONS"]
 _META_PREFIX = "x-lakefs-meta-"
 _INTERNAL_PREFIX = "x-lakefs-internal-"
 _INTERNAL_KEY = "::lakefs::"
+_METADATA_DECODER = msgspec.json.Decoder(dict[str, str])
+
+
+_Metadata = Annotated[
+    str,
+    HEADER,
+    Meta(description="the metadata as a JSON object in base64url, instead of other headers"),
+]
 
 
 class UploadObject(ConditionalWrite, frozen=True, kw_only=True):
     """Parameters of uploadObject."""
 
+    metadata: _Metadata = field(default="", name="X-Anabranch-Metadata")
     storage_class: Annotated[
         str, Meta(description="S3's name of a class; other stores ignore it")
     ] = field(default="", name="storageClass")
@@ -62,9 +72,12 @@ class DeleteObjects(AtBranch, frozen=True, kw_only=True):
 
     force: bool = False
     no_tombstone: bool = False
+    include_kinds: Annotated[
+        bool, Meta(description="add the class, the kind and the hint of each error")
+    ] = False
 
 
-class CopyObject(AtBranch, frozen=True, kw_only=True):
+class CopyObject(ConditionalWrite, frozen=True, kw_only=True):
     """Parameters of copyObject; `path` is the destination."""
 
     path: ObjectPath = field(name="dest_path")
@@ -82,6 +95,9 @@ class ObjectError(msgspec.Struct, frozen=True):
     message: str
     path: str
     status_code: int
+    error: Annotated[str, Meta(description="the class of the error")] | UnsetType = UNSET
+    kind: str | UnsetType = UNSET
+    hint: str | UnsetType = UNSET
 
 
 class ObjectErrorList(msgspec.Struct, frozen=True):
@@ -95,6 +111,7 @@ class ObjectCopyCreation(Body, frozen=True, kw_only=True):
 
     src_path: Annotated[str, Meta(description="path of the copied object")]
     src_ref: str = ""
+    src_repository: Annotated[str, Meta(description="by default that of the copy")] = ""
     force: bool = False
     shallow: Annotated[bool, Meta(description="refer to the bytes of the source")] = False
 
@@ -103,6 +120,7 @@ class UpdateObjectUserMetadata(Body, frozen=True, kw_only=True):
     """The new user metadata of an object."""
 
     set: dict[str, str]
+    force: bool = False
 
 
 class ObjectStageCreation(Body, frozen=True, kw_only=True):
@@ -127,7 +145,7 @@ def upload_object(call: Call[UploadObject, None]) -> ObjectStats:
         params.path,
         chunks,
         content_type=content_type or DEFAULT_CONTENT_TYPE,
-        metadata=_user_metadata(call.request),
+        metadata=_user_metadata(call.request, params.metadata),
         if_absent=params.if_absent,
         storage_class=params.storage_class,
         force=params.force,
@@ -153,15 +171,23 @@ def delete_objects(call: Call[DeleteObjects, PathList]) -> ObjectErrorList:
     except Denied as error:
         errors = [(path, error) for path in paths]
     return ObjectErrorList(
-        [
-            ObjectError(message=error.message, path=path, status_code=status_for(error))
-            for path, error in errors
-        ]
+        [_object_error(path, error, include_kind=params.include_kinds) for path, error in errors]
+    )
+
+
+def _object_error(path: str, error: AnabranchError, *, include_kind: bool) -> ObjectError:
+    return ObjectError(
+        message=error.message,
+        path=path,
+        status_code=status_for(error),
+        error=type(error).__name__ if include_kind else UNSET,
+        kind=error.kind if include_kind else UNSET,
+        hint=error.hint if include_kind else UNSET,
     )
 
 
 def copy_object(call: Call[CopyObject, ObjectCopyCreation]) -> ObjectStats:
-    """Copies an object within its repository."""
+    """Copies an object, by default within its repository."""
     body = call.body
     stat = call.services.catalog.objects.copy(
         call.params.repository,
@@ -169,6 +195,8 @@ def copy_object(call: Call[CopyObject, ObjectCopyCreation]) -> ObjectStats:
         call.params.path,
         source_path=body.src_path,
         source_ref=body.src_ref,
+        source_repository=body.src_repository,
+        if_absent=call.params.if_absent,
         force=body.force,
         shallow=body.shallow,
     )
@@ -179,7 +207,7 @@ def update_user_metadata(call: Call[OnBranch, UpdateObjectUserMetadata]) -> None
     """Replaces an object's user metadata."""
     params = call.params
     call.services.catalog.objects.set_user_metadata(
-        params.repository, params.branch, params.path, call.body.set
+        *(params.repository, params.branch, params.path, call.body.set), force=call.body.force
     )
 
 
@@ -215,7 +243,19 @@ def _content(request: Request) -> tuple[str, Iterable[bytes]]:
     return content_type, request.content
 
 
-def _user_metadata(request: Request) -> dict[str, str]:
+def _user_metadata(request: Request, encoded: str) -> dict[str, str]:
+    """Returns the metadata in the headers of a request; `encoded` may have any text as keys, which
+    headers cannot. Raises Invalid.
+    """
+    if encoded:
+        try:
+            return _METADATA_DECODER.decode(urlsafe_b64decode(encoded))
+        except ValueError as error:
+            raise Invalid(
+                f"X-Anabranch-Metadata: {error}",
+                kind="invalid_parameter",
+                hint="Send a JSON object of strings in base64url.",
+            ) from error
     metadata = {}
     for name, value in request.headers.items():
         if name.startswith(_META_PREFIX):

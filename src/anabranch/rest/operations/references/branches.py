@@ -19,11 +19,14 @@ from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import Amount, AtBranch, InRepository
 from anabranch.rest.protocol.resources import on_branch, on_new_branch, on_repository
 from anabranch.rest.protocol.responses import TEXT, no_content
-from anabranch.rest.schemas.diffs import DiffList, uncommitted_list
+from anabranch.rest.schemas.diffs import DiffList, IncludeSides, uncommitted_list
 from anabranch.rest.schemas.pagination import PageOfRepository, page_amount
 from anabranch.rest.schemas.references import Ref, RefList, ref_list, to_ref
 
 __all__ = ["OPERATIONS"]
+
+
+_IncludeHidden = Annotated[bool, Meta(description="say whether a branch is hidden")]
 
 
 class BranchCreation(Body, frozen=True, kw_only=True):
@@ -47,6 +50,13 @@ class ListBranches(PageOfRepository, frozen=True, kw_only=True):
     """Parameters of listBranches."""
 
     show_hidden: bool = False
+    include_hidden: _IncludeHidden = False
+
+
+class GetBranch(AtBranch, frozen=True, kw_only=True):
+    """Parameters of getBranch."""
+
+    include_hidden: _IncludeHidden = False
 
 
 class ChangeBranch(AtBranch, frozen=True, kw_only=True):
@@ -68,6 +78,7 @@ class DiffBranch(AtBranch, frozen=True, kw_only=True):
     amount: Amount = DEFAULT_AMOUNT
     prefix: str = ""
     delimiter: str = ""
+    include_sides: IncludeSides = False
 
 
 def list_branches(call: Call[ListBranches, None]) -> RefList:
@@ -86,7 +97,7 @@ def list_branches(call: Call[ListBranches, None]) -> RefList:
         after=params.after,
         amount=page_amount(params.amount),
     )
-    return ref_list(page)
+    return ref_list(page, include_hidden=params.include_hidden)
 
 
 def create_branch(call: Call[InRepository, BranchCreation]) -> Response:
@@ -107,9 +118,10 @@ def _created_response(branch: Branch) -> Response:
     return Response(201, branch.commit_id.encode(), content_type=TEXT)
 
 
-def get_branch(call: Call[AtBranch, None]) -> Ref:
+def get_branch(call: Call[GetBranch, None]) -> Ref:
     """Returns a branch."""
-    return to_ref(call.services.catalog.branches.get(call.params.repository, call.params.branch))
+    branch = call.services.catalog.branches.get(call.params.repository, call.params.branch)
+    return to_ref(branch, include_hidden=call.params.include_hidden)
 
 
 def delete_branch(call: Call[ChangeBranch, None]) -> None:
@@ -158,7 +170,7 @@ def diff_branch(call: Call[DiffBranch, None]) -> DiffList:
         amount=page_amount(params.amount),
         readable=call.readable_paths(params.branch, params.prefix),
     )
-    return uncommitted_list(page)
+    return uncommitted_list(page, include_sides=params.include_sides)
 
 
 _BRANCHES = "/repositories/{repository}/branches"
@@ -198,7 +210,7 @@ OPERATIONS = (
         path=_BRANCH,
         summary="get branch",
         permission=(Need(Action.READ_BRANCH, on_branch),),
-        params=AtBranch,
+        params=GetBranch,
         response=Ref,
         execution=Execution.INLINE,
         handler=get_branch,

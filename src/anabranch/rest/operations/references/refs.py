@@ -9,6 +9,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from anabranch.access.policies.permissions import Action
+from anabranch.model.commits.row_difference import MatchedBy, RowDifference
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.rest.operations.commits.commits import Commit, to_commit
 from anabranch.rest.operations.commits.merges import MERGE_PATH, MergeRefs
@@ -21,10 +22,9 @@ from anabranch.rest.protocol.resources import (
     on_ref,
     on_repository,
 )
-from anabranch.rest.schemas.diffs import DiffList, diff_list
+from anabranch.rest.schemas.diffs import DiffList, IncludeSides, diff_list
 from anabranch.rest.schemas.pagination import Pagination, page_amount, to_pagination
 from anabranch.tables.formats import FORMAT_NAMES
-from anabranch.versioning.strategies.rows.differences import MatchedBy, RowDifference
 
 __all__ = ["EXTENSIONS", "OPERATIONS"]
 
@@ -86,6 +86,7 @@ class DiffRefs(InRepository, frozen=True, kw_only=True):
     delimiter: str = ""
     type: Literal["two_dot", "three_dot"] = "three_dot"
     include_right_stats: bool = False
+    include_sides: IncludeSides = False
 
 
 class DiffRows(InRepository, frozen=True, kw_only=True):
@@ -152,7 +153,9 @@ def diff_refs(call: Call[DiffRefs, None]) -> DiffList:
         amount=page_amount(params.amount),
         readable=call.readable_paths("", params.prefix),
     )
-    return diff_list(page, include_right_stats=params.include_right_stats)
+    return diff_list(
+        page, include_right_stats=params.include_right_stats, include_sides=params.include_sides
+    )
 
 
 def diff_rows(call: Call[DiffRows, None]) -> RowDifferenceList:

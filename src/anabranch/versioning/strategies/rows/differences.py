@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from anabranch.errors import Invalid
-from anabranch.model.page import Page
+from anabranch.model.commits.row_difference import MatchedBy, RowDifference, RowDifferencePage
 from anabranch.tables.table import Table
 from anabranch.tables.text.encoding import encoding_note
 from anabranch.versioning.strategies.contract import ObjectVersion
@@ -45,56 +45,11 @@ from anabranch.versioning.strategies.rows.whole_rows import WholeLines, WholeRow
 
 __all__ = [
     "MAX_PAGE_BYTES",
-    "MatchedBy",
-    "RowDifference",
-    "RowDifferencePage",
     "row_differences",
 ]
 
-MatchedBy = Literal["given", "found", "whole_rows"]
-"""How rows of both sides are matched: by the key that was given, by one that was found, or by all
-their columns.
-"""
-
 MAX_PAGE_BYTES = 16 << 20
 """A page ends with the row that exceeds this size as JSON."""
-
-
-class RowDifference(msgspec.Struct, frozen=True):
-    """A row that differs: the columns of its key, the row of each side, None if it has none, and
-    the names of the columns that differ if both have one. All values are JSON values. `count` is
-    how many equal rows one side has more than the other: 1 for rows with a key.
-    """
-
-    kind: Literal["added", "removed", "changed"]
-    key: dict[str, Any]
-    left: dict[str, Any] | None
-    right: dict[str, Any] | None
-    columns: list[str]
-    count: int
-
-    def cells(self) -> dict[str, Any]:
-        """Returns what a table of differences shows: the key, else the row, and of a row that both
-        sides have, the values that differ.
-        """
-        if self.left is not None and self.right is not None:
-            values = {
-                name: f"{self.left.get(name)} → {self.right.get(name)}" for name in self.columns
-            }
-        else:
-            values = self.left or self.right or {}
-        return {"": self.kind, **self.key, **values}
-
-
-class RowDifferencePage(Page[RowDifference], frozen=True, kw_only=True):
-    """A page of rows that differ, with the key by which rows of both sides are matched: empty if
-    whole rows are compared. `notes` are sentences about how each side was read, `left` and `right`:
-    its encoding, and what was repaired.
-    """
-
-    key: list[str]
-    matched_by: MatchedBy
-    notes: dict[str, list[str]] = msgspec.field(default_factory=dict)
 
 
 class _Offset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

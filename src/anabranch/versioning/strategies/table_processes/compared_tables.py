@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from anabranch.model.commits.row_difference import RowDifferencePage
 from anabranch.tables.folder_tables import find_format, read_table
 from anabranch.tables.live_rows.addresses import TablePlace
 from anabranch.tables.live_rows.live_table import LiveFile, LiveTable
@@ -22,7 +23,7 @@ from anabranch.tables.live_rows.table_objects import local_location
 from anabranch.tables.sql_names import literal
 from anabranch.versioning.strategies.called_conflict import Caller
 from anabranch.versioning.strategies.rows.database import open_database
-from anabranch.versioning.strategies.rows.differences import RowDifferencePage, row_differences
+from anabranch.versioning.strategies.rows.differences import row_differences
 from anabranch.versioning.strategies.table_processes.messages import FileVersion, FolderComparison
 
 __all__ = ["SIDES", "compare_tables"]

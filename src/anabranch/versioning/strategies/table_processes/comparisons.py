@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from anabranch.errors import Conflict, Invalid
+from anabranch.model.commits.row_difference import RowDifferencePage
 from anabranch.versioning.strategies.contract import (
     OUT_OF_MEMORY,
     PROCESS_ENDED,
@@ -14,7 +15,6 @@ from anabranch.versioning.strategies.contract import (
     ObjectVersion,
 )
 from anabranch.versioning.strategies.rows.database import require_libraries
-from anabranch.versioning.strategies.rows.differences import RowDifferencePage
 from anabranch.versioning.strategies.table_processes.messages import (
     Call,
     Compared,

@@ -16,8 +16,8 @@ import msgspec
 from anabranch import errors
 from anabranch.converter import Converter
 from anabranch.errors import AnabranchError
+from anabranch.model.commits.row_difference import RowDifferencePage
 from anabranch.versioning.strategies.contract import ContentConflict, Side
-from anabranch.versioning.strategies.rows.differences import RowDifferencePage
 from anabranch.versioning.strategies.table_processes.limits import TABLE, TableLimits
 
 __all__ = [

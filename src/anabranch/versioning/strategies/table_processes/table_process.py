@@ -20,6 +20,7 @@ from anabranch.child_process.forking import end_with, import_libraries
 from anabranch.child_process.standard_streams import take_standard_streams
 from anabranch.errors import AnabranchError, Busy, Conflict, NotSupported
 from anabranch.errors.dependency_errors import reason_of
+from anabranch.model.commits.row_difference import RowDifferencePage
 from anabranch.versioning.strategies.called_conflict import CalledConflict, CalledOutput
 from anabranch.versioning.strategies.contract import (
     OUT_OF_MEMORY,
@@ -30,11 +31,7 @@ from anabranch.versioning.strategies.contract import (
 from anabranch.versioning.strategies.delta.strategy import delta_strategy
 from anabranch.versioning.strategies.iceberg.strategy import iceberg_strategy
 from anabranch.versioning.strategies.json_document import json_strategy
-from anabranch.versioning.strategies.rows.differences import (
-    MAX_PAGE_BYTES,
-    RowDifferencePage,
-    row_differences,
-)
+from anabranch.versioning.strategies.rows.differences import MAX_PAGE_BYTES, row_differences
 from anabranch.versioning.strategies.rows.strategy import rows_strategy
 from anabranch.versioning.strategies.table_processes.compared_tables import compare_tables
 from anabranch.versioning.strategies.table_processes.limits import split_hint

@@ -1,0 +1,33 @@
+"""All items of a listing, whose pages are fetched one after another as they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
+
+__all__ = ["PAGE_SIZE", "all_items"]
+
+PAGE_SIZE = 1000
+
+Item = TypeVar("Item")
+Item_co = TypeVar("Item_co", covariant=True)
+
+
+class _Page(Protocol[Item_co]):
+    @property
+    def items(self) -> Sequence[Item_co]: ...
+
+    @property
+    def has_more(self) -> bool: ...
+
+    @property
+    def next_offset(self) -> str: ...
+
+
+def all_items(fetch: Callable[[str], _Page[Item]]) -> Iterator[Item]:
+    """Yields the items of all pages; `fetch` returns the page after an offset."""
+    page = fetch("")
+    yield from page.items
+    while page.has_more:
+        page = fetch(page.next_offset)
+        yield from page.items

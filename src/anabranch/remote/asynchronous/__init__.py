@@ -1,0 +1,1 @@
+"""A lake on a server for asyncio, whose requests are sent by threads of its own."""

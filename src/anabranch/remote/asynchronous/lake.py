@@ -1,0 +1,82 @@
+"""A lake on a server, for asyncio."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self
+
+from anabranch.remote.asynchronous.parts import (
+    Branches,
+    Commits,
+    Objects,
+    Refs,
+    Repositories,
+    Tags,
+)
+from anabranch.remote.asynchronous.threads import Threads
+from anabranch.remote.lake import TIMEOUT, lake_client
+from anabranch.remote.lake_client import LakeClient
+
+__all__ = ["MAX_REQUESTS", "AsyncLake", "connect"]
+
+MAX_REQUESTS = 32
+"""How many requests are sent at once; others wait for a thread."""
+
+
+class AsyncLake:
+    """A lake on a server, whose methods are awaited. May be used by several event loops, and
+    pickled; copies, and forked processes, have connections and threads of their own.
+    """
+
+    def __init__(self, client: LakeClient, max_requests: int) -> None:
+        self._client = client
+        self._max_requests = max_requests
+        self._threads = Threads(max_requests)
+        self.repositories = Repositories(client, self._threads)
+        self.branches = Branches(client, self._threads)
+        self.tags = Tags(client, self._threads)
+        self.commits = Commits(client, self._threads)
+        self.refs = Refs(client, self._threads)
+        self.objects = Objects(client, self._threads)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._client, self._max_requests)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._client.url!r})"
+
+    async def close(self) -> None:
+        """Closes the connections. Requests that wait for a thread are not sent; others end by
+        themselves.
+        """
+        self._threads.close()
+        self._client.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+
+def connect(
+    url: str | None = None,
+    access_key_id: str | None = None,
+    secret_access_key: str | None = None,
+    *,
+    token: str | None = None,
+    timeout: float = TIMEOUT,
+    max_requests: int = MAX_REQUESTS,
+) -> AsyncLake:
+    """Returns the lake of a server for asyncio, as `anabranch.connect` does. At most `max_requests`
+    are sent at once.
+
+    Sends no request yet. Raises Invalid for an address or settings that are wrong.
+    """
+    client = lake_client(url, access_key_id, secret_access_key, token, timeout)
+    return AsyncLake(client, max_requests)

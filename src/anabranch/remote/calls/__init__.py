@@ -1,0 +1,1 @@
+"""The operations of a lake as calls, a module for each of its parts."""

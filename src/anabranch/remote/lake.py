@@ -1,0 +1,108 @@
+"""A lake on a server, with the parts of a lake in a folder."""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+from typing import Any, Self
+
+from anabranch.client.rest_client import Timeouts
+from anabranch.client.settings import Found, InvalidSettings, resolve
+from anabranch.lake.repository_handle import RepositoryHandles
+from anabranch.remote.lake_client import LakeClient
+from anabranch.remote.parts import Branches, Commits, Objects, Refs, Repositories, Tags
+
+__all__ = ["TIMEOUT", "RemoteLake", "connect", "lake_client"]
+
+TIMEOUT = 600.0
+"""How long a request waits for the server's next bytes, in seconds: a merge may take minutes."""
+
+_CONNECT_TIMEOUT = 10.0
+
+
+class RemoteLake(RepositoryHandles):
+    """A lake on a server. May be used from several threads and pickled; copies, and forked
+    processes, open connections of their own.
+    """
+
+    def __init__(self, client: LakeClient) -> None:
+        self._client = client
+        self.repositories = Repositories(client)
+        self.branches = Branches(client)
+        self.tags = Tags(client)
+        self.commits = Commits(client)
+        self.refs = Refs(client)
+        self.objects = Objects(client)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._client,)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._client.url!r})"
+
+    def close(self) -> None:
+        """Closes all connections."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def connect(
+    url: str | None = None,
+    access_key_id: str | None = None,
+    secret_access_key: str | None = None,
+    *,
+    token: str | None = None,
+    timeout: float = TIMEOUT,
+) -> RemoteLake:
+    """Returns the lake of the server at `url`, with a key pair or a token. What is not given comes
+    from `ANABRANCH_SERVER`, `ANABRANCH_ACCESS_KEY_ID`, `ANABRANCH_SECRET_ACCESS_KEY` and
+    `ANABRANCH_TOKEN`, else from what `anabranch login` wrote, else from `~/.lakectl.yaml`. Requests
+    fail after `timeout` seconds without a byte of the server, or 10 without a connection.
+
+    Sends no request yet. Raises Invalid for an address or settings that are wrong, and for a
+    folder.
+    """
+    return RemoteLake(lake_client(url, access_key_id, secret_access_key, token, timeout))
+
+
+def lake_client(
+    url: str | None,
+    access_key_id: str | None,
+    secret_access_key: str | None,
+    token: str | None,
+    timeout: float,
+) -> LakeClient:
+    """Returns the client that the arguments of `connect` describe. Raises Invalid."""
+    if url is not None and "://" not in url:
+        raise InvalidSettings(
+            f"{url!r} is not the address of a server",
+            kind="not_an_address",
+            hint="Write it like https://lake.example.com. To use a folder, call anabranch.open.",
+        )
+    values = {
+        "server": ("url", url),
+        "access_key_id": ("access_key_id", access_key_id),
+        "secret_access_key": ("secret_access_key", secret_access_key),
+        "token": ("token", token),
+    }
+    given: Found = {name: (value, place) for name, (place, value) in values.items() if value}
+    settings = resolve(os.environ, given=given)
+    timeouts = Timeouts(timeout, timeout, min(timeout, _CONNECT_TIMEOUT))
+    try:
+        return LakeClient(settings.server, settings.authorization, timeouts=timeouts)
+    except ValueError as error:
+        raise InvalidSettings(
+            f"{settings.server}: {error}",
+            hint="Correct the address of the server, or of the proxy in the environment.",
+            where=settings.sources["server"],
+        ) from error
