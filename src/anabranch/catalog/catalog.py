@@ -37,6 +37,7 @@ from anabranch.catalog.presigning.presigned_urls import PresignedUrls
 from anabranch.catalog.presigning.presigning import PRESIGNED_SECONDS, Presigner
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.pulls.pulls import Pulls
+from anabranch.catalog.pulls.reviewers import Reviewers
 from anabranch.catalog.pulls.reviews import Reviews
 from anabranch.catalog.references.branches import Branches
 from anabranch.catalog.references.refs import Refs
@@ -134,7 +135,8 @@ class Catalog:
         self.rebase = Rebase(core, self.protection, rules)
         self.blame = Blame(core)
         self.reviews = Reviews(core)
-        self.pulls = Pulls(core, self.refs, self.reviews)
+        self.reviewers = Reviewers(core)
+        self.pulls = Pulls(core, self.refs, self.reviews, self.reviewers)
         self.objects = Objects(core, blocks, clock, self.protection)
         self.archives = Archives(core, blocks, self.objects)
         self.transfers = Transfers(core, self.protection, self.objects)

@@ -39,7 +39,7 @@ from anabranch.rest.operations.objects import (
     transfers,
     uploads,
 )
-from anabranch.rest.operations.pulls import pulls, reviews
+from anabranch.rest.operations.pulls import pulls, reviewers, reviews
 from anabranch.rest.operations.queries import lake_tables, queries
 from anabranch.rest.operations.references import branch_protection, branches, refs, tags
 from anabranch.rest.operations.repositories import purges, refs_dump, repositories, storage
@@ -96,6 +96,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *storage.OPERATIONS,
     *purges.OPERATIONS,
     *audit_records.OPERATIONS,
+    *reviewers.OPERATIONS,
     *reviews.OPERATIONS,
     *actions.EXTENSIONS,
     *history_edits.EXTENSIONS,

@@ -52,7 +52,7 @@ REST: dict[str, str] = {
         listRepositoryRuns; getRun; listRunHooks; getRunHookOutput; triggerActions; commitAsync;
         commitAsyncStatus; mergeIntoBranchAsync; mergeIntoBranchAsyncStatus; buildImage;
         resolveImage; imageBuildStatus; moveObjects; copyObjects; createPullRequestComment;
-        createPullRequestReview; revertCommits; rebaseBranch;
+        createPullRequestReview; revertCommits; rebaseBranch; changePullRequestReviewers;
     """,
     "SuperUsers": """
         createRepository; deleteRepository; setRepositoryMetadata; deleteRepositoryMetadata;

@@ -31,7 +31,7 @@ def create(repository, *, title="Fix it", description=""):
 
 
 def pull_url(repository, pull="", more=""):
-    return f"/repositories/{repository.name}/pulls/{pull}{more}"
+    return f"/repositories/{repository.name}/pulls/{pull}{more}".replace("pulls/?", "pulls?")
 
 
 def state_of(repository, pull):
@@ -135,6 +135,43 @@ def reviewer(open_page, site, api):
     assert page.context.request.post("/api/v1/auth/login", data=body).ok
     yield page
     api.delete("/auth/users/reviewer")
+
+
+def test_reviewers_are_asked_and_their_answers_shown(page, proposed, reviewer):
+    page.goto(pull_url(proposed, more="create?source=fix&destination=main"))
+    page.get_by_label("Title").fill("Ask first")
+    name = page.get_by_label("Name of a reviewer")
+    name.fill("nobody")
+    name.press("Enter")
+    expect(page.get_by_role("group", name="Reviewers")).to_contain_text("nobody")
+    page.get_by_role("button", name="Create pull request").click()
+    expect(page.get_by_role("alert")).to_contain_text("there is no user 'nobody'")
+    page.get_by_role("button", name="Do not ask nobody").click()
+    name.fill("reviewer")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_role("button", name="Create pull request").click()
+    asked = page.get_by_role("list", name="Reviewers").get_by_role("listitem")
+    expect(asked).to_have_text(["reviewer has not answered"])
+
+    page.get_by_label("Kind of reviewer").select_option("Group")
+    name.fill("SuperUsers")
+    name.press("Enter")
+    expect(asked).to_have_text(["group SuperUsers has not answered", "reviewer has not answered"])
+    page.get_by_role("button", name="Ask group SuperUsers no longer").click()
+    expect(asked).to_have_count(1)
+    name.fill("<b>x</b>")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("there is no group '<b>x</b>'")
+
+    reviewer.goto(pull_url(proposed))
+    reviewer.get_by_role("link", name="Waiting for me").click()
+    reviewer.get_by_role("link", name="Ask first").click()
+    reviewer.get_by_role("button", name="Approve").click()
+    expect(reviewer.get_by_role("list", name="Reviewers")).to_contain_text("reviewer approved")
+    reviewer.goto(pull_url(proposed, more="?status=waiting"))
+    expect(reviewer.get_by_text("None waits for your review")).to_be_visible()
+    reviewer.get_by_role("link", name="Open", exact=True).click()
+    expect(reviewer.get_by_text("reviewer approved")).to_be_visible()
 
 
 def test_changes_are_requested(page, proposed):

@@ -6,7 +6,7 @@ condition, that this record is unchanged, makes a merge exclude other merges, cl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -15,8 +15,8 @@ import msgspec
 from anabranch.errors import Busy, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.names import check_pull_request_id
-from anabranch.model.page import Page, take_page, upper_bound
-from anabranch.model.pull_request import PullRequest, PullRequestStatus, User
+from anabranch.model.page import upper_bound
+from anabranch.model.pull_request import PullRequest, PullRequestStatus, Reviewer, User
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.records import keys
@@ -82,6 +82,7 @@ class Pulls:
         author: User,
         source: str,
         destination: str,
+        reviewers: tuple[Reviewer, ...] = (),
         extra_writes: Sequence[ExtraWritesFor[PullRequest]] = (),
     ) -> PullRequest:
         """Creates an open pull request; `extra_writes` adds writes."""
@@ -93,6 +94,7 @@ class Pulls:
             source=source,
             destination=destination,
             creation_date=self._now(),
+            reviewers=reviewers,
         )
         key = keys.pull(pull.id)
         index = keys.pull_by_branches(repository.partition, source, destination)
@@ -106,22 +108,14 @@ class Pulls:
             if self._keyvalue.apply([*writes, *extra], [absent, *expect]):
                 return pull
 
-    def list(
-        self,
-        repository: Repository,
-        statuses: Collection[PullRequestStatus],
-        *,
-        prefix: str = "",
-        after: str = "",
-        amount: int,
-    ) -> Page[PullRequest]:
-        """Returns a page of the pull requests with one of these statuses, newest first."""
+    def iterate(
+        self, repository: Repository, *, prefix: str = "", after: str = ""
+    ) -> Iterator[PullRequest]:
+        """Yields the pull requests after the id `after`, newest first."""
         stem = keys.pull(prefix)
         start = max(stem, keys.pull(after) + b"\x00") if after else stem
-        stored = self._keyvalue.scan(repository.partition, start, upper_bound(stem))
-        pulls = (records.pull_from(raw) for _, raw in stored)
-        found = (pull for pull in pulls if pull.status in statuses)
-        return take_page(found, amount, lambda pull: pull.id)
+        for _, raw in self._keyvalue.scan(repository.partition, start, upper_bound(stem)):
+            yield records.pull_from(raw)
 
     def open_into(self, repository: Repository, destination: str) -> Iterator[StoredPull]:
         """Yields the open pull requests into a branch."""

@@ -1,6 +1,7 @@
 """Comments on pull requests, and reviews.
 
-A review of an approver changes the record of its pull request, where the approvals are that count.
+A review changes the record of its pull request too, which holds the last review of each user: the
+approvals that count, and the answers of the users who were asked.
 """
 
 from __future__ import annotations
@@ -104,11 +105,15 @@ class Reviews:
                 creation_date=self._now(),
                 counted=state is ReviewState.APPROVED and not author.is_same(pull.author),
             )
-            approvals = dict(pull.approvals)
+            approvals, change_requests = dict(pull.approvals), dict(pull.change_requests)
             approvals.pop(author.username, None)
-            if review.counted:
-                approvals[author.username] = Approval(review.commit_id, review.id)
-            changed = msgspec.structs.replace(pull, approvals=approvals)
+            change_requests.pop(author.username, None)
+            if not author.is_same(pull.author):
+                given = approvals if state is ReviewState.APPROVED else change_requests
+                given[author.username] = Approval(review.commit_id, review.id)
+            changed = msgspec.structs.replace(
+                pull, approvals=approvals, change_requests=change_requests
+            )
             key = keys.pull_review(pull.id, review.id)
             write = Write(repository.partition, key, msgspec.json.encode(review))
             extra, expect = collect_extra_writes(extra_writes, review)
