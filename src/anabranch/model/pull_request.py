@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
+from typing import Any
 
 import msgspec
 
@@ -19,6 +20,8 @@ __all__ = [
     "Approval",
     "AskedReviewer",
     "Comment",
+    "DifferenceSide",
+    "Place",
     "PullRequest",
     "PullRequestStatus",
     "Review",
@@ -163,13 +166,33 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
         return ReviewerState.WAITING
 
 
+class DifferenceSide(StrEnum):
+    """One of the two versions of an object that a difference compares."""
+
+    BEFORE = "before"
+    AFTER = "after"
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A line of a text, counted from 1, or the row of a table that has these values in its key
+    columns, in the version of an object at a commit. The side tells whether that is the version
+    which a pull request changes, or the one it proposes.
+    """
+
+    commit_id: str
+    side: DifferenceSide = DifferenceSide.AFTER
+    line: int | None = None
+    row: dict[str, Any] | None = None
+
+
 class Comment(msgspec.Struct, frozen=True, kw_only=True):
-    """A comment on a pull request or, with a `path`, on one object of it."""
+    """A comment on a pull request or, with a `path`, on one object of it, or a `place` in that."""
 
     id: str
     author: User
     text: str
     path: str = ""
+    place: Place | None = None
     creation_date: datetime
 
 

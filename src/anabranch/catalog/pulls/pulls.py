@@ -14,9 +14,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from anabranch.catalog.commits.merge_rules import Resolution
+from anabranch.catalog.pulls.heads import read_head, require_repository
 from anabranch.catalog.pulls.reviewer_names import ANY_NAMES, ReviewerNames
 from anabranch.catalog.pulls.reviewers import Reviewers, WaitsFor, require_reviewers
-from anabranch.catalog.pulls.reviews import Reviews, check_text, read_head, require_repository
+from anabranch.catalog.pulls.reviews import Reviews, check_text
 from anabranch.catalog.references.refs import Refs
 from anabranch.errors import Conflict, Invalid
 from anabranch.model.commits.commit import Commit

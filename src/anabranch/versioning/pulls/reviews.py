@@ -6,17 +6,17 @@ approvals that count, and the answers of the users who were asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
 
 import msgspec
 
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.model.page import Page, upper_bound
+from anabranch.model.page import Page, take_page, upper_bound
 from anabranch.model.pull_request import (
     Approval,
     Comment,
+    Place,
     PullRequest,
     Review,
     ReviewState,
@@ -30,8 +30,6 @@ from anabranch.versioning.records import pulls as records
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 
 __all__ = ["Reviews"]
-
-ItemT = TypeVar("ItemT", Comment, Review)
 
 
 class Reviews:
@@ -57,6 +55,7 @@ class Reviews:
         author: User,
         text: str,
         path: str = "",
+        place: Place | None = None,
         extra_writes: Sequence[ExtraWritesFor[Comment]] = (),
     ) -> Comment:
         """Adds a comment; `extra_writes` adds writes."""
@@ -65,6 +64,7 @@ class Reviews:
             author=author,
             text=text,
             path=path,
+            place=place,
             creation_date=self._now(),
         )
         key = keys.pull_comment(pull.id, comment.id)
@@ -122,33 +122,24 @@ class Reviews:
         return review
 
     def comments(
-        self, repository: Repository, pull: PullRequest, *, after: str = "", amount: int
-    ) -> Page[Comment]:
-        """Returns a page of a pull request's comments, oldest first."""
-        first, last = keys.pull_comment(pull.id, ""), keys.pull_comment(pull.id, after)
-        return self._page(repository, first, last, amount, records.comment_from)
+        self, repository: Repository, pull: PullRequest, *, after: str = ""
+    ) -> Iterator[Comment]:
+        """Yields the comments on a pull request after the id `after`, oldest first."""
+        stem = keys.pull_comment(pull.id, "")
+        start = keys.pull_comment(pull.id, after) + b"\x00"
+        for _, raw in self._keyvalue.scan(repository.partition, start, upper_bound(stem)):
+            yield records.comment_from(raw)
 
     def reviews(
         self, repository: Repository, pull: PullRequest, *, after: str = "", amount: int
     ) -> Page[Review]:
         """Returns a page of a pull request's reviews, oldest first."""
-        first, last = keys.pull_review(pull.id, ""), keys.pull_review(pull.id, after)
-        return self._page(repository, first, last, amount, records.review_from)
-
-    def _page(
-        self,
-        repository: Repository,
-        stem: bytes,
-        after: bytes,
-        amount: int,
-        parse: Callable[[bytes], ItemT],
-    ) -> Page[ItemT]:
-        start = after + b"\x00"
+        stem = keys.pull_review(pull.id, "")
+        start = keys.pull_review(pull.id, after) + b"\x00"
         rows = self._keyvalue.scan(repository.partition, start, upper_bound(stem), limit=amount + 1)
-        items = [parse(raw) for _, raw in rows]
-        if len(items) <= amount:
-            return Page(items)
-        return Page(items[:amount], has_more=True, next_offset=items[amount - 1].id)
+        return take_page(
+            (records.review_from(raw) for _, raw in rows), amount, lambda each: each.id
+        )
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)

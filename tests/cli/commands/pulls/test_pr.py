@@ -130,6 +130,21 @@ def test_errors(ana, lake, made):
     assert made
 
 
+def test_comments_on_lines_and_rows(ana, lake, made):
+    base = lake.head("main")
+    comment = ["pr", "comment", lake.uri, made, "-m", "why?", "--path", "a"]
+    ana.ok(*comment, "--line", "3")
+    ana.ok(*comment, "--row", '{"id": 7}')
+    ana.ok(*comment, "--line", "1", "--before", "--commit", base)
+    rows = ana.ok("pr", "comments", lake.uri, made).rows
+    assert [row[3] for row in rows] == ["a:3", 'a {"id": 7}', "a:1 before"]
+    for options in (["--line", "0"], ["--row", "7"], ["--row", "{"], ["--row", "{}"]):
+        assert ana(*comment, *options).code == 2
+    ran = ana(*comment, "--line", "1", "--before")
+    assert ran.code == 1
+    assert "needs the commit" in ran.err
+
+
 def test_reviewers_are_asked_and_listed(ana, lake, made):
     bob, cleo = f"bob-{made}", f"cleo-{made}"
     for name in (bob, cleo):
