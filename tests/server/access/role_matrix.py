@@ -57,7 +57,8 @@ REST: dict[str, str] = {
     "SuperUsers": """
         createRepository; deleteRepository; setRepositoryMetadata; deleteRepositoryMetadata;
         importStart; importCancel; deleteImage; purgeRepository; purgeNamespace;
-        getPurgeStatus;
+        getPurgeStatus; listRepositoryNotifications; createRepositoryNotification;
+        deleteRepositoryNotification;
     """,
     "Admins": """
         listUsers; createUser; getUser; deleteUser; listUserCredentials; createCredentials;

@@ -26,6 +26,7 @@ from anabranch.model.pull_request import (
 )
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
+from anabranch.versioning.pulls import occurrences
 from anabranch.versioning.pulls.pulls import require_open
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 
@@ -81,8 +82,11 @@ class Reviewers:
             reviewers |= set(require_reviewers(repository, pull.author, add, names))
             _require_amount(reviewers)
             changed = msgspec.structs.replace(pull, reviewers=tuple(sorted(reviewers)))
-            extra = collect_extra_writes(extra_writes, changed)
-            if self._core.pulls.replace(stored_repository, stored, changed, extra):
+            writes, expect = collect_extra_writes(extra_writes, changed)
+            if added := [each for each in changed.reviewers if each not in pull.reviewers]:
+                asked = occurrences.review_requested(changed, added)
+                writes = [*writes, *self._core.outbox.writes(stored_repository, asked)]
+            if self._core.pulls.replace(stored_repository, stored, changed, (writes, expect)):
                 break
         return changed
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.catalog.pulls.heads import read_head, require_repository
 from anabranch.catalog.pulls.places import find_place
 from anabranch.errors import Conflict, Denied, Invalid
@@ -93,7 +94,7 @@ class Reviews:
         repository: str,
         pull_id: str,
         *,
-        readable: Container[str] | None = None,
+        readable: ReadablePaths | None = None,
         after: str = "",
         amount: int,
     ) -> Page[Comment]:

@@ -19,6 +19,8 @@ from anabranch.model.page import upper_bound
 from anabranch.model.pull_request import PullRequest, PullRequestStatus, Reviewer, User
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.notifications.outbox import Outbox
+from anabranch.versioning.pulls import occurrences
 from anabranch.versioning.records import keys
 from anabranch.versioning.records import pulls as records
 from anabranch.versioning.staging.extra_writes import (
@@ -59,10 +61,15 @@ class Pulls:
     """The pull requests of all repositories. `clock` returns seconds since 1970."""
 
     def __init__(
-        self, keyvalue: KeyValueStore, identifiers: Identifiers, clock: Callable[[], float]
+        self,
+        keyvalue: KeyValueStore,
+        identifiers: Identifiers,
+        outbox: Outbox,
+        clock: Callable[[], float],
     ) -> None:
         self._keyvalue = keyvalue
         self._identifiers = identifiers
+        self._outbox = outbox
         self._clock = clock
 
     def read(self, repository: Repository, pull_id: str) -> StoredPull:
@@ -101,7 +108,11 @@ class Pulls:
         writes = [
             self._write(repository, pull),
             Write(keys.PULLS_BY_BRANCHES, index, records.branch_index_bytes(pull.id)),
+            *self._outbox.writes(repository, occurrences.opened(pull)),
         ]
+        if reviewers:
+            asked = occurrences.review_requested(pull, reviewers, author.username)
+            writes += self._outbox.writes(repository, asked)
         absent = Expect(repository.partition, key, None)
         while True:
             extra, expect = collect_extra_writes(extra_writes, pull)
@@ -164,7 +175,8 @@ class Pulls:
             merged_commit_id=commit_id,
             source_commit_id=source_commit_id,
         )
-        return [self._write(repository, merged)], [stored.unchanged(repository)]
+        notify = self._outbox.writes(repository, occurrences.merged(merged))
+        return [self._write(repository, merged), *notify], [stored.unchanged(repository)]
 
     def _write(self, repository: Repository, pull: PullRequest) -> Write:
         return Write(repository.partition, keys.pull(pull.id), records.pull_bytes(pull))

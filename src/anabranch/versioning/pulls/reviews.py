@@ -24,6 +24,8 @@ from anabranch.model.pull_request import (
 )
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.notifications.outbox import Outbox
+from anabranch.versioning.pulls import occurrences
 from anabranch.versioning.pulls.pulls import Pulls, require_open
 from anabranch.versioning.records import keys
 from anabranch.versioning.records import pulls as records
@@ -40,11 +42,13 @@ class Reviews:
         keyvalue: KeyValueStore,
         pulls: Pulls,
         identifiers: Identifiers,
+        outbox: Outbox,
         clock: Callable[[], float],
     ) -> None:
         self._keyvalue = keyvalue
         self._pulls = pulls
         self._identifiers = identifiers
+        self._outbox = outbox
         self._clock = clock
 
     def comment(
@@ -68,11 +72,14 @@ class Reviews:
             creation_date=self._now(),
         )
         key = keys.pull_comment(pull.id, comment.id)
-        write = Write(repository.partition, key, msgspec.json.encode(comment))
+        writes = [
+            Write(repository.partition, key, msgspec.json.encode(comment)),
+            *self._outbox.writes(repository, occurrences.commented(pull, comment)),
+        ]
         absent = Expect(repository.partition, key, None)
         while True:
             extra, expect = collect_extra_writes(extra_writes, comment)
-            if self._keyvalue.apply([write, *extra], [absent, *expect]):
+            if self._keyvalue.apply([*writes, *extra], [absent, *expect]):
                 return comment
 
     def review(
@@ -115,9 +122,12 @@ class Reviews:
                 pull, approvals=approvals, change_requests=change_requests
             )
             key = keys.pull_review(pull.id, review.id)
-            write = Write(repository.partition, key, msgspec.json.encode(review))
+            writes = [
+                Write(repository.partition, key, msgspec.json.encode(review)),
+                *self._outbox.writes(repository, occurrences.reviewed(pull, review)),
+            ]
             extra, expect = collect_extra_writes(extra_writes, review)
-            if self._pulls.replace(repository, stored, changed, ([write, *extra], expect)):
+            if self._pulls.replace(repository, stored, changed, ([*writes, *extra], expect)):
                 break
         return review
 

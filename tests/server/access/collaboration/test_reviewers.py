@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import allow
+from tests.server.access.conftest import allow
 
 
 @pytest.fixture
