@@ -26,7 +26,9 @@ __all__ = ["DEFAULT_RETRIES", "Retries", "Sender"]
 _log = logging.getLogger(__name__)
 
 _POLL_SECONDS = 1.0
-_THREADS = 4
+_THREADS = 8
+_THREADS_OF_REPOSITORY = 2
+"""The slow addresses of one repository must not delay the notifications of others."""
 _TIMEOUT_SECONDS = 10.0
 _CLAIM_SECONDS = 60.0
 _MAX_RESPONSE_BYTES = 4096
@@ -62,7 +64,8 @@ class Sender:
         self._retries = retries
         self._stopped = threading.Event()
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="notifications")
-        self._busy: set[bytes] = set()
+        self._busy: dict[bytes, str] = {}
+        """The keys of what is being sent, with the partitions of the repositories."""
         self._thread = threading.Thread(target=self._poll, name="notifications", daemon=True)
 
     def start(self) -> None:
@@ -86,8 +89,10 @@ class Sender:
         for waiting in self._core.outbox.waiting():
             if self._stopped.is_set() or len(self._busy) >= _THREADS:
                 return
-            if waiting.key not in self._busy:
-                self._busy.add(waiting.key)
+            partition = waiting.queued.partition
+            of_repository = list(self._busy.values()).count(partition)
+            if waiting.key not in self._busy and of_repository < _THREADS_OF_REPOSITORY:
+                self._busy[waiting.key] = partition
                 self._pool.submit(self._send, waiting)
 
     def _poll(self) -> None:
@@ -105,7 +110,7 @@ class Sender:
         except Exception as error:  # noqa: BLE001  it stays in the outbox
             _log.warning("a notification was not sent: %s", type(error).__name__)
         finally:
-            self._busy.discard(waiting.key)
+            self._busy.pop(waiting.key, None)
 
     def _attempt(self, claimed: Waiting) -> None:
         queued, outbox = claimed.queued, self._core.outbox

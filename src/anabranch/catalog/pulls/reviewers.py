@@ -94,13 +94,23 @@ class Reviewers:
         self, repository: str, pull: PullRequest, names: ReviewerNames = ANY_NAMES
     ) -> list[AskedReviewer]:
         """Returns who is asked to review a pull request, and the answers, in order of the names."""
-        if not pull.reviewers:
-            return []
+        return self.asked_in(repository, [pull], names)[0]
+
+    def asked_in(
+        self, repository: str, pulls: Sequence[PullRequest], names: ReviewerNames = ANY_NAMES
+    ) -> list[list[AskedReviewer]]:
+        """Returns for each of these pull requests what `asked` does."""
+        open_ones = (pull for pull in pulls if pull.reviewers and not pull.source_commit_id)
+        sources = {pull.source for pull in open_ones}
         stored_repository = self._core.repositories.get(repository)
-        commit_id = self._reviewed_commit(stored_repository, pull)
+        heads = self._core.branches.heads(stored_repository, sources) if sources else {}
         return [
-            AskedReviewer(reviewer, _answer(pull, reviewer, commit_id, names))
-            for reviewer in pull.reviewers
+            [
+                AskedReviewer(reviewer, _answer(pull, reviewer, commit_id, names))
+                for reviewer in pull.reviewers
+            ]
+            for pull in pulls
+            for commit_id in [pull.source_commit_id or heads.get(pull.source, "")]
         ]
 
     def waiting(

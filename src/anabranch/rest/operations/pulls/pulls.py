@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -136,9 +137,7 @@ def list_pulls(call: Call[ListPulls, None]) -> PullRequestsList:
         after=params.after,
         amount=page_amount(params.amount),
     )
-    return PullRequestsList(
-        pagination=to_pagination(page), results=[_to_wire(call, pull) for pull in page.items]
-    )
+    return PullRequestsList(pagination=to_pagination(page), results=_to_wire(call, page.items))
 
 
 def create_pull(call: Call[InRepository, PullRequestCreation]) -> PullRequestCreationResponse:
@@ -163,7 +162,7 @@ def get_pull(call: Call[AtPull, None]) -> PullRequest:
     """Returns a pull request."""
     params = call.params
     pull = call.services.catalog.pulls.get(params.repository, params.pull_request)
-    return _to_wire(call, pull)
+    return _to_wire(call, [pull])[0]
 
 
 def update_pull(call: Call[AtPull, PullRequestBasic]) -> None:
@@ -214,7 +213,12 @@ def _caller(call: Call[Any, Any]) -> WaitsFor:
     return WaitsFor(call.username, frozenset(groups))
 
 
-def _to_wire(call: Call[Any, Any], pull: model.PullRequest) -> PullRequest:
+def _to_wire(call: Call[Any, Any], pulls: Sequence[model.PullRequest]) -> list[PullRequest]:
+    asked = asked_reviewers(call, pulls)
+    return [_with_reviewers(*pair) for pair in zip(pulls, asked, strict=True)]
+
+
+def _with_reviewers(pull: model.PullRequest, reviewers: list[PullRequestReviewer]) -> PullRequest:
     return PullRequest(
         status=pull.status,
         title=pull.title,
@@ -226,7 +230,7 @@ def _to_wire(call: Call[Any, Any], pull: model.PullRequest) -> PullRequest:
         destination_branch=pull.destination,
         merged_commit_id=pull.merged_commit_id or UNSET,
         closed_date=pull.closed_date or UNSET,
-        reviewers=asked_reviewers(call, pull) or UNSET,
+        reviewers=reviewers or UNSET,
     )
 
 

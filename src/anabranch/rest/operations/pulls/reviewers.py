@@ -60,7 +60,7 @@ def change_reviewers(call: Call[AtPull, ReviewersChange]) -> PullRequestReviewer
     """Changes who is asked for a review."""
 
     def to_response(pull: PullRequest) -> PullRequestReviewers:
-        return PullRequestReviewers(asked_reviewers(call, pull))
+        return PullRequestReviewers(asked_reviewers(call, [pull])[0])
 
     pull = call.services.catalog.reviewers.change(
         call.params.repository,
@@ -78,14 +78,19 @@ def to_reviewers(names: Sequence[ReviewerName]) -> list[Reviewer]:
     return [Reviewer(item.name, item.kind) for item in names]
 
 
-def asked_reviewers(call: Call[Any, Any], pull: PullRequest) -> list[PullRequestReviewer]:
-    """Returns who is asked to review a pull request of the call's repository."""
-    asked = call.services.catalog.reviewers.asked(
-        call.params.repository, pull, KnownNames(call.services.access)
+def asked_reviewers(
+    call: Call[Any, Any], pulls: Sequence[PullRequest]
+) -> list[list[PullRequestReviewer]]:
+    """Returns who is asked to review each of some pull requests of the call's repository."""
+    asked = call.services.catalog.reviewers.asked_in(
+        call.params.repository, pulls, KnownNames(call.services.access)
     )
     return [
-        PullRequestReviewer(name=item.reviewer.name, kind=item.reviewer.kind, state=item.state)
-        for item in asked
+        [
+            PullRequestReviewer(name=item.reviewer.name, kind=item.reviewer.kind, state=item.state)
+            for item in items
+        ]
+        for items in asked
     ]
 
 
