@@ -41,7 +41,13 @@ def diverge(repository):
     call(repository, "PUT", "settings/gc_rules", retention)
     pull = {"title": "Deeper", "description": "**Look**", "source_branch": "dev"}
     pull = call(repository, "POST", "pulls", {**pull, "destination_branch": "main"})["id"]
-    call(repository, "POST", f"pulls/{pull}/comments", {"text": "Why?", "path": "README.md"})
+    for place in ({}, {"line": 1}, {"line": 9}, {"row": {"place": "Tonga"}}):
+        comment = {"text": "Why?", "path": "data/c.csv" if "row" in place else "README.md"}
+        call(repository, "POST", f"pulls/{pull}/comments", {**comment, **place})
+    asked = {"add": [{"name": "Admins", "kind": "group"}]}
+    call(repository, "PATCH", f"pulls/{pull}/reviewers", asked)
+    target = {"url": "https://chat.example/x", "events": ["reviewed", "commented"]}
+    call(repository, "POST", "settings/notifications", target)
     call(repository, "POST", f"pulls/{pull}/reviews", {"state": "approved", "text": "*Good*"})
     image = {"lakefile": f"FROM lakefs://{repository.name}/main\nLABEL sea=wide\n"}
     assert repository.api.post(f"/images/{repository.name}", json=image).is_success
@@ -84,6 +90,9 @@ PAGES = {
     "general settings": ("{repository}/settings/general", ""),
     "protection": ("{repository}/settings/branches", ""),
     "retention": ("{repository}/settings/retention", ""),
+    "notifications": ("{repository}/settings/notifications", ""),
+    "add an address": ("{repository}/settings/notifications", "button:Add address"),
+    "rows of a pull request": ("{repository}/pulls/{pull}?tab=changes&open=data/c.csv", ""),
     "metadata of a repository": ("{repository}/settings/metadata", ""),
     "pull requests": ("{repository}/pulls", ""),
     "create pull request": ("{repository}/pulls/create?source=dev&destination=main", ""),

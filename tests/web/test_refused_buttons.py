@@ -30,13 +30,20 @@ PAGES = {
     "{home}/compare?ref=main&compare=dev": ["Merge…", "Create pull request"],
     "{home}/pulls": ["Create pull request"],
     "{home}/pulls/create?source=dev&destination=main": ["Create pull request"],
-    "{home}/pulls/{pull}": ["Edit", "Close", "Merge…", "Comment", "Approve", "Request changes"],
-    "{home}/pulls/{pull}?tab=changes&open=data/c": ["Comment on this path"],
+    "{home}/pulls/{pull}": [
+        *("Edit", "Close", "Merge…", "Comment", "Approve", "Request changes"),
+        "Ask {user} no longer",
+    ],
+    "{home}/pulls/{pull}?tab=changes&open=data/c": [
+        "Comment on this path",
+        "Comment on line 1 after the change",
+    ],
     "{home}/pulls/{pull}?merge=1": ["Merge into main"],
     "{home}/pulls/{closed}": ["Open again"],
     "{home}/settings": ["Delete repository"],
     "{home}/settings/branches": ["Add rule", "Delete the rule for dev"],
     "{home}/settings/retention": ["Save rules", "Delete rules"],
+    "{home}/settings/notifications": ["Add address"],
     "{home}/settings/metadata": ["Save metadata"],
     "{home}/storage": ["Find out"],
     "/images": ["Build image"],
@@ -96,6 +103,7 @@ def places(repository, reader):
     repository.put("data/c", branch="dev")
     repository.commit(branch="dev")
     body = {"title": "Dev", "source_branch": "dev", "destination_branch": "main"}
+    body["reviewers"] = [{"name": reader}]
     pull, closed = (call(repository, "POST", "pulls", body)["id"] for _ in range(2))
     call(repository, "PATCH", f"pulls/{closed}", {"status": "closed"})
     call(repository, "PUT", "settings/branch_protection", [{"pattern": "dev"}])

@@ -22,6 +22,7 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.errors import AnabranchError, Busy, Invalid, PreconditionFailed
 from anabranch.keyvalue.contract import Write
 from anabranch.model.commits.commit import Commit
+from anabranch.model.notifications import NotificationEvent, Occurrence
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.references.references import Resolved
@@ -214,7 +215,10 @@ class Engine:
         if all(hook.skipped for hook in outcome.hooks):
             return []
         self.logs.write(repository.storage_namespace, outcome.run, outcome.hooks, outcome.outputs)
-        return self.records.writes(repository.id, outcome.run, outcome.hooks)
+        writes = self.records.writes(repository.id, outcome.run, outcome.hooks)
+        if outcome.failures:
+            writes = [*writes, *self._core.outbox.writes(repository, _failed(outcome))]
+        return writes
 
     def _begin(self, repository: Repository, event: Event, actions: Sequence[Action]) -> Running:
         """Returns a new run that has just begun."""
@@ -253,6 +257,20 @@ def abort_error(event: Event, run_id: str, reason: str) -> PreconditionFailed:
         kind="hook_failed",
         hint="The outputs of the hooks: "
         f"anabranch actions show lakefs://{event.repository} {run_id}",
+    )
+
+
+def _failed(outcome: Outcome) -> Occurrence:
+    """Returns what notifications say of a run whose hooks have failed."""
+    run = outcome.run
+    failed = (hook for hook in outcome.hooks if not hook.skipped and not hook.passed)
+    return Occurrence(
+        event=NotificationEvent.HOOK_FAILED,
+        commit_id=run.commit_id,
+        run_id=run.id,
+        hook_event=run.event,
+        branch=run.branch,
+        hooks=tuple(f"{hook.action}/{hook.hook_id}" for hook in failed),
     )
 
 

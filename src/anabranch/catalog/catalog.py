@@ -25,6 +25,8 @@ from anabranch.catalog.garbage.rules import GarbageRules
 from anabranch.catalog.garbage.sweeps import Sweeps
 from anabranch.catalog.garbage.tasks import GarbageTasks
 from anabranch.catalog.images.images import Images
+from anabranch.catalog.notifications.notifications import Notifications
+from anabranch.catalog.notifications.sender import Sender
 from anabranch.catalog.objects.archives import Archives
 from anabranch.catalog.objects.multipart_completion import Completion
 from anabranch.catalog.objects.objects import Objects
@@ -38,6 +40,7 @@ from anabranch.catalog.presigning.presigned_urls import PresignedUrls
 from anabranch.catalog.presigning.presigning import PRESIGNED_SECONDS, Presigner
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.pulls.pulls import Pulls
+from anabranch.catalog.pulls.reviewers import Reviewers
 from anabranch.catalog.pulls.reviews import Reviews
 from anabranch.catalog.references.branches import Branches
 from anabranch.catalog.references.refs import Refs
@@ -139,8 +142,11 @@ class Catalog:
         self.snapshots = Snapshots(core, blocks)
         self.rebase = Rebase(core, self.protection, rules)
         self.blame = Blame(core)
+        self.notifications = Notifications(core)
+        self.sender = Sender(core, action_settings.hooks.webhook_allow)
         self.reviews = Reviews(core)
-        self.pulls = Pulls(core, self.refs, self.reviews)
+        self.reviewers = Reviewers(core)
+        self.pulls = Pulls(core, self.refs, self.reviews, self.reviewers)
         self.objects = Objects(core, blocks, clock, self.protection)
         self.versions = Versions(core, blocks, signing_secret)
         self.archives = Archives(core, blocks, self.objects)
@@ -172,6 +178,7 @@ class Catalog:
 
     def close(self) -> None:
         """Ends running hooks and tasks, stops the periodic ones, and stores the usage counts."""
+        self.sender.stop()
         self.engine.stop()
         self.refs_dumps.close()
         self.garbage_tasks.close()

@@ -46,6 +46,11 @@ SECTIONS = (
                 "references.branch_protection",
                 "List, add and delete rules that protect branches",
             ),
+            CommandEntry(
+                "notifications",
+                "repositories.notifications",
+                "List, add and delete addresses that are told what happens in a repository",
+            ),
             CommandEntry("tag", "references.tag", "List, create, show and delete tags"),
             CommandEntry(
                 "refs",

@@ -164,7 +164,7 @@ class LinkAddressData(_message.Message):
     def __init__(self, address: _Optional[str] = ...) -> None: ...
 
 class PullRequestData(_message.Message):
-    __slots__ = ("id", "status", "created_at", "title", "author", "description", "source_branch", "destination_branch", "commit_id", "closed_at", "author_username", "approvals", "source_commit_id")
+    __slots__ = ("id", "status", "created_at", "title", "author", "description", "source_branch", "destination_branch", "commit_id", "closed_at", "author_username", "approvals", "source_commit_id", "change_requests", "reviewers", "reviewer_groups")
     class Status(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         OPEN: _ClassVar[PullRequestData.Status]
@@ -174,6 +174,13 @@ class PullRequestData(_message.Message):
     CLOSED: PullRequestData.Status
     MERGED: PullRequestData.Status
     class ApprovalsEntry(_message.Message):
+        __slots__ = ("key", "value")
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: PullRequestApproval
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[PullRequestApproval, _Mapping]] = ...) -> None: ...
+    class ChangeRequestsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
         VALUE_FIELD_NUMBER: _ClassVar[int]
@@ -193,6 +200,9 @@ class PullRequestData(_message.Message):
     AUTHOR_USERNAME_FIELD_NUMBER: _ClassVar[int]
     APPROVALS_FIELD_NUMBER: _ClassVar[int]
     SOURCE_COMMIT_ID_FIELD_NUMBER: _ClassVar[int]
+    CHANGE_REQUESTS_FIELD_NUMBER: _ClassVar[int]
+    REVIEWERS_FIELD_NUMBER: _ClassVar[int]
+    REVIEWER_GROUPS_FIELD_NUMBER: _ClassVar[int]
     id: str
     status: PullRequestData.Status
     created_at: _timestamp_pb2.Timestamp
@@ -206,7 +216,10 @@ class PullRequestData(_message.Message):
     author_username: str
     approvals: _containers.MessageMap[str, PullRequestApproval]
     source_commit_id: str
-    def __init__(self, id: _Optional[str] = ..., status: _Optional[_Union[PullRequestData.Status, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., title: _Optional[str] = ..., author: _Optional[str] = ..., description: _Optional[str] = ..., source_branch: _Optional[str] = ..., destination_branch: _Optional[str] = ..., commit_id: _Optional[str] = ..., closed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., author_username: _Optional[str] = ..., approvals: _Optional[_Mapping[str, PullRequestApproval]] = ..., source_commit_id: _Optional[str] = ...) -> None: ...
+    change_requests: _containers.MessageMap[str, PullRequestApproval]
+    reviewers: _containers.RepeatedScalarFieldContainer[str]
+    reviewer_groups: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, id: _Optional[str] = ..., status: _Optional[_Union[PullRequestData.Status, str]] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., title: _Optional[str] = ..., author: _Optional[str] = ..., description: _Optional[str] = ..., source_branch: _Optional[str] = ..., destination_branch: _Optional[str] = ..., commit_id: _Optional[str] = ..., closed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., author_username: _Optional[str] = ..., approvals: _Optional[_Mapping[str, PullRequestApproval]] = ..., source_commit_id: _Optional[str] = ..., change_requests: _Optional[_Mapping[str, PullRequestApproval]] = ..., reviewers: _Optional[_Iterable[str]] = ..., reviewer_groups: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class PullRequestApproval(_message.Message):
     __slots__ = ("commit_id", "review_id")

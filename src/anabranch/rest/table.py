@@ -39,10 +39,16 @@ from anabranch.rest.operations.objects import (
     transfers,
     uploads,
 )
-from anabranch.rest.operations.pulls import pulls, reviews
+from anabranch.rest.operations.pulls import pulls, reviewers, reviews
 from anabranch.rest.operations.queries import lake_tables, queries
 from anabranch.rest.operations.references import branch_protection, branches, refs, tags
-from anabranch.rest.operations.repositories import purges, refs_dump, repositories, storage
+from anabranch.rest.operations.repositories import (
+    notifications,
+    purges,
+    refs_dump,
+    repositories,
+    storage,
+)
 from anabranch.rest.protocol.operation import Operation
 
 __all__ = ["BASE_PATH", "EXTENSIONS", "OPERATIONS"]
@@ -96,6 +102,8 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *storage.OPERATIONS,
     *purges.OPERATIONS,
     *audit_records.OPERATIONS,
+    *notifications.OPERATIONS,
+    *reviewers.OPERATIONS,
     *reviews.OPERATIONS,
     *actions.EXTENSIONS,
     *history_edits.EXTENSIONS,

@@ -133,6 +133,7 @@ class Composition:
             self.services.access.setup.ensure(administrator.user_name, pair)
         self.services.access.setup.ensure_defaults()
         self.lake.start()
+        self.lake.sender.start()
 
     def close(self) -> None:
         """Finishes running work and closes the stores."""

@@ -44,6 +44,7 @@ from anabranch.versioning.merging.patches import Patches
 from anabranch.versioning.merging.rebase import Rebaser
 from anabranch.versioning.merging.revert import Reverter
 from anabranch.versioning.merging.tree_merger import TreeMergers
+from anabranch.versioning.notifications.outbox import Outbox
 from anabranch.versioning.objects.changes import Changes
 from anabranch.versioning.objects.diff import Differ
 from anabranch.versioning.objects.objects import Objects
@@ -110,8 +111,9 @@ class Core:
         self.commits = Commits(keyvalue, clock)
         self.branches = Branches(keyvalue, self.identifiers, self.commits, clock)
         self.tags = Tags(keyvalue, self.commits)
-        self.pulls = Pulls(keyvalue, self.identifiers, clock)
-        self.reviews = Reviews(keyvalue, self.pulls, self.identifiers, clock)
+        self.outbox = Outbox(keyvalue, self.identifiers, clock)
+        self.pulls = Pulls(keyvalue, self.identifiers, self.outbox, clock)
+        self.reviews = Reviews(keyvalue, self.pulls, self.identifiers, self.outbox, clock)
         self.staging = Staging(keyvalue)
         self.trees = Trees(tables, pool or kernel.Tables())
         self.history_index = HistoryIndex(keyvalue, self.commits, self.trees)
@@ -181,7 +183,9 @@ class Core:
         self.dump_tasks, self.restore_tasks = (
             TaskRecords(keyvalue, clock, kind) for kind in (DUMP_TASKS, RESTORE_TASKS)
         )
-        self.imports = JobRecords(keyvalue, IMPORTS)
+        self.imports, self.image_builds = (
+            JobRecords(keyvalue, kind) for kind in (IMPORTS, IMAGE_BUILDS)
+        )
         self.transfers = Transfers(
             keyvalue,
             self.identifiers,
@@ -195,7 +199,6 @@ class Core:
             self.swept_trees,
             clock,
         )
-        self.image_builds = JobRecords(keyvalue, IMAGE_BUILDS)
         tree_mergers = TreeMergers(
             tables.store,
             self.trees,

@@ -52,12 +52,13 @@ REST: dict[str, str] = {
         listRepositoryRuns; getRun; listRunHooks; getRunHookOutput; triggerActions; commitAsync;
         commitAsyncStatus; mergeIntoBranchAsync; mergeIntoBranchAsyncStatus; buildImage;
         resolveImage; imageBuildStatus; moveObjects; copyObjects; createPullRequestComment;
-        createPullRequestReview; revertCommits; rebaseBranch;
+        createPullRequestReview; revertCommits; rebaseBranch; changePullRequestReviewers;
     """,
     "SuperUsers": """
         createRepository; deleteRepository; setRepositoryMetadata; deleteRepositoryMetadata;
         importStart; importCancel; deleteImage; purgeRepository; purgeNamespace;
-        getPurgeStatus;
+        getPurgeStatus; listRepositoryNotifications; createRepositoryNotification;
+        deleteRepositoryNotification;
     """,
     "Admins": """
         listUsers; createUser; getUser; deleteUser; listUserCredentials; createCredentials;

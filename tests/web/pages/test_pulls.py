@@ -31,7 +31,7 @@ def create(repository, *, title="Fix it", description=""):
 
 
 def pull_url(repository, pull="", more=""):
-    return f"/repositories/{repository.name}/pulls/{pull}{more}"
+    return f"/repositories/{repository.name}/pulls/{pull}{more}".replace("pulls/?", "pulls?")
 
 
 def state_of(repository, pull):
@@ -96,6 +96,59 @@ def test_comment_on_a_path_leads_back_to_its_difference(page, proposed):
     expect(page.get_by_role("table", name="Lines that differ")).to_be_visible()
 
 
+def test_comment_on_a_line_moves_with_it_until_the_line_is_gone(page, proposed):
+    proposed.put("a.txt", b"one\n2\n3\n", branch="fix")
+    proposed.commit("Three lines", branch="fix")
+    pull = create(proposed)
+    page.goto(pull_url(proposed, pull, "?tab=changes&open=a.txt"))
+    page.get_by_role("button", name="Comment on line 2 after the change").click()
+    page.get_by_label("Comment", exact=True).fill("<img src=x onerror=alert(1)> **why?**")
+    page.get_by_role("dialog").get_by_role("button", name="Comment", exact=True).click()
+    said = page.get_by_role("list", name="Comments on line 2")
+    expect(said).to_contain_text("<img src=x onerror=alert(1)> **why?**")
+    expect(page.locator("main [onerror]")).to_have_count(0)
+    (comment,) = call(proposed, "GET", f"pulls/{pull}/comments")["results"]
+    head = proposed.head("fix")["id"]
+    assert comment["place"] == {"side": "after", "commit_id": head, "line": 2}
+
+    proposed.put("a.txt", b"zero\none\n2\n3\n", branch="fix")
+    proposed.commit("Another line before", branch="fix")
+    page.reload()
+    expect(page.get_by_role("list", name="Comments on line 3")).to_contain_text("why?")
+    proposed.put("a.txt", b"zero\none\n3\n", branch="fix")
+    proposed.commit("Without the line", branch="fix")
+    page.reload()
+    gone = page.get_by_role("list", name="Comments on lines that have gone")
+    expect(gone).to_contain_text("outdated")
+    expect(gone).to_contain_text("line 2")
+    page.get_by_role("button", name="Information").click()
+    expect(page.get_by_role("list", name="Comments on a.txt")).to_contain_text("why?")
+    page.get_by_role("link", name="Conversation").click()
+    expect(page.get_by_role("list", name="Comments and reviews")).to_contain_text("line 2 of a.txt")
+
+
+def test_comment_on_a_row_is_beside_the_row_of_its_key(page, proposed):
+    proposed.put("t.csv", b"id,name\n1,ada\n2,bob\n")
+    proposed.commit("A table")
+    proposed.branch("rows")
+    proposed.put("t.csv", b"id,name\n1,Ada\n2,Bob\n", branch="rows")
+    proposed.commit("Capitals", branch="rows")
+    body = {"title": "Names", "source_branch": "rows", "destination_branch": "main"}
+    pull = call(proposed, "POST", "pulls", body)["id"]
+    page.goto(pull_url(proposed, pull, "?tab=changes&open=t.csv&key=id"))
+    page.get_by_role("button", name="Comment on row 2").click()
+    expect(page.get_by_role("dialog")).to_contain_text("row id = 2 of t.csv")
+    page.get_by_label("Comment", exact=True).fill("Is it <b>Bob</b>?")
+    page.get_by_role("dialog").get_by_role("button", name="Comment", exact=True).click()
+    expect(page.get_by_role("list", name="Comments on row 2")).to_contain_text("Is it <b>Bob</b>?")
+    proposed.put("t.csv", b"id,name\n1,Ada\n2,bob\n", branch="rows")
+    proposed.commit("Not Bob", branch="rows")
+    page.reload()
+    gone = page.get_by_role("list", name="Comments on other rows")
+    expect(gone).to_contain_text("row id = 2")
+    expect(gone).to_contain_text("outdated")
+
+
 def test_required_approval_of_somebody_else_lets_it_be_merged(page, proposed, reviewer):
     rules = [{"pattern": "main", "required_approvals": 1}]
     call(proposed, "PUT", "settings/branch_protection", rules)
@@ -135,6 +188,43 @@ def reviewer(open_page, site, api):
     assert page.context.request.post("/api/v1/auth/login", data=body).ok
     yield page
     api.delete("/auth/users/reviewer")
+
+
+def test_reviewers_are_asked_and_their_answers_shown(page, proposed, reviewer):
+    page.goto(pull_url(proposed, more="create?source=fix&destination=main"))
+    page.get_by_label("Title").fill("Ask first")
+    name = page.get_by_label("Name of a reviewer")
+    name.fill("nobody")
+    name.press("Enter")
+    expect(page.get_by_role("group", name="Reviewers")).to_contain_text("nobody")
+    page.get_by_role("button", name="Create pull request").click()
+    expect(page.get_by_role("alert")).to_contain_text("there is no user 'nobody'")
+    page.get_by_role("button", name="Do not ask nobody").click()
+    name.fill("reviewer")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    page.get_by_role("button", name="Create pull request").click()
+    asked = page.get_by_role("list", name="Reviewers").get_by_role("listitem")
+    expect(asked).to_have_text(["reviewer has not answered"])
+
+    page.get_by_label("Kind of reviewer").select_option("Group")
+    name.fill("SuperUsers")
+    name.press("Enter")
+    expect(asked).to_have_text(["group SuperUsers has not answered", "reviewer has not answered"])
+    page.get_by_role("button", name="Ask group SuperUsers no longer").click()
+    expect(asked).to_have_count(1)
+    name.fill("<b>x</b>")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("there is no group '<b>x</b>'")
+
+    reviewer.goto(pull_url(proposed))
+    reviewer.get_by_role("link", name="Waiting for me").click()
+    reviewer.get_by_role("link", name="Ask first").click()
+    reviewer.get_by_role("button", name="Approve").click()
+    expect(reviewer.get_by_role("list", name="Reviewers")).to_contain_text("reviewer approved")
+    reviewer.goto(pull_url(proposed, more="?status=waiting"))
+    expect(reviewer.get_by_text("None waits for your review")).to_be_visible()
+    reviewer.get_by_role("link", name="Open", exact=True).click()
+    expect(reviewer.get_by_text("reviewer approved")).to_be_visible()
 
 
 def test_changes_are_requested(page, proposed):

@@ -151,3 +151,31 @@ def test_repository_is_deleted_with_its_data_if_that_is_chosen(page, repository)
     assert repository.api.get(repository.path).status_code == 404
     left = repository.api.get("/storage/namespaces").json()["results"]
     assert repository.name not in {each["repository"] for each in left}
+
+
+def test_notifications_are_sent_to_addresses_that_are_not_shown_again(page, repository):
+    page.goto(settings_url(repository, "notifications"))
+    expect(page.get_by_text("Nothing is sent")).to_be_visible()
+    page.get_by_role("button", name="Add address").click()
+    page.get_by_label("Address").fill("ftp://chat.example/cedfca83")
+    page.get_by_role("button", name="Add address").last.click()
+    expect(page.get_by_role("alert")).to_contain_text("does not begin with https://")
+    page.get_by_label("Address").fill("https://chat.example/cedfca83")
+    page.get_by_label("Format").select_option("slack")
+    page.get_by_label("Comments").uncheck()
+    page.get_by_label("Reviews", exact=True).uncheck()
+    page.get_by_role("button", name="Add address").last.click()
+    row = page.get_by_role("table", name="Addresses of notifications").get_by_role("row").nth(1)
+    expect(row).to_contain_text("chat.example")
+    expect(row).to_contain_text("Slack, a sentence")
+    (target,) = call(repository, "GET", "settings/notifications")["results"]
+    assert target["events"] == [
+        "pull_request_opened",
+        "pull_request_merged",
+        "review_requested",
+        "hook_failed",
+    ]
+    assert "cedfca83" not in page.content()
+    page.get_by_role("button", name="Delete the address at chat.example").click()
+    expect(page.get_by_text("Nothing is sent")).to_be_visible()
+    assert call(repository, "GET", "settings/notifications")["results"] == []

@@ -24,7 +24,9 @@ export type Policy = Schemas["Policy"];
 export type PullRequest = Schemas["PullRequest"];
 export type PullRequestComment = Schemas["PullRequestComment"];
 export type PullRequestReview = Schemas["PullRequestReview"];
+export type PullRequestReviewer = Schemas["PullRequestReviewer"];
 export type Ref = Schemas["Ref"];
+export type RepositoryNotification = Schemas["RepositoryNotification"];
 export type Repository = Schemas["Repository"];
 export type User = Schemas["User"];
 

@@ -9,22 +9,26 @@ succeeds.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import msgspec
 
-from anabranch.catalog.pulls.reviews import Reviews, check_text, read_head, require_repository
+from anabranch.catalog.pulls.heads import read_head, require_repository
+from anabranch.catalog.pulls.reviewer_names import ANY_NAMES, ReviewerNames
+from anabranch.catalog.pulls.reviewers import Reviewers, WaitsFor, require_reviewers
+from anabranch.catalog.pulls.reviews import Reviews, check_text
 from anabranch.catalog.references.refs import Refs
 from anabranch.errors import Conflict, Invalid
 from anabranch.model.commits.commit import Commit
 from anabranch.model.commits.conflict import MergePreview, Resolution
 from anabranch.model.names import check_branch
-from anabranch.model.page import Page
+from anabranch.model.page import Page, take_page
 from anabranch.model.pull_request import (
     MAX_DESCRIPTION_CHARACTERS,
     MAX_TITLE_CHARACTERS,
     PullRequest,
     PullRequestStatus,
+    Reviewer,
     User,
     parse_status,
 )
@@ -48,10 +52,11 @@ _ALL = frozenset(PullRequestStatus)
 class Pulls:
     """Use cases of pull requests."""
 
-    def __init__(self, core: Core, refs: Refs, reviews: Reviews) -> None:
+    def __init__(self, core: Core, refs: Refs, reviews: Reviews, reviewers: Reviewers) -> None:
         self._core = core
         self._refs = refs
         self._reviews = reviews
+        self._reviewers = reviewers
 
     def create(
         self,
@@ -63,13 +68,16 @@ class Pulls:
         description: str = "",
         author: str,
         username: str = "",
+        reviewers: Collection[Reviewer] = (),
+        names: ReviewerNames = ANY_NAMES,
         extra_writes: Sequence[ExtraWritesFor[PullRequest]] = (),
     ) -> PullRequest:
-        """Creates a pull request to merge the branch `source` into `destination`. `username` is the
-        user whom the author's name stands for, by default the name itself; `extra_writes` adds
-        writes.
+        """Creates a pull request to merge the branch `source` into `destination`, and asks
+        `reviewers` to review it. `username` is the user whom the author's name stands for, by
+        default the name itself; `extra_writes` adds writes.
 
-        Raises NotFound for a branch that does not exist, Invalid if both are the same.
+        Raises NotFound for a branch that does not exist, Invalid if both are the same, and for
+        reviewers as `Reviewers.change` does.
         """
         check_text("title", title, MAX_TITLE_CHARACTERS)
         check_text("description", description, MAX_DESCRIPTION_CHARACTERS)
@@ -84,13 +92,16 @@ class Pulls:
                 kind="same_branch",
                 hint="The source of a pull request must differ from its destination.",
             )
+        user = User(author, username or author)
+        asked = require_reviewers(repository, user, reviewers, names)
         return self._core.pulls.create(
             stored_repository,
             title=title,
             description=description,
-            author=User(author, username or author),
+            author=user,
             source=source,
             destination=destination,
+            reviewers=asked,
             extra_writes=extra_writes,
         )
 
@@ -104,18 +115,21 @@ class Pulls:
         repository: str,
         *,
         statuses: Collection[PullRequestStatus] = _ALL,
+        waits_for: WaitsFor | None = None,
+        names: ReviewerNames = ANY_NAMES,
         prefix: str = "",
         after: str = "",
         amount: int,
     ) -> Page[PullRequest]:
-        """Returns a page of the pull requests with one of these statuses, newest first."""
-        return self._core.pulls.list(
-            self._core.repositories.get(repository),
-            statuses,
-            prefix=prefix,
-            after=after,
-            amount=amount,
-        )
+        """Returns a page of the pull requests with one of these statuses, newest first; only those
+        that wait for a review of a user, if one is given.
+        """
+        stored_repository = self._core.repositories.get(repository)
+        pulls = self._core.pulls.iterate(stored_repository, prefix=prefix, after=after)
+        found: Iterable[PullRequest] = (pull for pull in pulls if pull.status in statuses)
+        if waits_for is not None:
+            found = self._reviewers.waiting(stored_repository, found, waits_for, names)
+        return take_page(found, amount, lambda pull: pull.id)
 
     def update(
         self,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from anabranch.errors import Conflict, Denied, Invalid, NotFound
+from anabranch.access.actors.readable_paths import ReadablePaths
+from anabranch.catalog.pulls.heads import read_head, require_repository
+from anabranch.catalog.pulls.places import find_place
+from anabranch.errors import Conflict, Denied, Invalid
 from anabranch.model.names import check_path
-from anabranch.model.page import Page
+from anabranch.model.page import Page, take_page
 from anabranch.model.pull_request import (
     MAX_TEXT_CHARACTERS,
     Comment,
+    DifferenceSide,
     PullRequest,
     Review,
     ReviewState,
@@ -19,10 +23,9 @@ from anabranch.model.pull_request import (
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.pulls.pulls import StoredPull
-from anabranch.versioning.repositories.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor
 
-__all__ = ["Approvals", "Reviews", "check_text", "read_head", "require_repository"]
+__all__ = ["Approvals", "Reviews", "check_text"]
 
 
 class Approvals(NamedTuple):
@@ -48,35 +51,62 @@ class Reviews:
         text: str,
         *,
         path: str = "",
+        line: int | None = None,
+        row: Mapping[str, Any] | None = None,
+        side: DifferenceSide = DifferenceSide.AFTER,
+        commit_id: str = "",
         author: str,
         username: str = "",
         extra_writes: Sequence[ExtraWritesFor[Comment]] = (),
     ) -> Comment:
-        """Adds a comment to a pull request of any status or, with a `path`, to an object in it;
-        `extra_writes` adds writes. Raises NotFound, and Invalid for an empty text.
+        """Adds a comment to a pull request of any status or, with a `path`, to an object in it, or
+        to a `line` of its text, counted from 1, or the `row` of its table with these values in the
+        key columns. These are of the object at a commit, by default the source's present one, and
+        on a `side` of the difference. `extra_writes` adds writes.
+
+        Raises NotFound, and Invalid for an empty text, or (kind invalid_place) an impossible place.
         """
         check_text("text", text, MAX_TEXT_CHARACTERS, required=True)
         if path:
             check_path(path)
         require_repository(self._core, repository)
         stored_repository, stored = self._read(repository, pull_id)
+        place = find_place(
+            *(self._core, stored_repository, stored.pull),
+            path=path,
+            line=line,
+            row=row,
+            side=side,
+            commit_id=commit_id,
+        )
         return self._core.reviews.comment(
             stored_repository,
             stored.pull,
             author=User(author, username or author),
             text=text,
             path=path,
+            place=place,
             extra_writes=extra_writes,
         )
 
     def comments(
-        self, repository: str, pull_id: str, *, after: str = "", amount: int
+        self,
+        repository: str,
+        pull_id: str,
+        *,
+        readable: ReadablePaths | None = None,
+        after: str = "",
+        amount: int,
     ) -> Page[Comment]:
-        """Returns a page of a pull request's comments, oldest first."""
+        """Returns a page of a pull request's comments, oldest first; without those on objects whose
+        paths are not `readable`, if these are given.
+        """
         stored_repository, stored = self._read(repository, pull_id)
-        return self._core.reviews.comments(
-            stored_repository, stored.pull, after=after, amount=amount
+        comments = self._core.reviews.comments(stored_repository, stored.pull, after=after)
+        shown = (
+            item for item in comments if not item.path or readable is None or item.path in readable
         )
+        return take_page(shown, amount, lambda item: item.id)
 
     def create(
         self,
@@ -188,25 +218,6 @@ def _unreviewed_choices(pull: PullRequest) -> Denied:
         hint=f"Merge {pull.destination} into {pull.source} with your choices, and ask for "
         "approvals of that commit.",
     )
-
-
-def require_repository(core: Core, name: str) -> Repository:
-    """Returns a repository. Raises NotFound, and ReadOnlyRepository if it is read-only."""
-    repository = core.repositories.get(name)
-    check_writable(repository, force=False)
-    return repository
-
-
-def read_head(core: Core, repository: Repository, branch: str) -> str:
-    """Returns the commit of a branch. Raises NotFound, with the name of the branch in the hint."""
-    stored = core.branches.find(repository, branch)
-    if stored is None:
-        raise NotFound(
-            "branch not found",
-            kind="branch_not_found",
-            hint=f"There is no branch {branch} in {repository.id}.",
-        )
-    return stored.branch.commit_id
 
 
 def check_text(name: str, text: str, most: int, *, required: bool = False) -> None:

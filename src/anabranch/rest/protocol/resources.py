@@ -28,6 +28,7 @@ __all__ = [
     "on_all_objects",
     "on_anything",
     "on_branch",
+    "on_commented_object",
     "on_copied_object",
     "on_destination_branch",
     "on_external_principal",
@@ -169,6 +170,12 @@ def on_image(call: _Call) -> str:
 def on_object(call: _Call) -> str:
     """The object of the query."""
     return object_arn(call.params.repository, call.params.path)
+
+
+def on_commented_object(call: _Call) -> list[str]:
+    """The object that a comment is on, nothing for one on the whole pull request."""
+    path = call.body.path
+    return [object_arn(call.params.repository, path)] if path else []
 
 
 def on_all_objects(call: _Call) -> str:

@@ -35,7 +35,7 @@ class Webhooks(SettingsGroup, frozen=True, kw_only=True):
     allow: Annotated[
         tuple[str, ...],
         SettingDoc(
-            "Networks that hooks may send requests to beside the public internet, such as "
+            "Networks that hooks and notifications may be sent to beside the public internet, as "
             "`10.1.0.0/16,127.0.0.1`"
         ),
     ] = ()

@@ -6,7 +6,7 @@ condition, that this record is unchanged, makes a merge exclude other merges, cl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -15,10 +15,12 @@ import msgspec
 from anabranch.errors import Busy, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.names import check_pull_request_id
-from anabranch.model.page import Page, take_page, upper_bound
-from anabranch.model.pull_request import PullRequest, PullRequestStatus, User
+from anabranch.model.page import upper_bound
+from anabranch.model.pull_request import PullRequest, PullRequestStatus, Reviewer, User
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.notifications.outbox import Outbox
+from anabranch.versioning.pulls import occurrences
 from anabranch.versioning.records import keys
 from anabranch.versioning.records import pulls as records
 from anabranch.versioning.staging.extra_writes import (
@@ -59,10 +61,15 @@ class Pulls:
     """The pull requests of all repositories. `clock` returns seconds since 1970."""
 
     def __init__(
-        self, keyvalue: KeyValueStore, identifiers: Identifiers, clock: Callable[[], float]
+        self,
+        keyvalue: KeyValueStore,
+        identifiers: Identifiers,
+        outbox: Outbox,
+        clock: Callable[[], float],
     ) -> None:
         self._keyvalue = keyvalue
         self._identifiers = identifiers
+        self._outbox = outbox
         self._clock = clock
 
     def read(self, repository: Repository, pull_id: str) -> StoredPull:
@@ -82,6 +89,7 @@ class Pulls:
         author: User,
         source: str,
         destination: str,
+        reviewers: tuple[Reviewer, ...] = (),
         extra_writes: Sequence[ExtraWritesFor[PullRequest]] = (),
     ) -> PullRequest:
         """Creates an open pull request; `extra_writes` adds writes."""
@@ -93,35 +101,32 @@ class Pulls:
             source=source,
             destination=destination,
             creation_date=self._now(),
+            reviewers=reviewers,
         )
         key = keys.pull(pull.id)
         index = keys.pull_by_branches(repository.partition, source, destination)
         writes = [
             self._write(repository, pull),
             Write(keys.PULLS_BY_BRANCHES, index, records.branch_index_bytes(pull.id)),
+            *self._outbox.writes(repository, occurrences.opened(pull)),
         ]
+        if reviewers:
+            asked = occurrences.review_requested(pull, reviewers, author.username)
+            writes += self._outbox.writes(repository, asked)
         absent = Expect(repository.partition, key, None)
         while True:
             extra, expect = collect_extra_writes(extra_writes, pull)
             if self._keyvalue.apply([*writes, *extra], [absent, *expect]):
                 return pull
 
-    def list(
-        self,
-        repository: Repository,
-        statuses: Collection[PullRequestStatus],
-        *,
-        prefix: str = "",
-        after: str = "",
-        amount: int,
-    ) -> Page[PullRequest]:
-        """Returns a page of the pull requests with one of these statuses, newest first."""
+    def iterate(
+        self, repository: Repository, *, prefix: str = "", after: str = ""
+    ) -> Iterator[PullRequest]:
+        """Yields the pull requests after the id `after`, newest first."""
         stem = keys.pull(prefix)
         start = max(stem, keys.pull(after) + b"\x00") if after else stem
-        stored = self._keyvalue.scan(repository.partition, start, upper_bound(stem))
-        pulls = (records.pull_from(raw) for _, raw in stored)
-        found = (pull for pull in pulls if pull.status in statuses)
-        return take_page(found, amount, lambda pull: pull.id)
+        for _, raw in self._keyvalue.scan(repository.partition, start, upper_bound(stem)):
+            yield records.pull_from(raw)
 
     def open_into(self, repository: Repository, destination: str) -> Iterator[StoredPull]:
         """Yields the open pull requests into a branch."""
@@ -170,7 +175,8 @@ class Pulls:
             merged_commit_id=commit_id,
             source_commit_id=source_commit_id,
         )
-        return [self._write(repository, merged)], [stored.unchanged(repository)]
+        notify = self._outbox.writes(repository, occurrences.merged(merged))
+        return [self._write(repository, merged), *notify], [stored.unchanged(repository)]
 
     def _write(self, repository: Repository, pull: PullRequest) -> Write:
         return Write(repository.partition, keys.pull(pull.id), records.pull_bytes(pull))

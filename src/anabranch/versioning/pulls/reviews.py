@@ -1,21 +1,22 @@
 """Comments on pull requests, and reviews.
 
-A review of an approver changes the record of its pull request, where the approvals are that count.
+A review changes the record of its pull request too, which holds the last review of each user: the
+approvals that count, and the answers of the users who were asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
 
 import msgspec
 
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.model.page import Page, upper_bound
+from anabranch.model.page import Page, take_page, upper_bound
 from anabranch.model.pull_request import (
     Approval,
     Comment,
+    Place,
     PullRequest,
     Review,
     ReviewState,
@@ -23,14 +24,14 @@ from anabranch.model.pull_request import (
 )
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.notifications.outbox import Outbox
+from anabranch.versioning.pulls import occurrences
 from anabranch.versioning.pulls.pulls import Pulls, require_open
 from anabranch.versioning.records import keys
 from anabranch.versioning.records import pulls as records
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 
 __all__ = ["Reviews"]
-
-ItemT = TypeVar("ItemT", Comment, Review)
 
 
 class Reviews:
@@ -41,11 +42,13 @@ class Reviews:
         keyvalue: KeyValueStore,
         pulls: Pulls,
         identifiers: Identifiers,
+        outbox: Outbox,
         clock: Callable[[], float],
     ) -> None:
         self._keyvalue = keyvalue
         self._pulls = pulls
         self._identifiers = identifiers
+        self._outbox = outbox
         self._clock = clock
 
     def comment(
@@ -56,6 +59,7 @@ class Reviews:
         author: User,
         text: str,
         path: str = "",
+        place: Place | None = None,
         extra_writes: Sequence[ExtraWritesFor[Comment]] = (),
     ) -> Comment:
         """Adds a comment; `extra_writes` adds writes."""
@@ -64,14 +68,18 @@ class Reviews:
             author=author,
             text=text,
             path=path,
+            place=place,
             creation_date=self._now(),
         )
         key = keys.pull_comment(pull.id, comment.id)
-        write = Write(repository.partition, key, msgspec.json.encode(comment))
+        writes = [
+            Write(repository.partition, key, msgspec.json.encode(comment)),
+            *self._outbox.writes(repository, occurrences.commented(pull, comment)),
+        ]
         absent = Expect(repository.partition, key, None)
         while True:
             extra, expect = collect_extra_writes(extra_writes, comment)
-            if self._keyvalue.apply([write, *extra], [absent, *expect]):
+            if self._keyvalue.apply([*writes, *extra], [absent, *expect]):
                 return comment
 
     def review(
@@ -104,46 +112,44 @@ class Reviews:
                 creation_date=self._now(),
                 counted=state is ReviewState.APPROVED and not author.is_same(pull.author),
             )
-            approvals = dict(pull.approvals)
+            approvals, change_requests = dict(pull.approvals), dict(pull.change_requests)
             approvals.pop(author.username, None)
-            if review.counted:
-                approvals[author.username] = Approval(review.commit_id, review.id)
-            changed = msgspec.structs.replace(pull, approvals=approvals)
+            change_requests.pop(author.username, None)
+            if not author.is_same(pull.author):
+                given = approvals if state is ReviewState.APPROVED else change_requests
+                given[author.username] = Approval(review.commit_id, review.id)
+            changed = msgspec.structs.replace(
+                pull, approvals=approvals, change_requests=change_requests
+            )
             key = keys.pull_review(pull.id, review.id)
-            write = Write(repository.partition, key, msgspec.json.encode(review))
+            writes = [
+                Write(repository.partition, key, msgspec.json.encode(review)),
+                *self._outbox.writes(repository, occurrences.reviewed(pull, review)),
+            ]
             extra, expect = collect_extra_writes(extra_writes, review)
-            if self._pulls.replace(repository, stored, changed, ([write, *extra], expect)):
+            if self._pulls.replace(repository, stored, changed, ([*writes, *extra], expect)):
                 break
         return review
 
     def comments(
-        self, repository: Repository, pull: PullRequest, *, after: str = "", amount: int
-    ) -> Page[Comment]:
-        """Returns a page of a pull request's comments, oldest first."""
-        first, last = keys.pull_comment(pull.id, ""), keys.pull_comment(pull.id, after)
-        return self._page(repository, first, last, amount, records.comment_from)
+        self, repository: Repository, pull: PullRequest, *, after: str = ""
+    ) -> Iterator[Comment]:
+        """Yields the comments on a pull request after the id `after`, oldest first."""
+        stem = keys.pull_comment(pull.id, "")
+        start = keys.pull_comment(pull.id, after) + b"\x00"
+        for _, raw in self._keyvalue.scan(repository.partition, start, upper_bound(stem)):
+            yield records.comment_from(raw)
 
     def reviews(
         self, repository: Repository, pull: PullRequest, *, after: str = "", amount: int
     ) -> Page[Review]:
         """Returns a page of a pull request's reviews, oldest first."""
-        first, last = keys.pull_review(pull.id, ""), keys.pull_review(pull.id, after)
-        return self._page(repository, first, last, amount, records.review_from)
-
-    def _page(
-        self,
-        repository: Repository,
-        stem: bytes,
-        after: bytes,
-        amount: int,
-        parse: Callable[[bytes], ItemT],
-    ) -> Page[ItemT]:
-        start = after + b"\x00"
+        stem = keys.pull_review(pull.id, "")
+        start = keys.pull_review(pull.id, after) + b"\x00"
         rows = self._keyvalue.scan(repository.partition, start, upper_bound(stem), limit=amount + 1)
-        items = [parse(raw) for _, raw in rows]
-        if len(items) <= amount:
-            return Page(items)
-        return Page(items[:amount], has_more=True, next_offset=items[amount - 1].id)
+        return take_page(
+            (records.review_from(raw) for _, raw in rows), amount, lambda each: each.id
+        )
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock(), UTC)

@@ -8,6 +8,7 @@ __all__ = [
     "FINISHED_UPLOADS",
     "GRAVELER",
     "METADATA",
+    "NOTIFICATIONS",
     "PROPOSALS",
     "PROTECTION",
     "PULLS_BY_BRANCHES",
@@ -46,6 +47,7 @@ CLEANUP = "cleanup-tokens"
 METADATA = b"repo-metadata"
 RESTORED_REFS = b"anabranch-restored-refs"
 RESTORED_BY = b"anabranch-restored-by"
+NOTIFICATIONS = b"anabranch-notifications"
 PROTECTION = b"settings/protected_branches"
 PULLS_BY_BRANCHES = "pulls"
 UPLOADS = "multiparts"

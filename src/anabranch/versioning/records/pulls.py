@@ -11,6 +11,7 @@ lakeFS reads all keys below `pulls/` as pull requests, so comments and reviews a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -25,6 +26,8 @@ from anabranch.model.pull_request import (
     PullRequest,
     PullRequestStatus,
     Review,
+    Reviewer,
+    ReviewerKind,
     User,
 )
 from anabranch.records import lakefs_pb2 as records
@@ -61,10 +64,16 @@ def pull_bytes(pull: PullRequest) -> bytes:
         closed_at=None if pull.closed_date is None else _timestamp(pull.closed_date),
         author_username=pull.author.username,
         source_commit_id=pull.source_commit_id,
+        reviewers=_names(pull, ReviewerKind.USER),
+        reviewer_groups=_names(pull, ReviewerKind.GROUP),
     )
-    for username, approval in pull.approvals.items():
-        stored = message.approvals[username]
-        stored.commit_id, stored.review_id = approval.commit_id, approval.review_id
+    for reviews, stored_reviews in (
+        (pull.approvals, message.approvals),
+        (pull.change_requests, message.change_requests),
+    ):
+        for username, review in reviews.items():
+            stored = stored_reviews[username]
+            stored.commit_id, stored.review_id = review.commit_id, review.review_id
     return message.SerializeToString(deterministic=True)
 
 
@@ -91,11 +100,28 @@ def _pull(message: records.PullRequestData) -> PullRequest:
         merged_commit_id=message.commit_id,
         closed_date=_datetime(message.closed_at) if message.HasField("closed_at") else None,
         source_commit_id=message.source_commit_id,
-        approvals={
-            username: Approval(stored.commit_id, stored.review_id)
-            for username, stored in message.approvals.items()
-        },
+        approvals=_reviews(message.approvals),
+        change_requests=_reviews(message.change_requests),
+        reviewers=tuple(
+            sorted(
+                [
+                    *(Reviewer(name) for name in message.reviewers),
+                    *(Reviewer(name, ReviewerKind.GROUP) for name in message.reviewer_groups),
+                ]
+            )
+        ),
     )
+
+
+def _names(pull: PullRequest, kind: ReviewerKind) -> list[str]:
+    return sorted(reviewer.name for reviewer in pull.reviewers if reviewer.kind is kind)
+
+
+def _reviews(stored: Mapping[str, records.PullRequestApproval]) -> dict[str, Approval]:
+    return {
+        username: Approval(review.commit_id, review.review_id)
+        for username, review in stored.items()
+    }
 
 
 def branch_index_bytes(pull_id: str) -> bytes:

@@ -128,3 +128,43 @@ def test_errors(ana, lake, made):
     assert ana("branch-protect", "add", lake.uri, "main", "--approvals", "11").code == 1
     assert len(ana.ok("pr", "list", lake.uri, "--state", "all").rows) == 1
     assert made
+
+
+def test_comments_on_lines_and_rows(ana, lake, made):
+    base = lake.head("main")
+    comment = ["pr", "comment", lake.uri, made, "-m", "why?", "--path", "a"]
+    ana.ok(*comment, "--line", "3")
+    ana.ok(*comment, "--row", '{"id": 7}')
+    ana.ok(*comment, "--line", "1", "--before", "--commit", base)
+    rows = ana.ok("pr", "comments", lake.uri, made).rows
+    assert [row[3] for row in rows] == ["a:3", 'a {"id": 7}', "a:1 before"]
+    for options in (["--line", "0"], ["--row", "7"], ["--row", "{"], ["--row", "{}"]):
+        assert ana(*comment, *options).code == 2
+    ran = ana(*comment, "--line", "1", "--before")
+    assert ran.code == 1
+    assert "needs the commit" in ran.err
+
+
+def test_reviewers_are_asked_and_listed(ana, lake, made):
+    bob, cleo = f"bob-{made}", f"cleo-{made}"
+    for name in (bob, cleo):
+        ana.ok("auth", "users", "create", "--id", name)
+        ana.ok("auth", "groups", "members", "add", "--id", "Viewers", "--user", name)
+    options = ["--reviewer", bob, "--reviewer", cleo, "--reviewer-group", "Viewers"]
+    ran = ana.ok("pr", "reviewers", "add", lake.uri, made, *options)
+    asked = f"{bob}: waiting, {cleo}: waiting"
+    assert ran.out == f"Reviewers of {made}: group Viewers: waiting, {asked}\n"
+    ran = ana.ok("pr", "reviewers", "remove", lake.uri, made, "--reviewer-group", "Viewers")
+    assert ran.out == f"Reviewers of {made}: {asked}\n"
+    (row,) = ana.ok("pr", "list", lake.uri).rows
+    assert row[7] == asked
+    assert f"Reviewers:    {asked}" in ana.ok("pr", "show", lake.uri, made).lines
+    assert ana.ok("pr", "list", lake.uri, "--waiting").out == ""
+    create = ["pr", "create", lake.at("side"), "main", "-t", "Again", "--reviewer"]
+    assert ana.ok(*create, bob).out.startswith("Created pull request ")
+    ran = ana(*create, "nobody")
+    assert (ran.code, ran.err.splitlines()[0]) == (
+        1,
+        "error: there is no user 'nobody' to ask for a review",
+    )
+    assert ana("pr", "reviewers", "add", lake.uri, made).code == 2

@@ -12,6 +12,12 @@ from anabranch.cli.commands.pulls.pr_discussion import (
     pull_path,
     seconds,
 )
+from anabranch.cli.commands.pulls.pr_reviewers import (
+    REVIEWER_OPTIONS,
+    REVIEWERS,
+    reviewers_body,
+    reviewers_text,
+)
 from anabranch.cli.framework.address import (
     address,
     ref_address,
@@ -33,6 +39,7 @@ _COLUMNS = (
     Column("AUTHOR", ""),
     Column("CREATED", "time"),
     Column("TITLE", ""),
+    Column("REVIEWERS", ""),
 )
 
 
@@ -42,7 +49,8 @@ def _list(context: CommandContext) -> None:
         *("repositories", options.repository.repository, "pulls"),
         amount=options.amount,
         after=options.after or None,
-        status=options.state,
+        status="open" if options.waiting else options.state,
+        waits_for_me="true" if options.waiting else None,
     )
     context.output.rows(
         _COLUMNS,
@@ -55,6 +63,7 @@ def _list(context: CommandContext) -> None:
             item["author"],
             seconds(item["creation_date"]),
             item["title"],
+            reviewers_text(item),
         ),
     )
     context.output.more(pages.next_offset)
@@ -68,6 +77,7 @@ def _create(context: CommandContext) -> None:
         "description": context.arguments.description,
         "source_branch": source.ref,
         "destination_branch": destination,
+        **reviewers_body("reviewers", context),
     }
     item = context.connection.send("POST", "repositories", source.repository, "pulls", body=body)
     context.output.done(
@@ -92,6 +102,8 @@ def _show(context: CommandContext) -> None:
         ("Created", seconds(item["creation_date"]), "time"),
         ("Approvals", f"{item['approvals']} of {item['required_approvals']}", ""),
     ]
+    if "reviewers" in item:
+        details.append(("Reviewers", reviewers_text(item), ""))
     if "commit_id" in reviews:
         details.append(("Commit", reviews["commit_id"], "id"))
     if "closed_date" in item:
@@ -146,9 +158,14 @@ COMMAND = Group(
                     choices=("open", "closed", "all"),
                     default="open",
                 ),
+                Option("--waiting", "Show only open ones that wait for your review"),
                 *listing_options("pull requests")[:2],
             ),
-            examples=("pr list lakefs://flights", "pr list lakefs://flights --state all"),
+            examples=(
+                "pr list lakefs://flights",
+                "pr list lakefs://flights --state all",
+                "pr list lakefs://flights --waiting",
+            ),
         ),
         Command(
             "create",
@@ -167,8 +184,12 @@ COMMAND = Group(
             options=(
                 Option("-t, --title", "The title", "TEXT", required=True),
                 Option("-d, --description", "A longer description", "TEXT", default=""),
+                *REVIEWER_OPTIONS,
             ),
-            examples=("pr create lakefs://flights/fix-may main -t 'Correct the delays of May'",),
+            examples=(
+                "pr create lakefs://flights/fix-may main -t 'Correct the delays of May'",
+                "pr create lakefs://flights/fix-june main -t 'Add June' --reviewer bob",
+            ),
         ),
         Command(
             "show",
@@ -177,6 +198,7 @@ COMMAND = Group(
             arguments=_PULL,
             examples=("pr show lakefs://flights 5g5dm07enmmt9bsa0rc0",),
         ),
+        *REVIEWERS,
         *DISCUSSION,
         Command(
             "merge",

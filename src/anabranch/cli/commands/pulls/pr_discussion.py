@@ -4,11 +4,18 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import Any
 
 from anabranch.cli.framework.address import repository_address
-from anabranch.cli.framework.command import Argument, Command, Option, listing_options
+from anabranch.cli.framework.command import (
+    Argument,
+    Command,
+    Option,
+    listing_options,
+    positive,
+)
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
 
@@ -48,7 +55,14 @@ def seconds(text: str) -> int:
 
 def _comment(context: CommandContext) -> None:
     options = context.arguments
-    body = {"text": options.message, **({"path": options.path} if options.path else {})}
+    place = {
+        "path": options.path,
+        "line": options.line,
+        "row": options.row,
+        "side": "before" if options.before else None,
+        "commit_id": options.commit,
+    }
+    body = {"text": options.message, **{key: value for key, value in place.items() if value}}
     item = context.connection.send("POST", *pull_path(context), "comments", body=body)
     pull_id = context.output.paint(options.pull_request, "id")
     context.output.done(f"Commented on pull request {pull_id}", item)
@@ -66,11 +80,29 @@ def _comments(context: CommandContext) -> None:
             item["id"],
             item["author"],
             seconds(item["creation_date"]),
-            item.get("path", ""),
+            _place_text(item),
             item["text"],
         ),
     )
     context.output.more(pages.next_offset)
+
+
+def _place_text(item: dict[str, Any]) -> str:
+    """Returns what a comment is on: a path, and the line or the key of the row in it."""
+    path: str = item.get("path", "")
+    place = item.get("place")
+    if place is None:
+        return path
+    where = f":{place['line']}" if "line" in place else f" {json.dumps(place['row'])}"
+    return path + where + (" before" if place["side"] == "before" else "")
+
+
+def _parse_row(text: str) -> dict[str, Any]:
+    """Returns the key of a row. Raises ValueError unless the text is an object in JSON."""
+    row = json.loads(text)
+    if not isinstance(row, dict) or not row:
+        raise ValueError('name columns and values, as {"id": 7}')
+    return row
 
 
 def _approve(context: CommandContext) -> None:
@@ -132,8 +164,16 @@ DISCUSSION = (
         options=(
             Option("-m, --message", "The text", "TEXT", required=True),
             Option("--path", "The object that the comment is about", "PATH", default=""),
+            Option("--line", "A line of its text, counted from 1", "N", parse=positive),
+            Option("--row", "A row of its table: the key as JSON", "JSON", parse=_parse_row),
+            Option("--before", "The line or row is of the version before the change"),
+            Option("--commit", "The commit that has it [default: the source's]", "ID", default=""),
         ),
-        examples=("pr comment lakefs://flights 5g5dm07enmmt9bsa0rc0 -m 'Why only May?'",),
+        examples=(
+            "pr comment lakefs://flights 5g5dm07enmmt9bsa0rc0 -m 'Why only May?'",
+            "pr comment lakefs://flights 5g5dm07enmmt9bsa0rc0 -m 'Why?' --path a.csv --line 3",
+            """pr comment lakefs://flights 5g5dm07enmmt9bsa0rc0 -m No --path a --row '{"id": 7}'""",
+        ),
     ),
     Command(
         "comments",

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from anabranch.access.policies.permissions import Action
+from anabranch.catalog.pulls.reviewer_names import KnownNames
+from anabranch.catalog.pulls.reviewers import WaitsFor
 from anabranch.http.execution import Execution
 from anabranch.model import pull_request as model
 from anabranch.model.page import Page
 from anabranch.model.pull_request import (
     MAX_DESCRIPTION_CHARACTERS,
+    MAX_REVIEWERS,
     MAX_TITLE_CHARACTERS,
     PullRequestStatus,
 )
@@ -23,6 +27,12 @@ from anabranch.rest.operations.commits.merges import (
     MergeResult,
     dry_run,
     to_merge_result,
+)
+from anabranch.rest.operations.pulls.reviewers import (
+    PullRequestReviewer,
+    ReviewerName,
+    asked_reviewers,
+    to_reviewers,
 )
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
@@ -62,6 +72,7 @@ class PullRequestCreation(Body, frozen=True, kw_only=True):
     description: _Description = ""
     source_branch: str
     destination_branch: str
+    reviewers: Annotated[tuple[ReviewerName, ...], Meta(max_length=MAX_REVIEWERS)] = ()
 
 
 class PullRequestCreationResponse(msgspec.Struct, frozen=True):
@@ -80,7 +91,7 @@ class PullRequestBasic(Body, frozen=True, kw_only=True):
 
 class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A pull request. `merged_commit_id` is the merge commit, of a merged one; `closed_date` is
-    when it was closed or merged.
+    when it was closed or merged; `reviewers` are absent if none were asked.
     """
 
     status: PullRequestStatus
@@ -93,6 +104,7 @@ class PullRequest(msgspec.Struct, frozen=True, kw_only=True):
     destination_branch: str
     merged_commit_id: str | UnsetType = UNSET
     closed_date: datetime | UnsetType = UNSET
+    reviewers: list[PullRequestReviewer] | UnsetType = UNSET
 
 
 class PullRequestsList(msgspec.Struct, frozen=True):
@@ -108,21 +120,24 @@ class ListPulls(PageOfRepository, frozen=True, kw_only=True):
     status: Annotated[
         Literal["open", "closed", "all"], Meta(description="merged ones count as closed")
     ] = "all"
+    waits_for_me: Annotated[
+        bool, Meta(description="only those that ask the caller for a review, and wait for it")
+    ] = False
 
 
 def list_pulls(call: Call[ListPulls, None]) -> PullRequestsList:
     """Returns a page of pull requests, newest first."""
-    params = call.params
+    params, names = call.params, KnownNames(call.services.access)
     page: Page[model.PullRequest] = call.services.catalog.pulls.list(
         params.repository,
         statuses=_STATUSES[params.status],
+        waits_for=_caller(call) if params.waits_for_me else None,
+        names=names,
         prefix=params.prefix,
         after=params.after,
         amount=page_amount(params.amount),
     )
-    return PullRequestsList(
-        pagination=to_pagination(page), results=[_to_wire(pull) for pull in page.items]
-    )
+    return PullRequestsList(pagination=to_pagination(page), results=_to_wire(call, page.items))
 
 
 def create_pull(call: Call[InRepository, PullRequestCreation]) -> PullRequestCreationResponse:
@@ -136,6 +151,8 @@ def create_pull(call: Call[InRepository, PullRequestCreation]) -> PullRequestCre
         destination=body.destination_branch,
         author=call.committer,
         username=call.username,
+        reviewers=to_reviewers(body.reviewers),
+        names=KnownNames(call.services.access),
         extra_writes=call.recording(_to_creation_response),
     )
     return _to_creation_response(pull)
@@ -144,7 +161,8 @@ def create_pull(call: Call[InRepository, PullRequestCreation]) -> PullRequestCre
 def get_pull(call: Call[AtPull, None]) -> PullRequest:
     """Returns a pull request."""
     params = call.params
-    return _to_wire(call.services.catalog.pulls.get(params.repository, params.pull_request))
+    pull = call.services.catalog.pulls.get(params.repository, params.pull_request)
+    return _to_wire(call, [pull])[0]
 
 
 def update_pull(call: Call[AtPull, PullRequestBasic]) -> None:
@@ -190,7 +208,17 @@ def _to_creation_response(pull: model.PullRequest) -> PullRequestCreationRespons
     return PullRequestCreationResponse(pull.id)
 
 
-def _to_wire(pull: model.PullRequest) -> PullRequest:
+def _caller(call: Call[Any, Any]) -> WaitsFor:
+    groups = call.services.access.effective_policies.groups_of(call.username)
+    return WaitsFor(call.username, frozenset(groups))
+
+
+def _to_wire(call: Call[Any, Any], pulls: Sequence[model.PullRequest]) -> list[PullRequest]:
+    asked = asked_reviewers(call, pulls)
+    return [_with_reviewers(*pair) for pair in zip(pulls, asked, strict=True)]
+
+
+def _with_reviewers(pull: model.PullRequest, reviewers: list[PullRequestReviewer]) -> PullRequest:
     return PullRequest(
         status=pull.status,
         title=pull.title,
@@ -202,6 +230,7 @@ def _to_wire(pull: model.PullRequest) -> PullRequest:
         destination_branch=pull.destination,
         merged_commit_id=pull.merged_commit_id or UNSET,
         closed_date=pull.closed_date or UNSET,
+        reviewers=reviewers or UNSET,
     )
 
 

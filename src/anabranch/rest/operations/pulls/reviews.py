@@ -3,33 +3,66 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from anabranch.access.policies.permissions import Action
+from anabranch.catalog.pulls.places import MAX_LINE
 from anabranch.model import pull_request as model
 from anabranch.model.names import MAX_PATH_BYTES
 from anabranch.model.page import DEFAULT_AMOUNT
-from anabranch.model.pull_request import MAX_TEXT_CHARACTERS, ReviewState
+from anabranch.model.pull_request import MAX_TEXT_CHARACTERS, DifferenceSide, ReviewState
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import Amount, AtPull
-from anabranch.rest.protocol.resources import on_repository
+from anabranch.rest.protocol.resources import on_commented_object, on_repository
 from anabranch.rest.schemas.pagination import Pagination, page_amount, to_pagination
 
 __all__ = ["OPERATIONS"]
 
 _Text = Annotated[str, Meta(max_length=MAX_TEXT_CHARACTERS)]
 
+_Row = Annotated[
+    dict[str, Any],
+    Meta(
+        description="the values of a row of the table in its key columns",
+        extra_json_schema={"additionalProperties": True},
+    ),
+]
+
 
 class CommentCreation(Body, frozen=True, kw_only=True):
-    """A comment to add, on an object if it has a path."""
+    """A comment to add, on an object if it has a path, or on a line or a row of it."""
 
     text: Annotated[str, Meta(min_length=1, max_length=MAX_TEXT_CHARACTERS)]
     path: Annotated[str, Meta(max_length=MAX_PATH_BYTES, description="relative to the ref")] = ""
+    line: (
+        Annotated[int, Meta(ge=1, le=MAX_LINE, description="of the object's text")] | UnsetType
+    ) = UNSET
+    row: _Row | UnsetType = UNSET
+    side: Annotated[
+        DifferenceSide, Meta(description="the version of the object that has the line or the row")
+    ] = DifferenceSide.AFTER
+    commit_id: Annotated[
+        str,
+        Meta(
+            max_length=64,
+            description="the commit at which the object has the line or the row; by default the "
+            "source's present one",
+        ),
+    ] = ""
+
+
+class CommentPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """The line or the row that a comment is on, in the object at a commit."""
+
+    side: DifferenceSide
+    commit_id: str
+    line: int | UnsetType = UNSET
+    row: _Row | UnsetType = UNSET
 
 
 class PullRequestComment(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +72,7 @@ class PullRequestComment(msgspec.Struct, frozen=True, kw_only=True):
     author: str
     text: str
     path: str | UnsetType = UNSET
+    place: CommentPlace | UnsetType = UNSET
     creation_date: datetime
 
 
@@ -97,11 +131,12 @@ class PageOfPull(AtPull, frozen=True, kw_only=True):
 
 
 def list_comments(call: Call[PageOfPull, None]) -> PullRequestCommentList:
-    """Returns a page of comments."""
+    """Returns a page of comments, without those on objects that the caller may not read."""
     params = call.params
     page = call.services.catalog.reviews.comments(
         params.repository,
         params.pull_request,
+        readable=call.readable_paths("", ""),
         after=params.after,
         amount=page_amount(params.amount),
     )
@@ -112,11 +147,16 @@ def list_comments(call: Call[PageOfPull, None]) -> PullRequestCommentList:
 
 def create_comment(call: Call[AtPull, CommentCreation]) -> PullRequestComment:
     """Adds a comment."""
+    body = call.body
     comment = call.services.catalog.reviews.comment(
         call.params.repository,
         call.params.pull_request,
-        call.body.text,
-        path=call.body.path,
+        body.text,
+        path=body.path,
+        line=None if body.line is UNSET else body.line,
+        row=None if body.row is UNSET else body.row,
+        side=body.side,
+        commit_id=body.commit_id,
         author=call.committer,
         username=call.username,
         extra_writes=call.recording(_to_comment),
@@ -165,7 +205,17 @@ def _to_comment(comment: model.Comment) -> PullRequestComment:
         author=comment.author.name,
         text=comment.text,
         path=comment.path or UNSET,
+        place=UNSET if comment.place is None else _to_place(comment.place),
         creation_date=comment.creation_date,
+    )
+
+
+def _to_place(place: model.Place) -> CommentPlace:
+    return CommentPlace(
+        side=place.side,
+        commit_id=place.commit_id,
+        line=UNSET if place.line is None else place.line,
+        row=UNSET if place.row is None else place.row,
     )
 
 
@@ -207,7 +257,7 @@ OPERATIONS = (
         method="POST",
         path=_PULL + "/comments",
         summary="comment on a pull request",
-        permission=_WRITE_PERMISSION,
+        permission=(*_WRITE_PERMISSION, Need(Action.READ_OBJECT, on_commented_object)),
         params=AtPull,
         body=CommentCreation,
         status=201,

@@ -1,0 +1,1 @@
+"""Notifications of a repository: its addresses, and how what has happened is sent to them."""

@@ -1,0 +1,1 @@
+"""Notifications: the addresses of each repository, and the outbox of what is to be sent."""
