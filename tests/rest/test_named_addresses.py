@@ -76,6 +76,7 @@ CHECKS = {
     ("uploadPart", "physical_address"): NO_BYTES,
     ("uploadPartCopy", "physical_address"): NO_BYTES,
     ("createSymlinkFile", "location"): NO_BYTES,
+    ("createRepositoryNotification", "url"): NO_BYTES,
     ("addTombstones", "addresses[]"): NO_BYTES,
     ("claimRemovedObjects", "addresses[]"): NO_BYTES,
 }

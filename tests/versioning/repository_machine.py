@@ -36,8 +36,6 @@ from anabranch.versioning.records.keys import PROTECTION
 from anabranch.versioning.records.references import protection_bytes
 
 BODIES = st.sampled_from([b"", b"one", b"two", b"three"])
-
-
 USERS = st.sampled_from(["ada", "bob", "cleo"])
 
 
@@ -68,7 +66,7 @@ class RepositoryMachine(HistoryRules):
         self.lake = self.stack.enter_context(lake_in(folder, self.clock, self.keyvalue()))
         self.lake.repositories.create(REPOSITORY, "local://sea")
         self.count = 0
-        self.model_pulls: dict[str, ModelPull] = {}
+        self.model_pulls = {}
         self.required: dict[str, int] = {}
 
     def keyvalue(self) -> KeyValueStore:
@@ -186,6 +184,8 @@ class RepositoryMachine(HistoryRules):
             assert not ours.dirty
             assert not conflicts or strategy
             parents = (ours.head.id,) if squash else (ours.head.id, theirs.id)
+            if not squash:
+                self.merge_contained_pulls(destination, ours.head, theirs, made)
             self.model.add(destination, ModelCommit(made, objects, parents))
             return made
         if refused is not None:
@@ -302,6 +302,7 @@ class RepositoryMachine(HistoryRules):
             assert not conflicts or strategy
             parents = (ours.head.id, theirs.id)
             assert self.lake.commits.get(REPOSITORY, made).parents == parents
+            self.merge_contained_pulls(model.destination, ours.head, theirs, made, pull)
             self.model.add(model.destination, ModelCommit(made, objects, parents))
             model.status, model.merged = "merged", made
             return made

@@ -49,7 +49,7 @@ SECTIONS = (
             CommandEntry(
                 "notifications",
                 "repositories.notifications",
-                "List, add and delete addresses that are told what happens in a repository",
+                "Send what happens in a repository to addresses",
             ),
             CommandEntry("tag", "references.tag", "List, create, show and delete tags"),
             CommandEntry(

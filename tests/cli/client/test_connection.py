@@ -52,7 +52,8 @@ def test_a_request_says_who_and_where(play):
     script, connection, _ = play(answer("200 OK", b'{"a": 1}'))
     assert connection.get("refs", "a b/c%~", path="é&x") == {"a": 1}
     head = script.requests[0].decode()
-    assert head.startswith("GET /api/v1/refs/a%20b%2Fc%25~?path=%C3%A9%26x HTTP/1.1")
+    # a name with a percent sign is quoted twice, because servers decode it twice
+    assert head.startswith("GET /api/v1/refs/a%2520b%252Fc%2525~?path=%C3%A9%26x HTTP/1.1")
     assert "Authorization: Basic a2V5OnNlY3JldA==" in head
     assert "X-Lakefs-Client: anabranch" in head
 

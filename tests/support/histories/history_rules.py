@@ -26,7 +26,7 @@ REPOSITORY = "sea"
 
 class HistoryRules(RuleBasedStateMachine):
     """Reverts, cherry-picks, rebases and moves in a lake and its model. `required` has the numbers
-    of approvals that branches require.
+    of approvals that branches require, `model_pulls` the pull requests by id.
     """
 
     branches: Bundle[str] = Bundle("branches")
@@ -35,6 +35,7 @@ class HistoryRules(RuleBasedStateMachine):
     clock: Any
     model: ModelRepository
     required: dict[str, int]
+    model_pulls: dict[str, Any]
 
     @rule(branch=branches)
     def seal(self, branch: str) -> None:
@@ -138,10 +139,27 @@ class HistoryRules(RuleBasedStateMachine):
             assert not ours.dirty
             assert not conflicts
             assert rebased.replayed == len(expected)
+            self.merge_contained_pulls(branch, ours.head, base, rebased.head.id)
             return self.replayed(branch, rebased.head.id, tip, expected)
         if refused is not None:
             assert list(refused.paths) == sorted(conflicts, key=str.encode)
         return multiple()
+
+    def merge_contained_pulls(
+        self,
+        branch: str,
+        before: ModelCommit,
+        gained: ModelCommit,
+        merged: str,
+        except_id: str = "",
+    ) -> None:
+        """Merges the open pull requests into a branch whose source it contains from now on."""
+        contained = self.model.ancestors(gained) - self.model.ancestors(before)
+        for pull_id, pull in self.model_pulls.items():
+            source = self.model.branches.get(pull.source)
+            is_open = pull.status == "open" and pull_id != except_id
+            if is_open and pull.destination == branch and source and source.head.id in contained:
+                pull.status, pull.merged = "merged", merged
 
     def replay(
         self, own: list[ModelCommit], tip: ModelCommit

@@ -62,7 +62,7 @@ def _delete(context: CommandContext) -> None:
 
 COMMAND = Group(
     "notifications",
-    "List, add and delete addresses that are told what happens in a repository",
+    "Send what happens in a repository to addresses",
     (
         Command(
             "list",
