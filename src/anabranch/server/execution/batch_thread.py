@@ -31,6 +31,20 @@ class BatchThread:
         self._queue: SimpleQueue[list[Call] | None] = SimpleQueue()
         self._ended: list[tuple[DoneCallback, Any, BaseException | None]] = []
         self._thread: threading.Thread | None = None
+        self._turn_ended = threading.Event()
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether calls are pending. For the event loop."""
+        return self._admitted > 0
+
+    def await_turn(self, seconds: float) -> bool:
+        """Waits until the thread has performed once what its calls wait for, or for so long;
+        returns whether it has done so since the last call.
+        """
+        had_ended = self._turn_ended.is_set()
+        self._turn_ended.clear()
+        return self._turn_ended.wait(seconds) or had_ended
 
     def submit(
         self, function: Callable[..., Any], arguments: tuple[Any, ...], done: DoneCallback
@@ -68,6 +82,7 @@ class BatchThread:
             if scheduler.busy:
                 scheduler.flush()
             self._flush_to_loop()
+            self._turn_ended.set()
         scheduler.close()
 
     def _start_all(self, scheduler: BatchScheduler) -> bool:

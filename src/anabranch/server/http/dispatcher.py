@@ -30,6 +30,7 @@ from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Response
 from anabranch.rest.gateway import RestGateway
 from anabranch.s3.gateway import PREFLIGHT, S3Gateway
+from anabranch.server.execution.batch_thread import BatchThread
 from anabranch.server.execution.policy import (
     MAX_SMALL_BODY,
     StoreCapabilities,
@@ -37,6 +38,7 @@ from anabranch.server.execution.policy import (
     resolve,
 )
 from anabranch.server.execution.thread_pool import Executor, ThreadPool
+from anabranch.server.execution.turns import Turns
 from anabranch.server.http.exchange import Exchange
 from anabranch.server.http.pages import Pages
 from anabranch.server.http.request_body import RequestBody, require_length
@@ -69,7 +71,7 @@ class Executors(NamedTuple):
 
     pool: ThreadPool
     transfers: ThreadPool
-    batched: Executor
+    batched: BatchThread
 
 
 class Dispatcher:
@@ -93,6 +95,7 @@ class Dispatcher:
         self._s3 = s3
         self._pages = pages
         self.executors = executors
+        self._turns = Turns(executors.batched)
         self._stores = stores
         self._metrics = metrics
         self._request_ids = request_ids
@@ -125,6 +128,7 @@ class Dispatcher:
         )
         if exchange.execution is Execution.INLINE:
             exchange.response = request.respond(())
+            self._turns.end_inline(time.perf_counter() - began)
             return exchange
         exchange.takes_body_first = arrived
         if arrived:
