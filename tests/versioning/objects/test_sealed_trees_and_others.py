@@ -8,6 +8,9 @@ import pytest
 
 from .many_objects import MANY, name
 
+FEW = 100
+"""Enough objects: these tests ask for the tree themselves."""
+
 
 class Interloper:
     """Another process, which changes a branch with many staged deletions in one of several ways;
@@ -18,7 +21,7 @@ class Interloper:
         self.versions = versions
         self.repository = versions.repository
         self.contents = contents
-        self.committed = {name(number): "x" for number in range(MANY)}
+        self.committed = {name(number): "x" for number in range(FEW)}
 
     def commit(self):
         self.versions.commit_staged("work")
@@ -31,8 +34,8 @@ class Interloper:
         self.contents |= {name(1): "put"}
 
     def remove(self):
-        self.versions.remove("work", name(MANY - 1))
-        del self.contents[name(MANY - 1)]
+        self.versions.remove("work", name(FEW - 1))
+        del self.contents[name(FEW - 1)]
 
     def reset(self):
         self.versions.core.reset.reset(self.repository, "work", "reset")
@@ -49,11 +52,11 @@ class Interloper:
 @pytest.mark.parametrize("act", ["commit", "seal", "put", "remove", "reset", "create_again"])
 def test_others_between_any_two_steps(versions, other, act, step):
     """At each call of the store while a tree is built, another process changes the branch."""
-    versions.commit("main", **{name(number): "x" for number in range(MANY)})
+    versions.commit("main", **{name(number): "x" for number in range(FEW)})
     versions.branch("work")
-    versions.remove("work", *(name(number) for number in range(MANY - 1)))
+    versions.remove("work", *(name(number) for number in range(FEW - 1)))
     repository, trees = versions.repository, versions.core.sealed_trees
-    interloper = Interloper(other, {name(MANY - 1): "x"})
+    interloper = Interloper(other, {name(FEW - 1): "x"})
     steps = 0
 
     def before(_operation, _subject):
@@ -79,8 +82,8 @@ def test_others_between_any_two_steps(versions, other, act, step):
 
 
 def test_the_steps_are_all_of_them(versions):
-    versions.commit("main", **{name(number): "x" for number in range(MANY)})
-    versions.remove("main", *(name(number) for number in range(MANY - 1)))
+    versions.commit("main", **{name(number): "x" for number in range(FEW)})
+    versions.remove("main", *(name(number) for number in range(FEW - 1)))
     steps = []
     repository, core = versions.repository, versions.core
     core.sealed_trees.ask(repository, core.references.resolve(repository, "main"), MANY)
