@@ -126,3 +126,25 @@ def test_readers_writers_and_builder_at_once(versions):
         for thread in threads:
             thread.join()
     assert not failures
+
+
+def test_what_was_resolved_before_shows_what_it_named(versions):
+    """A reader of several pages that resolved the branch once is given no newer areas."""
+    versions.commit("main", **{name(number): "x" for number in range(FEW)})
+    repository, core = versions.repository, versions.core
+
+    def build():
+        resolved = core.references.resolve(repository, "main")
+        core.sealed_trees.ask(repository, resolved, MANY)
+        assert core.sealed_trees.build() == 1
+
+    versions.remove("main", name(0))
+    before = core.references.resolve(repository, "main")
+    build()
+    versions.remove("main", name(1))
+    build()
+    page = core.objects.listing_at(repository, before, amount=2)
+    assert [key.decode() for key, _ in page.rows()] == [name(1), name(2)]
+    assert core.objects.entry_at(repository, before, name(1)) is not None
+    now = core.references.resolve(repository, "main")
+    assert core.objects.entry_at(repository, now, name(1)) is None
