@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic, ParamSpec, Self, TypeVar, overload
 
 from anabranch.client.rest_client import RestClient
+from anabranch.lake.paging import all_pages
 from anabranch.model.objects.stat import CommonPrefix, Stat
 from anabranch.model.page import MAX_AMOUNT, Page
 from anabranch.remote.call import Call
@@ -125,14 +126,12 @@ class Objects(Part):
         """Yields all pages of a listing, one after another as they are asked for. A branch may
         change between two of them.
         """
-        after, has_more = "", True
-        while has_more:
-            page = self.listing(
+        return all_pages(
+            lambda after: self.listing(
                 *(repository, reference),
                 prefix=prefix,
                 after=after,
                 delimiter=delimiter,
                 amount=MAX_AMOUNT,
             )
-            yield page
-            after, has_more = page.next_offset, page.has_more
+        )

@@ -23,6 +23,7 @@ from anabranch.catalog.objects.readable_listing import list_objects
 from anabranch.catalog.objects.write_checks import Precondition, WriteChecks
 from anabranch.catalog.protection import Protection
 from anabranch.errors import AnabranchError, Invalid, OutcomeUnknown
+from anabranch.lake.paging import all_pages
 from anabranch.model.image import PINNED
 from anabranch.model.names import check_path, encode_path
 from anabranch.model.objects.entry import (
@@ -133,9 +134,8 @@ class Objects:
         """Yields all pages of a listing, one after another as they are asked for. A branch may
         change between two of them, unless `at` is given.
         """
-        after, has_more = "", True
-        while has_more:
-            page = self.listing(
+        return all_pages(
+            lambda after: self.listing(
                 *(repository, reference),
                 prefix=prefix,
                 after=after,
@@ -144,8 +144,7 @@ class Objects:
                 readable=readable,
                 at=at,
             )
-            yield page
-            after, has_more = page.next_offset, page.has_more
+        )
 
     def upload(
         self,

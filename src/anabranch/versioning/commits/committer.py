@@ -30,6 +30,7 @@ from anabranch.versioning.commits.proposals import Proposals
 from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.history.index import HistoryIndex
 from anabranch.versioning.objects.diff import Differ
+from anabranch.versioning.objects.sealing import seal_staged
 from anabranch.versioning.references.branches import Branches, StoredBranch
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.cleanup import discard
@@ -210,11 +211,6 @@ class Committer:
         """Seals the active staging area unless it is empty; returns the branch afterwards. `known`
         and `is_staged` are as for `BranchChange`.
         """
-        for stored in self._branches.attempts(repository, branch, known):
-            if not is_staged and self._staging.is_empty([stored.branch.staging_token]):
-                return stored
-            sealed = self._branches.seal(repository, stored.branch)
-            write = self._branches.write(repository, sealed)
-            if self._branches.apply(repository, stored, [write]):
-                break
-        return StoredBranch(sealed, write.value or b"")
+        return seal_staged(
+            *(self._branches, self._staging, repository, branch, known), is_staged=is_staged
+        )

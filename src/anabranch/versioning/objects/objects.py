@@ -52,8 +52,7 @@ class Objects:
 
     def value(self, repository: Repository, resolved: Resolved, path: str) -> Value | None:
         """Returns the newest value at a path, staged or committed; None if there is none."""
-        if self._sealed_trees.find(resolved.commit_id, resolved.tokens) is None:
-            self._sealed_trees.ask(repository, resolved, 0)
+        self._sealed_trees.ask(repository, resolved, 0)
         return self.value_in(repository, resolved.commit_id, resolved.tokens, encode_path(path))
 
     def value_in(

@@ -24,6 +24,7 @@ from anabranch.files.work_folders import WorkFolder
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.history.commit_store import Commits
+from anabranch.versioning.objects.sealing import seal_staged
 from anabranch.versioning.references.branches import Branches
 from anabranch.versioning.references.references import Resolved
 from anabranch.versioning.staging.area import Row, Staging
@@ -130,9 +131,12 @@ class SealedTrees:
 
     def ask(self, repository: Repository, resolved: Resolved, changes: int) -> None:
         """Asks for a tree if a reader of a branch has read more than MANY_CHANGES that it does not
-        show, or has looked into many areas.
+        show, or has looked into many areas for want of a tree.
         """
-        many = changes > MANY_CHANGES or len(resolved.tokens) > _SOME_AREAS
+        tokens = resolved.tokens
+        many = changes > MANY_CHANGES or (
+            len(tokens) > _SOME_AREAS and self.find(resolved.commit_id, tokens) is None
+        )
         if many and resolved.branch is not None:
             name = resolved.branch.branch.id
             with self._lock:
@@ -184,7 +188,9 @@ class SealedTrees:
             if not areas_above(known, branch.sealed_tokens):
                 if not _is_worth_an_area(asked, branch, known):
                     return False
-                branch = self._seal(asked)
+                branch = seal_staged(
+                    self._branches, self._staging, asked.repository, asked.branch
+                ).branch
                 # a commit may have come between
                 known = self.find(branch.commit_id, branch.sealed_tokens)
         except NotFound:  # it was deleted meanwhile
@@ -202,18 +208,6 @@ class SealedTrees:
             while len(self._kept) > _MAX_TREES:
                 self._kept.popitem(last=False)
         return True
-
-    def _seal(self, asked: _Asked) -> Branch:
-        """Seals the active area of a branch unless it is empty, and returns the branch."""
-        for stored in self._branches.attempts(asked.repository, asked.branch):
-            sealed = stored.branch
-            if self._staging.is_empty([sealed.staging_token]):
-                break
-            sealed = self._branches.seal(asked.repository, sealed)
-            write = self._branches.write(asked.repository, sealed)
-            if self._branches.apply(asked.repository, stored, [write]):
-                break
-        return sealed
 
     def _apply(
         self, repository: Repository, branch: Branch, known: SealedTree | None
