@@ -4,6 +4,7 @@ within a second.
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 import random
@@ -40,6 +41,10 @@ os.environ.setdefault("FORKED_TEST_SERVERS", "1")
 # a public site. This file has one authority, whose private key was not kept.
 os.environ.pop("SSL_CERT_DIR", None)
 os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "support/session/unused_authority.pem")
+
+# The garbage collector would visit the hundred thousands of objects that the tests themselves are
+# again and again, in each worker: it begins when they are collected, and leaves these out.
+gc.disable()
 
 load_profile()
 
@@ -104,8 +109,14 @@ def pytest_report_header(config):
     return f"S3: {program}" if program else "S3: moto's server (`make minio` builds MinIO)"
 
 
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
+
+
 def pytest_sessionfinish():
     """Saves what `make coverage` has measured: a worker that takes long to end is killed."""
+    gc.freeze()  # pytest collects garbage five times before it ends
     measured = sys.modules["coverage"].Coverage.current() if "coverage" in sys.modules else None
     if measured is not None:
         measured.save()

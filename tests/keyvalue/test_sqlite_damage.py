@@ -42,7 +42,7 @@ def use(database):
 
 
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 def test_damaged_bytes_raise_corrupt_or_are_harmless(database, whole, seed):
     chance = random.Random(seed)
     bytes_ = bytearray(whole)

@@ -221,6 +221,7 @@ def drip(*pieces):
         drip(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
     ],
 )
+@pytest.mark.sample(2)
 def test_a_server_that_is_slow_for_ever_is_given_up_at_the_time_limit(play):
     began = time.monotonic()
     with playing(play) as port, pytest.raises(Busy) as failed:

@@ -159,7 +159,7 @@ def response(reply, table):
     return True
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 def test_a_stat_is_right_or_names_the_file(case):
     call, name, paths, table, sure = case
     errors = 0

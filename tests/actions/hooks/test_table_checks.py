@@ -103,6 +103,7 @@ LATER = dt.datetime.fromisoformat("2014-01-01T00:00:00")
         ([DAY, dt.date(2013, 4, 30)], '{min: "2013-04-30T12:00"}', 2),
     ],
 )
+@pytest.mark.sample(8)
 def test_values_outside_of_their_range_are_refused_with_their_row(lake, values, bounds, row):
     within = pa.array(values).slice(0, row - 1)
     rule = {"path": "t/*", "ranges": {"a": yaml.safe_load(bounds)}}

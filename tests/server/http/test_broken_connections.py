@@ -83,6 +83,7 @@ BODIES = {
 
 @pytest.mark.parametrize("end", [socket.socket.close, reset], ids=["close", "reset"])
 @pytest.mark.parametrize("kind", BODIES)
+@pytest.mark.sample(6)
 def test_an_interrupted_upload_leaves_no_files(shared_server, eventually, kind, end):
     headers, body = BODIES[kind]
     before = shared_server.files()

@@ -69,6 +69,7 @@ def grow(versions, seed, steps=30):
 
 @pytest.mark.parametrize("most", [0, 1, 5, 1000])
 @pytest.mark.parametrize("first_parent", [False, True])
+@pytest.mark.sample(3)
 def test_pages_make_the_whole_log(versions, most, first_parent):
     core, head = versions.core, grow(versions, most)
     expected = list(log(core.commits.reader(versions.repository), head, first_parent=first_parent))

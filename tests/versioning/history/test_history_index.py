@@ -171,11 +171,13 @@ class _NoIndex:
 
 
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.sample(4)
 def test_index_gives_the_results_of_plain_walks(versions, seed):
     Lake(versions, seed).check()
 
 
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.sample(4)
 def test_damaged_index_changes_no_result(versions, seed):
     lake = Lake(versions, seed)
     partition = versions.repository.partition

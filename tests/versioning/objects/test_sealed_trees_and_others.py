@@ -50,6 +50,7 @@ class Interloper:
 
 @pytest.mark.parametrize("step", range(1, 10))
 @pytest.mark.parametrize("act", ["commit", "seal", "put", "remove", "reset", "create_again"])
+@pytest.mark.sample(18)
 def test_others_between_any_two_steps(versions, other, act, step):
     """At each call of the store while a tree is built, another process changes the branch."""
     versions.commit("main", **{name(number): "x" for number in range(FEW)})

@@ -47,6 +47,7 @@ def test_address_comes_first_and_is_opened_once_there_is_data(browser, tmp_path)
     assert_stopped(url)
 
 
+@pytest.mark.slow
 def test_without_a_terminal_it_opens_no_browser_and_prints_the_link(browser, tmp_path):
     options = ["--data", str(tmp_path / "data"), "--listen", "127.0.0.1:0"]
     with subprocess.Popen(
