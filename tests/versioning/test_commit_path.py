@@ -1,4 +1,6 @@
-"""The path of a commit from its request to the branch's move holds no callbacks."""
+"""The paths of a commit, from its request to the branch's move, and of a change of access control
+hold no callbacks.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,16 @@ import pytest
 import anabranch
 
 PATH = (
-    "rest/operations/commits",
+    "access/credentials",
+    "access/identities",
+    "access/policies",
+    "access/records",
+    "access/sessions",
     "catalog/commits",
     "catalog/references",
     "pipelines/branch_tasks",
     "pipelines/imports/commit_import.py",
+    "rest/operations/commits",
     "versioning/commits",
     "versioning/merging",
     "versioning/objects/changes.py",

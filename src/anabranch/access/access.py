@@ -74,7 +74,7 @@ class Access:
             return str(uuid.UUID(bytes=random_bytes(16), version=4))
 
         cipher = SecretCipher(key, random_bytes, other_key)
-        self.changes = AccessChanges(keyvalue, AdministratorGuard(logins).check, self.changed)
+        self.changes = AccessChanges(keyvalue, AdministratorGuard(logins), self.changed)
         self.users = Users(keyvalue, self.changes, new_id)
         self.external_principals = ExternalPrincipals(keyvalue, self.changes, self.users, new_id)
         self.policies = Policies(keyvalue, self.changes)

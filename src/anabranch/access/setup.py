@@ -110,14 +110,12 @@ class Setup:
         by lakeFS or by an earlier version, and makes the user whom setup created a member of
         `Admins`. Does nothing if they were stored before, or if setup was not done.
         """
-
-        def plan() -> list[Write]:
-            user = read_setup_user(self._store)
-            if user is None or are_stored(self._store):
-                return []
-            return default_writes(self._store, user.username, int(self._clock()))
-
-        self._changes.apply(plan)
+        for attempt in self._changes.attempts():
+            with attempt:
+                user = read_setup_user(self._store)
+                if user is None or are_stored(self._store):
+                    continue
+                attempt.write(default_writes(self._store, user.username, int(self._clock())))
 
 
 def _already_initialized() -> AlreadyExists:

@@ -53,13 +53,12 @@ class ScimGroups:
         name = resource.display_name or ""
         check_name(name, "group")
 
-        def plan() -> list[Write]:
-            if any(fold_case(other.id) == fold_case(name) for other in self._all_groups()):
-                raise UniquenessException(detail=f"there is a group {name!r}")
-            group = AccessGroup(id=name, created_at=int(self._clock()))
-            return [write_group(group), *self._writes(group, resource)]
-
-        self._access.changes.apply(plan)
+        for attempt in self._access.changes.attempts():
+            with attempt:
+                if any(fold_case(other.id) == fold_case(name) for other in self._all_groups()):
+                    raise UniquenessException(detail=f"there is a group {name!r}")
+                group = AccessGroup(id=name, created_at=int(self._clock()))
+                attempt.write([write_group(group), *self._writes(group, resource)])
         return self.get(name, base)
 
     def change(self, name: str, change: Callable[[Group], Group], base: str) -> Group:
@@ -67,12 +66,10 @@ class ScimGroups:
         stored one. Raises NotFound, Conflict if no administrator would remain, and
         InvalidValueException for an unknown member.
         """
-
-        def plan() -> list[Write]:
-            group = self._access.groups.get(name)
-            return self._writes(group, change(next(self._resources([group], base))))
-
-        self._access.changes.apply(plan)
+        for attempt in self._access.changes.attempts():
+            with attempt:
+                group = self._access.groups.get(name)
+                attempt.write(self._writes(group, change(next(self._resources([group], base)))))
         return self.get(name, base)
 
     def delete(self, name: str) -> None:
@@ -80,7 +77,9 @@ class ScimGroups:
         no administrator would remain.
         """
         self._access.groups.delete(name)
-        self._access.changes.apply(lambda: self._leftover(name))
+        for attempt in self._access.changes.attempts():
+            with attempt:
+                attempt.write(self._leftover(name))
 
     def _leftover(self, name: str) -> list[Write]:
         # another request may have created the group again

@@ -64,20 +64,23 @@ class ScimUsers:
         if resource.active is None:
             resource.active = True
 
-        def plan() -> list[Write]:
-            now = int(self._clock())
-            new = AccessUser(username=name, created_at=now, source=SOURCE)
-            user = self._access.users.with_new_ids(_with_attributes(new, resource))
-            if any(fold_case(other.username) == fold_case(name) for other in self._all_users()):
-                raise UniquenessException(detail=f"there is a user {name!r}")
-            active = resource.active is not False
-            return [
-                *self._access.users.creation(user, active=active),
-                *self._writes(user, resource, now),
-            ]
-
         try:
-            self._access.changes.apply(plan)
+            for attempt in self._access.changes.attempts():
+                with attempt:
+                    now = int(self._clock())
+                    new = AccessUser(username=name, created_at=now, source=SOURCE)
+                    user = self._access.users.with_new_ids(_with_attributes(new, resource))
+                    if any(
+                        fold_case(other.username) == fold_case(name) for other in self._all_users()
+                    ):
+                        raise UniquenessException(detail=f"there is a user {name!r}")
+                    active = resource.active is not False
+                    attempt.write(
+                        [
+                            *self._access.users.creation(user, active=active),
+                            *self._writes(user, resource, now),
+                        ]
+                    )
         except AlreadyExists as error:
             raise UniquenessException(detail=error.message) from error
         return self.get(name, base)
@@ -86,22 +89,22 @@ class ScimUsers:
         """Changes a user to what `change` returns for the present resource, and returns the stored
         one. Raises NotFound, and Conflict for the last administrator.
         """
-
-        def plan() -> list[Write]:
-            user = self._access.users.get(name)
-            resource = change(next(self._resources([user], base)))
-            user = _with_attributes(user, resource)
-            writes = self._writes(user, resource, int(self._clock()))
-            active = resource.active is not False
-            return [*self._access.users.replacement(user, active=active), *writes]
-
-        self._access.changes.apply(plan)
+        for attempt in self._access.changes.attempts():
+            with attempt:
+                user = self._access.users.get(name)
+                resource = change(next(self._resources([user], base)))
+                user = _with_attributes(user, resource)
+                writes = self._writes(user, resource, int(self._clock()))
+                active = resource.active is not False
+                attempt.write([*self._access.users.replacement(user, active=active), *writes])
         return self.get(name, base)
 
     def delete(self, name: str) -> None:
         """Deletes a user. Raises NotFound, and Conflict for the last administrator."""
         self._access.users.delete(name)
-        self._access.changes.apply(lambda: self._leftover(name))
+        for attempt in self._access.changes.attempts():
+            with attempt:
+                attempt.write(self._leftover(name))
 
     def _leftover(self, name: str) -> list[Write]:
         # another request may have created the user again

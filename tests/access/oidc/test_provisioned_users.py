@@ -21,7 +21,9 @@ def provisioned(installation):
         new = User(username=name, created_at=created_at, source="scim")
         user = access.users.with_new_ids(new)
         access.users.create(user)
-        access.changes.apply(lambda: ids.replacement(user, "", provisioned_id))
+        for attempt in access.changes.attempts():
+            with attempt:
+                attempt.write(ids.replacement(user, "", provisioned_id))
 
     return create
 

@@ -102,18 +102,18 @@ def test_every_change_increments_the_version(installation):
     assert versions == [b"", b"1", b"2"]
 
 
-def test_change_plans_again_when_another_server_changed_a_record(installation, installation_over):
+def test_change_is_tried_again_when_another_server_changed_a_record(
+    installation, installation_over
+):
     other = installation_over(installation.store)
-    plans = []
-
-    def plan():
-        plans.append(1)
-        if len(plans) == 1:
-            other.policies.create(policy("meanwhile"))
-        return [Write("auth", b"policies/mine", b"")]
-
-    installation.changes.apply(plan)
-    assert len(plans) == 2
+    attempts = []
+    for attempt in installation.changes.attempts():
+        attempts.append(attempt)
+        with attempt:
+            if len(attempts) == 1:
+                other.policies.create(policy("meanwhile"))
+            attempt.write([Write("auth", b"policies/mine", b"")])
+    assert len(attempts) == 2
     assert installation.changes.version() == b"2"
 
 

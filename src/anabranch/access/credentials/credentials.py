@@ -157,39 +157,37 @@ class Credentials:
         credential, record = self._prepare(username, pair)
         key = credential.access_key_id
 
-        def plan() -> list[Write]:
-            self._users.get(username)
-            partition, place = self._place(username)
-            end = upper_bound(place)
-            if sum(1 for _ in self._store.scan(partition, place, end)) >= MAX_PER_USER:
-                raise Invalid(
-                    "exceeded number of allowed credentials: invalid request",
-                    kind="too_many_credentials",
-                    hint=f"A user has at most {MAX_PER_USER} access keys; delete one first.",
-                )
-            if self._find(key) is not None:
-                raise Invalid("the access key is taken", kind="access_key_taken")
-            return [
-                Write(partition, place + key.encode(), record),
-                *([] if partition == SETUP_PARTITION else [_index(key, username)]),
-            ]
-
-        self._changes.apply(plan)
+        for attempt in self._changes.attempts():
+            with attempt:
+                self._users.get(username)
+                partition, place = self._place(username)
+                end = upper_bound(place)
+                if sum(1 for _ in self._store.scan(partition, place, end)) >= MAX_PER_USER:
+                    raise Invalid(
+                        "exceeded number of allowed credentials: invalid request",
+                        kind="too_many_credentials",
+                        hint=f"A user has at most {MAX_PER_USER} access keys; delete one first.",
+                    )
+                if self._find(key) is not None:
+                    raise Invalid("the access key is taken", kind="access_key_taken")
+                attempt.write([Write(partition, place + key.encode(), record)])
+                if partition != SETUP_PARTITION:
+                    attempt.write([_index(key, username)])
         return credential
 
     def delete(self, username: str, access_key_id: str) -> None:
         """Removes an access key of a user. Raises NotFound if the user has no such key."""
-
-        def plan() -> list[Write]:
-            self._users.get(username)
-            self.get(username, access_key_id)
-            partition, place = self._place(username)
-            return [
-                Write(partition, place + access_key_id.encode(), None),
-                Write(OWN_PARTITION, key_owner_key(access_key_id), None),
-            ]
-
-        self._changes.apply(plan)
+        for attempt in self._changes.attempts():
+            with attempt:
+                self._users.get(username)
+                self.get(username, access_key_id)
+                partition, place = self._place(username)
+                attempt.write(
+                    [
+                        Write(partition, place + access_key_id.encode(), None),
+                        Write(OWN_PARTITION, key_owner_key(access_key_id), None),
+                    ]
+                )
 
     def prepare_for_setup_user(
         self, username: str, pair: KeyPair | None = None

@@ -127,27 +127,28 @@ class ExternalPrincipals:
                 kind="invalid_external_principal",
             )
 
-        def plan() -> list[Write]:
-            self._users.get(username)
-            if self.find(principal) is not None:
-                raise AlreadyExists("Already exists", kind="external_principal_exists")
-            return [
-                Write(OWN_PARTITION, _key(principal), record),
-                Write(OWN_PARTITION, _user_prefix(username) + principal.encode(), b""),
-            ]
-
-        self._changes.apply(plan)
+        for attempt in self._changes.attempts():
+            with attempt:
+                self._users.get(username)
+                if self.find(principal) is not None:
+                    raise AlreadyExists("Already exists", kind="external_principal_exists")
+                attempt.write(
+                    [
+                        Write(OWN_PARTITION, _key(principal), record),
+                        Write(OWN_PARTITION, _user_prefix(username) + principal.encode(), b""),
+                    ]
+                )
 
     def remove(self, username: str, principal: str) -> None:
         """Takes a principal from a user. Raises NotFound if it is not the user's."""
-
-        def plan() -> list[Write]:
-            self._users.get(username)
-            if self.get(principal).username != username:
-                raise NotFound("external principal not found", kind="external_principal_not_found")
-            return _removal_of(username, principal)
-
-        self._changes.apply(plan)
+        for attempt in self._changes.attempts():
+            with attempt:
+                self._users.get(username)
+                if self.get(principal).username != username:
+                    raise NotFound(
+                        "external principal not found", kind="external_principal_not_found"
+                    )
+                attempt.write(_removal_of(username, principal))
 
     def _removal(self, username: str) -> Iterable[Write]:
         place = _user_prefix(username)

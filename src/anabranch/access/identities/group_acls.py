@@ -78,14 +78,15 @@ class GroupACLs:
         )
         policy = Policy(id=name, created_at=created_at, statements=statements, acl=permission)
 
-        def plan() -> list[Write]:
-            self._groups.get(group)
-            return [
-                Write(PARTITION, policy_key(name), encode_policy(policy)),
-                write_attachment(group, name),
-            ]
-
-        self._changes.apply(plan)
+        for attempt in self._changes.attempts():
+            with attempt:
+                self._groups.get(group)
+                attempt.write(
+                    [
+                        Write(PARTITION, policy_key(name), encode_policy(policy)),
+                        write_attachment(group, name),
+                    ]
+                )
 
 
 def _policy_name(group: str) -> str:

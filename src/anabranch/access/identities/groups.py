@@ -72,28 +72,30 @@ class Groups:
         """Adds a group. Raises Invalid for a bad name, and AlreadyExists."""
         check_name(group.id, "group")
 
-        def plan() -> list[Write]:
-            if self._store.get(PARTITION, group_key(group.id)) is not None:
-                raise AlreadyExists("Already exists", kind="group_exists")
-            return [write_group(group)]
-
-        self._changes.apply(plan)
+        for attempt in self._changes.attempts():
+            with attempt:
+                if self._store.get(PARTITION, group_key(group.id)) is not None:
+                    raise AlreadyExists("Already exists", kind="group_exists")
+                attempt.write([write_group(group)])
 
     def delete(self, group_id: str) -> None:
         """Removes a group with its memberships and attachments; raises NotFound."""
-
-        def plan() -> list[Write]:
-            self.get(group_id)
-            return [
-                Write(PARTITION, group_key(group_id), None),
-                *(
-                    Write(PARTITION, prefix + name.encode(), None)
-                    for prefix in (members_prefix(group_id), group_policies_prefix(group_id))
-                    for name in scan_names(self._store, prefix)
-                ),
-            ]
-
-        self._changes.apply(plan)
+        for attempt in self._changes.attempts():
+            with attempt:
+                self.get(group_id)
+                attempt.write(
+                    [
+                        Write(PARTITION, group_key(group_id), None),
+                        *(
+                            Write(PARTITION, prefix + name.encode(), None)
+                            for prefix in (
+                                members_prefix(group_id),
+                                group_policies_prefix(group_id),
+                            )
+                            for name in scan_names(self._store, prefix)
+                        ),
+                    ]
+                )
 
 
 def write_group(group: Group) -> Write:

@@ -172,7 +172,9 @@ class Users:
         """Adds a user. Raises Invalid for a bad name, and AlreadyExists for one in use, or if
         another user has the same identity elsewhere.
         """
-        self._changes.apply(lambda: self.creation(user))
+        for attempt in self._changes.attempts():
+            with attempt:
+                attempt.write(self.creation(user))
 
     def creation(self, user: User, *, active: bool = True) -> list[Write]:
         """Returns the writes that add a user, for a change of which they are a part; raises as
@@ -205,7 +207,9 @@ class Users:
         """Replaces the record of a user of that name. Raises NotFound, and AlreadyExists if another
         user has the same identity elsewhere.
         """
-        self._changes.apply(lambda: self.replacement(user))
+        for attempt in self._changes.attempts():
+            with attempt:
+                attempt.write(self.replacement(user))
 
     def replacement(self, user: User, *, active: bool | None = None) -> list[Write]:
         """Returns the writes that replace the record of a user, for a change of which they are a
@@ -237,18 +241,18 @@ class Users:
         attachments, but no sessions, which do not return with the user. Raises NotFound, and
         Conflict for the last administrator.
         """
-        self._changes.apply(lambda: self.replacement(self.get(username), active=active))
+        for attempt in self._changes.attempts():
+            with attempt:
+                attempt.write(self.replacement(self.get(username), active=active))
 
     def end_sessions(self, username: str) -> None:
         """Makes all tokens of a user invalid, and the codes of logins that were not finished.
         Access keys still authenticate, and open new sessions. Raises NotFound.
         """
-
-        def plan() -> list[Write]:
-            user = msgspec.structs.replace(self.get(username), session_epoch=self._new_id())
-            return [self._record(user)]
-
-        self._changes.apply(plan)
+        for attempt in self._changes.attempts():
+            with attempt:
+                user = msgspec.structs.replace(self.get(username), session_epoch=self._new_id())
+                attempt.write([self._record(user)])
 
     def _record(self, user: User) -> Write:
         if self.is_setup_user(user.username):
@@ -260,29 +264,27 @@ class Users:
         user of the same name has none of them. Raises NotFound, and Conflict for the last
         administrator.
         """
-
-        def plan() -> list[Write]:
-            user = self.get(username)
-            removed = [(PARTITION, user_key(username))]
-            places = [(PARTITION, credentials_prefix(username))]
-            if self.is_setup_user(username):
-                removed.append((SETUP_PARTITION, SETUP_USER_KEY))
-                places.append((SETUP_PARTITION, SETUP_CREDENTIALS))
-            for partition, prefix in places:
-                for key, _ in self._store.scan(partition, prefix, upper_bound(prefix)):
-                    access_key_id = key[len(prefix) :].decode()
-                    removed += [(partition, key), (OWN_PARTITION, key_owner_key(access_key_id))]
-            removed += [(PARTITION, key) for key in self._relations(username)]
-            removed.append((OWN_PARTITION, inactive_key(username)))
-            if user.external_id:
-                removed.append((OWN_PARTITION, external_id_key(user.external_id)))
-            writes = [Write(partition, key, None) for partition, key in removed]
-            writes += self._similar.removals(username)
-            for writes_for in self._on_delete:
-                writes += writes_for(username)
-            return writes
-
-        self._changes.apply(plan)
+        for attempt in self._changes.attempts():
+            with attempt:
+                user = self.get(username)
+                removed = [(PARTITION, user_key(username))]
+                places = [(PARTITION, credentials_prefix(username))]
+                if self.is_setup_user(username):
+                    removed.append((SETUP_PARTITION, SETUP_USER_KEY))
+                    places.append((SETUP_PARTITION, SETUP_CREDENTIALS))
+                for partition, prefix in places:
+                    for key, _ in self._store.scan(partition, prefix, upper_bound(prefix)):
+                        access_key_id = key[len(prefix) :].decode()
+                        removed += [(partition, key), (OWN_PARTITION, key_owner_key(access_key_id))]
+                removed += [(PARTITION, key) for key in self._relations(username)]
+                removed.append((OWN_PARTITION, inactive_key(username)))
+                if user.external_id:
+                    removed.append((OWN_PARTITION, external_id_key(user.external_id)))
+                writes = [Write(partition, key, None) for partition, key in removed]
+                writes += self._similar.removals(username)
+                for writes_for in self._on_delete:
+                    writes += writes_for(username)
+                attempt.write(writes)
 
     def on_delete(self, writes_for: Callable[[str], Iterable[Write]]) -> None:
         """Adds a function that returns the writes which remove other records of a user; they are

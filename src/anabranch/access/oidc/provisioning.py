@@ -77,29 +77,23 @@ class Provisioning:
             return self._provide(identity, removing=False)
 
     def _provide(self, identity: Identity, *, removing: bool) -> User:
-        user: User | None = None
-        created = False
-
-        def plan() -> list[Write]:
-            nonlocal user, created
-            former = self._users.find_by_external_id(identity.external_id)
-            former = former or self._find_provisioned(identity)
-            created = former is None
-            if former is None:
-                user = self._new_user(identity)
-                writes = self._users.creation(user)
-                initial = identity.initial_groups
-                joined = set(self._rules.initial if initial is None else initial) - self._mapped
-                writes += self._joins(joined, user.username)
-            else:
-                user = self._update(former, identity)
-                writes = [] if user == former else self._users.replacement(user)
-            return writes + self._follow_groups(user.username, identity, removing=removing)
-
-        self._changes.apply(plan)
-        if user is None:
-            raise RuntimeError("a change was applied without a plan")
-        if created:
+        for attempt in self._changes.attempts():
+            with attempt:
+                former = self._users.find_by_external_id(identity.external_id)
+                former = former or self._find_provisioned(identity)
+                if former is None:
+                    user = self._new_user(identity)
+                    writes = self._users.creation(user)
+                    initial = identity.initial_groups
+                    joined = set(self._rules.initial if initial is None else initial) - self._mapped
+                    writes += self._joins(joined, user.username)
+                else:
+                    user = self._update(former, identity)
+                    writes = [] if user == former else self._users.replacement(user)
+                attempt.write(
+                    writes + self._follow_groups(user.username, identity, removing=removing)
+                )
+        if former is None:
             _log.info("the user %r was created at the first login", user.username)
         return user
 

@@ -91,40 +91,33 @@ class Policies:
         """Adds a policy. Raises Invalid for a bad name, and AlreadyExists."""
         check_name(policy.id, "policy")
 
-        def plan() -> list[Write]:
-            if self._store.get(PARTITION, policy_key(policy.id)) is not None:
-                raise AlreadyExists("Already exists", kind="policy_exists")
-            return [_write(policy)]
-
-        self._changes.apply(plan)
+        for attempt in self._changes.attempts():
+            with attempt:
+                if self._store.get(PARTITION, policy_key(policy.id)) is not None:
+                    raise AlreadyExists("Already exists", kind="policy_exists")
+                attempt.write([_write(policy)])
 
     def replace(self, policy_id: str, statements: tuple[Statement, ...]) -> Policy:
         """Replaces a policy's statements and returns the new policy; raises NotFound."""
-        replaced = []
-
-        def plan() -> list[Write]:
-            policy = msgspec.structs.replace(self.get(policy_id), statements=statements)
-            replaced.append(policy)
-            return [_write(policy)]
-
-        self._changes.apply(plan)
-        return replaced[-1]
+        for attempt in self._changes.attempts():
+            with attempt:
+                policy = msgspec.structs.replace(self.get(policy_id), statements=statements)
+                attempt.write([_write(policy)])
+        return policy
 
     def delete(self, policy_id: str) -> None:
         """Removes a policy and its attachments; raises NotFound."""
-
-        def plan() -> list[Write]:
-            self.get(policy_id)
-            attachments = [
-                prefix + relation.encode()
-                for prefix in _ATTACHMENTS
-                for relation in scan_names(self._store, prefix)
-                if relation.partition("/policies/")[2] == policy_id
-            ]
-            keys = [policy_key(policy_id), *attachments]
-            return [Write(PARTITION, key, None) for key in keys]
-
-        self._changes.apply(plan)
+        for attempt in self._changes.attempts():
+            with attempt:
+                self.get(policy_id)
+                attachments = [
+                    prefix + relation.encode()
+                    for prefix in _ATTACHMENTS
+                    for relation in scan_names(self._store, prefix)
+                    if relation.partition("/policies/")[2] == policy_id
+                ]
+                keys = [policy_key(policy_id), *attachments]
+                attempt.write([Write(PARTITION, key, None) for key in keys])
 
 
 def _write(policy: Policy) -> Write:

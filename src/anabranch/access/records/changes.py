@@ -7,57 +7,102 @@ records at once. Other servers poll the version to invalidate their caches.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import TracebackType
+from typing import Protocol
 
 from anabranch.access.records.layout import OWN_PARTITION, VERSION_KEY
 from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 
-__all__ = ["AccessChanges", "bump_version"]
+__all__ = ["AccessChanges", "AccessGuard", "Attempt", "bump_version"]
+
+
+class AccessGuard(Protocol):
+    """What holds for all changes."""
+
+    def check(self, store: KeyValueStore, writes: Sequence[Write], /) -> None:
+        """Receives the writes of a change before they are made. Raises if they must not be."""
 
 
 class AccessChanges:
-    """Applies changes to the records of access control. `check` is called with the store and the
-    writes before each, and raises if they must not be made; `on_change` is called after each.
-    """
+    """Changes of the records of access control. `on_change` is called after each."""
 
     def __init__(
-        self,
-        store: KeyValueStore,
-        check: Callable[[KeyValueStore, Sequence[Write]], None],
-        on_change: Callable[[], None],
+        self, store: KeyValueStore, guard: AccessGuard, on_change: Callable[[], None]
     ) -> None:
         self._store = store
-        self._check = check
+        self._guard = guard
         self._on_change = on_change
 
     def version(self) -> bytes:
         """Returns the version of all records of access control, empty before the first change."""
         return self._store.get(OWN_PARTITION, VERSION_KEY) or b""
 
-    def apply(self, plan: Callable[[], Iterable[Write]]) -> None:
-        """Makes the writes that `plan` returns, atomically.
+    def attempts(self) -> Iterator[Attempt]:
+        """Yields attempts to make one change, until one of them has made it or has failed.
 
-        Calls `plan` again if any record of access control changed since it began; it must read what
-        it depends on each time it is called. What it or the check raises is raised, unless records
-        changed meanwhile: it may have read one before the change and one after it. Nothing is
-        written then, nor if it returns no writes.
+            for attempt in changes.attempts():
+                with attempt:
+                    ...  # read what the change depends on, in each attempt anew
+                    attempt.write(writes)
+
+        All writes of an attempt are made together. If other records have changed since it began, it
+        makes none, and there is another one. What it or the guard raises is raised, unless records
+        have changed meanwhile: it may have read one before that change and one after it. An attempt
+        without writes changes nothing.
         """
         while True:
-            current = self._store.get(OWN_PARTITION, VERSION_KEY)
+            attempt = Attempt(self._store, self._guard)
+            yield attempt
+            if attempt.is_over:
+                break
+        if attempt.has_written:
+            self._on_change()
+
+
+class Attempt:
+    """One attempt to make a change: as a context, it begins with the version of all records."""
+
+    def __init__(self, store: KeyValueStore, guard: AccessGuard) -> None:
+        self._store = store
+        self._guard = guard
+        self._writes: list[Write] = []
+        self._version: bytes | None = None
+        self.is_over = self.has_written = False
+
+    def write(self, writes: Iterable[Write]) -> None:
+        """Adds writes to those that are made when the context ends."""
+        self._writes += writes
+
+    def __enter__(self) -> None:
+        self._version = self._store.get(OWN_PARTITION, VERSION_KEY)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if error is None:
             try:
-                writes = list(plan())
-                if not writes:
-                    return
-                self._check(self._store, writes)
+                self._make()
             except AnabranchError:
-                if self._store.get(OWN_PARTITION, VERSION_KEY) != current:
-                    continue
-                raise
-            bump, unchanged = bump_version(current)
-            if self._store.apply([*writes, bump], [unchanged]):
-                self._on_change()
-                return
+                if self._is_current():
+                    raise
+            return False
+        return isinstance(error, AnabranchError) and not self._is_current()
+
+    def _make(self) -> None:
+        if not self._writes:
+            self.is_over = True
+            return
+        self._guard.check(self._store, self._writes)
+        bump, unchanged = bump_version(self._version)
+        self.is_over = self.has_written = self._store.apply([*self._writes, bump], [unchanged])
+
+    def _is_current(self) -> bool:
+        return self._store.get(OWN_PARTITION, VERSION_KEY) == self._version
 
 
 def bump_version(current: bytes | None) -> tuple[Write, Expect]:

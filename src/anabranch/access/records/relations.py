@@ -67,14 +67,13 @@ class Relations:
         key = self._prefix(owner) + target.encode()
         record = records.SecondaryIndex(primary_key=self._target_key(target))
 
-        def plan() -> list[Write]:
-            self._require_owner(owner)
-            self._require_target(target)
-            if self._store.get(PARTITION, key) is not None:
-                raise AlreadyExists("Already exists", kind=f"{self._noun}_exists")
-            return [Write(PARTITION, key, record.SerializeToString())]
-
-        self._changes.apply(plan)
+        for attempt in self._changes.attempts():
+            with attempt:
+                self._require_owner(owner)
+                self._require_target(target)
+                if self._store.get(PARTITION, key) is not None:
+                    raise AlreadyExists("Already exists", kind=f"{self._noun}_exists")
+                attempt.write([Write(PARTITION, key, record.SerializeToString())])
 
     def remove(self, owner: str, target: str) -> None:
         """Removes a relation. Raises NotFound if the owner, the target or the relation does not
@@ -82,15 +81,14 @@ class Relations:
         """
         key = self._prefix(owner) + target.encode()
 
-        def plan() -> list[Write]:
-            self._require_owner(owner)
-            self._require_target(target)
-            if self._store.get(PARTITION, key) is None:
-                raise NotFound(
-                    f"{self._noun} not found",
-                    kind=f"{self._noun}_not_found",
-                    hint="`anabranch auth` lists members and attached policies, too.",
-                )
-            return [Write(PARTITION, key, None)]
-
-        self._changes.apply(plan)
+        for attempt in self._changes.attempts():
+            with attempt:
+                self._require_owner(owner)
+                self._require_target(target)
+                if self._store.get(PARTITION, key) is None:
+                    raise NotFound(
+                        f"{self._noun} not found",
+                        kind=f"{self._noun}_not_found",
+                        hint="`anabranch auth` lists members and attached policies, too.",
+                    )
+                attempt.write([Write(PARTITION, key, None)])

@@ -34,13 +34,13 @@ class RevokedTokens:
 
     def revoke(self, token: VerifiedToken) -> None:
         """Revokes a token; one that is revoked stays so."""
-
-        def plan() -> list[Write]:
-            if token in self:
-                return []
-            return [*self._records.removals(), Write(OWN_PARTITION, self._key(token), b"")]
-
-        self._changes.apply(plan)
+        for attempt in self._changes.attempts():
+            with attempt:
+                if token in self:
+                    continue
+                attempt.write(
+                    [*self._records.removals(), Write(OWN_PARTITION, self._key(token), b"")]
+                )
 
     def __contains__(self, token: VerifiedToken) -> bool:
         """Returns whether a token is revoked."""
