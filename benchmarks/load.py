@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-__all__ = ["Load", "Measured"]
+__all__ = ["Connection", "Load", "Measured"]
 
 _HEAD_END = b"\r\n\r\n"
 _KEPT = 4 << 20
@@ -86,8 +86,8 @@ class Load:
     def __init__(self, url: str) -> None:
         address = urlsplit(url)
         assert address.hostname == "127.0.0.1", "only this machine is put under load"
-        self._address = (address.hostname, address.port or 80)
-        self._one = Connection(self._address)
+        self.address = (address.hostname, address.port or 80)
+        self._one = Connection(self.address)
 
     def ask(self, request: bytes) -> tuple[int, bytes]:
         """Makes one request and returns the answer's status and body."""
@@ -102,7 +102,7 @@ class Load:
         deadline = time.perf_counter() + (seconds or 3600)
 
         def work() -> None:
-            connection = Connection(self._address)
+            connection = Connection(self.address)
             mine = []
             while time.perf_counter() < deadline and (left is None or next(left, None) is not None):
                 request = make()
