@@ -2,8 +2,8 @@
 
     bench_agent_cycles.py [--clients N ...] [--seconds S] [--objects N]
 
-A cycle creates a branch of `main`, writes an object of 1 KiB to it, asks for its difference, commits,
-merges the branch into `main` and deletes it: six requests. `main` has `--objects` objects.
+A cycle creates a branch of `main`, writes an object of 1 KiB to it, asks for its difference,
+commits, merges the branch into `main` and deletes it: six requests. `main` has `--objects` objects.
 """
 
 from __future__ import annotations
