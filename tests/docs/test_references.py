@@ -1,5 +1,6 @@
 """The tables of docs/references.md hold what they say."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from anabranch.errors import AnabranchError, Invalid
 from anabranch.model.names import check_branch, check_tag
 from anabranch.model.references.expression import parse_expression
+from anabranch.model.references.moment import AtOperation, parse_moment
 from anabranch.model.uri import LakeUri, parse_uri
 from anabranch.testing.histories import History
 from anabranch.versioning.history.merge_base import merge_bases
@@ -106,3 +108,16 @@ def test_relative_addresses(base, text, whole):
 def test_every_modifier_is_on_the_page():
     modifiers = {row[0] for row in table("Modifier", "Selects")}
     assert modifiers == {"~", "~n", "^", "^n", "@", "$"}
+
+
+def test_each_form_of_a_moment_is_read():
+    now = 1_800_000_000.0
+    texts = [
+        text
+        for forms, _ in table("Moment", "Means")
+        for text in re.findall("`(.*?)`", f"`{forms}`")
+    ]
+    assert len(texts) > 10
+    moments = {text: parse_moment(text, now) for text in texts}
+    assert moments["2 hours ago"] == now - 7200
+    assert moments["op:ffe3a1c0b2d4"] == AtOperation("ffe3a1c0b2d4")

@@ -43,6 +43,7 @@ from anabranch.catalog.pulls.pulls import Pulls
 from anabranch.catalog.pulls.reviewers import Reviewers
 from anabranch.catalog.pulls.reviews import Reviews
 from anabranch.catalog.references.branches import Branches
+from anabranch.catalog.references.operations import Operations
 from anabranch.catalog.references.refs import Refs
 from anabranch.catalog.references.tags import Tags
 from anabranch.catalog.repositories.refs_dump import RefsDumps
@@ -109,6 +110,7 @@ class Catalog:
         )
         self.changes = Changes(core, self.engine)
         self.actions = Actions(core, self.engine)
+        self.operations = Operations(core)
         self._periodic_tasks = PeriodicTasks(
             [
                 PeriodicTask(core.cleaner.clean, _STAGING_CLEANUP_INTERVAL),
@@ -119,6 +121,7 @@ class Catalog:
                 PeriodicTask(self.uploads.clean, _CLEANUP_INTERVAL),
                 PeriodicTask(core.idempotency_keys.clean, _CLEANUP_INTERVAL),
                 PeriodicTask(core.pins.clean, _CLEANUP_INTERVAL),
+                PeriodicTask(self.operations.compact, _CLEANUP_INTERVAL),
                 PeriodicTask(core.proposals.clean, _CLEANUP_INTERVAL),
                 PeriodicTask(self.garbage_tasks.send_heartbeats, _HEARTBEAT_INTERVAL),
                 PeriodicTask(self.usage.flush, FLUSH_INTERVAL),

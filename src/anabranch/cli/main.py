@@ -52,6 +52,7 @@ SECTIONS = (
                 "Send what happens in a repository to addresses",
             ),
             CommandEntry("tag", "references.tag", "List, create, show and delete tags"),
+            CommandEntry("op", "references.operations", "Show what has changed branches and tags"),
             CommandEntry(
                 "refs",
                 "repositories.refs_dump",

@@ -49,6 +49,8 @@ class Caller(msgspec.Struct, frozen=True):
     created_at: int = 0
     others: tuple[Principal, ...] = ()
     record_id: str = ""
+    action: str = ""
+    request_id: str = ""
 
     @property
     def principals(self) -> tuple[Principal, ...]:

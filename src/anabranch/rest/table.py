@@ -41,7 +41,13 @@ from anabranch.rest.operations.objects import (
 )
 from anabranch.rest.operations.pulls import pulls, reviewers, reviews
 from anabranch.rest.operations.queries import lake_tables, queries
-from anabranch.rest.operations.references import branch_protection, branches, refs, tags
+from anabranch.rest.operations.references import (
+    branch_protection,
+    branches,
+    operations,
+    refs,
+    tags,
+)
 from anabranch.rest.operations.repositories import (
     notifications,
     purges,
@@ -109,6 +115,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *history_edits.EXTENSIONS,
     *merges.EXTENSIONS,
     *refs.EXTENSIONS,
+    *operations.OPERATIONS,
     *sweeps.OPERATIONS,
     *pins.OPERATIONS,
     *explain.OPERATIONS,

@@ -273,7 +273,12 @@ class S3Request:
             self._call.content = content
         try:
             actor = self._call.actor
-            caller = Caller(actor.username, (), actor.created_at, record_id=actor.record_id)
+            caller = Caller(
+                *(actor.username, (), actor.created_at),
+                record_id=actor.record_id,
+                action=self.choice.operation.id,
+                request_id=self._request_id,
+            )
             with acting_as(caller):
                 return self.choice.operation.handler(self._call)
         except Exception as error:  # noqa: BLE001  as above

@@ -3,10 +3,11 @@
     core = Core(keyvalue, tables)
     repository = core.repositories.create("quickstart", "local://quickstart")
 
-Each part depends only on parts before it in this order: identifiers, protection, commits, branches,
-tags, pulls, reviews, references, staging, trees, history index, sealed trees, objects, diff,
-changes, uploads, rules, sweeps, restored, swept trees, pins, proposals, reset, committer, staged
-commits, commit records, dumps of references, transfers, merger, reverter, rebaser.
+Each part depends only on parts before it in this order: identifiers, operation log, repositories,
+protection, commits, branches, tags, pulls, reviews, staging, trees, history index, references,
+sealed trees, objects, diff, changes, uploads, rules, sweeps, restored, swept trees, pins,
+proposals, reset, committer, staged commits, commit records, dumps of references, transfers, merger,
+reverter, rebaser.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ from anabranch.versioning.objects.reset import Reset
 from anabranch.versioning.objects.restored import RestoredObjects
 from anabranch.versioning.objects.sealed_trees import SealedTrees
 from anabranch.versioning.objects.uploads import Uploads
+from anabranch.versioning.operations.log import OperationLog
+from anabranch.versioning.operations.logging_store import LoggingStore
 from anabranch.versioning.pulls.merged_pulls import MergedPulls
 from anabranch.versioning.pulls.pulls import Pulls
 from anabranch.versioning.pulls.reviews import Reviews
@@ -104,9 +107,12 @@ class Core:
         table_limits: TableLimits | None = None,
         default_committer: str | None = None,
     ) -> None:
+        self._prefetching = keyvalue if isinstance(keyvalue, PrefetchingStore) else None
+        keyvalue = LoggingStore(keyvalue, clock)
         self.keyvalue, self.default_committer = keyvalue, default_committer
         self.identifiers = identifiers or Identifiers(clock)
-        self.repositories = Repositories(keyvalue, self.identifiers, clock)
+        self.operation_log = OperationLog(keyvalue, clock)
+        self.repositories = Repositories(keyvalue, self.identifiers, clock, self.operation_log)
         self.protection = Protection(keyvalue)
         self.commits = Commits(keyvalue, clock)
         self.branches = Branches(keyvalue, self.identifiers, self.commits, clock)
@@ -117,7 +123,9 @@ class Core:
         self.staging = Staging(keyvalue)
         self.trees = Trees(tables, pool or kernel.Tables())
         self.history_index = HistoryIndex(keyvalue, self.commits, self.trees)
-        self.references = References(self.branches, self.tags, self.commits, self.history_index)
+        self.references = References(
+            self.branches, self.tags, self.commits, self.history_index, self.operation_log
+        )
         self.path_log = PathLog(self.commits, self.history_index)
         self.last_changes = LastChanges(self.commits, self.trees, self.history_index)
         self.code_authors = CodeAuthors(keyvalue, self.trees, self.last_changes)
@@ -129,7 +137,6 @@ class Core:
         self.row_differ = RowDiffer(tables.store, TableProcesses(table_limits))
         self.changes = Changes(self.branches, self.staging, self.objects, self.sealed_trees)
         self.uploads = Uploads(keyvalue, self.branches, clock)
-        self.preparation_tasks = TaskRecords(keyvalue, clock, PREPARATION_TASKS)
         self.rules = StoredRules(tables.store, self.branches, self.tags, self.commits)
         self.sweeps = SweepRecords(keyvalue, clock)
         self.restored = RestoredObjects(keyvalue, self.sweeps, clock)
@@ -180,11 +187,13 @@ class Core:
             addresses,
             self.code_authors,
         )
-        self.dump_tasks, self.restore_tasks = (
-            TaskRecords(keyvalue, clock, kind) for kind in (DUMP_TASKS, RESTORE_TASKS)
+        self.preparation_tasks, self.dump_tasks, self.restore_tasks = (
+            TaskRecords(keyvalue, clock, kind)
+            for kind in (PREPARATION_TASKS, DUMP_TASKS, RESTORE_TASKS)
         )
-        self.imports, self.image_builds = (
-            JobRecords(keyvalue, kind) for kind in (IMPORTS, IMAGE_BUILDS)
+        self.imports, self.image_builds, self.commit_tasks, self.merge_tasks = (
+            JobRecords(keyvalue, kind)
+            for kind in (IMPORTS, IMAGE_BUILDS, COMMIT_TASKS, MERGE_TASKS)
         )
         self.transfers = Transfers(
             keyvalue,
@@ -213,9 +222,6 @@ class Core:
             self.committer,
             self.history_index,
         )
-        self.commit_tasks, self.merge_tasks = (
-            JobRecords(keyvalue, kind) for kind in (COMMIT_TASKS, MERGE_TASKS)
-        )
         self.usage_counts = UsageCounts(keyvalue)
         self.reverter = Reverter(self.commits, self.references, self.committer, tree_mergers)
         self.rebaser = Rebaser(
@@ -226,7 +232,6 @@ class Core:
         )
         self.idempotency_keys = IdempotencyKeys(keyvalue, clock)
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)
-        self._prefetching = keyvalue if isinstance(keyvalue, PrefetchingStore) else None
 
     @property
     def removal_counts(self) -> RemovalCounts:

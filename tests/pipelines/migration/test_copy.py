@@ -19,6 +19,7 @@ from anabranch.records import lakefs_pb2 as records
 from anabranch.testing.stores import FaultyStore, fail_at
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.operations.log import OperationLog
 from anabranch.versioning.repositories.repositories import Repositories
 from anabranch.versioning.staging.cleanup import GRACE_SECONDS, Cleaner, discard
 
@@ -196,7 +197,8 @@ def test_repository_created_meanwhile_raises_conflict(migrate, source, target):
 def test_repository_that_the_target_has_deleted_is_copied_again(migrate, source, target):
     migrate().run()
     token = next(name for name, _ in source.rows if name.startswith("sea-dev:"))
-    repositories = Repositories(target, Identifiers(time.time), time.time)
+    log = OperationLog(target, time.time)
+    repositories = Repositories(target, Identifiers(time.time), time.time, log)
     target.apply(discard([token], time.time()))  # as a commit of the branch does
     repositories.delete("sea")
     migrate().run()

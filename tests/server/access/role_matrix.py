@@ -37,7 +37,7 @@ REST: dict[str, str] = {
         getMetadataObject; importStatus; listPullRequests; getPullRequest; listImages; getImage;
         blameObjects; listPullRequestComments; listPullRequestReviews; getSweeps; putPin;
         renewPin; deletePin; queryObjects; previewObject; getObjectStatistics;
-        previewTable;
+        previewTable; listOperations; getOperation;
         getStorageReport; listDeletedNamespaces;
     """,
     "Developers": """

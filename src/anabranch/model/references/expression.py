@@ -1,11 +1,12 @@
 """Reference expressions: a name, followed by modifiers that select an ancestor or a view.
 
-    expression = base { ("~" | "^") [ digits ] }
+    expression = base [ "@{" moment "}" ] { ("~" | "^") [ digits ] }
                | base ( "@" | "$" )
 
 The base is everything before the first of ``~ ^ @ $``; the repository resolves it. Expressions
 preserve their text: ``main~`` and ``main~1`` are equivalent but remain different texts. Source:
-lakeFS 1.84's references, which follow git's gitrevisions page.
+lakeFS 1.84's references, which follow git's gitrevisions page. With a moment, which lakeFS does not
+have, an expression is what the reference was then; `moment.py` has its forms.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ digits to a number would be expensive.
 _FIRST_SYMBOL = re.compile(r"[~^@$]")
 _MODIFIER = re.compile(r"([~^@$])([^~^@$]*)")
 _DIGITS = re.compile(r"[0-9]*")
+_MOMENT = re.compile(r"([^~^@$\s]+)@\{([^{}\n]*)\}(.*)", re.DOTALL)
 _BLANK = re.compile(r"\s", re.ASCII)
 _MAX_SHOWN = 80
 
@@ -59,14 +61,17 @@ class Expression(msgspec.Struct, frozen=True):
 
     `view` is "@" for a branch's head without staged changes, "$" for the head with them, and empty
     if the expression does not specify it. Only an expression without modifiers has a view.
+    `moment` is the text between the braces, None without them.
     """
 
     base: str
     modifiers: tuple[Modifier, ...] = ()
     view: View = ""
+    moment: str | None = None
 
     def __str__(self) -> str:
-        return self.base + "".join(map(str, self.modifiers)) + self.view
+        moment = "" if self.moment is None else f"@{{{self.moment}}}"
+        return self.base + moment + "".join(map(str, self.modifiers)) + self.view
 
 
 @lru_cache(maxsize=256)
@@ -78,6 +83,19 @@ def parse_expression(text: str) -> Expression:
     """
     if not text:
         raise _invalid(text, "it is empty", "Name a branch, a tag or a commit.")
+    at_moment = _MOMENT.fullmatch(text)
+    if at_moment is not None:
+        base, moment, rest = at_moment.groups()
+        if "@{" in rest:
+            raise _invalid(text, "it has two moments", "Name one: main@{yesterday}.")
+        parsed = parse_expression(base + rest)
+        if parsed.view or parsed.base != base:
+            raise _invalid(
+                text,
+                "something else stands behind the moment",
+                "Behind it stand steps back, or nothing: main@{yesterday}~2.",
+            )
+        return Expression(base, parsed.modifiers, moment=moment)
     if _BLANK.search(text):
         raise _invalid(text, "it holds white space", "Names of branches and tags hold none.")
     first = _FIRST_SYMBOL.search(text)
@@ -101,7 +119,7 @@ def _parse_view(text: str, base: str, parts: list[tuple[str, str]]) -> Expressio
     if len(parts) > 1 or parts[0][1]:
         hint = f"{symbol} ends an expression and stands behind a branch's name alone: main{symbol}."
         if "@{" in text:
-            hint = "There is no reflog: name a commit of the branch's log instead."
+            hint = "A moment stands behind the name: main@{2 hours ago}."
         raise _invalid(text, f"something else stands with {symbol}", hint)
     return Expression(base, view="@" if symbol == "@" else "$")
 

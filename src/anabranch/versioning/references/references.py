@@ -2,7 +2,8 @@
 
 A base is resolved as the first of: a full commit id, a branch, a tag, an unambiguous prefix of a
 commit id. A branch alone includes its staged changes; `branch@` is its head without them; `branch$`
-includes them explicitly. `^` and `~` select ancestors.
+includes them explicitly. `^` and `~` select ancestors. `branch@{yesterday}` is the branch's head of
+that moment, by the operation log.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from anabranch.model.references.expression import Expression, parse_expression
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.history.commit_store import ID_LENGTH, Commits
 from anabranch.versioning.history.index import HistoryIndex
+from anabranch.versioning.operations.log import OperationLog
 from anabranch.versioning.references.branches import Branches, StoredBranch
 from anabranch.versioning.references.tags import Tags
 
@@ -47,8 +49,14 @@ class References:
     """Resolves references."""
 
     def __init__(
-        self, branches: Branches, tags: Tags, commits: Commits, index: HistoryIndex
+        self,
+        branches: Branches,
+        tags: Tags,
+        commits: Commits,
+        index: HistoryIndex,
+        operations: OperationLog,
     ) -> None:
+        self._operations = operations
         self._branches = branches
         self._tags = tags
         self._commits = commits
@@ -62,7 +70,12 @@ class References:
         if self._is_commit(repository, text):
             return Resolved(text)
         expression = _expression(text)
-        base = self._base(repository, expression.base)
+        if expression.moment is None:
+            base = self._base(repository, expression.base)
+        else:
+            base = Resolved(
+                self._operations.commit_named(repository, expression.base, expression.moment)
+            )
         if expression.view and base.branch is None:
             raise Invalid(
                 INVALID,

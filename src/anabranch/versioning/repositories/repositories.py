@@ -17,6 +17,7 @@ from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.objects.uploads import abandon_all
+from anabranch.versioning.operations.log import OperationLog
 from anabranch.versioning.pulls.pulls import remove_branch_index
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.records.left_namespaces import LeftNamespaces
@@ -37,9 +38,14 @@ class Repositories:
     """The repositories of one installation. `clock` returns seconds since 1970."""
 
     def __init__(
-        self, keyvalue: KeyValueStore, identifiers: Identifiers, clock: Callable[[], float]
+        self,
+        keyvalue: KeyValueStore,
+        identifiers: Identifiers,
+        clock: Callable[[], float],
+        operations: OperationLog,
     ) -> None:
         self._keyvalue = keyvalue
+        self._operations = operations
         self._identifiers = identifiers
         self._clock = clock
         self.left = LeftNamespaces(keyvalue, clock)
@@ -167,6 +173,7 @@ class Repositories:
         for _, record in self._keyvalue.scan(repository.partition, *keys.all_branches()):
             for token in references.branch_from(record).tokens:
                 self._keyvalue.drop(token)
+        self._operations.drop(repository)
         abandon_all(self._keyvalue, repository.partition, self._clock())
         remove_branch_index(self._keyvalue, repository.partition)
         self._remove_runs(name)

@@ -1,0 +1,136 @@
+"""The operation log of a repository: list and get the changes of its references."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from anabranch.access.policies.permissions import Action
+from anabranch.model.page import DEFAULT_AMOUNT
+from anabranch.model.references.operation import (
+    BranchChanged,
+    LoggedOperation,
+    ReferenceChanged,
+)
+from anabranch.rest.protocol.call import Call
+from anabranch.rest.protocol.operation import Need, Operation
+from anabranch.rest.protocol.parameters import Amount, InRepository
+from anabranch.rest.protocol.resources import on_repository
+from anabranch.rest.schemas.pagination import Pagination, page_amount, to_pagination
+
+__all__ = ["OPERATIONS"]
+
+
+class ListOperations(InRepository, frozen=True, kw_only=True):
+    """Parameters of listOperations."""
+
+    after: Annotated[str, Meta(description="the id before whose operation the page begins")] = ""
+    amount: Amount = DEFAULT_AMOUNT
+
+
+class AtOperation(InRepository, frozen=True, kw_only=True):
+    """Parameters of getOperation."""
+
+    operation: Annotated[str, Meta(description="the id of an operation, or its beginning")]
+
+
+class ReferenceChange(msgspec.Struct, frozen=True):
+    """A branch or a tag that an operation has changed: its commits before and after, empty where it
+    did not exist. If both are the same, the operation has discarded the branch's staged changes, or
+    has shown or hidden it.
+    """
+
+    type: Literal["branch", "tag"]
+    name: str
+    before: str
+    after: str
+
+
+class OperationRecord(msgspec.Struct, frozen=True):
+    """An operation: its time in seconds since 1970, the user who made it, the request and the
+    operation of the API, which are empty for programs that have opened the stores themselves, and
+    what it changed.
+    """
+
+    id: str
+    time: float
+    user: str
+    request_id: str
+    action: str
+    changes: list[ReferenceChange]
+
+
+class OperationList(msgspec.Struct, frozen=True):
+    """A page of operations, the newest first."""
+
+    pagination: Pagination
+    results: list[OperationRecord]
+
+
+def list_operations(call: Call[ListOperations, None]) -> OperationList:
+    """Returns a page of the operations on references that the user may read."""
+    params = call.params
+    page = call.services.catalog.operations.list(
+        params.repository,
+        after=params.after,
+        amount=page_amount(params.amount),
+        actor=call.actor,
+    )
+    return OperationList(to_pagination(page), [_to_record(each) for each in page.items])
+
+
+def get_operation(call: Call[AtOperation, None]) -> OperationRecord:
+    """Returns an operation, with those of its references that the user may read."""
+    params = call.params
+    operations = call.services.catalog.operations
+    return _to_record(operations.get(params.repository, params.operation, call.actor))
+
+
+def _to_record(operation: LoggedOperation) -> OperationRecord:
+    return OperationRecord(
+        id=operation.id,
+        time=operation.time,
+        user=operation.user,
+        request_id=operation.request_id,
+        action=operation.action,
+        changes=[_to_change(change) for change in operation.changes],
+    )
+
+
+def _to_change(change: ReferenceChanged) -> ReferenceChange:
+    return ReferenceChange(
+        type="branch" if isinstance(change, BranchChanged) else "tag",
+        name=change.name,
+        before="" if change.before is None else change.before.commit_id,
+        after="" if change.after is None else change.after.commit_id,
+    )
+
+
+_OPERATIONS = "/repositories/{repository}/operations"
+
+OPERATIONS = (
+    Operation(
+        id="listOperations",
+        tag="operations",
+        method="GET",
+        path=_OPERATIONS,
+        summary="list the operations that have changed branches and tags, the newest first",
+        permission=(Need(Action.READ_REPOSITORY, on_repository),),
+        params=ListOperations,
+        response=OperationList,
+        handler=list_operations,
+    ),
+    Operation(
+        id="getOperation",
+        tag="operations",
+        method="GET",
+        path=_OPERATIONS + "/{operation}",
+        summary="get an operation that has changed branches or tags",
+        permission=(Need(Action.READ_REPOSITORY, on_repository),),
+        params=AtOperation,
+        response=OperationRecord,
+        handler=get_operation,
+    ),
+)

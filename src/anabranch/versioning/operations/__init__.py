@@ -1,0 +1,1 @@
+"""The operation log: each change of references is recorded by the write that makes it."""

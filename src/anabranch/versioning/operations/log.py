@@ -1,0 +1,162 @@
+"""The operation log of repositories: lists operations, finds what a reference was at a moment, and
+forgets what is older than the retention.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+
+from anabranch.errors import Invalid, NotFound
+from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.model.page import Page, take_page
+from anabranch.model.references.moment import AtOperation, parse_moment
+from anabranch.model.references.operation import LoggedOperation
+from anabranch.model.repositories.repository import Repository
+from anabranch.versioning.operations.record import (
+    ID_LENGTH,
+    LOG,
+    SINCE,
+    after_moment,
+    log_key,
+    operation_from,
+    operations_partition,
+    reference_key,
+    reference_range,
+    since_write,
+)
+from anabranch.versioning.records import keys, references
+
+__all__ = ["RETENTION_SECONDS", "OperationLog"]
+
+RETENTION_SECONDS = 30 * 86_400.0
+_LOG_END = b"log0"
+_BATCH = 500
+
+
+class OperationLog:
+    """The operation logs of all repositories. `clock` returns seconds since 1970."""
+
+    def __init__(
+        self,
+        keyvalue: KeyValueStore,
+        clock: Callable[[], float],
+        retention_seconds: float = RETENTION_SECONDS,
+    ) -> None:
+        self._keyvalue = keyvalue
+        self._clock = clock
+        self._retention = retention_seconds
+
+    def list(
+        self, repository: Repository, *, after: str = "", amount: int
+    ) -> Page[LoggedOperation]:
+        """Returns a page of operations, the newest first: of those before `after`, or of all."""
+        return take_page(self.all(repository, after=after), amount, lambda each: each.id)
+
+    def all(self, repository: Repository, *, after: str = "") -> Iterator[LoggedOperation]:
+        """Yields the operations that are older than `after`, or all, the newest first."""
+        start = log_key(after) + b"\0" if after else LOG
+        partition = operations_partition(repository.partition)
+        for key, raw in self._keyvalue.scan(partition, start, _LOG_END):
+            yield operation_from(key, raw)
+
+    def get(self, repository: Repository, operation_id: str) -> LoggedOperation:
+        """Returns an operation by its id, or by the beginning of it if no other begins so. Raises
+        NotFound.
+        """
+        if operation_id.isascii() and operation_id.isalnum() and len(operation_id) <= ID_LENGTH:
+            start = log_key(operation_id)
+            rows = self._keyvalue.scan(
+                operations_partition(repository.partition), start, start + b"g", limit=2
+            )
+            found = [operation_from(key, raw) for key, raw in rows]
+            if len(found) == 1:
+                return found[0]
+            if found:
+                raise NotFound(
+                    f"several operations have ids that begin with {operation_id}",
+                    kind="operation_not_found",
+                    hint="Write more of the id.",
+                )
+        raise NotFound("operation not found", kind="operation_not_found")
+
+    def commit_named(self, repository: Repository, name: str, moment: str) -> str:
+        """Returns the id of the commit that a branch or a tag named at a moment, which is a text as
+        in `main@{2 hours ago}`.
+
+        Raises Invalid for another text or a moment before the log begins, and NotFound if there was
+        no such reference, or no such operation.
+        """
+        parsed = parse_moment(moment, self._clock())
+        if isinstance(parsed, AtOperation):
+            operation = self.get(repository, parsed.operation_id)
+            at = operation.id
+        else:
+            self._require_logged(repository, parsed)
+            at = after_moment(parsed)
+        for stem in (keys.branch(name), keys.tag(name)):
+            commit_id = self._commit_at(repository, stem, at)
+            if commit_id:
+                return commit_id
+        raise NotFound(
+            "not found",
+            kind="reference_not_found",
+            hint=f"There was no branch or tag {name!r} in {repository.id} at {moment}.",
+        )
+
+    def _require_logged(self, repository: Repository, moment: float) -> None:
+        partition = operations_partition(repository.partition)
+        since = int(self._keyvalue.get(partition, SINCE) or b"0") / 1e6
+        if not since or moment < since:
+            begun = datetime.fromtimestamp(since, UTC).isoformat(timespec="seconds")
+            raise Invalid(
+                f"the operation log of {repository.id} does not reach back so far",
+                kind="moment_not_logged",
+                hint=f"It begins at {begun}." if since else "It is empty.",
+            )
+
+    def _commit_at(self, repository: Repository, key: bytes, at: str) -> str:
+        """Returns the commit of the reference with a key after the last operation that is not newer
+        than `at`, which is an id or the beginning of one; empty if there was no such reference.
+        """
+        partition = operations_partition(repository.partition)
+        start, end = reference_range(key)
+        for _, commit_id in self._keyvalue.scan(partition, start + at.encode(), end, limit=1):
+            return commit_id.decode()
+        # not changed before: it was as the first change afterwards has found it, or as it is
+        first = ""
+        for found, _ in self._keyvalue.scan(partition, start, start + at.encode()):
+            first = found[len(start) :].decode()
+        if not first:
+            raw = self._keyvalue.get(repository.partition, key)
+            if raw is None:
+                return ""
+            is_tag = key.startswith(keys.tag(""))
+            return (references.tag_from(raw) if is_tag else references.branch_from(raw)).commit_id
+        for change in self.get(repository, first).changes:
+            if reference_key(change) == key:
+                return "" if change.before is None else change.before.commit_id
+        return ""
+
+    def compact(self, repository: Repository) -> int:
+        """Forgets the operations that are older than the retention, and returns their number."""
+        partition = operations_partition(repository.partition)
+        since = self._clock() - self._retention
+        start, cutoff = LOG + after_moment(since).encode(), int(since * 1e6)
+        forgotten = 0
+        while rows := list(self._keyvalue.scan(partition, start, _LOG_END, limit=_BATCH)):
+            writes: list[Write] = []
+            for key, raw in rows:
+                operation = operation_from(key, raw)
+                writes.append(Write(partition, key, None))
+                for change in operation.changes:
+                    own = reference_range(reference_key(change))[0] + operation.id.encode()
+                    writes.append(Write(partition, own, None))
+            writes.append(since_write(repository.partition, cutoff))
+            if self._keyvalue.apply(writes, [Expect(partition, *row) for row in rows]):
+                forgotten += len(rows)
+        return forgotten
+
+    def drop(self, repository: Repository) -> None:
+        """Removes the log of a repository that is being deleted."""
+        self._keyvalue.drop(operations_partition(repository.partition))

@@ -1,0 +1,163 @@
+"""A key-value store that records each change of references by the write that makes the change.
+
+All changes of branches and tags go through `apply`: none can be made, and none can be forgotten,
+without its record. What is recorded is what is written, and the values before are the conditions of
+the write. Staged changes are not recorded, nor that a commit seals a staging area.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from anabranch.keyvalue.contract import Expect, KeyRange, KeyValueStore, Row, Write
+from anabranch.model.caller import current_caller
+from anabranch.model.references.operation import (
+    BranchChanged,
+    LoggedOperation,
+    ReferenceChanged,
+    TagChanged,
+)
+from anabranch.versioning.operations.record import (
+    LOG,
+    SINCE,
+    microseconds,
+    new_id,
+    operation_writes,
+    operations_partition,
+    since_write,
+)
+from anabranch.versioning.records import references
+from anabranch.versioning.records.keys import all_branches, all_tags
+
+__all__ = ["LoggingStore"]
+
+_BRANCHES, _TAGS = all_branches()[0], all_tags()[0]
+_MAX_CHANGES = 500
+"""A change of more references, such as the restore of a dump, is recorded as several operations."""
+
+_STAGING = ":"
+"""In the names of staging areas and other partitions, but not in those of repositories."""
+
+
+class LoggingStore:
+    """A store whose changes of references are recorded. `clock` returns seconds since 1970."""
+
+    def __init__(self, store: KeyValueStore, clock: Callable[[], float] = time.time) -> None:
+        self._store = store
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._last: dict[str, int] = {}
+        # bound once: each request calls them
+        self.get = store.get
+        self.get_many = store.get_many
+        self.drop = store.drop
+        self.close = store.close
+
+    def scan(
+        self,
+        partition: str,
+        start: bytes = b"",
+        end: bytes | None = None,
+        *,
+        limit: int | None = None,
+    ) -> Iterator[Row]:
+        """Yields pairs as the store does."""
+        return self._store.scan(partition, start, end, limit=limit)
+
+    def snapshot(self, partition: str, ranges: Sequence[KeyRange]) -> list[list[Row]]:
+        """Returns pairs of one moment as the store does."""
+        return self._store.snapshot(partition, ranges)
+
+    def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
+        """Makes all writes as the store does, with records of the references that they change."""
+        for write in writes:
+            if write.key.startswith((_BRANCHES, _TAGS)) and _STAGING not in write.partition:
+                return self._apply_logged(writes, expect)
+        return self._store.apply(writes, expect)
+
+    def _apply_logged(self, writes: Sequence[Write], expect: Sequence[Expect]) -> bool:
+        changed, conditions = self._changes(writes, expect)
+        records: list[Write] = []
+        for partition, changes in changed.items():
+            for start in range(0, len(changes), _MAX_CHANGES):
+                records += self._records(partition, changes[start : start + _MAX_CHANGES])
+        return self._store.apply([*writes, *records], [*expect, *conditions])
+
+    def _changes(
+        self, writes: Iterable[Write], expect: Iterable[Expect]
+    ) -> tuple[dict[str, list[ReferenceChanged]], list[Expect]]:
+        """Returns the changes of references by the partition of their repository, and conditions
+        that hold for what they were before.
+        """
+        before = {(each.partition, each.key): each.value for each in expect}
+        changed: dict[str, list[ReferenceChanged]] = {}
+        conditions: list[Expect] = []
+        for partition, key, value in writes:
+            if _STAGING in partition or not key.startswith((_BRANCHES, _TAGS)):
+                continue
+            if (partition, key) not in before:
+                found = self._store.get(partition, key)
+                conditions.append(Expect(partition, key, found))
+                before[partition, key] = found
+            change = _change(key, before[partition, key], value)
+            if change is not None:
+                changed.setdefault(partition, []).append(change)
+        return changed, conditions
+
+    def _records(self, partition: str, changes: Sequence[ReferenceChanged]) -> list[Write]:
+        """Returns the writes that record changes as one operation of the current caller."""
+        caller = current_caller()
+        moment, is_first = self._moment(partition)
+        operation = LoggedOperation(
+            id=new_id(moment),
+            time=moment / 1e6,
+            user=caller.username,
+            request_id=caller.request_id,
+            action=caller.action,
+            changes=tuple(changes),
+        )
+        writes = operation_writes(partition, operation)
+        return [since_write(partition, moment), *writes] if is_first else writes
+
+    def _moment(self, partition: str) -> tuple[int, bool]:
+        """Returns the time of the next operation in microseconds since 1970, and whether it is the
+        first of its repository. It is later than that of any that this process has made or found,
+        also if the clock goes back.
+        """
+        now = int(self._clock() * 1e6)
+        with self._lock:
+            last = self._last.get(partition)
+        is_first = False
+        if last is None:
+            own = operations_partition(partition)
+            newest = list(self._store.scan(own, LOG, b"log0", limit=1))
+            is_first = not newest and self._store.get(own, SINCE) is None
+            last = max((microseconds(key[len(LOG) :].decode()) for key, _ in newest), default=0)
+        with self._lock:
+            moment = max(now, last + 1, self._last.get(partition, 0) + 1)
+            self._last[partition] = moment
+        return moment, is_first
+
+
+def _change(key: bytes, before: bytes | None, after: bytes | None) -> ReferenceChanged | None:
+    """Returns the change of a reference, or None if it names the same commit, and no staged changes
+    were discarded.
+    """
+    if key.startswith(_TAGS):
+        if before == after:
+            return None
+        return TagChanged(
+            None if before is None else references.tag_from(before),
+            None if after is None else references.tag_from(after),
+        )
+    old = None if before is None else references.branch_from(before)
+    new = None if after is None else references.branch_from(after)
+    if old is None or new is None:
+        return None if old is new else BranchChanged(old, new)
+    # a commit seals the active area before it drops it: otherwise, staged changes are discarded
+    is_reset = old.staging_token not in new.tokens
+    if not is_reset and (old.commit_id, old.hidden) == (new.commit_id, new.hidden):
+        return None
+    return BranchChanged(old, new)
