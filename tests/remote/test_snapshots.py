@@ -20,6 +20,7 @@ from anabranch.errors import Busy, Corrupt, Gone, Invalid
 from anabranch.lake.snapshots.source import NamedEntry
 from anabranch.model.objects.batch import FRAME_HEADER, FrameState
 from anabranch.model.objects.entry import Entry
+from anabranch.remote.call import change
 from anabranch.remote.snapshots.batches import LARGE, batches, read_batch
 from anabranch.testing.server import running_server
 
@@ -243,6 +244,38 @@ class TestCollected:
         reading = snapshot.read_many(["a", "b"])
         with pytest.raises(Gone):
             next(reading)
+
+    def test_lost_objects_have_frames_of_their_length(self, own):
+        """Small and large ones, beside others that are there."""
+        lake, data = own
+        main = lake.repository("sea").branch("main")
+        contents = {path: os.urandom(size) for path, size in [("small", 9), ("large", 3 << 20)]}
+        for path, content in contents.items():
+            main.write(path, content)
+        request = change(
+            *("POST", ["repositories", "sea", "refs", "main", "objects", "contents"]),
+            {"paths": ["small", "a", "nothing", "large", "small"]},
+        )
+
+        def frames():
+            with lake._client.exchange(request) as response:
+                body, found = response.read(), []
+            while body:
+                state, length = FRAME_HEADER.unpack_from(body)
+                body = body[FRAME_HEADER.size :]
+                found.append((state, body[:length]))
+                body = body[length:]
+            return found
+
+        small, large = ((FrameState.CONTENT, contents[path]) for path in ("small", "large"))
+        nothing = (FrameState.NOT_FOUND, b"")
+        assert frames() == [small, (FrameState.CONTENT, b"a"), nothing, large, small]
+        sizes = {len(content) for content in contents.values()}
+        for path in self.stored(data, "objects"):
+            if path.stat().st_size in sizes:
+                path.unlink()
+        lost = [(FrameState.LOST, bytes(len(contents[path]))) for path in ("small", "large")]
+        assert frames() == [lost[0], (FrameState.CONTENT, b"a"), nothing, lost[1], lost[0]]
 
 
 class TestBrokenResponses:

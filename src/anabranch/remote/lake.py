@@ -11,7 +11,7 @@ from anabranch.client.settings import Found, InvalidSettings, resolve
 from anabranch.lake.repository_handle import RepositoryHandles
 from anabranch.remote.lake_client import LakeClient
 from anabranch.remote.parts import Branches, Commits, Objects, Refs, Repositories, Tags
-from anabranch.remote.snapshots.cache_settings import CACHE_BYTES, CacheSettings, default_folder
+from anabranch.remote.snapshots.cache_settings import CACHE_BYTES, CacheSettings, cache_settings
 
 if TYPE_CHECKING:
     from anabranch.lake.snapshots.snapshot import Snapshot
@@ -51,8 +51,7 @@ class RemoteLake(RepositoryHandles):
         """
         from anabranch.remote.snapshots.remote_snapshot import make_snapshot  # noqa: PLC0415  the kernel is needed for snapshots alone
 
-        cache = self._cache or CacheSettings(default_folder())
-        return make_snapshot(self._client, cache, repository, reference)
+        return make_snapshot(self._client, self._cache or cache_settings(), repository, reference)
 
     def close(self) -> None:
         """Closes all connections."""
@@ -92,8 +91,7 @@ def connect(
     folder.
     """
     client = lake_client(url, access_key_id, secret_access_key, token, timeout)
-    folder = default_folder() if cache_folder is None else os.fspath(cache_folder)
-    return RemoteLake(client, CacheSettings(folder, cache_bytes))
+    return RemoteLake(client, cache_settings(cache_folder, cache_bytes))
 
 
 def lake_client(

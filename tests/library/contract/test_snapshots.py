@@ -14,18 +14,21 @@ from anabranch.errors import Invalid, NotFound
 from anabranch.lake.snapshots.snapshot import Snapshot
 from anabranch.model.objects.stat import CommonPrefix, Stat
 
+from .lakes import WaitingLake
+
 NAMES = ["a", "b", "ab", "a b", "ä", "🌊", "-", "%2F", "..", "", "x.csv", "y.csv", "z.json"]
 SIZES = [0, 1, 511, 512, 4096, 200_000]
 
 
-@pytest.fixture(scope="module", params=["folder", "server"])
+@pytest.fixture(scope="module", params=["folder", "server", "asyncio"])
 def lake(request, tmp_path_factory):
     if request.param == "folder":
         yield request.getfixturevalue("folder_lake")
         return
     server = request.getfixturevalue("lake_server")
     cache = tmp_path_factory.mktemp("cache")
-    with anabranch.connect(server.url, *server.auth, cache_folder=cache) as lake:
+    connect = anabranch.connect if request.param == "server" else WaitingLake
+    with connect(server.url, *server.auth, cache_folder=cache) as lake:
         yield lake
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from anabranch.blocks.contract import BlockStore
@@ -41,10 +42,9 @@ class ObjectBatch(NamedTuple):
         """Yields the frames in pieces."""
         gathered: list[bytes] = []
         size = 0
-        for each in self.objects:
-            state, content = _content(each)
-            gathered += FRAME_HEADER.pack(state, len(content)), content
-            size += len(content) + FRAME_HEADER.size
+        for part in chain.from_iterable(map(_frame, self.objects)):
+            gathered.append(part)
+            size += len(part)
             if size >= _PIECE_BYTES:
                 yield b"".join(gathered)
                 gathered, size = [], 0
@@ -93,10 +93,25 @@ class BatchReads:
         return self._core.trees.read(tree.get_many, [encode_path(path) for path in paths])
 
 
-def _content(opened: OpenObject | None) -> tuple[FrameState, bytes]:
+def _frame(opened: OpenObject | None) -> Iterator[bytes]:
+    """Yields the frame of an object in parts. Raises Gone if a large object is lost behind its
+    first bytes.
+    """
     if opened is None:
-        return FrameState.NOT_FOUND, b""
+        yield FRAME_HEADER.pack(FrameState.NOT_FOUND, 0)
+        return
+    size = opened.byte_count
+    reading: Iterator[bytes] = iter(())
     try:
-        return FrameState.CONTENT, opened.read_bytes()
+        if size <= _PIECE_BYTES:
+            first = opened.read_bytes()
+        else:
+            reading = opened.chunks()
+            first = next(reading, b"")
     except Gone:
-        return FrameState.LOST, bytes(opened.byte_count)
+        yield FRAME_HEADER.pack(FrameState.LOST, size)
+        yield from (bytes(min(_PIECE_BYTES, size - at)) for at in range(0, size, _PIECE_BYTES))
+        return
+    yield FRAME_HEADER.pack(FrameState.CONTENT, size)
+    yield first
+    yield from reading

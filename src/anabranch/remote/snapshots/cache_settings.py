@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["CACHE_BYTES", "CacheSettings", "default_folder"]
+__all__ = ["CACHE_BYTES", "CacheSettings", "cache_settings", "default_folder"]
 
 CACHE_BYTES = 4 << 30
 
@@ -16,6 +16,13 @@ class CacheSettings(NamedTuple):
 
     folder: str
     capacity_bytes: int = CACHE_BYTES
+
+
+def cache_settings(
+    folder: str | os.PathLike[str] | None = None, capacity_bytes: int = CACHE_BYTES
+) -> CacheSettings:
+    """Returns the settings of a folder, by default of that of the user's caches."""
+    return CacheSettings(default_folder() if folder is None else os.fspath(folder), capacity_bytes)
 
 
 def default_folder() -> str:
