@@ -116,7 +116,7 @@ class Snapshot:
         parsed = ObjectPattern(pattern)
         if parsed.is_literal:
             return iter([pattern] if pattern in self else [])
-        return (path for path in self.paths(parsed.prefix) if parsed.matches(path))
+        return parsed.select(self.paths(parsed.prefix))
 
     def read(self, path: str) -> bytes:
         """Returns the content of an object. Raises NotFound, Gone for bytes that are lost."""
