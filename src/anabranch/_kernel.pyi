@@ -311,6 +311,8 @@ class Listing:
     def __len__(self) -> int: ...
     def rows(self) -> list[tuple[bytes, Value | None]]:
         """Returns the page's items in order; the value of a common prefix is None."""
+    def paths(self) -> list[str]:
+        """Returns the keys of the page's items as paths, in order."""
     def last_key(self) -> bytes: ...
     def object_stats_json(
         self, storage_namespace: str, user_metadata: bool, local_root: str = ""

@@ -27,6 +27,7 @@ from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local.store import LocalBlocks
 from anabranch.catalog.catalog import Catalog
+from anabranch.catalog.commits.snapshots import make_snapshot
 from anabranch.catalog.presigning.presigning import PRESIGNED_SECONDS
 from anabranch.errors import Invalid
 from anabranch.files.private_folders import make_private_folder
@@ -34,6 +35,7 @@ from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.sqlite.lost_database import require_database
 from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.lake.repository_handle import RepositoryHandles
+from anabranch.lake.snapshots.snapshot import Snapshot
 from anabranch.model.uri import is_address
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.pipelines.branch_tasks.branch_tasks import BranchTasks
@@ -159,6 +161,12 @@ class Lake(Catalog, RepositoryHandles):
             prefix=prefix,
             changes=self.changes,
         )
+
+    def snapshot(self, repository: str, reference: str) -> Snapshot:
+        """Returns the objects of the commit that a reference names now: of a branch without its
+        uncommitted changes. Raises NotFound.
+        """
+        return make_snapshot(self.core, self.blocks, repository, reference)
 
     def before_close(self, callback: Callable[[], object]) -> None:
         """Registers a callback that `close` runs first, while the stores are still open."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 
 import duckdb
@@ -27,6 +28,18 @@ def test_patterns_match_what_duckdb_finds(tmp_path, pattern):
     parsed = ObjectPattern(pattern)
     assert {path for path in PATHS if parsed.matches(path)} == expected
     assert all(path.startswith(parsed.prefix) for path in expected)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_selection_has_the_paths_that_match(seed):
+    chance = random.Random(seed)
+    names = ["a", "b", "ab", "", "a.csv", "é"]
+    paths = ["/".join(chance.choices(names, k=chance.randint(1, 4))) for _ in range(300)]
+    for _ in range(40):
+        parts = chance.choices([*names, "*", "**", "?", "a*", "[ab]", "*.csv"], k=3)
+        parsed = ObjectPattern("/".join(parts[: chance.randint(1, 3)]))
+        for order in (paths, sorted(paths)):
+            assert [*parsed.select(order)] == [path for path in order if parsed.matches(path)]
 
 
 def test_prefixes_end_before_the_first_wildcard():

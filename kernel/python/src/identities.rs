@@ -1,6 +1,6 @@
 //! Identities and codecs of records.
 
-use anabranch_tables::codec::{self, Entry, StagedEntry};
+use anabranch_tables::codec::{self, Entry, EntryView, StagedEntry, text};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyMapping};
@@ -11,15 +11,15 @@ use crate::values::py_value;
 /// (identity, data) of a record, as Python has it.
 pub type PyValue<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
 
-type DecodedEntry<'py> = (
-    String,
+type DecodedEntry<'a, 'py> = (
+    &'a str,
     i32,
     i64,
     i32,
     i64,
-    String,
+    &'a str,
     Bound<'py, PyDict>,
-    String,
+    &'a str,
 );
 
 /// Returns the pairs of a mapping of strings.
@@ -77,21 +77,21 @@ fn encode_entry<'py>(
 }
 
 #[pyfunction]
-fn decode_entry<'py>(py: Python<'py>, data: &[u8]) -> PyResult<DecodedEntry<'py>> {
-    let entry = Entry::decode(data).or_raise()?;
+fn decode_entry<'a, 'py>(py: Python<'py>, data: &'a [u8]) -> PyResult<DecodedEntry<'a, 'py>> {
+    let entry = EntryView::decode(data).or_raise()?;
     let metadata = PyDict::new(py);
-    for (key, value) in entry.metadata {
-        metadata.set_item(key, value)?;
+    for &(key, value) in &entry.metadata {
+        metadata.set_item(text(key).or_raise()?, text(value).or_raise()?)?;
     }
     Ok((
-        entry.address,
+        text(entry.address).or_raise()?,
         entry.address_type,
         entry.mtime,
         entry.mtime_nanos,
         entry.size,
-        entry.checksum,
+        text(entry.checksum).or_raise()?,
         metadata,
-        entry.content_type,
+        text(entry.content_type).or_raise()?,
     ))
 }
 

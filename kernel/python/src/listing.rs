@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
 
 use crate::errors::OrRaise;
-use crate::values::{PyChange, PyStaged, parts, py_value, staged_parts};
+use crate::values::{PyChange, PyStaged, parts, py_path, py_value, staged_parts};
 
 thread_local! {
     /// A buffer for pages, reused because allocating it would cost as much as writing a page.
@@ -65,6 +65,14 @@ impl Listing {
             (PyBytes::new(py, item.key), value)
         });
         PyList::new(py, items)
+    }
+
+    fn paths<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let mut paths = Vec::with_capacity(self.listing.len());
+        for item in self.listing.items() {
+            paths.push(py_path(py, item.key)?);
+        }
+        PyList::new(py, paths)
     }
 
     fn last_key<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {

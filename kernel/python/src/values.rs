@@ -3,7 +3,7 @@
 use anabranch_tables::codec::{StagedEntry, decode_value};
 use anabranch_tables::error::{Error, Result};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
 
 use crate::errors::OrRaise;
 use crate::identities::PyValue;
@@ -33,6 +33,17 @@ pub fn staged_parts<'a>((key, record): &'a PyStaged<'_>) -> Result<(&'a [u8], Op
 /// Returns a value for Python.
 pub fn py_value<'py>(py: Python<'py>, (identity, data): Parts<'_>) -> PyValue<'py> {
     (PyBytes::new(py, identity), PyBytes::new(py, data))
+}
+
+/// Returns the path of a key: bytes that are not UTF-8 become surrogates, as in `decode_key`.
+pub fn py_path<'py>(py: Python<'py>, key: &[u8]) -> PyResult<Bound<'py, PyString>> {
+    match str::from_utf8(key) {
+        Ok(text) => Ok(PyString::new(py, text)),
+        Err(_) => {
+            let key = PyBytes::new(py, key);
+            PyString::from_encoded_object(&key, Some(c"utf-8"), Some(c"surrogateescape"))
+        }
+    }
 }
 
 /// Returns a framed value for Python.

@@ -28,6 +28,7 @@ from anabranch.catalog.images.images import Images
 from anabranch.catalog.notifications.notifications import Notifications
 from anabranch.catalog.notifications.sender import Sender
 from anabranch.catalog.objects.archives import Archives
+from anabranch.catalog.objects.batch_reads import BatchReads
 from anabranch.catalog.objects.multipart_completion import Completion
 from anabranch.catalog.objects.objects import Objects
 from anabranch.catalog.objects.staging import Staging
@@ -153,6 +154,7 @@ class Catalog:
         self.objects = Objects(core, blocks, clock, self.protection)
         self.versions = Versions(core, blocks, signing_secret)
         self.archives = Archives(core, blocks, self.objects)
+        self.batch_reads = BatchReads(core, blocks, self.objects)
         self.transfers = Transfers(core, self.protection, self.objects)
         self.symlinks = Symlinks(core, blocks, self.objects)
         self.completion = Completion(core, blocks, self.writes)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore
-from anabranch.blocks.local.paths import SCHEME
+from anabranch.catalog.commits.snapshots import full_addresses
 from anabranch.catalog.objects.change_search import ChangeSearch
 from anabranch.catalog.objects.object_search import ObjectSearch
 from anabranch.model.commits.commit import Commit
@@ -43,7 +43,7 @@ class Snapshots:
         prefix; a branch includes its staged changes. It is valid inside the context.
         """
         stored = self._core.repositories.get(repository)
-        namespace, local_root = self._roots(stored.storage_namespace)
+        namespace, local_root = full_addresses(self._blocks, stored.storage_namespace)
         with self._core.differ.tree_at(stored, at) as tree:
             yield ObjectSearch(tree, prefix, readable, namespace=namespace, local_root=local_root)
 
@@ -67,7 +67,7 @@ class Snapshots:
         after = right.at
         if not right.name.endswith(STAGING):
             after = Resolved(after.commit_id)
-        namespace, local_root = self._roots(stored.storage_namespace)
+        namespace, local_root = full_addresses(self._blocks, stored.storage_namespace)
         with core.differ.tree_at(stored, before) as ours, core.differ.tree_at(stored, after) as new:
             yield ChangeSearch(
                 (ours, new), prefix, readable, namespace=namespace, local_root=local_root
@@ -80,9 +80,3 @@ class Snapshots:
         stored = self._core.repositories.get(repository)
         start = self._core.references.commit_of(stored, reference.at, reference.name)
         return log(self._core.commits.reader(stored), start)
-
-    def _roots(self, storage_namespace: str) -> tuple[str, str]:
-        """Returns what addresses begin with in full, and what replaces the scheme of local ones."""
-        root = self._blocks.qualify(SCHEME)
-        namespace = self._blocks.qualify(storage_namespace).rstrip("/")
-        return namespace, "" if root == SCHEME else root

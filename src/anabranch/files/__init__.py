@@ -1,1 +1,1 @@
-"""Folders and files of this machine: private ones, temporary ones, and streams read in ranges."""
+"""Folders and files of this machine: private, temporary and cached ones, streams read in ranges."""

@@ -10,4 +10,5 @@
 | paging | all items of a listing |
 | transaction | changes that are merged whole or not at all |
 | object_writer | a file that is uploaded when it is closed |
+| snapshots | the objects of one commit, looked up and listed on this machine |
 """

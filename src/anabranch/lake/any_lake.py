@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from anabranch.lake.objects import Objects
 from anabranch.lake.references import Branches, Commits, Refs, Repositories, Tags
 from anabranch.lake.repository_handle import RepositoryHandle
+
+if TYPE_CHECKING:
+    from anabranch.lake.snapshots.snapshot import Snapshot
 
 __all__ = ["AnyLake"]
 
@@ -44,6 +47,11 @@ class AnyLake(Protocol):
 
     def repository(self, name: str) -> RepositoryHandle:
         """Returns a repository by its name, without looking whether it exists."""
+
+    def snapshot(self, repository: str, reference: str) -> Snapshot:
+        """Returns the objects of the commit that a reference names now: of a branch without its
+        uncommitted changes. Raises NotFound.
+        """
 
     def close(self) -> None:
         """Ends running work and closes stores and connections."""

@@ -15,6 +15,7 @@ from anabranch.model.objects.stat import CommonPrefix, Stat
 
 if TYPE_CHECKING:
     from anabranch.lake.any_lake import AnyLake
+    from anabranch.lake.snapshots.snapshot import Snapshot
 
 __all__ = ["ReferenceHandle"]
 
@@ -104,6 +105,10 @@ class ReferenceHandle:
         if mode == "rb":
             return file
         return io.TextIOWrapper(file, encoding=encoding, newline=newline)
+
+    def snapshot(self) -> Snapshot:
+        """Returns the objects of the commit that it names now."""
+        return self._lake.snapshot(self.repository, self.name)
 
     def commit_at(self) -> Commit:
         """Returns the commit that it names."""

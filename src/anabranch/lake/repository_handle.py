@@ -11,6 +11,7 @@ from anabranch.lake.reference_handle import ReferenceHandle
 
 if TYPE_CHECKING:
     from anabranch.lake.any_lake import AnyLake
+    from anabranch.lake.snapshots.snapshot import Snapshot
 
 __all__ = ["RepositoryHandle", "RepositoryHandles"]
 
@@ -34,6 +35,10 @@ class RepositoryHandle:
         exists.
         """
         return ReferenceHandle(self._lake, self.name, name)
+
+    def snapshot(self, reference: str) -> Snapshot:
+        """Returns the objects of the commit that a reference names now."""
+        return self._lake.snapshot(self.name, reference)
 
     def branches(self, prefix: str = "") -> Iterator[BranchHandle]:
         """Yields the branches whose names begin with a prefix."""

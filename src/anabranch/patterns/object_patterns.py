@@ -7,6 +7,7 @@ is matched as `glob.py` does, in linear time.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from anabranch.patterns.glob import glob
 
@@ -32,12 +33,34 @@ class ObjectPattern:
 
     def matches(self, path: str) -> bool:
         """Returns whether a path matches as a whole."""
+        return len(self._segments) in self._reached(path.split("/"))
+
+    def select(self, paths: Iterable[str]) -> Iterator[str]:
+        """Yields the paths that match. The folders of paths that follow one another are matched
+        once.
+        """
+        folder, reached = "", self._reached([])
+        for path in paths:
+            end = path.rfind("/") + 1
+            if path[:end] != folder:
+                folder = path[:end]
+                reached = self._reached(folder.split("/")[:-1])
+            if reached and len(self._segments) in self._step(reached, path[end:]):
+                yield path
+
+    def _reached(self, segments: Sequence[str]) -> set[int]:
+        """Returns the positions in the pattern that follow segments of a path, none if they do not
+        match.
+        """
         reached = self._skip({0})
-        for segment in path.split("/"):
-            reached = self._skip({after for at in reached for after in self._after(at, segment)})
+        for segment in segments:
+            reached = self._step(reached, segment)
             if not reached:
-                return False
-        return len(self._segments) in reached
+                break
+        return reached
+
+    def _step(self, reached: set[int], segment: str) -> set[int]:
+        return self._skip({after for at in reached for after in self._after(at, segment)})
 
     def _after(self, at: int, segment: str) -> set[int]:
         """Returns the positions in the pattern that follow `at` with one segment of a path."""

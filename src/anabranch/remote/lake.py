@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from anabranch.client.rest_client import Timeouts
 from anabranch.client.settings import Found, InvalidSettings, resolve
 from anabranch.lake.repository_handle import RepositoryHandles
 from anabranch.remote.lake_client import LakeClient
 from anabranch.remote.parts import Branches, Commits, Objects, Refs, Repositories, Tags
+from anabranch.remote.snapshots.cache_settings import CACHE_BYTES, CacheSettings, cache_settings
+
+if TYPE_CHECKING:
+    from anabranch.lake.snapshots.snapshot import Snapshot
 
 __all__ = ["TIMEOUT", "RemoteLake", "connect", "lake_client"]
 
@@ -25,8 +29,9 @@ class RemoteLake(RepositoryHandles):
     processes, open connections of their own.
     """
 
-    def __init__(self, client: LakeClient) -> None:
+    def __init__(self, client: LakeClient, cache: CacheSettings | None = None) -> None:
         self._client = client
+        self._cache = cache
         self.repositories = Repositories(client)
         self.branches = Branches(client)
         self.tags = Tags(client)
@@ -35,10 +40,18 @@ class RemoteLake(RepositoryHandles):
         self.objects = Objects(client)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._client,)
+        return type(self), (self._client, self._cache)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._client.url!r})"
+
+    def snapshot(self, repository: str, reference: str) -> Snapshot:
+        """Returns the objects of the commit that a reference names now, as far as the user may read
+        them: of a branch without its uncommitted changes. Raises NotFound.
+        """
+        from anabranch.remote.snapshots.remote_snapshot import make_snapshot  # noqa: PLC0415  the kernel is needed for snapshots alone
+
+        return make_snapshot(self._client, self._cache or cache_settings(), repository, reference)
 
     def close(self) -> None:
         """Closes all connections."""
@@ -63,16 +76,22 @@ def connect(
     *,
     token: str | None = None,
     timeout: float = TIMEOUT,
+    cache_folder: str | os.PathLike[str] | None = None,
+    cache_bytes: int = CACHE_BYTES,
 ) -> RemoteLake:
     """Returns the lake of the server at `url`, with a key pair or a token. What is not given comes
     from `ANABRANCH_SERVER`, `ANABRANCH_ACCESS_KEY_ID`, `ANABRANCH_SECRET_ACCESS_KEY` and
     `ANABRANCH_TOKEN`, else from what `anabranch login` wrote, else from `~/.lakectl.yaml`. Requests
     fail after `timeout` seconds without a byte of the server, or 10 without a connection.
 
+    Snapshots keep tables of commits in `cache_folder`, of at most `cache_bytes`: by default in the
+    folder that `ANABRANCH_CACHE_FOLDER` names, else in `~/.cache/anabranch/tables`.
+
     Sends no request yet. Raises Invalid for an address or settings that are wrong, and for a
     folder.
     """
-    return RemoteLake(lake_client(url, access_key_id, secret_access_key, token, timeout))
+    client = lake_client(url, access_key_id, secret_access_key, token, timeout)
+    return RemoteLake(client, cache_settings(cache_folder, cache_bytes))
 
 
 def lake_client(

@@ -21,6 +21,7 @@ from anabranch.rest.operations.commits import (
     history_edits,
     merges,
     metadata,
+    snapshots,
 )
 from anabranch.rest.operations.garbage import pins, preparation, rules, sweeps
 from anabranch.rest.operations.installation import audit_records, config, health, setup, statistics
@@ -33,6 +34,7 @@ from anabranch.rest.operations.logins import (
 )
 from anabranch.rest.operations.objects import (
     archives,
+    batch_reads,
     objects,
     presigned_uploads,
     staging,
@@ -102,6 +104,8 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *images.OPERATIONS,
     *transfers.OPERATIONS,
     *archives.OPERATIONS,
+    *batch_reads.OPERATIONS,
+    *snapshots.OPERATIONS,
     *blame.OPERATIONS,
     *queries.OPERATIONS,
     *lake_tables.OPERATIONS,

@@ -32,6 +32,9 @@ class WaitingLake:
     def repository(self, name):
         return RepositoryHandle(self, name)
 
+    def snapshot(self, repository, reference):
+        return self.wait(self.lake.snapshot(repository, reference))
+
     def close(self):
         self.wait(self.lake.close())
         self.loop.call_soon_threadsafe(self.loop.stop)

@@ -34,7 +34,8 @@ REST: dict[str, str] = {
         logCommits; diffRefs; findMergeBase; listMergeConflicts; diffRows; dumpRefs; dumpSubmit;
         dumpStatus; getArchive; getObject;
         headObject; statObject; listObjects; getUnderlyingProperties; getMetaRange; getRange;
-        getMetadataObject; importStatus; listPullRequests; getPullRequest; listImages; getImage;
+        getMetadataObject; getSnapshot; readObjects;
+        importStatus; listPullRequests; getPullRequest; listImages; getImage;
         blameObjects; listPullRequestComments; listPullRequestReviews; getSweeps; putPin;
         renewPin; deletePin; queryObjects; previewObject; getObjectStatistics;
         previewTable; listOperations; getOperation;

@@ -42,6 +42,7 @@ impl Entry {
     pub fn decode(data: &[u8]) -> Result<Entry> {
         let view = EntryView::decode(data)?;
         let pairs = view.metadata.iter();
+        let text = |bytes| text(bytes).map(str::to_owned);
         Ok(Entry {
             address: text(view.address)?,
             address_type: view.address_type,
@@ -73,10 +74,10 @@ impl Entry {
     }
 }
 
-fn text(bytes: &[u8]) -> Result<String> {
+/// Returns a text of an entry. Fails with [`Error::Invalid`] for bytes that are not UTF-8.
+pub fn text(bytes: &[u8]) -> Result<&str> {
     let text = std::str::from_utf8(bytes);
-    let text = text.map_err(|_| Error::Invalid("malformed message: a string is not UTF-8".into()));
-    text.map(str::to_owned)
+    text.map_err(|_| Error::Invalid("malformed message: a string is not UTF-8".into()))
 }
 
 #[cfg(test)]

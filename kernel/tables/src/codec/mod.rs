@@ -8,7 +8,7 @@ mod staged;
 mod value;
 mod wire;
 
-pub use entry::Entry;
+pub use entry::{Entry, text};
 pub use entry_view::EntryView;
 pub use identity::{IdentityStream, commit_id, entry_identity, hex, is_system_key};
 pub use range_info::RangeInfo;

@@ -1,1 +1,1 @@
-"""On-disk cache of immutable files from a block store."""
+"""On-disk cache of the tables of a block store."""

@@ -19,13 +19,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from anabranch.blocks.cache.file_cache import FileCache
-from anabranch.blocks.cache.memfd_files import MemfdFiles, is_full
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.local.folders import sync_folder
 from anabranch.blocks.local.store import LocalBlocks
 from anabranch.blocks.table_addresses import table_address, tables_address
 from anabranch.errors import Corrupt, Gone
+from anabranch.files.cache.file_cache import FileCache
+from anabranch.files.cache.memfd_files import MemfdFiles, is_full
 
 __all__ = ["TableCache", "missing_table"]
 

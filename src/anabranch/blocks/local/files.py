@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from anabranch.blocks.local.folders import sync_folder
-from anabranch.blocks.local.fsync import sync_data
+from anabranch.files.sync_data import sync_data
 
 __all__ = ["NewFile", "TemporaryNames", "supports_unnamed_files"]
 

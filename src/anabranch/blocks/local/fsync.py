@@ -7,26 +7,17 @@ individually, because `syncfs` also waits for what other programs have written.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 from collections.abc import Callable, Collection
 from functools import cache
 
 from anabranch.blocks.local.errors import NOT_THERE
 from anabranch.blocks.local.folders import sync_folder
+from anabranch.files.sync_data import sync_file
 
-__all__ = ["sync_data", "sync_files", "sync_individually"]
+__all__ = ["sync_files", "sync_individually"]
 
 _MAX_INDIVIDUAL = 16
-_NOT_SUPPORTED = frozenset({errno.EINVAL, errno.ENOTSUP, errno.ENOTTY})
-
-
-def sync_data(descriptor: int) -> None:
-    """Makes a file's content durable, and of its attributes those that reading needs."""
-    if hasattr(os, "fdatasync"):
-        os.fdatasync(descriptor)
-    else:
-        _sync_file(descriptor)
 
 
 def sync_files(paths: Collection[str], descriptor: int) -> None:
@@ -53,7 +44,7 @@ def sync_individually(paths: Collection[str]) -> None:
         except NOT_THERE:
             continue
         try:
-            _sync_file(descriptor)
+            sync_file(descriptor)
         finally:
             os.close(descriptor)
     for folder in {_folder(path) for path in paths}:
@@ -61,17 +52,6 @@ def sync_individually(paths: Collection[str]) -> None:
             sync_folder(folder)
         except NOT_THERE:
             continue
-
-
-def _sync_file(descriptor: int) -> None:
-    os.fsync(descriptor)
-    # macOS leaves what was synced in the drive's cache, unless asked for more
-    if hasattr(fcntl, "F_FULLFSYNC"):
-        try:
-            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
-        except OSError as error:
-            if error.errno not in _NOT_SUPPORTED:
-                raise
 
 
 def _folder(path: str) -> str:

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.table_addresses import table_address
+from anabranch.catalog.commits.snapshots import full_addresses
 from anabranch.errors import Invalid, NotFound
+from anabranch.lake.snapshots.full_addresses import FullAddresses
 from anabranch.versioning.core import Core
 
 __all__ = ["Tables"]
@@ -23,6 +25,11 @@ class Tables:
         """Returns the address of a table's file, as clients see it. Raises NotFound."""
         address, _ = self._find(repository, table_id)
         return self._blocks.qualify(address)
+
+    def addresses(self, repository: str) -> FullAddresses:
+        """Returns where the addresses in a repository's tables lead. Raises NotFound."""
+        stored = self._core.repositories.get(repository)
+        return full_addresses(self._blocks, stored.storage_namespace)
 
     def read(self, repository: str, table_id: str) -> tuple[int, Iterator[bytes]]:
         """Returns the size of a table's file in bytes, and its chunks. Raises NotFound."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from anabranch.remote.asynchronous.parts import (
     Branches,
@@ -16,6 +17,10 @@ from anabranch.remote.asynchronous.parts import (
 from anabranch.remote.asynchronous.threads import Threads
 from anabranch.remote.lake import TIMEOUT, lake_client
 from anabranch.remote.lake_client import LakeClient
+from anabranch.remote.snapshots.cache_settings import CACHE_BYTES, CacheSettings, cache_settings
+
+if TYPE_CHECKING:
+    from anabranch.lake.snapshots.snapshot import Snapshot
 
 __all__ = ["MAX_REQUESTS", "AsyncLake", "connect"]
 
@@ -28,8 +33,11 @@ class AsyncLake:
     pickled; copies, and forked processes, have connections and threads of their own.
     """
 
-    def __init__(self, client: LakeClient, max_requests: int) -> None:
+    def __init__(
+        self, client: LakeClient, max_requests: int, cache: CacheSettings | None = None
+    ) -> None:
         self._client = client
+        self._cache = cache
         self._max_requests = max_requests
         self._threads = Threads(max_requests)
         self.repositories = Repositories(client, self._threads)
@@ -40,10 +48,25 @@ class AsyncLake:
         self.objects = Objects(client, self._threads)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._client, self._max_requests)
+        return type(self), (self._client, self._max_requests, self._cache)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._client.url!r})"
+
+    async def snapshot(self, repository: str, reference: str) -> Snapshot:
+        """Returns the objects of the commit that a reference names now, as far as the user may read
+        them. Its methods are not awaited: look-ups are made in memory, and reads wait, so that they
+        belong in a thread (`asyncio.to_thread`). Raises NotFound.
+        """
+
+        def make() -> Snapshot:
+            from anabranch.remote.snapshots.remote_snapshot import make_snapshot  # noqa: PLC0415  the kernel is needed for snapshots alone
+
+            return make_snapshot(
+                self._client, self._cache or cache_settings(), repository, reference
+            )
+
+        return await self._threads.run(make)
 
     async def close(self) -> None:
         """Closes the connections. Requests that wait for a thread are not sent; others end by
@@ -72,6 +95,8 @@ def connect(
     token: str | None = None,
     timeout: float = TIMEOUT,
     max_requests: int = MAX_REQUESTS,
+    cache_folder: str | os.PathLike[str] | None = None,
+    cache_bytes: int = CACHE_BYTES,
 ) -> AsyncLake:
     """Returns the lake of a server for asyncio, as `anabranch.connect` does. At most `max_requests`
     are sent at once.
@@ -79,4 +104,4 @@ def connect(
     Sends no request yet. Raises Invalid for an address or settings that are wrong.
     """
     client = lake_client(url, access_key_id, secret_access_key, token, timeout)
-    return AsyncLake(client, max_requests)
+    return AsyncLake(client, max_requests, cache_settings(cache_folder, cache_bytes))

@@ -15,7 +15,6 @@ from contextlib import suppress
 
 from anabranch.blocks.local.files import TemporaryNames
 from anabranch.blocks.local.folders import make_durable, sync_folder
-from anabranch.blocks.local.fsync import sync_data
 from anabranch.blocks.local.journal.record_format import (
     IDENTITY_BYTES,
     Record,
@@ -23,6 +22,7 @@ from anabranch.blocks.local.journal.record_format import (
     encode_start,
     read_records,
 )
+from anabranch.files.sync_data import sync_data
 
 __all__ = ["SUFFIX", "Segment", "create_segment", "parse_identity", "try_lock"]
 

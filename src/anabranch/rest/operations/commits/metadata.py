@@ -16,9 +16,9 @@ from anabranch.rest.protocol.presigning import presigned_location, presigned_rea
 from anabranch.rest.protocol.resources import on_all_objects, on_repository
 from anabranch.rest.protocol.responses import BYTES
 
-__all__ = ["OPERATIONS"]
+__all__ = ["OPERATIONS", "TABLE_READS"]
 
-_READS = (
+TABLE_READS = (
     Need(Action.LIST_OBJECTS, on_repository),
     Need(Action.READ_REPOSITORY, on_repository),
     Need(Action.READ_OBJECT, on_all_objects),
@@ -100,7 +100,7 @@ OPERATIONS = (
         method="GET",
         path="/repositories/{repository}/metadata/meta_range/{meta_range}",
         summary="return URI to a meta-range file",
-        permission=_READS,
+        permission=TABLE_READS,
         params=GetMetaRange,
         response=StorageURI,
         handler=get_table_location,
@@ -111,7 +111,7 @@ OPERATIONS = (
         method="GET",
         path="/repositories/{repository}/metadata/range/{range}",
         summary="return URI to a range file",
-        permission=_READS,
+        permission=TABLE_READS,
         params=GetRange,
         response=StorageURI,
         handler=get_table_location,
@@ -122,7 +122,7 @@ OPERATIONS = (
         method="GET",
         path="/repositories/{repository}/metadata/object/{type}/{object_id}",
         summary="return a lakeFS metadata object by ID",
-        permission=_READS,
+        permission=TABLE_READS,
         params=GetMetadataObject,
         response=bytes,
         media_type=BYTES,

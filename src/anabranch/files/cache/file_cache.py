@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from anabranch.blocks.cache.total_size import CachedTotal
-from anabranch.blocks.local.fsync import sync_data
+from anabranch.files.cache.total_size import CachedTotal
 from anabranch.files.private_folders import make_private_folder
+from anabranch.files.sync_data import sync_data
 
 __all__ = ["FileCache"]
 

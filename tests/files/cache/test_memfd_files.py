@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.blocks.cache.memfd_files import MemfdFiles, is_full
+from anabranch.files.cache.memfd_files import MemfdFiles, is_full
 
 
 def open_memfds():

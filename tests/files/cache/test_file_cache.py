@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch.blocks.cache.file_cache import FileCache
+from anabranch.files.cache.file_cache import FileCache
 
 BIG = 1 << 30
 OLD = 1_000.0
@@ -172,7 +172,7 @@ def test_a_missing_source_is_not_retried(folder):
 
 SHARING = """
 import os, sys
-from anabranch.blocks.cache.file_cache import FileCache
+from anabranch.files.cache.file_cache import FileCache
 files = FileCache(sys.argv[1], int(sys.argv[2]), 0)
 for number in range(int(sys.argv[3])):
     name = f"{os.getpid()}-{number}"
