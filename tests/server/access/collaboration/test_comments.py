@@ -48,7 +48,7 @@ def test_comments_on_unreadable_objects_are_not_shown(team, pull, outsider):
     public = [(None, None), ("b.csv", {"side": "after", "commit_id": head, "line": 1})]
     seen, page = places(outsider, pull)
     assert seen == public
-    assert "ada" not in str(page)
+    assert "'ada'" not in str(page)
     assert page["pagination"]["results"] == 2
     assert len(places(team.admin, pull)[0]) == 5
     seen, page = places(outsider, pull, amount=2)
