@@ -292,6 +292,27 @@ class TestRegistration:
         assert getattr(import_module(module), name) is AnabranchFileSystem
         assert declared.keys() == {"anabranch"}, "lakefs:// is chosen by the user"
 
+    def test_what_fsspec_makes_of_the_entry_point_is_the_file_system(self):
+        name = "anabranch.fsspec.AnabranchFileSystem"
+        fsspec.register_implementation("anabranch-by-name", name)
+        assert fsspec.get_filesystem_class("anabranch-by-name") is AnabranchFileSystem
+
+    def test_mappings_and_caches_of_fsspec(self, fs, sea):
+        fsspec.register_implementation("anabranch", AnabranchFileSystem, clobber=True)
+        stored = fs.get_mapper(f"{sea}/main/array")
+        stored.setitems({"0.0": b"1", "0.1": b"2", "meta/.zattrs": b"{}"})
+        head = fs.lake.commits.commit(sea, "main", message="array").id
+        for root in (f"{sea}/main/array", f"{sea}/{head}/array"):
+            chunks = fs.get_mapper(root)
+            assert sorted(chunks) == ["0.0", "0.1", "meta/.zattrs"]
+            found = chunks.getitems(["0.0", "0.1", "0.2"], on_error="omit")
+            assert found == {"0.0": b"1", "0.1": b"2"}
+            with pytest.raises(KeyError):
+                chunks["0.2"]
+        url = f"simplecache::anabranch://{sea}/{head}/array/0.1"
+        with fsspec.open(url, "rb", anabranch=fs.storage_options) as file:
+            assert file.read() == b"2"
+
     def test_urls_open_files(self, fs, sea):
         fsspec.register_implementation("anabranch", AnabranchFileSystem, clobber=True)
         options = fs.storage_options

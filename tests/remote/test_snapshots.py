@@ -226,10 +226,17 @@ class TestCollected:
         assert "a" in pinned
         lake.objects.upload("sea", "main", "c", [b"c"])
         lake.commits.commit("sea", "main", message="more")
+        begun = lake.snapshot("sea", "main")
         for path in self.stored(data, "tables"):
             path.unlink()
         assert [*pinned.paths()] == ["a", "b"], "its tables are here"
-        for read in (lambda: pinned.read("a"), lambda: lake.snapshot("sea", "main")):
+        assert len(begun) == 3
+        for read in (
+            lambda: pinned.read("a"),
+            lambda: begun.stat("c"),
+            lambda: [*begun.paths()],
+            lambda: lake.snapshot("sea", "main~").read("a"),
+        ):
             with pytest.raises(Gone) as gone:
                 read()
             assert gone.value.kind == "metadata_missing"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 from anabranch import _kernel as kernel
 from anabranch.client.rest_client import CHUNK, RestClient
 from anabranch.client.transport import TransportError
-from anabranch.errors import Corrupt, Gone, NotFound
+from anabranch.errors import Busy, Corrupt, Gone, NotFound
 from anabranch.lake.snapshots.full_addresses import FullAddresses
 from anabranch.lake.snapshots.source import NamedEntry
 from anabranch.model.objects.entry import Entry
@@ -60,16 +60,25 @@ class RemoteSource:
         return type(self), (self._client, self._cache, self._commit)
 
     def read(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Calls a function that reads tables; a damaged file of the cache is fetched again."""
+        """Calls a function that reads tables; a file of the cache that is damaged, or that was
+        evicted before it was opened, is fetched again.
+        """
         for _ in range(_MAX_REPAIRS):
             try:
                 return call(*args, **kwargs)
+            except kernel.MissingTable:
+                continue
             except kernel.CorruptTable as error:
                 table_id = os.path.basename(error.path)  # noqa: PTH119  the name alone
                 self._files.repair(table_id)
                 _POOL.forget(table_id)
         try:
             return call(*args, **kwargs)
+        except kernel.MissingTable as error:
+            raise Busy(
+                f"the cached table {error.path} is removed again and again",
+                hint="Give the cache more space, or a folder of its own.",
+            ) from error
         except kernel.CorruptTable as error:
             raise Corrupt(
                 f"the table {error.path} is damaged: {error.reason}", path=error.path
