@@ -31,8 +31,8 @@ REST: dict[str, str] = {
     "Viewers": """
         getStorageConfig; getUsageReportSummary; listRepositories; getRepository;
         getRepositoryMetadata; listBranches; getBranch; diffBranch; listTags; getTag; getCommit;
-        logCommits; diffRefs; findMergeBase; listMergeConflicts; diffRows; dumpRefs; dumpSubmit;
-        dumpStatus; getArchive; getObject;
+        logCommits; diffRefs; findMergeBase; listMergeConflicts; diffRows; dumpRefs;
+        listRowConflicts; dumpSubmit; dumpStatus; getArchive; getObject;
         headObject; statObject; listObjects; getUnderlyingProperties; getMetaRange; getRange;
         getMetadataObject; importStatus; listPullRequests; getPullRequest; listImages; getImage;
         blameObjects; listPullRequestComments; listPullRequestReviews; getSweeps; putPin;
