@@ -49,8 +49,9 @@ REST: dict[str, str] = {
         getPhysicalAddress; linkPhysicalAddress; createPresignMultipartUpload;
         completePresignMultipartUpload; abortPresignMultipartUpload; uploadPart; uploadPartCopy;
         createSymlinkFile; createPullRequest; updatePullRequest; mergePullRequest;
-        listRepositoryRuns; getRun; listRunHooks; getRunHookOutput; triggerActions; commitAsync;
-        commitAsyncStatus; mergeIntoBranchAsync; mergeIntoBranchAsyncStatus; buildImage;
+        listRepositoryRuns; getRun; listRunHooks; getRunHookOutput; triggerActions;
+        validateAction; commitAsync; commitAsyncStatus; mergeIntoBranchAsync;
+        mergeIntoBranchAsyncStatus; buildImage;
         resolveImage; imageBuildStatus; moveObjects; copyObjects; createPullRequestComment;
         createPullRequestReview; revertCommits; rebaseBranch; changePullRequestReviewers;
     """,
