@@ -99,6 +99,8 @@ PAGES = {
     "pull request": ("{repository}/pulls/{pull}", ""),
     "changes of a pull request": ("{repository}/pulls/{pull}?tab=changes&open=README.md", ""),
     "actions": ("{repository}/actions", ""),
+    "action files": ("{repository}/action-files?ref=main", ""),
+    "new action file": ("{repository}/action-files/edit?ref=main", ""),
     "storage": ("{repository}/storage", "show:As a table"),
     "images": ("/images", ""),
     "image": ("/images/tags/{image}", ""),

@@ -7,6 +7,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from anabranch.testing.server import running_server
+
 
 @pytest.fixture
 def listed(page, repository):
@@ -58,6 +60,20 @@ def test_the_menu_of_the_user_says_which_version_the_server_has(listed, api):
     listed.get_by_role("menuitem", name=f"Version {version}", exact=True).click()
     expect(listed.get_by_text("Version copied")).to_be_visible()
     assert listed.evaluate("navigator.clipboard.readText()") == version
+
+
+def test_the_menu_of_the_user_leads_to_the_documentation_that_is_set(open_page, listed, tmp_path):
+    listed.get_by_role("button", name="User tester").click()
+    expect(listed.get_by_role("menuitem", name="API description")).to_be_visible()
+    expect(listed.get_by_role("menuitem", name="Documentation")).to_have_count(0)
+    url = "https://docs.example/anabranch/?a=1"
+    with running_server(tmp_path, env={"ANABRANCH_PAGES_DOCUMENTATION_URL": url}) as server:
+        page = open_page(server)
+        page.goto("/repositories")
+        page.get_by_role("button", name="User tester").click()
+        entry = page.get_by_role("menuitem", name="Documentation")
+        expect(entry).to_have_attribute("href", url)
+        expect(entry).to_have_attribute("rel", "noopener noreferrer")
 
 
 def test_keys_go_to_pages_and_to_the_search(listed, repository):

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 from anabranch.model.secret import Secret
 from anabranch.server.config.field import Setting, declared, variable
 from anabranch.server.config.settings import Address, Seconds
-from anabranch.server.config.types import Pairs
+from anabranch.server.config.types import PageUrl, Pairs
 from reference_pages.marked_tables import markdown_table
 
 _HEAD = ("Setting", "Variable", "Type", "Default", "Meaning")
@@ -21,6 +21,7 @@ _KINDS = {
     Seconds: "duration",
     tuple[str, ...]: "list",
     Address: "host:port",
+    PageUrl: "URL",
     Pairs: "names and values",
 }
 _UNITS = ((3600, "h"), (60, "m"), (1, "s"))

@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 from anabranch.model.commits.change import Change
 from anabranch.model.commits.commit import Commit
 from anabranch.model.commits.conflict import MergePreview, OpenConflict, Resolution
+from anabranch.model.commits.row_conflict import RowConflictPage
 from anabranch.model.commits.row_difference import RowDifferencePage
 from anabranch.model.page import Page
 from anabranch.model.references.branch import Branch, ResetKind
@@ -282,6 +283,24 @@ class Refs(Protocol):
         amount: int,
     ) -> Page[OpenConflict]:
         """Returns a page of the paths that both sides changed since their merge base."""
+
+    def row_conflicts(
+        self,
+        repository: str,
+        source: str,
+        destination: str,
+        path: str,
+        *,
+        key: Sequence[str] = (),
+        file_format: str = "",
+        after: str = "",
+        amount: int,
+    ) -> RowConflictPage:
+        """Returns a page of the rows of a table that both sides changed since their merge base; it
+        may be shorter than `amount`. A resolution chooses for them: `{"path": path, "strategy":
+        "rows", "key": page.key, "versions": page.versions, "choices": […]}`, and a choice is
+        `{"key": row.key, "take": side}` or `{"key": row.key, "cells": {column: side}}`.
+        """
 
     def merge_base(self, repository: str, source: str, destination: str) -> tuple[str, str, str]:
         """Returns the ids of the source's commit, the destination's, and their merge base."""

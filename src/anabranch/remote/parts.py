@@ -105,6 +105,7 @@ class Refs(Part):
     merge = _Waiting(refs.merge)
     preview_merge = _Waiting(refs.preview_merge)
     merge_conflicts = _Waiting(refs.merge_conflicts)
+    row_conflicts = _Waiting(refs.row_conflicts)
     merge_base = _Waiting(refs.merge_base)
 
 

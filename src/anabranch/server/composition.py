@@ -184,6 +184,7 @@ def _services(
         clock=time.time,
         presign_endpoint=settings.blockstore.local.pre_signed_endpoint,
         logout_url=logout_url(settings.auth),
+        documentation_url=str(settings.pages.documentation_url),
         audit=audit,
         audit_file=audit_file(settings.audit),
         single_sign_on=open_single_sign_on(settings.auth, keyvalue, access),

@@ -15,9 +15,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from anabranch.versioning.strategies.contract import ContentConflict, MergeStrategy, Side
+from anabranch.versioning.strategies.contract import (
+    ContentConflict,
+    MergeStrategy,
+    PathConflict,
+    Side,
+)
 
-__all__ = ["StrategyRun", "run_strategy"]
+__all__ = ["StrategyRun", "path_conflict", "run_strategy"]
 
 Tree = Mapping[str, bytes]
 _SIDES: Sequence[Side] = ("base", "source", "destination")
@@ -50,6 +55,20 @@ def run_strategy(
         output = _Output(trees)
         conflicts = strategy.merge(_Conflict(path, trees, folder), output)
     return StrategyRun(list(conflicts), {} if conflicts else output.files)
+
+
+def path_conflict(
+    path: str,
+    folder: str,
+    *,
+    base: bytes | Tree | None = None,
+    source: bytes | Tree | None = None,
+    destination: bytes | Tree | None = None,
+) -> PathConflict:
+    """Returns the conflict about which `run_strategy` asks. `folder` is for its files."""
+    sides = {"base": base, "source": source, "destination": destination}
+    trees = {side: _tree(path, given) for side, given in sides.items()}
+    return _Conflict(path, trees, folder)
 
 
 def _tree(path: str, given: bytes | Tree | None) -> Tree:

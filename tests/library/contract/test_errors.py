@@ -88,6 +88,9 @@ CASES = {
     "conflicts of nothing": lambda lake, sea: lake.refs.merge_conflicts(
         sea, "nothing", "main", amount=1
     ),
+    "rows in no conflict": lambda lake, sea: lake.refs.row_conflicts(
+        sea, "dev", "main", "zz", amount=1
+    ),
     "preview of nothing": lambda lake, sea: lake.refs.preview_merge(sea, "nothing", "main"),
     "base of nothing": lambda lake, sea: lake.refs.merge_base(sea, "nothing", "main"),
     "no object": lambda lake, sea: lake.objects.stat(sea, "main", "zz"),

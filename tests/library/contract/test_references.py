@@ -226,3 +226,30 @@ def test_changes_are_dropped_reverted_and_picked(lake, sea):
     assert lake.objects.open(sea, "main", "a").read_bytes() == b"1"
     lake.branches.hard_reset(sea, "main", first)
     assert lake.branches.get(sea, "main").commit_id == first
+
+
+def test_rows_in_conflict_are_listed_and_chosen(lake, sea):
+    save(lake, sea, "main", **{"t.csv": "k,v\na,1\nb,2\nc,3\n"})
+    lake.branches.create(sea, "dev", "main")
+    save(lake, sea, "dev", **{"t.csv": "k,v\na,4\nb,5\nc,3\n"})
+    save(lake, sea, "main", **{"t.csv": "k,v\na,6\nc,3\n"})
+    first = lake.refs.row_conflicts(sea, "dev", "main", "t.csv", amount=1)
+    assert (first.key, first.has_more) == (["k"], True)
+    second = lake.refs.row_conflicts(
+        sea, "dev", "main", "t.csv", key=["k"], amount=5, after=first.next_offset
+    )
+    assert second.versions == first.versions
+    rows = [*first.items, *second.items]
+    assert [(row.key["k"], row.kind, row.columns) for row in rows] == [
+        ("a", "both_changed", ["v"]),
+        ("b", "changed_deleted", []),
+    ]
+    assert rows[1].destination is None
+    chosen = {"path": "t.csv", "strategy": "rows", "key": first.key, "versions": first.versions}
+    choices = [
+        {"key": rows[0].key, "cells": {"v": "source"}},
+        {"key": rows[1].key, "take": "base"},
+    ]
+    lake.refs.merge(sea, "dev", "main", resolutions=[{**chosen, "choices": choices}])
+    merged = lake.objects.open(sea, "main", "t.csv").read_bytes()
+    assert merged == b"k,v\na,4\nc,3\nb,2\n"

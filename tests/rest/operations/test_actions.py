@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from support.hooks.hook_runs import ONLY_TABLES
 
@@ -66,3 +68,61 @@ def test_hooks_can_be_run_by_hand_on_any_reference(api, guarded):
         ({"ref": "nowhere", "action": "only tables"}, 404),
     ]:
         assert api.post(path, json=body).status_code == status
+
+
+def validated(api, repository, content):
+    path = f"/repositories/{repository}/actions/validate"
+    body = {"path": "_lakefs_actions/new.yaml", "content": content}
+    response = api.post(path, json=body)
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_an_action_file_is_checked_before_it_is_stored(api, repository):
+    found = validated(api, repository, ONLY_TABLES)
+    assert found["problem"] is None
+    assert found["name"]
+    assert [hook["type"] for hook in found["document"]["hooks"]]
+    assert validated(api, repository, "on: {pre-commit: }\nhooks: []")["problem"] == {
+        "line": 2,
+        "field": "hooks",
+        "message": "must have a hook",
+        "hint": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("hooks", "field", "message"),
+    [
+        ("{id: a, type: check}", "hooks[0].id", "is not an id"),
+        ("{id: ab, type: wish}", "hooks[0].type", ""),
+        ("{id: ab, type: webhook, properties: {url: 1}}", "hooks[0].properties.url", ""),
+        (
+            "{id: ab, type: check, properties: {tables: [{path: x, rows: {min: x}}]}}",
+            "hooks[0].properties.tables",
+            "",
+        ),
+        ("{id: ab, type: check, properties: {x: 1}}", "hooks[0].properties.x", ""),
+    ],
+)
+def test_a_problem_has_the_field_that_is_wrong(api, repository, hooks, field, message):
+    found = validated(api, repository, f"on: {{pre-commit: }}\nhooks: [{hooks}]")
+    assert found["problem"]["field"] == field
+    assert message in found["problem"]["message"]
+    assert found["document"]["hooks"]
+
+
+@pytest.mark.parametrize("content", ["a: [", "&a [*a]", "\0", "x" * 300_000, ""])
+def test_what_is_no_action_file_has_a_problem_and_no_document(api, repository, content):
+    path = f"/repositories/{repository}/actions/validate"
+    response = api.post(
+        path,
+        content=json.dumps({"path": "new.yaml", "content": content}),
+        headers={"content-type": "application/json"},
+    )
+    if len(content) > 256 << 10:
+        assert response.status_code == 400
+        return
+    assert response.status_code == 200
+    assert response.json()["document"] is None
+    assert response.json()["problem"]["message"]

@@ -31,8 +31,8 @@ REST: dict[str, str] = {
     "Viewers": """
         getStorageConfig; getUsageReportSummary; listRepositories; getRepository;
         getRepositoryMetadata; listBranches; getBranch; diffBranch; listTags; getTag; getCommit;
-        logCommits; diffRefs; findMergeBase; listMergeConflicts; diffRows; dumpRefs; dumpSubmit;
-        dumpStatus; getArchive; getObject;
+        logCommits; diffRefs; findMergeBase; listMergeConflicts; diffRows; dumpRefs;
+        listRowConflicts; dumpSubmit; dumpStatus; getArchive; getObject;
         headObject; statObject; listObjects; getUnderlyingProperties; getMetaRange; getRange;
         getMetadataObject; getSnapshot; readObjects;
         importStatus; listPullRequests; getPullRequest; listImages; getImage;
@@ -50,8 +50,9 @@ REST: dict[str, str] = {
         getPhysicalAddress; linkPhysicalAddress; createPresignMultipartUpload;
         completePresignMultipartUpload; abortPresignMultipartUpload; uploadPart; uploadPartCopy;
         createSymlinkFile; createPullRequest; updatePullRequest; mergePullRequest;
-        listRepositoryRuns; getRun; listRunHooks; getRunHookOutput; triggerActions; commitAsync;
-        commitAsyncStatus; mergeIntoBranchAsync; mergeIntoBranchAsyncStatus; buildImage;
+        listRepositoryRuns; getRun; listRunHooks; getRunHookOutput; triggerActions;
+        validateAction; commitAsync; commitAsyncStatus; mergeIntoBranchAsync;
+        mergeIntoBranchAsyncStatus; buildImage;
         resolveImage; imageBuildStatus; moveObjects; copyObjects; createPullRequestComment;
         createPullRequestReview; revertCommits; rebaseBranch; changePullRequestReviewers;
     """,

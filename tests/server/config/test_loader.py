@@ -80,6 +80,7 @@ def test_the_environment_names_every_setting(tmp_path):
         "Seconds": "7s",
         "tuple": "a=1,b=2",
         "Address": "h:1",
+        "PageUrl": "https://docs.example/",
         "Secret": SECRET,
     }
     variables = {variable(name) for name in declared()}

@@ -13,7 +13,7 @@ from anabranch.model.secret import Secret
 from anabranch.server.config.field import declared
 from anabranch.server.config.parsers import read_value
 from anabranch.server.config.settings import Address, Seconds
-from anabranch.server.config.types import Pairs
+from anabranch.server.config.types import PageUrl, Pairs
 
 LIST = tuple[str, ...]
 LEVEL = Literal["INFO", "WARN"]
@@ -25,6 +25,9 @@ LEVEL = Literal["INFO", "WARN"]
         (str, "us-east-1", "us-east-1"),
         (Path, "/a b/c", Path("/a b/c")),
         (Path, "here", Path("here")),
+        (PageUrl, " https://docs.example/a?b=c#d ", PageUrl("https://docs.example/a?b=c#d")),
+        (PageUrl, "http://127.0.0.1:8000", PageUrl("http://127.0.0.1:8000")),
+        (PageUrl, "", PageUrl("")),
         (Path, "./s3:/a:b", Path("s3:/a:b")),
         (Path, "a/b:/c", Path("a/b:/c")),
         (int, 0, 0),
@@ -67,6 +70,10 @@ def test_what_is_read(kind, raw, value):
     [
         (str, 7, "is not a text"),
         (str, True, "is not a text"),
+        (PageUrl, "javascript:alert(1)", "not a URL that begins with"),
+        (PageUrl, "//docs.example", "not a URL that begins with"),
+        (PageUrl, "https:///a", "not a URL that begins with"),
+        (PageUrl, "https://[", "not a URL that begins with"),
         (Pairs, "a", "not a list such as"),
         (Pairs, "=a", "not a list such as"),
         (Pairs, {"a": 7}, "is not a text"),

@@ -243,3 +243,76 @@ def test_strategies_and_their_options_are_sent_as_they_are_chosen(page, diverged
         {"path": "ice/**", "strategy": "iceberg", "location": "s3a://sea/main/ice"},
         {"path": "odd/**", "strategy": "longest"},
     ]
+
+
+@pytest.fixture
+def tables(repository):
+    """A branch dev that changed rows of a table which main changed, too."""
+    repository.put("t.csv", b"id,a,b\n1,x,x\n2,x,x\n3,x,x\n")
+    repository.commit("First")
+    repository.branch("dev")
+    repository.put("t.csv", b"id,a,b\n1,s,s\n2,s,x\n3,x,s\n", branch="dev")
+    repository.commit("Second", branch="dev")
+    repository.put("t.csv", b"id,a,b\n1,d,\n3,d,x\n")
+    repository.commit("Third")
+    return repository
+
+
+def list_rows(page, repository):
+    page.goto(compare_url(repository, more="&merge=1"))
+    page.get_by_label("Choice for t.csv").select_option("rows")
+    page.get_by_role("button", name="Choose for rows of t.csv").click()
+    return page.get_by_role("region", name="Rows in conflict of t.csv")
+
+
+def test_rows_in_conflict_are_chosen_by_row_and_cell(page, tables):
+    rows = list_rows(page, tables)
+    expect(page.get_by_text("2 rows in conflict, 0 decided; matched by id")).to_be_visible()
+    rows.get_by_role("button", name="a of id 1 from dev: s").click()
+    expect(page.get_by_text("2 rows in conflict, 0 decided")).to_be_visible()
+    page.get_by_role("button", name="Dry run").click()
+    expect(page.get_by_text("1 conflict open")).to_be_visible()
+    rows.get_by_role("button", name="b of id 1 from main: null").click()
+    rows.get_by_label("Choice for row id 2").select_option("base")
+    expect(page.get_by_text("2 rows in conflict, 2 decided")).to_be_visible()
+    expect(rows.get_by_role("button", name="a of id 1 from dev: s")).to_have_attribute(
+        "aria-pressed", "true"
+    )
+    page.get_by_role("button", name="Dry run").click()
+    expect(page.get_by_text("1 conflict settled")).to_be_visible()
+    page.get_by_role("button", name="Merge into main").click()
+    expect(page.get_by_role("status").filter(has_text="Merged into main as")).to_be_visible()
+    assert tables.get("t.csv") == b"id,a,b\n1,s,\n3,d,s\n2,x,x\n"
+
+
+def test_one_side_is_taken_for_all_rows_that_are_shown(page, tables):
+    list_rows(page, tables)
+    page.get_by_role("button", name="Take dev for the rows shown").click()
+    expect(page.get_by_text("2 rows in conflict, 2 decided")).to_be_visible()
+    page.get_by_role("button", name="Merge into main").click()
+    expect(page.get_by_role("status").filter(has_text="Merged into main as")).to_be_visible()
+    assert tables.get("t.csv") == b"id,a,b\n1,s,s\n3,d,s\n2,s,x\n"
+
+
+def test_choices_for_rows_that_changed_since_are_refused_and_made_again(page, tables):
+    rows = list_rows(page, tables)
+    page.get_by_role("button", name="Keep main for them").click()
+    tables.put("t.csv", b"id,a,b\n1,e,e\n2,x,x\n3,d,x\n")
+    head = tables.commit("Fourth")["id"]
+    page.get_by_role("button", name="Merge into main").click()
+    expect(page.get_by_text("the choices for rows are outdated").first).to_be_visible()
+    expect(page.get_by_text("1 row in conflict, 0 decided")).to_be_visible()
+    assert tables.head()["id"] == head
+    expect(rows.get_by_role("button", name="a of id 1 from main: e")).to_be_visible()
+    rows.get_by_label("Choice for row id 1").select_option("delete")
+    page.get_by_role("button", name="Merge into main").click()
+    expect(page.get_by_role("status").filter(has_text="Merged into main as")).to_be_visible()
+    assert tables.get("t.csv") == b"id,a,b\n2,s,x\n3,d,s\n"
+
+
+def test_what_is_no_table_has_no_rows_to_choose(page, diverged):
+    page.goto(compare_url(diverged, more="&merge=1"))
+    page.get_by_label("Choice for config.json").select_option("rows")
+    page.get_by_role("button", name="Choose for rows of config.json").click()
+    alert = page.get_by_role("alert").filter(has_text="The rows in conflict were not found out")
+    expect(alert).to_be_visible()

@@ -9,6 +9,8 @@ export interface MenuItem {
   run?: () => void;
   href?: string;
   download?: boolean;
+  /** Whether the link leads to another site, which opens beside this one. */
+  external?: boolean;
   danger?: boolean;
   disabled?: boolean;
   /** Why it is disabled; empty or absent if that is not for want of a permission. */

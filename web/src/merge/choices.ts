@@ -1,12 +1,15 @@
 // Choices for conflicts of a merge: one for a path, or a rule for all paths that match a pattern.
 
 import type { MergeOptions } from "$/api/types";
+import { rowOptions, type RowChoices } from "./row-choices";
 
 /** How conflicts are settled: a strategy of the server, with its options. */
 export interface Choice {
   strategy: string;
   /** The columns that identify a row, for `rows`. */
   key?: string;
+  /** What is chosen for rows in conflict, for `rows`. */
+  rows?: RowChoices;
   /** Whether only what the log of a Delta table says counts, for `delta`. */
   snapshot?: boolean;
   /** The address of the table on the destination, for `iceberg`. */
@@ -63,13 +66,24 @@ function isWhole({ pattern, strategy, name = "" }: Rule): boolean {
   return pattern !== "" && strategy !== "" && (strategy !== OTHER || name.trim() !== "");
 }
 
+/** Returns the columns that a choice names as the key of rows. */
+export function keyColumns({ key = "" }: Choice): string[] {
+  return key.split(",").map((name) => name.trim()).filter(Boolean);
+}
+
+/** Returns choices without those for rows, which are for versions that are no longer there. */
+export function withoutRows(choices: ReadonlyMap<string, Choice>): ReadonlyMap<string, Choice> {
+  return new Map([...choices].map(([path, choice]) => [path, { ...choice, rows: undefined }]));
+}
+
 function resolution(path: string, choice: Choice): Record<string, unknown> {
-  const { strategy, key = "", snapshot = false, location = "", name = "" } = choice;
-  const columns = key.split(",").map((name) => name.trim()).filter(Boolean);
+  const { strategy, rows, snapshot = false, location = "", name = "" } = choice;
+  const columns = keyColumns(choice);
   return {
     path,
     strategy: strategy === OTHER ? name.trim() : strategy,
     ...(strategy === "rows" && columns.length && { key: columns }),
+    ...(strategy === "rows" && rows?.rows.size && rowOptions(rows)),
     ...(strategy === "delta" && snapshot && { isolation: "snapshot" }),
     ...(strategy === "iceberg" && location.trim() && { location: location.trim() }),
   };

@@ -41,6 +41,11 @@ export const links = {
   /** A run of hooks; `hook` is the one whose output is shown. */
   run: (repository: string, id: string, more: Query = {}) =>
     address(["repositories", repository, "actions", id], more),
+  /** The action files of a branch. */
+  actionFiles: (repository: string, ref = "") => address(["repositories", repository, "action-files"], { ref }),
+  /** The form for an action file, of a new one without a path. */
+  actionFile: (repository: string, ref: string, path = "") =>
+    address(["repositories", repository, "action-files", "edit"], { ref, path }),
   storage: (repository: string) => address(["repositories", repository, "storage"]),
   settings: (repository: string, section = "general") =>
     address(["repositories", repository, "settings", section]),

@@ -30,6 +30,18 @@ export const COLLABORATION_ROUTES: readonly Route[] = [
     load: () => import("../pages/actions/Actions.svelte"),
   },
   {
+    pattern: `${repository}/action-files`,
+    layout: "repository",
+    tab: "actions",
+    load: () => import("../pages/actions/files/ActionFiles.svelte"),
+  },
+  {
+    pattern: `${repository}/action-files/edit`,
+    layout: "repository",
+    tab: "actions",
+    load: () => import("../pages/actions/files/ActionFile.svelte"),
+  },
+  {
     pattern: `${repository}/actions/:id`,
     layout: "repository",
     tab: "actions",

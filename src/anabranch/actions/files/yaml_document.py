@@ -15,7 +15,7 @@ import yaml
 
 from anabranch.errors import Invalid
 
-__all__ = ["MAX_BYTES", "Node", "parse_yaml"]
+__all__ = ["MAX_BYTES", "InvalidActionFile", "Node", "parse_yaml"]
 
 MAX_BYTES = 256 << 10
 """The maximum size of an action file, in bytes."""
@@ -28,6 +28,21 @@ _FLOAT = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.?[0-9]+)([eE][-+]?[0-9]+)?", re.ASC
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False}
 _BOOLEANS["FALSE"] = False
 _NULLS = ("", "~", "null", "Null", "NULL")
+
+
+class InvalidActionFile(Invalid):
+    """An error in an action file: its line, the field that is wrong, "" for the file as a whole,
+    and the reason alone.
+    """
+
+    kind = _KIND
+
+    def __init__(self, file: str, line: int, field: str, reason: str, hint: str = "") -> None:
+        where = f"{field}: " if field else ""
+        super().__init__(f"{file}:{line}: {where}{reason}", kind=_KIND, hint=hint)
+        self.line = line
+        self.field = field
+        self.reason = reason
 
 
 class Node:
@@ -45,9 +60,9 @@ class Node:
         mark = None if first is None else first.start_mark
         self.line = 1 if mark is None else mark.line + 1
 
-    def error(self, reason: str, hint: str = "") -> Invalid:
+    def error(self, reason: str, hint: str = "") -> InvalidActionFile:
         """Returns the error of this value."""
-        return _invalid(self.file, self.line, self.field, reason, hint)
+        return InvalidActionFile(self.file, self.line, self.field, reason, hint)
 
     @property
     def is_null(self) -> bool:
@@ -120,20 +135,20 @@ def parse_yaml(content: bytes, file: str) -> Node:
     """Returns the document in a file. Raises Invalid (kind invalid_action_file)."""
     if len(content) > MAX_BYTES:
         reason = f"the file has {len(content)} bytes; at most {MAX_BYTES} are allowed"
-        raise _invalid(file, 1, "", reason)
+        raise InvalidActionFile(file, 1, "", reason)
     try:
         text = content.decode("utf-8-sig")
         _require_plain(text, file)
         root = yaml.compose(text, Loader=yaml.CSafeLoader)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise _invalid(file, line, "", "the file is not UTF-8") from error
+        raise InvalidActionFile(file, line, "", "the file is not UTF-8") from error
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = error.problem or error.context or "the file is not YAML"
-        raise _invalid(file, mark.line + 1 if mark else 1, "", problem) from error
+        raise InvalidActionFile(file, mark.line + 1 if mark else 1, "", problem) from error
     except yaml.YAMLError as error:
-        raise _invalid(file, 1, "", "the file is not YAML") from error
+        raise InvalidActionFile(file, 1, "", "the file is not YAML") from error
     return Node(file, "", root)
 
 
@@ -146,13 +161,10 @@ def _require_plain(text: str, file: str) -> None:
         mark = event.start_mark
         line = 1 if mark is None else mark.line + 1
         if isinstance(event, yaml.AliasEvent):
-            raise _invalid(file, line, "", "aliases are not allowed")
+            raise InvalidActionFile(file, line, "", "aliases are not allowed")
         depth += isinstance(event, yaml.CollectionStartEvent)
         depth -= isinstance(event, yaml.CollectionEndEvent)
         if depth > _MAX_DEPTH:
-            raise _invalid(file, line, "", f"values are nested more than {_MAX_DEPTH} deep")
-
-
-def _invalid(file: str, line: int, field: str, reason: str, hint: str = "") -> Invalid:
-    where = f"{field}: " if field else ""
-    return Invalid(f"{file}:{line}: {where}{reason}", kind=_KIND, hint=hint)
+            raise InvalidActionFile(
+                file, line, "", f"values are nested more than {_MAX_DEPTH} deep"
+            )

@@ -9,7 +9,7 @@ from anabranch.catalog.objects.staging import Staging
 from anabranch.errors import Invalid, NotSupported
 from anabranch.model.commits.conflict import Resolution
 from anabranch.versioning.merging.content_rights import ContentRights
-from anabranch.versioning.merging.rules import MergeRules, Rule, check_strategy
+from anabranch.versioning.merging.rules import MergeRules, Rule, Versions, check_strategy
 
 __all__ = ["RequestedRules"]
 
@@ -21,7 +21,7 @@ class RequestedRules:
 
     def __init__(self, staging: Staging, default_rights: ContentRights) -> None:
         self._staging = staging
-        self._default_rights = default_rights
+        self.default_rights = default_rights
 
     def read(
         self,
@@ -44,7 +44,7 @@ class RequestedRules:
                 error.message = f"resolutions[{number}]: {error.message}"
                 error.args = (error.message,)
                 raise
-        return MergeRules(tuple(rules), chosen, rights or self._default_rights)
+        return MergeRules(tuple(rules), chosen, rights or self.default_rights)
 
     def _rule(self, repository: str, branch: str, resolution: Resolution) -> Rule:
         options = dict(resolution)
@@ -55,7 +55,8 @@ class RequestedRules:
         if bool(strategy) == bool(address):
             raise _invalid("needs either a strategy or a physical_address")
         if strategy:
-            return Rule.of(path, strategy, options)
+            versions = _versions(options)
+            return Rule.of(path, strategy, options, versions)
         unknown = sorted(options.keys() - _OBJECT_FIELDS)
         if unknown:
             raise _invalid(f"{unknown[0]} is unknown beside a physical_address")
@@ -68,6 +69,17 @@ def _text(options: dict[str, Any], name: str) -> str:
     if not isinstance(value, str):
         raise _invalid(f"{name} must be text")
     return value
+
+
+def _versions(options: dict[str, Any]) -> Versions | None:
+    """Returns the versions that choices are for, None if the resolution does not name them."""
+    if "versions" not in options:
+        return None
+    found = options.pop("versions")
+    texts = found.values() if isinstance(found, dict) else [0]
+    if not all(each is None or isinstance(each, str) for each in texts):
+        raise _invalid("versions must have a text or null for each side, as the listing has them")
+    return {str(side): text for side, text in found.items()}
 
 
 def _invalid(reason: str) -> Invalid:

@@ -1,4 +1,4 @@
-"""Use cases of two references: diff, also of rows, merge, its dry run and conflicts, merge base."""
+"""Use cases of two references: diff, merge, its dry run and conflicts, rows of both; merge base."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from anabranch.errors import Invalid, NotFound
 from anabranch.model.commits.change import Change
 from anabranch.model.commits.commit import Commit, CommitFields
 from anabranch.model.commits.conflict import MergePreview, OpenConflict, Resolution
+from anabranch.model.commits.row_conflict import RowConflictPage
 from anabranch.model.commits.row_difference import RowDifferencePage
 from anabranch.model.names import check_path
 from anabranch.model.page import Page
@@ -26,6 +27,7 @@ from anabranch.versioning.commits.branch_change import BranchChange
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.merge import Merge
+from anabranch.versioning.merging.row_listing import RowListing
 from anabranch.versioning.pulls.merged_pulls import RecordMergedPulls
 from anabranch.versioning.records import keys
 from anabranch.versioning.references.references import STAGING, Resolved
@@ -257,6 +259,37 @@ class Refs:
         stored_repository, theirs, head = self._sides(repository, source, destination)
         read = partial(self._core.merger.conflicts, stored_repository, theirs, head)
         return readable_conflicts(read, readable, prefix=prefix, after=after, amount=amount)
+
+    def row_conflicts(
+        self,
+        repository: str,
+        source: str,
+        destination: str,
+        path: str,
+        *,
+        key: Sequence[str] = (),
+        file_format: str = "",
+        after: str = "",
+        amount: int,
+        rights: ContentRights | None = None,
+    ) -> RowConflictPage:
+        """Returns a page of the rows of a table that a reference and a branch changed differently
+        since their merge base; staged changes are left out. Rows are matched by `key`, or a column
+        that is found. `rights` are as for `merge`. Raises NotFound for a path that is not in
+        conflict, Invalid for what is no table that can be merged, Denied, and Conflict (kind
+        outdated_choices) if a side has changed since the page before.
+        """
+        check_path(path)
+        listing = RowListing(key=key, file_format=file_format, after=after, amount=amount)
+        stored_repository, theirs, head = self._sides(repository, source, destination)
+        return self._core.merger.row_conflicts(
+            stored_repository,
+            theirs,
+            head,
+            path,
+            listing,
+            rights or self._rules.default_rights,
+        )
 
     def _sides(
         self, repository: str, source: str, destination: str

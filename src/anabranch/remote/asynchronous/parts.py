@@ -113,6 +113,7 @@ class Refs(Part):
     merge = _Awaited(refs.merge)
     preview_merge = _Awaited(refs.preview_merge)
     merge_conflicts = _Awaited(refs.merge_conflicts)
+    row_conflicts = _Awaited(refs.row_conflicts)
     merge_base = _Awaited(refs.merge_base)
 
 

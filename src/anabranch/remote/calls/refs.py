@@ -8,6 +8,7 @@ import msgspec
 
 from anabranch.model.commits.change import Change
 from anabranch.model.commits.conflict import MergePreview, OpenConflict, Resolution, Settled
+from anabranch.model.commits.row_conflict import RowConflict, RowConflictPage
 from anabranch.model.commits.row_difference import MatchedBy, RowDifference, RowDifferencePage
 from anabranch.model.page import MAX_AMOUNT, Page
 from anabranch.remote.call import (
@@ -24,7 +25,15 @@ from anabranch.remote.call import (
 from anabranch.remote.calls.results import change_page, refuse_committer
 from anabranch.remote.wire import WireConflict
 
-__all__ = ["diff", "diff_rows", "merge", "merge_base", "merge_conflicts", "preview_merge"]
+__all__ = [
+    "diff",
+    "diff_rows",
+    "merge",
+    "merge_base",
+    "merge_conflicts",
+    "preview_merge",
+    "row_conflicts",
+]
 
 
 class _Rows(msgspec.Struct, frozen=True):
@@ -33,6 +42,13 @@ class _Rows(msgspec.Struct, frozen=True):
     key: list[str]
     matched_by: MatchedBy
     notes: dict[str, list[str]] = msgspec.field(default_factory=dict)
+
+
+class _RowConflicts(msgspec.Struct, frozen=True):
+    pagination: Pagination
+    results: list[RowConflict]
+    key: list[str]
+    versions: dict[str, str | None]
 
 
 class _Merge(msgspec.Struct, frozen=True):
@@ -64,6 +80,7 @@ class _MergeBase(msgspec.Struct, frozen=True):
 
 
 _ROWS = msgspec.json.Decoder(_Rows)
+_ROW_CONFLICTS = msgspec.json.Decoder(_RowConflicts)
 _MERGE = msgspec.json.Decoder(_Merge)
 _DRY_RUN = msgspec.json.Decoder(_DryRun)
 _MERGE_BASE = msgspec.json.Decoder(_MergeBase)
@@ -183,6 +200,32 @@ def merge_conflicts(
     return Listing(read([*sides, "conflicts"], prefix=prefix, after=after), _conflicts, amount)
 
 
+def row_conflicts(
+    repository: str,
+    source: str,
+    destination: str,
+    path: str,
+    *,
+    key: Sequence[str] = (),
+    file_format: str = "",
+    after: str = "",
+    amount: int,
+) -> Call[RowConflictPage]:
+    """Returns a page of the rows of a table that both sides changed since their merge base; it may
+    be shorter than `amount`. Raises NotFound for a path that is not in conflict, Invalid for what
+    is no table.
+    """
+    request = read(
+        [*_sides(repository, source, destination), "conflicts", "rows"],
+        path=path,
+        key=tuple(key),
+        format=file_format,
+        after=after,
+        amount=min(require_amount(amount), MAX_AMOUNT),
+    )
+    return Exchange(request, _row_conflicts)
+
+
 def merge_base(repository: str, source: str, destination: str) -> Call[tuple[str, str, str]]:
     """Returns the ids of the source's commit, the destination's, and their merge base."""
     return Exchange(read(_sides(repository, source, destination)), _base)
@@ -201,6 +244,17 @@ def _rows(reply: Reply) -> RowDifferencePage:
         key=page.key,
         matched_by=page.matched_by,
         notes=page.notes,
+    )
+
+
+def _row_conflicts(reply: Reply) -> RowConflictPage:
+    page = _ROW_CONFLICTS.decode(reply.body)
+    return RowConflictPage(
+        page.results,
+        page.pagination.has_more,
+        page.pagination.next_offset,
+        key=page.key,
+        versions=page.versions,
     )
 
 

@@ -1,14 +1,17 @@
-"""Actions: the runs of hooks, and running them by hand."""
+"""Actions: the runs of hooks, running them by hand, and checks of action files."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from anabranch.access.policies.permissions import Action
+from anabranch.actions.files.action_file import parse_action_file
+from anabranch.actions.files.yaml_document import MAX_BYTES, InvalidActionFile, parse_yaml
+from anabranch.actions.hooks.registry import make_hook
 from anabranch.actions.runs.run import HookRun as ModelHookRun
 from anabranch.actions.runs.run import Run
 from anabranch.http.response import Response
@@ -161,6 +164,48 @@ def get_output(call: Call[AtHook, None]) -> Response:
     return Response(200, output, content_type=BYTES, headers=headers)
 
 
+class ActionFile(Body, frozen=True, kw_only=True):
+    """An action file, which need not be stored: its path, and its text."""
+
+    path: str
+    content: Annotated[str, Meta(max_length=MAX_BYTES)]
+
+
+class ActionFileProblem(msgspec.Struct, frozen=True, kw_only=True):
+    """The first error in an action file: the line, the field such as `hooks[0].properties.url`, ""
+    for the file as a whole, what is wrong, and what to do.
+    """
+
+    line: int
+    field: str
+    message: str
+    hint: str
+
+
+class ValidatedAction(msgspec.Struct, frozen=True, kw_only=True):
+    """The name of an action, its file as a value of JSON, null if that is not YAML, and the first
+    error in it, null if there is none.
+    """
+
+    name: str
+    document: Any
+    problem: ActionFileProblem | None
+
+
+def validate(call: Call[InRepository, ActionFile]) -> ValidatedAction:
+    """Checks an action file as a change would that its hooks could refuse."""
+    path, content = call.body.path, call.body.content.encode()
+    document, name, problem = None, "", None
+    try:
+        document = parse_yaml(content, path).plain()
+        name = parse_action_file(content, path, make_hook).name
+    except InvalidActionFile as error:
+        problem = ActionFileProblem(
+            line=error.line, field=error.field, message=error.reason, hint=error.hint
+        )
+    return ValidatedAction(name=name, document=document, problem=problem)
+
+
 def trigger(call: Call[InRepository, ActionsTrigger]) -> TriggeredRun:
     """Runs hooks on a reference."""
     body = call.body
@@ -264,6 +309,18 @@ OPERATIONS = (
 )
 
 EXTENSIONS = (
+    Operation(
+        id="validateAction",
+        tag="actions",
+        method="POST",
+        path=f"{_ACTIONS}/validate",
+        summary="check an action file",
+        permission=(Need(Action.READ_ACTION, on_repository),),
+        params=InRepository,
+        body=ActionFile,
+        response=ValidatedAction,
+        handler=validate,
+    ),
     Operation(
         id="triggerActions",
         tag="actions",

@@ -35,7 +35,8 @@ class Services(NamedTuple):
     """All services of operations. `clock` returns seconds since 1970. `presign_endpoint` is the
     base URL of this server's presigned URLs; if empty, it is that of the client's request. `audit`
     is None without an audit log, `audit_file` if it is not written to a file. Logging out redirects
-    to `logout_url`. `single_sign_on` is None if it is not enabled.
+    to `logout_url`; pages lead to `documentation_url`, unless that is empty. `single_sign_on` is
+    None if it is not enabled.
     """
 
     catalog: Catalog
@@ -50,6 +51,7 @@ class Services(NamedTuple):
     clock: Callable[[], float]
     presign_endpoint: str = ""
     logout_url: str = "/auth/login"
+    documentation_url: str = ""
     audit: AuditLog | None = None
     audit_file: Path | None = None
     aws_identities: AwsIdentities | None = None

@@ -11,12 +11,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
+from urllib.parse import urlsplit
 
 from anabranch.errors.did_you_mean import closest_setting
 from anabranch.model.secret import Secret
 from anabranch.model.uri import is_address
 from anabranch.server.config.settings import Address, Seconds
-from anabranch.server.config.types import Pairs
+from anabranch.server.config.types import PageUrl, Pairs
 
 __all__ = ["read_value"]
 
@@ -92,6 +93,18 @@ def _seconds(raw: object) -> Seconds:
     return Seconds(sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text)))
 
 
+def _page_url(raw: object) -> PageUrl:
+    text = _text(raw).strip()
+    try:
+        parts = urlsplit(text)
+        is_usable = parts.scheme in ("https", "http") and bool(parts.hostname)
+    except ValueError:
+        is_usable = False
+    if text and not is_usable:
+        raise ValueError(f"is {text!r}, not a URL that begins with https:// or http://")
+    return PageUrl(text)
+
+
 def _list(raw: object) -> tuple[str, ...]:
     if isinstance(raw, list | tuple):
         return tuple(_text(item) for item in raw)
@@ -132,5 +145,6 @@ _READERS: dict[Any, Callable[[object], Any]] = {
     Seconds: _seconds,
     tuple[str, ...]: _list,
     Address: _address,
+    PageUrl: _page_url,
     Pairs: _pairs,
 }

@@ -15,6 +15,7 @@ from anabranch.server.config.aws import AwsLogins
 from anabranch.server.config.blockstore import Blockstore
 from anabranch.server.config.merges import Merges
 from anabranch.server.config.oidc import OpenIDConnect
+from anabranch.server.config.pages import Pages
 from anabranch.server.config.scim import Scim
 from anabranch.server.config.types import Address, Seconds, SettingDoc, SettingsGroup
 
@@ -285,6 +286,7 @@ class Settings(SettingsGroup, frozen=True, kw_only=True):
     auth: Auth = Auth()
     gateways: Gateways = Gateways()
     http: Http = Http()
+    pages: Pages = Pages()
     logging: Logging = Logging()
     audit: Audit = Audit()
     committed: Committed = Committed()

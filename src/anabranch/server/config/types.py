@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-__all__ = ["Address", "Pairs", "Seconds", "SettingDoc", "SettingsGroup"]
+__all__ = ["Address", "PageUrl", "Pairs", "Seconds", "SettingDoc", "SettingsGroup"]
 
 Pairs = tuple[tuple[str, str], ...]
 """Names and values: a table of a file, or text as in `name=value,other=value`. A name that has a
@@ -40,6 +40,12 @@ class Address(NamedTuple):
 
 class Seconds(float):
     """A duration in seconds, written with units: `15m`, `1h30m`, `500ms`."""
+
+
+class PageUrl(str):
+    """An address that browsers open, `https://` or `http://`; or empty."""
+
+    __slots__ = ()
 
 
 class SettingsGroup(msgspec.Struct, frozen=True, kw_only=True):

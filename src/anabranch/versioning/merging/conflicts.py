@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -21,6 +22,8 @@ from anabranch.versioning.strategies.contract import Side
 from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["Conflict", "MergeTrees", "SideTree"]
+
+_VERSION_DIGITS = 32
 
 
 class Conflict(msgspec.Struct, frozen=True):
@@ -155,8 +158,23 @@ class MergeTrees:
         namespace = self.repository.storage_namespace
         return physical_address(namespace, entry.address, entry.address_type)
 
+    def versions(self, conflict: Conflict) -> dict[str, str | None]:
+        """Returns what tells the versions of a conflict from others, by side; None where a side
+        does not have the object.
+        """
+        sides: tuple[Side, ...] = ("base", "source", "destination")
+        return {side: _version(conflict.value(side)) for side in sides}
+
     def counts(self) -> tuple[int, int, int, int]:
         """Returns how many paths the merge adds, changes and removes, conflicts apart, and the
         number of conflicts.
         """
         return self._trees.read(self.destination.merge_counts, self.source, self.base)
+
+
+def _version(value: Value | None) -> str | None:
+    if value is None:
+        return None
+    entry = entry_from(value)
+    about = msgspec.json.encode([entry.address, entry.address_type, entry.size, entry.checksum])
+    return hashlib.sha256(about).hexdigest()[:_VERSION_DIGITS]

@@ -14,6 +14,7 @@ import msgspec
 from anabranch.errors import Invalid, NoChanges, NotFound
 from anabranch.model.commits.commit import Commit
 from anabranch.model.commits.conflict import MergePreview, OpenConflict
+from anabranch.model.commits.row_conflict import RowConflictPage
 from anabranch.model.page import Page
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commits.branch_change import BranchChange, Made
@@ -21,6 +22,8 @@ from anabranch.versioning.commits.committer import Committer
 from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.history.index import HistoryIndex
 from anabranch.versioning.merging.conflicts import SideTree
+from anabranch.versioning.merging.content_rights import ContentRights
+from anabranch.versioning.merging.row_listing import RowListing, list_rows
 from anabranch.versioning.merging.rules import NO_RULES, MergeRules
 from anabranch.versioning.merging.tree_merger import TreeMerger, TreeMergers
 from anabranch.versioning.references.branches import StoredBranch
@@ -82,7 +85,8 @@ class Merger:
     def merge(self, change: BranchChange[Commit], merge: Merge) -> Commit:
         """Merges a commit into a branch and returns the new commit.
 
-        Raises MergeConflict with the conflicting paths, NoChanges, DirtyBranch.
+        Raises MergeConflict with the conflicting paths, NoChanges, DirtyBranch, and Conflict (kind
+        outdated_choices) for choices of rows that were made for other versions.
         """
         repository, known = change.repository, change.known
         with self._tree_mergers.open(repository, merge.rules) as trees:
@@ -112,6 +116,23 @@ class Merger:
         with self._tree_mergers.open(repository, NO_RULES) as trees:
             opened = trees.open(*map(SideTree.of, (head, theirs, base)))
         return opened.conflict_page(prefix=prefix, after=after, amount=amount)
+
+    def row_conflicts(
+        self,
+        repository: Repository,
+        theirs: Commit,
+        head: Commit,
+        path: str,
+        listing: RowListing,
+        rights: ContentRights,
+    ) -> RowConflictPage:
+        """Returns a page of the rows of a table that merging a commit into the branch with this
+        head finds changed on both sides. Raises as `list_rows`.
+        """
+        base = self.base(repository, head, theirs)
+        with self._tree_mergers.open(repository, NO_RULES) as trees:
+            opened = trees.open(*map(SideTree.of, (head, theirs, base)))
+            return list_rows(self._tree_mergers.processes, opened, path, listing, rights)
 
     def preview(
         self, repository: Repository, theirs: Commit, head: Commit, rules: MergeRules
@@ -177,6 +198,7 @@ class MergeCommits(msgspec.Struct, frozen=True):
             raise NoChanges(f"update branch {change.branch}: no changes")
         self.trees.begin()
         tree = self.trees.merge(*map(SideTree.of, (head, theirs, base)))
+        self.trees.require_chosen()
         fields = msgspec.structs.replace(
             change.fields,
             message=change.fields.message or f"Merge '{merge.source}' into '{change.branch}'",

@@ -11,13 +11,23 @@ from typing import Any, Literal
 
 import msgspec
 
-from anabranch.errors import AnabranchError, Invalid
+from anabranch.errors import AnabranchError, Conflict, Invalid
 from anabranch.model.objects.entry import Entry
 from anabranch.patterns.path_patterns import path_pattern
 from anabranch.versioning.merging.content_rights import NO_CONTENT, ContentRights
 from anabranch.versioning.strategies.registry import PATH_STRATEGIES, make_strategy
 
-__all__ = ["NO_RULES", "OBJECT", "MergeRules", "Rule", "Strategy", "check_strategy"]
+__all__ = [
+    "NO_RULES",
+    "OBJECT",
+    "MergeRules",
+    "Rule",
+    "Strategy",
+    "Versions",
+    "check_strategy",
+    "outdated",
+    "require_versions",
+]
 
 Strategy = Literal["", "source-wins", "dest-wins"]
 
@@ -25,24 +35,47 @@ OBJECT = "physical_address"
 """What reports of a merge name as the strategy of a path that gets a given object."""
 
 
+Versions = Mapping[str, str | None]
+"""What tells the versions of a path in conflict from others, by side; None where there is none."""
+
+
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """A strategy, by name and with its options, for the paths that match a pattern; or the object
-    that a path becomes.
+    that a path becomes. A rule with `versions` is for one path while it has these.
     """
 
     path: str
     strategy: str
     options: Mapping[str, Any] = {}
     entry: Entry | None = None
+    versions: Versions | None = None
 
     @classmethod
-    def of(cls, path: str, strategy: str, options: Mapping[str, Any]) -> Rule:
-        """Returns a rule. Raises Invalid for a pattern that is too long, an unknown strategy and
-        wrong options, NotSupported if a library is not installed.
+    def of(
+        cls,
+        path: str,
+        strategy: str,
+        options: Mapping[str, Any],
+        versions: Versions | None = None,
+    ) -> Rule:
+        """Returns a rule; with `versions`, it is for a single path. Raises Invalid for a pattern
+        that is too long, an unknown strategy and wrong options, and for choices without versions;
+        NotSupported if a library is not installed.
         """
         path_pattern(path)
         make_strategy(strategy, options)
-        return cls(path=path, strategy=strategy, options=options)
+        if "choices" in options and strategy == "rows" and versions is None:
+            raise Invalid(
+                "choices for rows need the versions that they are for",
+                kind="invalid_merge_options",
+                hint="Send `versions` of the listing of rows in conflict with the choices.",
+            )
+        if versions is not None and strategy in PATH_STRATEGIES:
+            raise Invalid(
+                f"the strategy {strategy} reads no content, so it has no versions",
+                kind="invalid_merge_options",
+            )
+        return cls(path=path, strategy=strategy, options=options, versions=versions)
 
     @classmethod
     def for_object(cls, path: str, entry: Entry) -> Rule:
@@ -56,7 +89,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     def matches(self, path: str) -> bool:
         """Returns whether the rule is for a path."""
-        if self.entry is not None:
+        if self.entry is not None or self.versions is not None:
             return path == self.path
         return path_pattern(self.path).matches(path)
 
@@ -94,6 +127,23 @@ NO_RULES = MergeRules()
 _RULES_FOR_ALL = {
     strategy: Rule(path="**", strategy=strategy) for strategy in ("source-wins", "dest-wins")
 }
+
+
+def require_versions(path: str, known: Versions, found: Versions) -> None:
+    """Raises Conflict if the versions of a path in conflict are not those that are known."""
+    changed = [side for side in found if found[side] != known.get(side)]
+    if changed:
+        sides = " and the ".join({"base": "merge base"}.get(side, side) for side in changed)
+        raise outdated(f"the {sides} of {path!r} changed since")
+
+
+def outdated(reason: str) -> Conflict:
+    """Returns the error for choices that were made for other versions than there are."""
+    return Conflict(
+        f"the choices for rows are outdated: {reason}",
+        kind="outdated_choices",
+        hint="List the rows in conflict again, and choose for each of them.",
+    )
 
 
 def check_strategy(text: str) -> Strategy:

@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 
 from anabranch import errors
 from anabranch.errors import AnabranchError, Invalid, NotSupported
 from anabranch.model.commits.conflict import OpenConflict, Settled
-from anabranch.model.names import decode_key, encode_path
 from anabranch.outbound.address_guard import AddressGuard
+from anabranch.versioning.merging.conflict_view import ConflictView
 from anabranch.versioning.merging.conflicts import Conflict, MergeTrees
 from anabranch.versioning.merging.content_rights import ContentRights
-from anabranch.versioning.merging.rules import MergeRules, Rule
-from anabranch.versioning.merging.stored_version import StoredVersion
+from anabranch.versioning.merging.rules import MergeRules, Rule, require_versions
 from anabranch.versioning.merging.strategy_output import Outcome, StrategyOutput
-from anabranch.versioning.records.entries import entry_from, entry_value
+from anabranch.versioning.records.entries import entry_value
 from anabranch.versioning.strategies.contract import TIMED_OUT, ContentConflict, Side
 from anabranch.versioning.strategies.registry import make_strategy
 from anabranch.versioning.strategies.table_processes.table_processes import TableProcesses
@@ -52,6 +51,8 @@ class Settlement:
         self.settled: list[Settled] = []
         self.conflicts: list[OpenConflict] = []
         self.conflict_count = 0
+        self.chosen: set[str] = set()
+        """The paths in conflict whose rules are for certain versions."""
 
     def leave_open(self, conflict: OpenConflict) -> None:
         """Adds a conflict that is not settled."""
@@ -84,6 +85,7 @@ class Settler:
     def settle(self, trees: MergeTrees, rules: MergeRules, *, to_the_end: bool) -> Settlement:
         """Settles the conflicts of three trees: all, or `to_the_end` apart, as long as those that
         stay open can be reported. With one more, the settlement `has_more`, and is not complete.
+        Raises Conflict (kind outdated_choices) for a rule that is for other versions of a path.
         """
         settlement = Settlement()
         after, has_more, amount = "", True, MAX_CONFLICTS + 1
@@ -105,6 +107,9 @@ class Settler:
         if rule is None or rule.strategy == "fail":
             settlement.leave_open(trees.report(conflict))
             return
+        if rule.versions is not None:
+            require_versions(path, rule.versions, trees.versions(conflict))
+            settlement.chosen.add(path)
         if path not in settlement.outcomes:  # else settled with another path of the same table
             outcomes = self._apply(trees, conflict, rule, rules.rights)
             if isinstance(outcomes, OpenConflict):
@@ -162,7 +167,7 @@ class Settler:
         reason = ""
         details: Sequence[ContentConflict] = ()
         with tempfile.TemporaryDirectory(dir=self._folder) as folder:
-            view = _ConflictView(trees, path, Path(folder), rights)
+            view = ConflictView(trees, path, Path(folder), rights)
             try:
                 details = self._merge(view, output, rule)
             except (errors.Conflict, Invalid, NotSupported) as error:
@@ -181,7 +186,7 @@ class Settler:
         return output.outcomes
 
     def _merge(
-        self, view: _ConflictView, output: StrategyOutput, rule: Rule
+        self, view: ConflictView, output: StrategyOutput, rule: Rule
     ) -> Sequence[ContentConflict]:
         """Calls the strategy of a rule. Raises Conflict for a result that is none."""
         strategy = make_strategy(rule.strategy, rule.options, self._guard, self._processes)
@@ -201,58 +206,3 @@ def _outcome(conflict: Conflict, rule: Rule) -> Outcome:
         return entry_value(rule.entry)
     side = _SIDES.get(rule.strategy)
     return None if side is None else conflict.value(side)
-
-
-class _ConflictView:
-    """What a strategy sees of a conflict (`PathConflict`), by the rights of the merge's caller.
-    Objects of other stores are copied into `folder`.
-    """
-
-    def __init__(self, trees: MergeTrees, path: str, folder: Path, rights: ContentRights) -> None:
-        self.path = path
-        self.repository = trees.repository.id
-        self.commits = trees.commits
-        self.work_folder = str(folder)
-        self.reads_others = False
-        self._trees = trees
-        self._folder = folder
-        self._rights = rights
-        self.base = self._version("base", path)
-        self.source = self._version("source", path)
-        self.destination = self._version("destination", path)
-
-    def read(self, side: Side, path: str) -> StoredVersion | None:
-        """Returns an object of a tree. Raises Conflict for one that the caller may not read."""
-        self.reads_others = True
-        self._require_readable(path)
-        return self._version(side, path)
-
-    def list(self, side: Side, prefix: str) -> Iterator[str]:
-        """Yields the paths of a tree that begin with a prefix. Raises Conflict for one that the
-        caller may not read: a table that lacked some of its files would be merged wrongly.
-        """
-        self.reads_others = True
-        key, after, has_more = encode_path(prefix), b"", True
-        while has_more:
-            page = self._trees.tree(side).listing(prefix=key, after=after, amount=_PAGE_SIZE)
-            page.feed([], last=True)
-            for after, _ in page.rows():
-                listed = decode_key(after)
-                self._require_readable(listed)
-                yield listed
-            has_more = page.has_more
-
-    def _require_readable(self, path: str) -> None:
-        if not self._rights.may_read(path):  # the path is not named: listings hide it, too
-            raise errors.Conflict(
-                "the strategy needs another object, which you may not read",
-                kind="merge_failed",
-                hint="Ask for the permission, or choose another strategy for the path.",
-            )
-
-    def _version(self, side: Side, path: str) -> StoredVersion | None:
-        value = self._trees.get(side, path)
-        if value is None:
-            return None
-        entry = entry_from(value)
-        return StoredVersion(self._trees.blocks, self._trees.address(entry), entry, self._folder)

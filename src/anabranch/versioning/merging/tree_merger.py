@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -31,7 +31,7 @@ from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.merging.conflicts import MergeTrees, SideTree
 from anabranch.versioning.merging.merged_tree import WriteMerge
-from anabranch.versioning.merging.rules import MergeRules, Rule
+from anabranch.versioning.merging.rules import MergeRules, Rule, outdated
 from anabranch.versioning.merging.rules_file import (
     MAX_BYTES,
     RULES_FILE,
@@ -71,7 +71,7 @@ class TreeMergers:
         self._trees = trees
         self._identifiers = identifiers
         self._guard = guard
-        self._processes = processes
+        self.processes = processes
 
     @contextmanager
     def open(self, repository: Repository, rules: MergeRules) -> Iterator[TreeMerger]:
@@ -83,7 +83,7 @@ class TreeMergers:
             self._trees,
             self._identifiers,
             self._guard,
-            self._processes,
+            self.processes,
             repository,
             rules,
         )
@@ -126,6 +126,7 @@ class TreeMerger:
         self._merged: dict[tuple[str, str, str], str] = {}
         self._stored: dict[Path, Entry] = {}
         self._new: dict[tuple[str, str, str], list[str]] = {}
+        self._chosen: dict[tuple[str, str, str], set[str]] = {}
         self._used: list[tuple[str, str, str]] = []
 
     def begin(self) -> None:
@@ -160,6 +161,17 @@ class TreeMerger:
         self._used.append(ids)
         return self._merged[ids]
 
+    def require_chosen(self) -> None:
+        """Raises Conflict (kind outdated_choices) for a rule for certain versions of a path that
+        was not in conflict in this attempt.
+        """
+        self._require_chosen({path for ids in self._used for path in self._chosen.get(ids, ())})
+
+    def _require_chosen(self, chosen: Collection[str]) -> None:
+        for rule in self.rules.rules:
+            if rule.versions is not None and rule.path not in chosen:
+                raise outdated(f"{rule.path!r} is not in conflict")
+
     def reads_content(self, destination: str) -> bool:
         """Returns whether a rule of a merge into the tree of that id reads objects."""
         if any(rule.reads_content for rule in self.rules.rules):
@@ -179,6 +191,7 @@ class TreeMerger:
             open_ones = trees.conflict_page(prefix="", after="", amount=MAX_CONFLICTS).items
             return MergePreview(added, changed, removed, [], open_ones, conflict_count)
         settlement = self._settle(trees, rules, to_the_end=True)
+        self._require_chosen(settlement.chosen)
         return MergePreview(
             *(added, changed, removed),
             settlement.settled,
@@ -246,6 +259,7 @@ class TreeMerger:
         settlement = self._settle(trees, rules, to_the_end=False)
         if settlement.conflicts:
             raise _merge_conflict(settlement)
+        self._chosen[ids] = settlement.chosen
         outcomes = settlement.outcomes
         changes = [(path, self._stored_value(path, outcomes[path], trees)) for path in outcomes]
         self._new[ids] = self._new_addresses(changes, trees)

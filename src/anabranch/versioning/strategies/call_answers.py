@@ -15,9 +15,12 @@ from anabranch.versioning.strategies.contract import MergeOutput, ObjectVersion,
 __all__ = ["answer_call"]
 
 
-def answer_call(message: Mapping[str, Any], conflict: PathConflict, output: MergeOutput) -> Any:
-    """Performs a call of a strategy's process, and returns its result as a JSON value. Raises
-    ValueError for a call that is none, and what reading and writing objects raises.
+def answer_call(
+    message: Mapping[str, Any], conflict: PathConflict, output: MergeOutput | None
+) -> Any:
+    """Performs a call of a strategy's process, and returns its result as a JSON value. Without
+    `output`, nothing is written. Raises ValueError for a call that is none, and what reading and
+    writing objects raises.
     """
     call = message["call"]
     if call == "read":
@@ -31,6 +34,8 @@ def answer_call(message: Mapping[str, Any], conflict: PathConflict, output: Merg
         return None if version is None else version.path()
     if call == "list":
         return list(conflict.list(message["side"], message["prefix"]))
+    if output is None:
+        raise ValueError(f"the call {call!r} is not allowed")
     path = message["path"]
     if call == "create":
         given = {name: message[name] for name in ("content_type", "metadata")}

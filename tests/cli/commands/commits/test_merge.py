@@ -188,3 +188,52 @@ def test_unknown_strategies_are_refused_with_the_known_ones(ana, apart):
     assert ran.code == 1
     assert "resolutions[0]: unknown merge strategy 'best'" in ran.err
     assert "source-wins" in ran.err
+
+
+@pytest.fixture
+def tables(lake):
+    """Branch dev and main both changed rows of t.csv."""
+    lake.commit("main", "base", **{"t.csv": "id,v\n1,x\n2,x\n"})
+    lake.branch("dev")
+    lake.commit("dev", "dev", **{"t.csv": "id,v\n1,s\n2,s\n"})
+    lake.commit("main", "main", **{"t.csv": "id,v\n1,d\n"})
+    return lake
+
+
+def test_rows_in_conflict_are_printed_chosen_and_merged(ana, tables, tmp_path):
+    at = ("merge", tables.at("dev"), "main")
+    assert ana.ok(*at, "--dry-run", "--rows", "t.csv", "--key", "id").out.splitlines() == [
+        'both changed: id="1"',
+        '  v: base "x", source "s", destination "d"',
+        'changed deleted: id="2"',
+        '  base: {"id": "2", "v": "x"}',
+        '  source: {"id": "2", "v": "s"}',
+        "  destination: no row",
+    ]
+    listed = ana.ok(*at, "--dry-run", "--rows", "t.csv", "--json").json
+    listed["choices"][0]["cells"] = {"v": "source"}
+    listed["choices"][1]["take"] = "base"
+    file = tmp_path / "choices.json"
+    file.write_text(json.dumps(listed))
+    assert "settled by rows: t.csv" in ana.ok(*at, "--choices", str(file), "--dry-run").out
+    ana.ok(*at, "--choices", str(file))
+    assert tables.read("main/t.csv") == b"id,v\n1,s\n2,x\n"
+    ran = ana("merge", tables.at("main"), "dev", "--choices", str(file))
+    assert ran.code == 1
+    assert "the choices for rows are outdated: 't.csv' is not in conflict" in ran.err
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", '{"choices": 1}', '{"choices": [1]}', None])
+def test_files_without_choices_are_refused(ana, tables, tmp_path, content):
+    file = tmp_path / "choices.json"
+    if content is not None:
+        file.write_text(content)
+    ran = ana("merge", tables.at("dev"), "main", "--choices", str(file))
+    assert ran.code == 2
+    assert str(file) in ran.err
+
+
+def test_rows_are_printed_without_a_merge(ana, tables):
+    ran = ana("merge", tables.at("dev"), "main", "--rows", "t.csv")
+    assert ran.code == 2
+    assert "Add --dry-run" in ran.err

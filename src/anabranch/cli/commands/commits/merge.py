@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from anabranch.cli.commands.commits.merge_preview import conflict_lines, show_preview
+from anabranch.cli.commands.commits.row_choices import chosen_resolutions, show_row_conflicts
 from anabranch.cli.errors import Failure, Usage
 from anabranch.cli.framework.address import address, ref_address, ref_or_name, same_repository
 from anabranch.cli.framework.command import Argument, Command, Option
@@ -29,6 +30,11 @@ def _merge(context: CommandContext) -> None:
     source: LakeUri = context.arguments.source
     destination = same_repository(source.repository, context.arguments.destination)
     path = ("repositories", source.repository, "refs", source.ref, "merge", destination)
+    if context.arguments.rows:
+        if not context.arguments.dry_run:
+            raise Usage("--rows lists rows in conflict, and does not merge", hint="Add --dry-run.")
+        show_row_conflicts(context, path, context.arguments.rows, context.arguments.key)
+        return
     send_merge(context, "POST", path, merge_body(context), source=source, destination=destination)
 
 
@@ -55,10 +61,12 @@ def settling(context: CommandContext) -> dict[str, Any]:
     body: dict[str, Any] = {}
     if options.strategy:
         body["strategy"] = options.strategy
-    if options.resolve:
-        body["resolutions"] = [
-            {"path": pattern, "strategy": strategy} for pattern, strategy in options.resolve
-        ]
+    resolutions = chosen_resolutions(getattr(options, "choices", ()))
+    resolutions += [
+        {"path": pattern, "strategy": strategy} for pattern, strategy in options.resolve
+    ]
+    if resolutions:
+        body["resolutions"] = resolutions
     return body
 
 
@@ -173,6 +181,12 @@ MERGE_OPTIONS = (
     Option("-m, --message", "The message of the merge commit", "TEXT", default=""),
     META,
     *SETTLING_OPTIONS,
+    Option(
+        "--choices",
+        "Choices for rows of tables that conflict: JSON, as --rows prints it with --json",
+        "FILE",
+        repeat=True,
+    ),
     Option("--dry-run", "Print what would happen, and change nothing; exit with 1 for conflicts"),
     Option("--squash", "Make one commit without the source as a parent"),
     Option("--allow-empty", "Merge even if the source brings no changes"),
@@ -189,11 +203,17 @@ COMMAND = Command(
             "DESTINATION", "The branch to merge into, by address or bare name", parse=ref_or_name
         ),
     ),
-    options=MERGE_OPTIONS,
+    options=(
+        *MERGE_OPTIONS,
+        Option("--rows", "With --dry-run: print the rows in conflict of this table", "PATH"),
+        Option("--key", "A column that identifies a row of --rows", "COLUMN", repeat=True),
+    ),
     examples=(
         "merge lakefs://flights/fix-may lakefs://flights/main",
         "merge lakefs://flights/fix-may main --strategy source-wins -m 'Take the corrections'",
         "merge lakefs://flights/fix-may main --dry-run",
         "merge lakefs://flights/fix-may main --resolve 'docs/**=text' --resolve '**=source-wins'",
+        "merge lakefs://flights/fix-may main --dry-run --rows tables/may.csv --json",
+        "merge lakefs://flights/fix-may main --choices may.json",
     ),
 )

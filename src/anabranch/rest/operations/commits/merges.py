@@ -1,4 +1,4 @@
-"""Merges: merge, dry run, conflicts."""
+"""Merges: merge, dry run, conflicts, also of rows."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from anabranch.access.policies.permissions import Action
 from anabranch.model.commits.commit import Commit
 from anabranch.model.commits.conflict import MergePreview
+from anabranch.model.commits.row_conflict import RowConflict
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
@@ -18,6 +19,7 @@ from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
 from anabranch.rest.protocol.parameters import Amount, InRepository
 from anabranch.rest.protocol.resources import (
     on_destination_branch,
+    on_object,
     on_repository,
     on_resolved_content,
     on_resolved_objects,
@@ -31,7 +33,7 @@ from anabranch.rest.schemas.merge_conflicts import (
     conflict_entry,
     described_conflicts,
 )
-from anabranch.rest.schemas.pagination import page_amount, to_pagination
+from anabranch.rest.schemas.pagination import Pagination, page_amount, to_pagination
 from anabranch.versioning.merging.settlement import MAX_CONFLICTS
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 
@@ -115,6 +117,33 @@ class ListMergeConflicts(MergeRefs, frozen=True, kw_only=True):
     prefix: Annotated[str, Meta(description="only paths with this prefix")] = ""
 
 
+class ListRowConflicts(MergeRefs, frozen=True, kw_only=True):
+    """Parameters of listRowConflicts."""
+
+    path: Annotated[str, Meta(description="the object, which both sides changed")]
+    key: Annotated[
+        tuple[str, ...],
+        Meta(description="the columns that identify a row; without them, one is found"),
+    ] = ()
+    format: Annotated[
+        str, Meta(description="the format, if neither the path nor the content tells it")
+    ] = ""
+    after: str = ""
+    amount: Amount = DEFAULT_AMOUNT
+
+
+class RowConflictList(msgspec.Struct, frozen=True):
+    """A page of the rows in conflict, which are matched by the columns `key`. A row is an object
+    with a member for each column, null if that side does not have it. Choices for them name the
+    `versions`.
+    """
+
+    pagination: Pagination
+    results: list[RowConflict]
+    key: list[str]
+    versions: dict[str, str | None]
+
+
 def merge_into_branch(call: Call[MergeRefs, Merge]) -> MergeResult:
     """Merges a reference into a branch, or responds with what that would do."""
     body = call.body
@@ -192,6 +221,23 @@ def list_merge_conflicts(call: Call[ListMergeConflicts, None]) -> ConflictList:
     return ConflictList(to_pagination(page), [conflict_entry(each) for each in page.items])
 
 
+def list_row_conflicts(call: Call[ListRowConflicts, None]) -> RowConflictList:
+    """Returns a page of the rows of a table that both sides of a merge changed differently."""
+    params = call.params
+    page = call.services.catalog.refs.row_conflicts(
+        params.repository,
+        params.source_ref,
+        params.destination_branch,
+        params.path,
+        key=params.key,
+        file_format=params.format,
+        after=params.after,
+        amount=page_amount(params.amount),
+        rights=call.object_rights,
+    )
+    return RowConflictList(to_pagination(page), page.items, page.key, dict(page.versions))
+
+
 MERGE_PATH = "/repositories/{repository}/refs/{sourceRef}/merge/{destinationBranch}"
 
 OPERATIONS = (
@@ -226,6 +272,17 @@ EXTENSIONS = (
         params=ListMergeConflicts,
         response=ConflictList,
         handler=list_merge_conflicts,
+    ),
+    Operation(
+        id="listRowConflicts",
+        tag="refs",
+        method="GET",
+        path=MERGE_PATH + "/conflicts/rows",
+        summary="list the rows in conflict of a table",
+        permission=(Need(Action.READ_OBJECT, on_object),),
+        params=ListRowConflicts,
+        response=RowConflictList,
+        handler=list_row_conflicts,
     ),
 )
 """Operations that lakeFS does not have."""

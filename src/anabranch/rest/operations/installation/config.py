@@ -43,9 +43,10 @@ class VersionConfig(msgspec.Struct, frozen=True):
 
 
 class UIConfig(msgspec.Struct, frozen=True):
-    """Configuration of the web pages; empty so far."""
+    """Configuration of the web pages: where the documentation is, if a setting says so."""
 
     custom_viewers: list[dict[str, Any]] | UnsetType = UNSET
+    documentation_url: str | UnsetType = UNSET
 
 
 class Config(msgspec.Struct, frozen=True):
@@ -70,7 +71,7 @@ def get_config(call: Call[None, None]) -> Config:
         capabilities_config={},
         storage_config=_storage(call.services.catalog.config()),
         storage_config_list=[],
-        ui_config=UIConfig(),
+        ui_config=UIConfig(documentation_url=call.services.documentation_url or UNSET),
         version_config=_version(call.services.version),
     )
 

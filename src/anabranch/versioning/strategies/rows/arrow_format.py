@@ -54,7 +54,7 @@ class ArrowFormat:
         import pyarrow as pa  # noqa: PLC0415
 
         destination = tables["destination"]
-        rows = MergedRows(decisions, tables["source"], destination, schema, folder)
+        rows = MergedRows(decisions, tables, schema, folder)
         options = pa.ipc.IpcWriteOptions(
             compression=destination.compression(), unify_dictionaries=True
         )

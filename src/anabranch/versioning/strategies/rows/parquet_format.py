@@ -70,7 +70,7 @@ class ParquetFormat:
     ) -> None:
         """Writes the merge of tables by the decisions about them, in the destination's form."""
         destination, source = tables["destination"], tables["source"]
-        rows = MergedRows(decisions, source, destination, schema, folder)
+        rows = MergedRows(decisions, tables, schema, folder)
         is_int96, schema = _with_timestamps(rows.schema, destination, source)
         entries = merged_metadata(
             schema,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from anabranch.errors import Conflict, Invalid
@@ -28,7 +29,7 @@ from anabranch.versioning.strategies.table_processes.table_processes import (
     TableProcesses,
 )
 
-__all__ = ["ComparedObjects", "compare_files", "compare_folders"]
+__all__ = ["ComparedObjects", "compare_files", "compare_folders", "comparison_errors"]
 
 _KINDS = {
     TIMED_OUT: "comparison_timed_out",
@@ -126,14 +127,23 @@ def _compare(
     answer: AnswerCall,
     hint: str,
 ) -> RowDifferencePage | None:
-    try:
+    with comparison_errors(hint):
         result = processes.perform(task, answer)
-    except Conflict as error:
-        if error.kind in _KINDS:
-            raise Invalid(error.message, kind=_KINDS[error.kind], hint=error.hint) from error
-        raise Invalid(error.message, kind="not_comparable", hint=hint) from error
     assert isinstance(result, Compared)  # noqa: S101  the result of these tasks
     return result.page
+
+
+@contextmanager
+def comparison_errors(hint: str = "") -> Iterator[None]:
+    """Raises Invalid in place of Conflict, with the kinds of `compare_files`. `hint` is that of
+    what cannot be compared, by default the error's own.
+    """
+    try:
+        yield
+    except Conflict as error:
+        kind = _KINDS.get(error.kind, "not_comparable")
+        own = error.hint if error.kind in _KINDS else hint or error.hint
+        raise Invalid(error.message, kind=kind, hint=own) from error
 
 
 def _refuse_call(call: Call) -> Any:

@@ -1,7 +1,8 @@
 """What a process and the one that has started it send each other: a JSON value in each line.
 
 First comes a `Request`; then the process sends a `Call`, which is answered by a `Result`, any
-number of times, and at last a `Merged`, `Compared` or `Failed`. Contents of objects are files.
+number of times, and at last a `Merged`, `Compared`, `Listed` or `Failed`. Contents of objects are
+files.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import msgspec
 from anabranch import errors
 from anabranch.converter import Converter
 from anabranch.errors import AnabranchError
+from anabranch.model.commits.row_conflict import RowConflictPage
 from anabranch.model.commits.row_difference import RowDifferencePage
 from anabranch.versioning.strategies.contract import ContentConflict, Side
 from anabranch.versioning.strategies.table_processes.limits import TABLE, TableLimits
@@ -26,12 +28,14 @@ __all__ = [
     "FileComparison",
     "FileVersion",
     "FolderComparison",
+    "Listed",
     "MergeTask",
     "Merged",
     "Message",
     "MessageTooLarge",
     "Request",
     "Result",
+    "RowConflictListing",
     "RowMatching",
     "Task",
     "failure",
@@ -55,6 +59,20 @@ class MergeTask(msgspec.Struct, frozen=True, tag="merge"):
     repository: str
     commits: dict[Side, str]
     work_folder: str
+
+
+class RowConflictListing(msgspec.Struct, frozen=True, tag="row_conflicts"):
+    """A conflict of tables whose rows in conflict are listed: at most `amount`, without the first
+    `start`. `options` are those of the strategy `rows`.
+    """
+
+    options: dict[str, Any]
+    path: str
+    repository: str
+    commits: dict[Side, str]
+    work_folder: str
+    start: int
+    amount: int
 
 
 class FileVersion(msgspec.Struct, frozen=True):
@@ -105,7 +123,7 @@ class FolderComparison(msgspec.Struct, frozen=True, tag="folders"):
     work_folder: str
 
 
-Task = MergeTask | FileComparison | FolderComparison
+Task = MergeTask | RowConflictListing | FileComparison | FolderComparison
 
 _NOUNS = {"json": "document", "text": "text"}
 
@@ -147,6 +165,12 @@ class Compared(msgspec.Struct, frozen=True, tag="compared"):
     page: RowDifferencePage | None
 
 
+class Listed(msgspec.Struct, frozen=True, tag="listed"):
+    """A page of rows in conflict."""
+
+    page: RowConflictPage
+
+
 class Failed(msgspec.Struct, frozen=True, tag="failed"):
     """An error; `error` is the name of its class. `trace` is the traceback of one that no code
     expects.
@@ -172,7 +196,7 @@ class MessageTooLarge(Exception):
     """A message has more than MAX_MESSAGE_BYTES."""
 
 
-Message = Call | Merged | Compared | Failed
+Message = Call | Merged | Compared | Listed | Failed
 """What a process sends."""
 
 _TO_REQUEST: Converter[Request] = Converter(Request)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from anabranch.errors import Conflict
+from anabranch.model.commits.row_conflict import RowConflictPage
 from anabranch.versioning.strategies.call_answers import answer_call
 from anabranch.versioning.strategies.contract import (
     ContentConflict,
@@ -13,10 +14,16 @@ from anabranch.versioning.strategies.contract import (
     MergeStrategy,
     PathConflict,
 )
-from anabranch.versioning.strategies.table_processes.messages import Call, Merged, MergeTask
+from anabranch.versioning.strategies.table_processes.messages import (
+    Call,
+    Listed,
+    Merged,
+    MergeTask,
+    RowConflictListing,
+)
 from anabranch.versioning.strategies.table_processes.table_processes import TableProcesses
 
-__all__ = ["ProcessStrategy"]
+__all__ = ["ProcessStrategy", "list_row_conflicts"]
 
 
 _MAX_SMALL_BYTES = 16 << 10
@@ -66,6 +73,37 @@ class ProcessStrategy:
         if not isinstance(result, Merged):
             raise Conflict("the process has another result", kind="merge_failed")
         return result.conflicts
+
+
+def list_row_conflicts(
+    processes: TableProcesses,
+    conflict: PathConflict,
+    options: Mapping[str, Any],
+    *,
+    start: int,
+    amount: int,
+) -> RowConflictPage:
+    """Returns a page of the rows of a table that are in conflict, without the first `start`; its
+    `next_offset` is the start of the next page. `options` are those of the strategy `rows`. Raises
+    Conflict for tables that cannot be merged, or take too much time or memory.
+    """
+
+    def answer(call: Call) -> Any:
+        return answer_call({"call": call.name, **call.parameters}, conflict, None)
+
+    task = RowConflictListing(
+        dict(options),
+        conflict.path,
+        conflict.repository,
+        dict(conflict.commits),
+        conflict.work_folder,
+        start,
+        amount,
+    )
+    result = processes.perform(task, answer)
+    if not isinstance(result, Listed):
+        raise Conflict("the process has another result", kind="merge_failed")
+    return result.page
 
 
 def _size(conflict: PathConflict) -> int:

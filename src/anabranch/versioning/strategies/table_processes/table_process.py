@@ -40,8 +40,10 @@ from anabranch.versioning.strategies.table_processes.messages import (
     Compared,
     Failed,
     FileComparison,
+    Listed,
     Merged,
     MergeTask,
+    RowConflictListing,
     Task,
     failure,
     noun_of,
@@ -99,13 +101,13 @@ class _Server:
             except EOFError:
                 os._exit(1)  # nothing waits for the result
 
-    def finish(self, message: Merged | Compared | Failed) -> None:
+    def finish(self, message: Merged | Compared | Listed | Failed) -> None:
         """Sends the result of the task."""
         send(self._output, message)
 
 
-def _perform(task: Task, server: _Server) -> Merged | Compared:
-    if isinstance(task, MergeTask):
+def _perform(task: Task, server: _Server) -> Merged | Compared | Listed:
+    if isinstance(task, MergeTask | RowConflictListing):
         conflict = CalledConflict(
             server,
             path=task.path,
@@ -113,6 +115,9 @@ def _perform(task: Task, server: _Server) -> Merged | Compared:
             commits=task.commits,
             work_folder=task.work_folder,
         )
+        if isinstance(task, RowConflictListing):
+            rows = rows_strategy(task.options)
+            return Listed(rows.list_conflicts(conflict, task.start, task.amount))
         output = CalledOutput(server, task.work_folder)
         strategy = _STRATEGIES[task.strategy](task.options)
         return Merged(list(_show(strategy.merge(conflict, output))))

@@ -23,6 +23,7 @@ from anabranch.versioning.strategies.table_processes.messages import (
     Call,
     Compared,
     Failed,
+    Listed,
     Merged,
     Message,
     MessageTooLarge,
@@ -61,7 +62,7 @@ class TableProcesses:
         self._free = threading.BoundedSemaphore(self._limits.processes)
         self._max_wait = max_wait
 
-    def perform(self, task: Task, answer: AnswerCall) -> Merged | Compared:
+    def perform(self, task: Task, answer: AnswerCall) -> Merged | Compared | Listed:
         """Returns the result of a task. Raises the error of the process and those of `answer`;
         Conflict (kinds merge_timed_out, merge_out_of_memory, merge_process_ended) if it exceeds a
         limit or crashes, PreconditionFailed (client_gone), and Busy (too_many_tables).
@@ -112,7 +113,7 @@ class _Run:
         self._answer = answer
         self._noun = noun
 
-    def perform(self, task: Task) -> Merged | Compared:
+    def perform(self, task: Task) -> Merged | Compared | Listed:
         """Sends the task, and answers calls until there is a result."""
         message = self._exchange(Request(task, self._limits))
         while isinstance(message, Call):

@@ -1,6 +1,7 @@
 """Writes merged CSV: records that come from one side unchanged, as that side spells them.
 
-Of a record that both sides changed, each cell is spelled as on its side. Blank lines, line ends and
+Of a record that both sides changed, each cell is spelled as on its side, or in the base if that was
+chosen. Blank lines, line ends and
 a missing last line end are the destination's, and so is the encoding; rows of the source have the
 line end of its header.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from typing import BinaryIO
 
 from anabranch.tables.text.encoding import TextEncoding
@@ -36,19 +38,19 @@ def write_csv(
     for a file whose records cannot be told from each other, and for a value that the encoding does
     not have.
     """
-    source, destination = tables["source"], tables["destination"]
     encodings = {
         side: table.encoding for side, table in tables.items() if isinstance(table, CsvTable)
     }
     encoding = result_encoding(encodings)
-    with (
-        open_records(source.path, source.dialect) as theirs,
-        open_records(destination.path, destination.dialect) as ours,
-        encoded_output(output, encoding) as stream,
-    ):
-        _require_records("source", theirs, source)
-        _require_records("destination", ours, destination)
-        _Merge(decisions, ours, theirs, tables, names, encoding, stream).write()
+    with ExitStack() as opened:
+        records = {
+            side: opened.enter_context(open_records(tables[side].path, tables[side].dialect))
+            for side in decisions.sides()
+        }
+        stream = opened.enter_context(encoded_output(output, encoding))
+        for side, each in records.items():
+            _require_records(side, each, tables[side])
+        _Merge(decisions, records, tables, names, encoding, stream).write()
 
 
 def _require_records(side: str, records: CsvRecords, table: CsvTable) -> None:
@@ -60,16 +62,16 @@ class _Merge:
     def __init__(
         self,
         decisions: CellDecisions,
-        ours: CsvRecords,
-        theirs: CsvRecords,
+        records: Mapping[str, CsvRecords],
         tables: Mapping[str, CsvTable],
         names: Sequence[str],
         encoding: TextEncoding,
         output: BinaryIO,
     ) -> None:
         self._encoding = encoding
-        self._ours, self._theirs = ours, theirs
-        here = {side: list(tables[side].schema.names) for side in ("source", "destination")}
+        self._records = records
+        self._ours = ours = records["destination"]
+        here = {side: list(tables[side].schema.names) for side in records}
         self._places = {
             side: [columns.index(name) if name in columns else None for name in names]
             for side, columns in here.items()
@@ -77,11 +79,11 @@ class _Merge:
         self._names = list(names)
         self._is_same = self._names == here["destination"]
         self._removed = decisions.removed()
-        self._added = decisions.added()
+        self._added = {"source": decisions.added(), "base": decisions.restored()}
         self._taken = decisions.taken()
-        same_delimiter = ours.dialect.delimiter == theirs.dialect.delimiter
-        self._may_copy = same_delimiter and self._names == here["source"]
-        self._may_copy_cells = same_delimiter
+        delimiter = ours.dialect.delimiter
+        self._alike = {side for side in records if records[side].dialect.delimiter == delimiter}
+        self._copied = {side for side in self._alike if here[side] == self._names}
         self._output = output
         self._line_end = b""
         """The line end after what was written, which the last record may lack."""
@@ -95,11 +97,13 @@ class _Merge:
         self._write(header, content[ours.stops[0] : ends[0]])
         self._write_destination()
         line_end = ours.dialect.line_end
-        for number in self._added:
-            record = self._theirs.record(number + 1)
-            if not self._may_copy:
-                record = self._join(self._place("source", self._theirs, number + 1))
-            self._write_row(record, line_end)
+        for side, numbers in self._added.items():
+            for number in numbers:
+                if side in self._copied:
+                    record = self._records[side].record(number + 1)
+                else:
+                    record = self._join(self._place(side, number + 1))
+                self._write_row(record, line_end)
         tail = bytes(content[ends[-1] :])
         has_last_end = ends[-1] > ours.stops[-1]
         if has_last_end:
@@ -131,10 +135,9 @@ class _Merge:
             self._line_end += gap
             if row in removed:
                 continue
-            cells = self._place("destination", ours, number)
-            other, places = taken.get(row, (None, ()))
-            if other is not None:
-                others = self._place("source", self._theirs, other + 1)
+            cells = self._place("destination", number)
+            for side, other, places in taken.get(row, ()):
+                others = self._place(side, other + 1)
                 for place in places:
                     cells[place] = others[place]
             self._write_row(self._join(cells), content[ours.stops[number] : ours.ends[number]])
@@ -152,9 +155,9 @@ class _Merge:
         line_end = ours.content[stop : ours.ends[end - 1]]
         self._line_end = bytes(line_end) or ours.dialect.line_end
 
-    def _cells_by_row(self) -> dict[int, tuple[int, list[int]]]:
-        """Returns for each row that has cells of the source the row there, and the columns."""
-        found: dict[int, tuple[int, list[int]]] = {}
+    def _cells_by_row(self) -> dict[int, list[tuple[str, int, list[int]]]]:
+        """Returns for each row that has cells of other sides: the side, its row and the columns."""
+        found: dict[int, list[tuple[str, int, list[int]]]] = {}
         for group in self._taken:
             places = {
                 bit: self._names.index(name)
@@ -162,32 +165,29 @@ class _Merge:
                 if name in self._names
             }
             rows = zip(
-                group.destination.tolist(), group.source.tolist(), group.masks.tolist(), strict=True
+                group.destination.tolist(), group.rows.tolist(), group.masks.tolist(), strict=True
             )
             for row, other, bits in rows:
                 here = [place for bit, place in places.items() if bits >> bit & 1]
-                found.setdefault(row, (other, []))[1].extend(here)
+                found.setdefault(row, []).append((group.side, other, here))
         return found
 
     def _header(self) -> list[bytes]:
-        ours, theirs = (
-            self._place(side, records, 0)
-            for side, records in (("destination", self._ours), ("source", self._theirs))
-        )
+        ours, theirs = self._place("destination", 0), self._place("source", 0)
         return [
             theirs[number] if place is None else ours[number]
             for number, place in enumerate(self._places["destination"])
         ]
 
-    def _place(self, side: str, records: CsvRecords, number: int) -> list[bytes]:
+    def _place(self, side: str, number: int) -> list[bytes]:
         """Returns the cells of a record in the columns of the merge, empty where it has none."""
-        cells = records.cells(number)
-        if side == "source" and not self._may_copy_cells:
+        cells = self._records[side].cells(number)
+        if side not in self._alike:
             cells = [self._respell(cell) for cell in cells]
         return [b"" if place is None else cells[place] for place in self._places[side]]
 
     def _respell(self, cell: bytes) -> bytes:
-        """Returns a cell of the source with quotes if the destination's delimiter needs them."""
+        """Returns a cell of another side with quotes if the destination's delimiter needs them."""
         delimiter = self._ours.dialect.delimiter
         if cell.startswith(b'"') or delimiter.encode() not in cell:
             return cell

@@ -20,6 +20,8 @@ import msgspec
 from anabranch.tables.sql_names import identifier
 from anabranch.versioning.strategies.rows.aligned_rows import are_aligned
 from anabranch.versioning.strategies.rows.columns import ROW
+from anabranch.versioning.strategies.rows.merging.cell_rules import LETTERS, CellRules
+from anabranch.versioning.strategies.rows.merging.chosen_rows import ChosenRows, ConflictRow
 from anabranch.versioning.strategies.rows.merging.pairs import Pairs, find_pairs
 from anabranch.versioning.strategies.rows.scanned_sides import ScannedSides
 
@@ -28,17 +30,17 @@ __all__ = ["GROUP_COLUMNS", "CellDecisions", "Taken", "mask"]
 GROUP_COLUMNS = 60
 """How many columns are compared at once: a bit each in an integer."""
 
-_LETTERS = {"base": "b", "source": "s", "destination": "d"}
-
 
 class Taken(msgspec.Struct, frozen=True):
-    """The cells of a group of columns that come from the source: row numbers of the destination, in
-    order, those of the source, and masks of the columns, all NumPy arrays.
+    """The cells of a group of columns that come from a side, `source` or `base`: row numbers of the
+    destination, in order, those of the side, and masks of the columns, all NumPy arrays. A row may
+    be there twice, with other columns.
     """
 
+    side: str
     names: Sequence[str]
     destination: Any
-    source: Any
+    rows: Any
     masks: Any
 
 
@@ -66,6 +68,7 @@ class CellDecisions:
         self._names = names
         here: Mapping[str, Sequence[str]] = sides.names
         self._has = {side: set(columns) for side, columns in here.items()}
+        self.chosen = ChosenRows(self._has, names)
         listed = dict.fromkeys((*here["destination"], *here["source"], *here["base"]))
         compared = [name for name in listed if name not in self._key]
         self.groups = [
@@ -97,8 +100,8 @@ class CellDecisions:
 
         self._connection.execute("CREATE TABLE pairs (b BIGINT, s BIGINT, d BIGINT)")
         for part in parts:
-            columns = [pa.array(part[side], mask=part[side] < 0) for side in _LETTERS]
-            self._connection.register("found", pa.table(columns, list(_LETTERS.values())))
+            columns = [pa.array(part[side], mask=part[side] < 0) for side in LETTERS]
+            self._connection.register("found", pa.table(columns, list(LETTERS.values())))
             self._connection.execute("INSERT INTO pairs SELECT b, s, d FROM found")
             self._connection.unregister("found")
 
@@ -107,15 +110,15 @@ class CellDecisions:
         group = self.groups[number]
         if aligned:
             rows = "FROM aligned"
-            numbers = {letter: identifier(side) for side, letter in _LETTERS.items()}
+            numbers = {letter: identifier(side) for side, letter in LETTERS.items()}
         else:
             row = identifier(ROW)
-            numbers = {letter: f"p.{letter}" for letter in _LETTERS.values()}
+            numbers = {letter: f"p.{letter}" for letter in LETTERS.values()}
             rows = "FROM pairs p " + " ".join(
                 f"LEFT JOIN {side} {letter} ON p.{letter} = {letter}.{row}"
-                for side, letter in _LETTERS.items()
+                for side, letter in LETTERS.items()
             )
-        rules = _Rules(self._has, self._names, numbers, is_aligned=aligned)
+        rules = CellRules(self._has, self._names, numbers, is_aligned=aligned)
         listed = ", ".join(f"{numbers[letter]} AS {letter}" for letter in "dsb")
         both = f"{numbers['d']} IS NOT NULL AND {numbers['s']} IS NOT NULL"
         alone = f"NOT ({both})" if number == 0 else "false"
@@ -155,93 +158,101 @@ class CellDecisions:
                 found += [(name, row) for row in rows]
         return found
 
+    def conflict_rows(self, start: int, amount: int) -> list[ConflictRow]:
+        """Returns at most `amount` of the rows in conflict, without the first `start`: in the order
+        of the destination, then of the source.
+        """
+        found = self._connection.execute(
+            "SELECT d, s, b, list({'g': g, 'clashing': clashing}) FROM decided "
+            "WHERE is_lost OR clashing <> 0 GROUP BY d, s, b "
+            "ORDER BY d NULLS LAST, s NULLS LAST LIMIT ? OFFSET ?",
+            [amount, start],
+        ).fetchall()
+        return [ConflictRow(d, s, b, self._clashing(groups)) for d, s, b, groups in found]
+
+    def _clashing(self, groups: Sequence[Mapping[str, int]]) -> Sequence[str]:
+        masks = {each["g"]: each["clashing"] for each in groups}
+        return [
+            name
+            for number, group in enumerate(self.groups)
+            for bit, name in enumerate(group)
+            if masks.get(number, 0) >> bit & 1
+        ]
+
+    def settle(self) -> None:
+        """Leaves the chosen rows out of the conflicts."""
+        import pyarrow as pa  # noqa: PLC0415  an optional library
+
+        types = pa.schema([("d", pa.int64()), ("s", pa.int64())])
+        places = [dict(zip("ds", each, strict=True)) for each in self.chosen.settled]
+        self._connection.register("settled", pa.Table.from_pylist(places, types))
+        self._connection.execute(
+            "UPDATE decided SET clashing = 0, is_lost = false FROM settled "
+            "WHERE decided.d IS NOT DISTINCT FROM settled.d "
+            "AND decided.s IS NOT DISTINCT FROM settled.s"
+        )
+        self._connection.unregister("settled")
+
+    def sides(self) -> Sequence[str]:
+        """Returns the sides of which the merge has rows or cells."""
+        has_base = bool(self.chosen.restored) or any(
+            cell.side == "base" for cell in self.chosen.cells
+        )
+        return ("source", "destination", *(["base"] if has_base else []))
+
     def removed(self) -> Any:
-        """Returns the row numbers of the destination that the source removed, in order."""
+        """Returns the row numbers of the destination that are removed, in order."""
         where = "g = 0 AND d IS NOT NULL AND s IS NULL AND b IS NOT NULL"
-        return self._numbers(f"SELECT d FROM decided WHERE {where} ORDER BY d")[0]  # noqa: S608
+        (found,) = self._numbers(f"SELECT d FROM decided WHERE {where} ORDER BY d")  # noqa: S608
+        return _changed(found, added=self.chosen.removed, removed=self.chosen.kept)
 
     def added(self) -> Any:
-        """Returns the row numbers of the source that only the source has, in order."""
+        """Returns the row numbers of the source that are added, in order."""
         where = "g = 0 AND d IS NULL AND s IS NOT NULL AND b IS NULL"
-        return self._numbers(f"SELECT s FROM decided WHERE {where} ORDER BY s")[0]  # noqa: S608
+        (found,) = self._numbers(f"SELECT s FROM decided WHERE {where} ORDER BY s")  # noqa: S608
+        return _changed(found, added=self.chosen.added)
+
+    def restored(self) -> Any:
+        """Returns the row numbers of the base that are added, in the order of their choice."""
+        import numpy as np  # noqa: PLC0415
+
+        return np.array(self.chosen.restored, np.int64)
 
     def taken(self) -> list[Taken]:
-        """Returns the cells that come from the source, of all groups that have any."""
+        """Returns the cells that come from the source or the base, of all groups that have any."""
         found = []
         for number, group in enumerate(self.groups):
             rows = self._numbers(
                 f"SELECT d, s, taken FROM decided WHERE g = {number} AND taken <> 0 ORDER BY d"  # noqa: S608
             )
-            if len(rows[0]):
-                found.append(Taken(group, *rows))
-        return found
+            taken = Taken("source", group, *rows)
+            found.append(_with_cells(taken, self.chosen.cells_of("source", group)))
+            none = Taken("base", group, *(each[:0] for each in rows))
+            found.append(_with_cells(none, self.chosen.cells_of("base", group)))
+        return [each for each in found if len(each.rows)]
 
     def _numbers(self, query: str) -> list[Any]:
         table = self._connection.execute(query).to_arrow_table()
         return [column.to_numpy() for column in table.columns]
 
 
-class _Rules:
-    """The rules of a merge as SQL. `numbers` are the row numbers of each table by its letter."""
+def _changed(rows: Any, *, added: Collection[int], removed: Collection[int] = ()) -> Any:
+    """Returns row numbers in order, with others added and removed."""
+    if not added and not removed:
+        return rows
+    import numpy as np  # noqa: PLC0415
 
-    def __init__(
-        self,
-        has: Mapping[str, Collection[str]],
-        names: Collection[str],
-        numbers: Mapping[str, str],
-        *,
-        is_aligned: bool,
-    ) -> None:
-        self._has = has
-        self._names = names
-        self._numbers = numbers
-        self._is_aligned = is_aligned
+    kept = np.setdiff1d(rows, np.array([*removed], np.int64))
+    return np.union1d(kept, np.array([*added], np.int64))
 
-    def _at(self, side: str, name: str) -> str:
-        """Returns a cell as SQL. A side that dropped the column is read as unchanged there."""
-        if name not in self._has[side]:
-            side = "base"
-            if name not in self._has[side]:
-                return "NULL"
-        return (
-            identifier(f"{side} {name}")
-            if self._is_aligned
-            else f"{_LETTERS[side]}.{identifier(name)}"
-        )
 
-    def _differ(self, one: str, other: str, name: str) -> str:
-        return f"{self._at(one, name)} IS DISTINCT FROM {self._at(other, name)}"
+def _with_cells(taken: Taken, cells: Sequence[tuple[int, int, int]]) -> Taken:
+    """Returns the cells that are taken, with more (row, row there, mask) of the same side."""
+    if not cells:
+        return taken
+    import numpy as np  # noqa: PLC0415
 
-    def is_taken(self, name: str) -> str:
-        """Returns as SQL whether a cell of a row that both sides have comes from the source."""
-        if name not in self._names or name not in self._has["source"]:
-            return "false"
-        if name not in self._has["destination"]:
-            return "true"
-        apart = self._differ("source", "destination", name)
-        unchanged = f"NOT ({self._differ('destination', 'base', name)})"
-        return f"{apart} AND {self._numbers['b']} IS NOT NULL AND {unchanged}"
-
-    def is_clashing(self, name: str) -> str:
-        """Returns as SQL whether both sides changed a cell of a row that both have differently."""
-        in_base = f"{self._numbers['b']} IS NOT NULL"
-        theirs, ours = (self._differ(side, "base", name) for side in ("source", "destination"))
-        if name not in self._names:  # one side dropped it: no value of the other may be lost
-            return f"{in_base} AND ({theirs} OR {ours})"
-        has = [name in self._has[side] for side in ("source", "destination")]
-        if name not in self._has["base"] and not all(has):
-            return "false"  # one side added it
-        apart = self._differ("source", "destination", name)
-        return f"{apart} AND (NOT ({in_base}) OR ({theirs} AND {ours}))"
-
-    def is_lost(self, group: Sequence[str]) -> str:
-        """Returns as SQL whether one side removed a row, and the other changed a cell of it."""
-
-        def changed(side: str) -> str:
-            return " OR ".join(self._differ(side, "base", name) for name in group) or "false"
-
-        d, s, b = (f"{self._numbers[letter]} IS NOT NULL" for letter in "dsb")
-        return (
-            f"({b} AND ((NOT ({s}) AND {d} AND ({changed('destination')})) OR "
-            f"(NOT ({d}) AND {s} AND ({changed('source')}))))"
-        )
+    known = np.array([taken.destination, taken.rows, taken.masks])
+    columns = np.concatenate([known, np.array(cells, np.int64).T], axis=1)
+    columns = columns[:, np.argsort(columns[0], kind="stable")]
+    return Taken(taken.side, taken.names, *columns)

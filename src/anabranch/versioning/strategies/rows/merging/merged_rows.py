@@ -1,11 +1,12 @@
-"""The rows of a merge: the destination's as they are, with cells and rows of the source.
+"""The rows of a merge: the destination's as they are, with cells and rows of the source, and of the
+base where that was chosen for a conflict.
 
 The destination is read once, in order. Where nothing was changed, its values pass through.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from anabranch.tables.lists import entries, is_list
@@ -21,6 +22,9 @@ __all__ = ["MergedRows"]
 
 _INDEX_BITS = 32
 
+_Cells = dict[tuple[str, str], tuple[ChunkedRows, Any]]
+"""Cells by side and column, and the numbers of their rows, in order."""
+
 
 class MergedRows:
     """The rows of a merge. `schema` is that of the merge, `folder` for temporary files."""
@@ -28,16 +32,15 @@ class MergedRows:
     def __init__(
         self,
         decisions: CellDecisions,
-        source: Table,
-        destination: Table,
+        tables: Mapping[str, Table],
         schema: Any,
         folder: str,
     ) -> None:
         self._removed = decisions.removed()
-        self._added = decisions.added()
+        self._added = {"source": decisions.added(), "base": decisions.restored()}
         self._taken = decisions.taken()
-        self._source = source
-        self._destination = destination
+        self._tables = tables
+        self._destination = tables["destination"]
         self._folder = folder
         self.schema = self._with_wide_indices(schema)
         self._strict = [field.name for field in self.schema if not may_have_null(field)]
@@ -45,7 +48,8 @@ class MergedRows:
     @property
     def count(self) -> int:
         """The number of rows."""
-        return sum(self._destination.pieces) - len(self._removed) + len(self._added)
+        added = sum(map(len, self._added.values()))
+        return sum(self._destination.pieces) - len(self._removed) + added
 
     def _with_wide_indices(self, schema: Any) -> Any:
         """Returns a schema whose dictionaries hold the values of both sides: those of files may
@@ -53,7 +57,7 @@ class MergedRows:
         """
         import pyarrow as pa  # noqa: PLC0415  an optional library
 
-        names = set(schema.names) if len(self._added) else set()
+        names = set(schema.names) if any(map(len, self._added.values())) else set()
         for group in self._taken:
             names |= {
                 name for bit, name in enumerate(group.names) if (group.masks >> bit & 1).any()
@@ -67,16 +71,18 @@ class MergedRows:
         return schema
 
     def batches(self) -> Iterator[Any]:
-        """Yields record batches: the destination's rows in their order, then those that only the
-        source has. Raises Conflict for null in a column that may not have it.
+        """Yields record batches: the destination's rows in their order, then those that are added
+        from other sides. Raises Conflict for null in a column that may not have it.
         """
-        cells = self._source_cells()
+        cells = self._cells()
         for start, batch in self._destination_batches():
             yield self._merge(batch, start, cells)
-        names = [name for name in self.schema.names if name in self._source.schema.names]
-        for batch in rows_at(self._source, names, self._added):
-            columns = [self._column(batch, field) for field in self.schema]
-            yield self._batch(columns)
+        for side, rows in self._added.items():
+            table = self._tables[side]
+            names = [name for name in self.schema.names if name in table.schema.names]
+            for batch in rows_at(table, names, rows) if len(rows) else ():
+                columns = [self._column(batch, field) for field in self.schema]
+                yield self._batch(columns)
 
     def _destination_batches(self) -> Iterator[tuple[int, Any]]:
         names = [name for name in self.schema.names if name in self._destination.schema.names]
@@ -85,58 +91,56 @@ class MergedRows:
             yield start, batch
             start += batch.num_rows
 
-    def _source_cells(self) -> dict[str, tuple[ChunkedRows, Any]]:
+    def _cells(self) -> _Cells:
         """Returns the cells of the columns of which any are taken, and their row numbers."""
-        found: dict[str, tuple[ChunkedRows, Any]] = {}
-        for group in self._taken:
-            import numpy as np  # noqa: PLC0415
+        import numpy as np  # noqa: PLC0415
 
+        found: _Cells = {}
+        for group in self._taken:
             names = [name for bit, name in enumerate(group.names) if (group.masks >> bit & 1).any()]
-            rows = np.unique(group.source)
-            table = self._to_stored(names, rows)
-            found |= {name: (ChunkedRows(table[name]), rows) for name in names}
+            rows = np.unique(group.rows)
+            table = self._to_stored(group.side, names, rows)
+            found |= {(group.side, name): (ChunkedRows(table[name]), rows) for name in names}
         return found
 
-    def _to_stored(self, names: Sequence[str], rows: Any) -> Any:
-        """Returns columns of rows of the source, which are in a file that is mapped into memory."""
+    def _to_stored(self, side: str, names: Sequence[str], rows: Any) -> Any:
+        """Returns columns of rows of a side, which are in a file that is mapped into memory."""
         import tempfile  # noqa: PLC0415
 
         import pyarrow as pa  # noqa: PLC0415
 
         fields = [self.schema.field(name) for name in names]
         schema = pa.schema(fields)
+        table = self._tables[side]
+        here = [name for name in names if name in table.schema.names]
+        if not here:  # the base has none of the columns that became what they were there
+            return pa.table([pa.nulls(len(rows), field.type) for field in fields], schema=schema)
         with tempfile.NamedTemporaryFile(dir=self._folder) as file:
             with pa.ipc.new_stream(file.name, schema) as writer:
-                for batch in rows_at(self._source, names, rows):
-                    columns = [convert(batch[field.name], field.type) for field in fields]
+                for batch in rows_at(table, here, rows):
+                    columns = [self._column(batch, field) for field in fields]
                     writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
             return pa.ipc.open_stream(pa.memory_map(file.name)).read_all()
 
-    def _merge(self, batch: Any, start: int, cells: dict[str, tuple[ChunkedRows, Any]]) -> Any:
+    def _merge(self, batch: Any, start: int, cells: _Cells) -> Any:
         import numpy as np  # noqa: PLC0415
 
         end = start + batch.num_rows
         low, high = np.searchsorted(self._removed, [start, end])
-        kept = np.arange(batch.num_rows)
-        if low < high:
-            kept = np.delete(kept, self._removed[low:high] - start)
         columns = {field.name: self._column(batch, field) for field in self.schema}
-        changed: set[str] = set()
         for group in self._taken:
-            low, high = np.searchsorted(group.destination, [start, end])
-            if low == high:
+            first, last = np.searchsorted(group.destination, [start, end])
+            if first == last:
                 continue
             for bit, name in enumerate(group.names):
-                here = np.flatnonzero(group.masks[low:high] >> bit & 1) + low
+                here = np.flatnonzero(group.masks[first:last] >> bit & 1) + first
                 if len(here):
-                    columns[name] = _replace(columns[name], kept, group, here, start, cells[name])
-                    changed.add(name)
-        if len(kept) < batch.num_rows:
-            columns |= {
-                name: take_values(column, kept)
-                for name, column in columns.items()
-                if name not in changed
-            }
+                    columns[name] = _replace(
+                        columns[name], group, here, start, cells[group.side, name]
+                    )
+        if low < high:
+            kept = np.delete(np.arange(batch.num_rows), self._removed[low:high] - start)
+            columns = {name: take_values(column, kept) for name, column in columns.items()}
         return self._batch([columns[name] for name in self.schema.names])
 
     def _column(self, batch: Any, field: Any) -> Any:
@@ -168,16 +172,16 @@ class MergedRows:
 
 
 def _replace(
-    column: Any, kept: Any, group: Taken, here: Any, start: int, cells: tuple[ChunkedRows, Any]
+    column: Any, group: Taken, here: Any, start: int, cells: tuple[ChunkedRows, Any]
 ) -> Any:
-    """Returns the kept rows of a column, with cells of the source."""
+    """Returns a column of the destination with cells of another side."""
     import numpy as np  # noqa: PLC0415
 
     stored, rows = cells
-    values = stored.take(np.searchsorted(rows, group.source[here]))
+    values = stored.take(np.searchsorted(rows, group.rows[here]))
     index = np.arange(len(column))
     index[group.destination[here] - start] = len(column) + np.arange(len(here))
-    return take_values(concatenate([column, values]), index[kept])
+    return take_values(concatenate([column, values]), index)
 
 
 def _has_wrong_null(column: Any, field: Any) -> bool:
