@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.eventually import eventually
 
-from ..conftest import allow, deny
+from tests.server.access.conftest import allow, deny
 
 OBJECT = "arn:lakefs:fs:::repository/{}/object/{}"
 SECRET = "4711"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..conftest import allow, deny
+from tests.server.access.conftest import allow, deny
 
 OBJECT = "arn:lakefs:fs:::repository/{}/object/{}"
 SECRET = "4711"
