@@ -252,7 +252,7 @@ class TestWriting:
             meanwhile.append(sqlite._writer.transactions - before)
         dropping.join()
         assert len(meanwhile) >= 5
-        # a write waits for the slice that is being removed, not for all; this thread may wait longer
+        # a write waits for the slice that is being removed, not for all of them
         assert statistics.median(meanwhile) <= 4
         assert list(sqlite.scan("p")) == []
         assert len(list(sqlite.scan("q"))) == len(meanwhile)
