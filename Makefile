@@ -154,15 +154,15 @@ kernel-lint:
 
 .PHONY: test
 test: install components clients ## run what runs in process, on one server, and once with each client and store
-	@$(MAKE) --no-print-directory --jobs --output-sync=target --keep-going $(if $(NODE),web-test) kernel-test package-test
+	@$(MAKE) --no-print-directory --jobs --keep-going $(if $(NODE),web-test) kernel-test package-test
 
-# The tests of page and kernel run while those of the package wait for servers. The output of theirs
-# is shown when they end; `+` shows that of pytest as it comes.
+# Beside each other: those of the package wait for servers half of the time. Tests call make themselves,
+# and must not take part in this one's jobs.
 .PHONY: kernel-test package-test
 kernel-test:
 	@cargo test --quiet --manifest-path kernel/Cargo.toml --workspace
 package-test:
-	+@$(BIN)/pytest -n $(WORKERS) -m 'not slow and not systems' --junitxml=$(REPORT).xml
+	@env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -n $(WORKERS) -m 'not slow and not systems' --junitxml=$(REPORT).xml
 
 .PHONY: test-systems
 test-systems: install components clients ## run the tests of services, clients, stores, pages and Spark
