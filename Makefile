@@ -154,14 +154,14 @@ kernel-lint:
 
 .PHONY: test
 test: install components clients ## run what runs in process, on one server, and once with each client and store
-	@$(MAKE) --no-print-directory --jobs --keep-going $(if $(NODE),web-test) kernel-test package-test
+	@$(MAKE) --no-print-directory --jobs --keep-going $(if $(NODE),web-test) test-kernel test-package
 
 # Beside each other: those of the package wait for servers half of the time. Tests call make themselves,
 # and must not take part in this one's jobs.
-.PHONY: kernel-test package-test
-kernel-test:
+.PHONY: test-kernel test-package
+test-kernel:
 	@cargo test --quiet --manifest-path kernel/Cargo.toml --workspace
-package-test:
+test-package:
 	@env -u MAKEFLAGS -u MFLAGS $(BIN)/pytest -n $(WORKERS) -m 'not slow and not systems' --junitxml=$(REPORT).xml
 
 .PHONY: test-systems

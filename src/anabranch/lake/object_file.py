@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from abc import abstractmethod
 from collections.abc import Iterator
+from typing import IO, Any
 
 from anabranch.files.lazy_file import LazyFile
 from anabranch.model.objects.entry import Entry
 
-__all__ = ["ObjectFile"]
+__all__ = ["ObjectFile", "in_mode", "require_read_mode"]
 
 
 class ObjectFile(LazyFile):
@@ -33,3 +35,14 @@ class ObjectFile(LazyFile):
         """Yields `length` bytes from `start` on, by default all that follow, in chunks. May be
         called by several threads, as `read_bytes`. Raises Gone for bytes that are lost.
         """
+
+
+def require_read_mode(mode: str, name: str) -> None:
+    """Raises ValueError for a mode in which what `name` names is not read."""
+    if mode not in {"r", "rt", "rb"}:
+        raise ValueError(f"mode {mode!r}: {name} is read in the mode 'r' or 'rb'")
+
+
+def in_mode(file: ObjectFile, mode: str, *, encoding: str, newline: str | None) -> IO[Any]:
+    """Returns an object that is open for reading as it is in the mode `rb`, else as text."""
+    return file if mode == "rb" else io.TextIOWrapper(file, encoding=encoding, newline=newline)

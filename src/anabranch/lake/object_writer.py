@@ -8,51 +8,32 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator
-from tempfile import SpooledTemporaryFile
 from types import TracebackType
-from typing import IO, Any, cast
+from typing import IO, cast
+
+from anabranch.lake.spooled_file import SpooledFile
 
 __all__ = ["ObjectWriter", "TextObjectWriter"]
 
 _IN_MEMORY = 8 << 20
 """Larger files are kept on disk until they are uploaded, in bytes."""
-_CHUNK = 1 << 20
 
 Upload = Callable[[Iterable[bytes]], object]
 
 
-class ObjectWriter(io.BufferedIOBase):
+class ObjectWriter(SpooledFile):
     """A binary file for writing, which `upload` stores."""
 
     def __init__(self, upload: Upload) -> None:
+        super().__init__(_IN_MEMORY)
         self._upload = upload
-        self._content = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115  closed with this file
-
-    @property
-    def mode(self) -> str:
-        """The mode of a binary file for writing."""
-        return "wb"
-
-    def writable(self) -> bool:
-        """Returns True."""
-        return True
-
-    def write(self, content: Any, /) -> int:
-        """Appends bytes and returns their number. Raises ValueError for a closed file."""
-        if self.closed:
-            raise ValueError("write to closed file")
-        return self._content.write(content)
-
-    def tell(self) -> int:
-        """Returns how many bytes were written."""
-        return self._content.tell()
 
     def close(self) -> None:
         """Uploads the object. Raises what the upload raises; the file is closed in any case."""
         if self.closed:
             return
         try:
-            self._upload(_Chunks(self._content))
+            self._upload(_Chunks(self))
         finally:
             self.discard()
 
@@ -61,25 +42,14 @@ class ObjectWriter(io.BufferedIOBase):
         self._content.close()
         super().close()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self.close()
-        else:
-            self.discard()
-
     def __del__(self) -> None:
         self.discard()
 
 
 class TextObjectWriter(io.TextIOWrapper):
-    """A text file for writing, whose bytes an ObjectWriter stores."""
+    """A text file for writing, whose bytes a binary one stores."""
 
-    def __init__(self, file: ObjectWriter, *, encoding: str, newline: str | None) -> None:
+    def __init__(self, file: SpooledFile, *, encoding: str, newline: str | None) -> None:
         super().__init__(cast(IO[bytes], file), encoding=encoding, newline=newline)
         self._file = file
 
@@ -102,10 +72,8 @@ class TextObjectWriter(io.TextIOWrapper):
 class _Chunks:
     """The content of a file in pieces, which can be read again."""
 
-    def __init__(self, file: SpooledTemporaryFile[bytes]) -> None:
+    def __init__(self, file: SpooledFile) -> None:
         self._file = file
 
     def __iter__(self) -> Iterator[bytes]:
-        self._file.seek(0)
-        while chunk := self._file.read(_CHUNK):
-            yield chunk
+        return self._file.chunks()

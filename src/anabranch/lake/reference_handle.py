@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any, Literal, overload
 
 from anabranch.errors import NotFound
-from anabranch.lake.object_file import ObjectFile
+from anabranch.lake.object_file import ObjectFile, in_mode, require_read_mode
 from anabranch.lake.paging import PAGE_SIZE, all_items
 from anabranch.model.commits.change import Change
 from anabranch.model.commits.commit import Commit
@@ -99,12 +99,9 @@ class ReferenceHandle:
         return self._reader(path, mode, encoding=encoding, newline=newline)
 
     def _reader(self, path: str, mode: str, *, encoding: str, newline: str | None) -> IO[Any]:
-        if mode not in {"r", "rt", "rb"}:
-            raise ValueError(f"mode {mode!r}: {self.name} is read in the mode 'r' or 'rb'")
+        require_read_mode(mode, self.name)
         file = self._lake.objects.open(self.repository, self.name, path)
-        if mode == "rb":
-            return file
-        return io.TextIOWrapper(file, encoding=encoding, newline=newline)
+        return in_mode(file, mode, encoding=encoding, newline=newline)
 
     def snapshot(self) -> Snapshot:
         """Returns the objects of the commit that it names now."""

@@ -15,7 +15,7 @@ from anabranch.errors import AnabranchError
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Headers, Response
-from anabranch.model.caller import Caller, acting_as
+from anabranch.model.caller import acting_as
 from anabranch.s3.authenticator import RequestAuthenticator
 from anabranch.s3.call import Call
 from anabranch.s3.misdirected import is_misdirected, refusal
@@ -272,13 +272,7 @@ class S3Request:
         if not self.form:
             self._call.content = content
         try:
-            actor = self._call.actor
-            caller = Caller(
-                *(actor.username, (), actor.created_at),
-                record_id=actor.record_id,
-                action=self.choice.operation.id,
-                request_id=self._request_id,
-            )
+            caller = self._call.actor.as_caller(self.choice.operation.id, self._request_id)
             with acting_as(caller):
                 return self.choice.operation.handler(self._call)
         except Exception as error:  # noqa: BLE001  as above

@@ -168,7 +168,7 @@ def test_a_row_that_becomes_the_base_again_has_null_in_columns_that_the_base_lac
 
 
 def test_exact_values_go_through_listings_and_choices(tmp_path):
-    """Keys and cells that JSON readers would round, and NaN, are told apart and kept."""
+    """Keys and cells that JSON readers would round, and NaN, keep their values."""
     big = 2**53
     kinds = {
         "id": pa.int64(),

@@ -12,6 +12,7 @@ from anabranch.access.policies.explain import Explanation, explain
 from anabranch.access.policies.permissions import Permission
 from anabranch.access.policies.policies import Policy
 from anabranch.access.policies.statements import ALLOW_ALL, Statement
+from anabranch.model.caller import Caller
 
 __all__ = ["Actor", "OnDecision"]
 
@@ -107,6 +108,17 @@ class Actor:
     def depends_on_branch(self) -> bool:
         """Whether permissions depend on the branch that an action changes."""
         return self.granted.depend_on_branch
+
+    def as_caller(self, action: str, request_id: str, chain: tuple[str, ...] = ()) -> Caller:
+        """Returns the user as the caller of an operation by a request; `chain` is what hooks led to
+        the request.
+        """
+        return Caller(
+            *(self.username, chain, self.created_at),
+            record_id=self.record_id,
+            action=action,
+            request_id=request_id,
+        )
 
     def explain(self, permission: Permission) -> Explanation:
         """Returns which policy grants the user a permission, or denies it."""

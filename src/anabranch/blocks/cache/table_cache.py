@@ -26,6 +26,7 @@ from anabranch.blocks.table_addresses import table_address, tables_address
 from anabranch.errors import Corrupt, Gone
 from anabranch.files.cache.file_cache import FileCache
 from anabranch.files.cache.memfd_files import MemfdFiles, is_full
+from anabranch.files.write_pieces import write_pieces
 
 __all__ = ["TableCache", "missing_table"]
 
@@ -230,10 +231,7 @@ class TableCache:
             pieces = self._store.get(address)
         except Gone as error:
             raise missing_table(address) from error
-        for piece in pieces:
-            written = 0
-            while written < len(piece):
-                written += os.write(descriptor, piece[written:])
+        write_pieces(descriptor, pieces)
 
     def _check(self, address: str, path: str, table_id: str) -> None:
         try:

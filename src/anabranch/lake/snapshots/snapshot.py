@@ -12,7 +12,7 @@ from typing import IO, Any, Literal, overload
 
 from anabranch import _kernel as kernel
 from anabranch.errors import NotFound
-from anabranch.lake.object_file import ObjectFile
+from anabranch.lake.object_file import ObjectFile, in_mode, require_read_mode
 from anabranch.lake.snapshots.source import NamedEntry, SnapshotSource
 from anabranch.model.commits.commit import Commit
 from anabranch.model.names import decode_key, encode_path
@@ -147,12 +147,9 @@ class Snapshot:
         """Returns an object as a file for reading, of text unless the mode is `rb`. Raises
         NotFound.
         """
-        if mode not in {"r", "rt", "rb"}:
-            raise ValueError(f"mode {mode!r}: a snapshot is read in the mode 'r' or 'rb'")
+        require_read_mode(mode, "a snapshot")
         file = self._source.open(path, self._entry(path))
-        if mode == "rb":
-            return file
-        return io.TextIOWrapper(file, encoding=encoding, newline=newline)
+        return in_mode(file, mode, encoding=encoding, newline=newline)
 
     def _pages(self, prefix: str, delimiter: str) -> Iterator[kernel.Listing]:
         start, separator, after = encode_path(prefix), encode_path(delimiter), b""
@@ -167,7 +164,7 @@ class Snapshot:
         return self._read(self._tree.get, _key(path))
 
     def _entry(self, path: str) -> Entry:
-        value = self._read(self._tree.get, _key(path))
+        value = self._value(path)
         if value is None:
             raise self._not_found(path)
         return entry_from(value)

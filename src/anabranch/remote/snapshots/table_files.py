@@ -18,6 +18,7 @@ from anabranch import _kernel as kernel
 from anabranch.errors import Busy, Corrupt, Invalid
 from anabranch.files.cache.file_cache import FileCache
 from anabranch.files.cache.memfd_files import MemfdFiles
+from anabranch.files.write_pieces import write_pieces
 from anabranch.remote.snapshots.cache_settings import CacheSettings
 
 __all__ = ["TableFiles"]
@@ -47,10 +48,7 @@ class TableFiles:
         """
 
         def fill(descriptor: int) -> None:
-            for piece in download(table_id):
-                written = 0
-                while written < len(piece):
-                    written += os.write(descriptor, piece[written:])
+            write_pieces(descriptor, download(table_id))
 
         def check(path: str) -> None:
             _check(path, table_id)

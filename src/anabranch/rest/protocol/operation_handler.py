@@ -163,12 +163,7 @@ class OperationHandler:
         if not chain and RUN_HEADER in request.headers:
             run = self._services.catalog.engine.running.find(request.header(RUN_HEADER))
             chain = () if run is None else run.chain
-        return Caller(
-            *(actor.username, chain, actor.created_at),
-            record_id=actor.record_id,
-            action=self.operation.id,
-            request_id=request.id,
-        )
+        return actor.as_caller(self.operation.id, request.id, chain)
 
     def _call(self, handler: Callable[[Call[Any, Any]], object], call: Any) -> Response:
         if self.operation.keyed:

@@ -31,7 +31,6 @@ __all__ = [
     "SINCE",
     "after_moment",
     "log_key",
-    "log_write",
     "microseconds",
     "new_id",
     "operation_from",
@@ -113,15 +112,6 @@ def reference_range(key: bytes) -> KeyRange:
 def operation_writes(partition: str, operation: LoggedOperation) -> list[Write]:
     """Returns the writes that record an operation of the repository with a partition."""
     own, suffix = operations_partition(partition), operation.id.encode()
-    writes = [log_write(partition, operation)]
-    for change in operation.changes:
-        after = b"" if change.after is None else change.after.commit_id.encode()
-        writes.append(Write(own, reference_range(reference_key(change))[0] + suffix, after))
-    return writes
-
-
-def log_write(partition: str, operation: LoggedOperation) -> Write:
-    """Returns the write that stores an operation of the repository with a partition."""
     record = _Record(
         operation.time,
         operation.changes,
@@ -129,8 +119,11 @@ def log_write(partition: str, operation: LoggedOperation) -> Write:
         operation.request_id,
         operation.action,
     )
-    key = log_key(operation.id)
-    return Write(operations_partition(partition), key, _ENCODER.encode(record))
+    writes = [Write(own, log_key(operation.id), _ENCODER.encode(record))]
+    for change in operation.changes:
+        after = b"" if change.after is None else change.after.commit_id.encode()
+        writes.append(Write(own, reference_range(reference_key(change))[0] + suffix, after))
+    return writes
 
 
 def operation_from(key: bytes, raw: bytes) -> LoggedOperation:
