@@ -6,6 +6,7 @@ here. The permissions of the operation are checked as well, with the paths withi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +18,7 @@ from anabranch.rest.protocol.call import Call
 __all__ = ["CONFINED_OPERATIONS", "admit"]
 
 _Call = Call[Any, Any]
-_COMMIT_ID = frozenset("0123456789abcdef")
+_COMMIT_ID = re.compile("[0-9a-f]{64}")
 
 
 def admit(operation_id: str, call: _Call, actor: Actor | None) -> Actor | None:
@@ -75,8 +76,8 @@ def _log(call: _Call) -> Iterable[str]:
     yield params.ref
     if params.stop_at:
         yield params.stop_at
-    if params.after and not _COMMIT_ID.issuperset(params.after):
-        yield params.after
+    if params.after and not _COMMIT_ID.fullmatch(params.after):
+        yield params.after  # pages begin after full ids: others would tell which commits exist
 
 
 def _commit(call: _Call) -> Iterable[str]:

@@ -128,3 +128,4 @@ def test_what_anyone_may_call_makes_no_session_of_the_creator(team, intruder, op
         assert "token" not in response.text or response.status_code >= 400
         assert "set-cookie" not in response.headers or "Max-Age=0" in response.headers["set-cookie"]
         assert "code=" not in response.headers.get("location", "")
+        assert team.admin.name not in response.text
