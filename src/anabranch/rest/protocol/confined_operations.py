@@ -90,20 +90,14 @@ def _sides(call: _Call) -> Iterable[str]:
 
 
 def _copy(call: _Call) -> Iterable[str]:
+    """Another repository of the source is in the name of the object, which is then out of reach."""
     yield call.params.branch
     yield call.body.src_ref or call.params.branch
-    yield from _own_repository(call, call.body.src_repository)
 
 
 def _transfer(call: _Call) -> Iterable[str]:
     yield call.params.branch
     yield call.body.source_ref or call.params.branch
-    yield from _own_repository(call, call.body.source_repository)
-
-
-def _own_repository(call: _Call, named: str) -> Iterable[str]:
-    if named not in ("", call.params.repository):
-        yield f"{named}/"
 
 
 CONFINED_OPERATIONS: MappingProxyType[str, Callable[[_Call], Iterable[str]]] = MappingProxyType(
