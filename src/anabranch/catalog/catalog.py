@@ -111,7 +111,7 @@ class Catalog:
         )
         self.changes = Changes(core, self.engine)
         self.actions = Actions(core, self.engine)
-        self.operations = Operations(core)
+        self.operations = Operations(core, self.protection, self.changes)
         self._periodic_tasks = PeriodicTasks(
             [
                 PeriodicTask(core.cleaner.clean, _STAGING_CLEANUP_INTERVAL),

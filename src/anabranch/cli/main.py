@@ -52,7 +52,16 @@ SECTIONS = (
                 "Send what happens in a repository to addresses",
             ),
             CommandEntry("tag", "references.tag", "List, create, show and delete tags"),
-            CommandEntry("op", "references.operations", "Show what has changed branches and tags"),
+            CommandEntry(
+                "op",
+                "references.operations",
+                "Show what has changed branches and tags; restore them",
+            ),
+            CommandEntry(
+                "undo",
+                "references.undo",
+                "Change branches and tags back to what they were before an operation",
+            ),
             CommandEntry(
                 "refs",
                 "repositories.refs_dump",

@@ -38,12 +38,12 @@ REST: dict[str, str] = {
         importStatus; listPullRequests; getPullRequest; listImages; getImage;
         blameObjects; listPullRequestComments; listPullRequestReviews; getSweeps; putPin;
         renewPin; deletePin; queryObjects; previewObject; getObjectStatistics;
-        previewTable; listOperations; getOperation;
+        previewTable; listOperations; getOperation; undoOperation;
         getStorageReport; listDeletedNamespaces;
     """,
     "Developers": """
         createBranch; deleteBranch; resetBranch; hardResetBranch; revertBranch; cherryPick;
-        getBranchProtectionRules; internalGetBranchProtectionRules; getGCRules;
+        getBranchProtectionRules; internalGetBranchProtectionRules; getGCRules; getUndoDays;
         internalGetGarbageCollectionRules; createTag; deleteTag; commit; CreateCommitRecord;
         mergeIntoBranch; restoreRefs; restoreSubmit; restoreStatus; uploadObject; deleteObject;
         deleteObjects; copyObject; updateObjectUserMetadata; uploadObjectPreflight; stageObject;
@@ -55,12 +55,13 @@ REST: dict[str, str] = {
         mergeIntoBranchAsyncStatus; buildImage;
         resolveImage; imageBuildStatus; moveObjects; copyObjects; createPullRequestComment;
         createPullRequestReview; revertCommits; rebaseBranch; changePullRequestReviewers;
+        restoreBranch; restoreTag;
     """,
     "SuperUsers": """
         createRepository; deleteRepository; setRepositoryMetadata; deleteRepositoryMetadata;
         importStart; importCancel; deleteImage; purgeRepository; purgeNamespace;
         getPurgeStatus; listRepositoryNotifications; createRepositoryNotification;
-        deleteRepositoryNotification;
+        deleteRepositoryNotification; restoreReferences;
     """,
     "Admins": """
         listUsers; createUser; getUser; deleteUser; listUserCredentials; createCredentials;
@@ -78,6 +79,7 @@ REST: dict[str, str] = {
         deleteUserExternalPrincipal; listUserExternalPrincipals; putSweep; deleteSweep;
         addTombstones; claimRemovedObjects; deleteTombstones; explainPermission;
         listAuditRecords; findGarbage; updateUser; endUserSessions;
+        giveUpOperation; setUndoDays;
     """,
 }
 

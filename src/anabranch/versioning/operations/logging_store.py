@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from anabranch.keyvalue.contract import Expect, KeyRange, KeyValueStore, Row, Write
 from anabranch.model.caller import current_caller
+from anabranch.model.references.branch import Branch
 from anabranch.model.references.operation import (
     BranchChanged,
     LoggedOperation,
@@ -154,10 +155,20 @@ def _change(key: bytes, before: bytes | None, after: bytes | None) -> ReferenceC
         )
     old = None if before is None else references.branch_from(before)
     new = None if after is None else references.branch_from(after)
-    if old is None or new is None:
-        return None if old is new else BranchChanged(old, new)
-    # a commit seals the active area before it drops it: otherwise, staged changes are discarded
-    is_reset = old.staging_token not in new.tokens
-    if not is_reset and (old.commit_id, old.hidden) == (new.commit_id, new.hidden):
+    discarded = _discarded(old, new)
+    if old is not None and new is not None and not discarded:
+        is_same = (old.commit_id, old.hidden) == (new.commit_id, new.hidden)
+        if is_same and set(new.sealed_tokens) <= set(old.tokens):  # no area has returned to it
+            return None
+    elif old is new:
         return None
-    return BranchChanged(old, new)
+    return BranchChanged(old, new, discarded)
+
+
+def _discarded(old: Branch | None, new: Branch | None) -> tuple[str, ...]:
+    """Returns the staging areas that a change takes from a branch without committing them: all, if
+    the branch is deleted or reset. A commit seals the active area before it drops it.
+    """
+    if old is None or (new is not None and old.staging_token in new.tokens):
+        return ()
+    return old.tokens

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -18,7 +18,6 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.records import keys, references
-from anabranch.versioning.staging.cleanup import discard
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 
 __all__ = ["Branches", "StoredBranch"]
@@ -47,12 +46,10 @@ class Branches:
         keyvalue: KeyValueStore,
         identifiers: Identifiers,
         commits: Commits,
-        clock: Callable[[], float],
     ) -> None:
         self._keyvalue = keyvalue
         self._identifiers = identifiers
         self._commits = commits
-        self._clock = clock
 
     def find(self, repository: Repository, name: str) -> StoredBranch | None:
         """Returns a branch, or None."""
@@ -198,8 +195,8 @@ class Branches:
         extra_writes: Sequence[ExtraWritesFor[None]] = (),
         known: StoredBranch | None = None,
     ) -> None:
-        """Deletes a branch and its staged changes; `extra_writes` adds writes. `known` is the
-        branch, if the caller has read it already.
+        """Deletes a branch and its staged changes, which the operation log keeps; `extra_writes`
+        adds writes. `known` is the branch, if the caller has read it already.
 
         Raises NotFound, and Denied for the repository's default branch.
         """
@@ -209,10 +206,7 @@ class Branches:
             )
         while True:
             stored, known = known or self.read(repository, name), None
-            writes = [
-                Write(repository.partition, keys.branch(name), None),
-                *discard(stored.branch.tokens, self._clock()),
-            ]
+            write = Write(repository.partition, keys.branch(name), None)
             extra, expect = collect_extra_writes(extra_writes, None)
-            if self._keyvalue.apply([*writes, *extra], [stored.unchanged(repository), *expect]):
+            if self._keyvalue.apply([write, *extra], [stored.unchanged(repository), *expect]):
                 return
