@@ -58,6 +58,7 @@ from anabranch.rest.operations.repositories import (
     repositories,
     storage,
 )
+from anabranch.rest.operations.workspaces import workspaces
 from anabranch.rest.protocol.operation import Operation
 
 __all__ = ["BASE_PATH", "EXTENSIONS", "OPERATIONS"]
@@ -122,6 +123,8 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *refs.EXTENSIONS,
     *operations.OPERATIONS,
     *undo.OPERATIONS,
+    *branches.EXTENSIONS,
+    *workspaces.OPERATIONS,
     *sweeps.OPERATIONS,
     *pins.OPERATIONS,
     *explain.OPERATIONS,

@@ -71,6 +71,7 @@ from anabranch.versioning.references.branches import Branches
 from anabranch.versioning.references.protection import Protection
 from anabranch.versioning.references.references import References
 from anabranch.versioning.references.tags import Tags
+from anabranch.versioning.references.workspaces import Workspaces
 from anabranch.versioning.repositories.refs_dump import RefsDumper
 from anabranch.versioning.repositories.refs_dump_reader import RefsDumpReader
 from anabranch.versioning.repositories.refs_restore import RefsRestorer
@@ -121,7 +122,7 @@ class Core:
         self.repositories = Repositories(keyvalue, self.identifiers, clock, log)
         self.protection = Protection(keyvalue)
         self.commits = Commits(keyvalue, clock)
-        self.branches = Branches(keyvalue, self.identifiers, self.commits)
+        self.branches = Branches(keyvalue, self.identifiers, self.commits, clock)
         self.tags = Tags(keyvalue, self.commits)
         self.outbox = Outbox(keyvalue, self.identifiers, clock)
         self.pulls = Pulls(keyvalue, self.identifiers, self.outbox, clock)
@@ -254,6 +255,11 @@ class Core:
         return Undo(
             *(self.keyvalue, self.operation_log, self.identifiers, self.staging, self.clock)
         )
+
+    @property
+    def workspaces(self) -> Workspaces:
+        """The records of workspaces."""
+        return self.branches.workspaces
 
     @property
     def merged_pulls(self) -> MergedPulls:

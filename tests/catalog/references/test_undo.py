@@ -17,6 +17,7 @@ from anabranch.errors import (
     ReadOnlyRepository,
 )
 from anabranch.model.caller import Caller, acting_as
+from anabranch.model.references.workspace_request import WorkspaceRequest
 
 REPOSITORY = "arn:lakefs:fs:::repository/sea"
 
@@ -274,3 +275,89 @@ def test_a_repository_has_its_own_number_of_days(lake):
     assert lake.operations.set_undo_days("sea", 7) == 7
     assert lake.operations.undo_days("sea") == 7
     assert lake.operations.set_undo_days("sea", None) == 30
+
+
+def names(lake):
+    return [each.id for each in lake.branches.list("sea", amount=9, show_hidden=True).items]
+
+
+def test_a_branch_that_has_expired_returns_without_an_end(lake, clock):
+    lake.branches.create("sea", "dev", "main", expires_at=int(clock()) + 60)
+    put(lake, "dev", "a")
+    clock.advance(61)
+    assert lake.expiry.delete_due() == 1
+    lake.operations.restore_branch("sea", "dev")
+    assert lake.branches.get("sea", "dev").expires_at == 0
+    assert lake.objects.open("sea", "dev", "a").read_bytes() == b"a"
+    commit(lake, "dev", "b")
+    clock.advance(3600)
+    assert lake.expiry.delete_due() == 0
+
+
+def test_a_branch_that_was_to_expire_later_does_so_after_its_return(lake, clock):
+    lake.branches.create("sea", "dev", "main", expires_at=int(clock()) + 60)
+    lake.branches.delete("sea", "dev")
+    lake.operations.undo("sea")
+    clock.advance(61)
+    assert lake.expiry.delete_due() == 1
+    assert names(lake) == ["main"]
+
+
+def test_another_end_is_undone_and_stays_when_something_else_is(lake, clock):
+    soon = int(clock()) + 60
+    lake.branches.create("sea", "dev", "main")
+    commit(lake, "dev", "a")
+    moved_dev = last(lake)
+    lake.branches.set_expiry("sea", "dev", soon)
+    given_end = last(lake)
+    lake.operations.undo("sea", moved_dev.id)
+    assert lake.branches.get("sea", "dev").expires_at == soon
+    with pytest.raises(Conflict, match="moved since"):
+        lake.operations.undo("sea", given_end.id)
+    lake.branches.set_expiry("sea", "dev", 0)
+    lake.operations.undo("sea", last(lake).id)
+    assert lake.branches.get("sea", "dev").expires_at == soon
+    clock.advance(61)
+    assert lake.expiry.delete_due() == 1
+
+
+@pytest.mark.parametrize("action", ["fs:RevertBranch", "fs:CreateBranch", "fs:DeleteBranch"])
+def test_another_end_needs_the_permissions_of_giving_one(lake, clock, action):
+    lake.branches.create("sea", "dev", "main")
+    lake.branches.set_expiry("sea", "dev", int(clock()) + 60)
+    with pytest.raises(Denied):
+        lake.operations.undo("sea", actor=without((action, "branch/dev")))
+
+
+def test_an_expired_branch_is_not_moved(lake, clock):
+    lake.branches.create("sea", "dev", "main", expires_at=int(clock()) + 60)
+    commit(lake, "dev", "a")
+    clock.advance(61)
+    with pytest.raises(Conflict, match="has expired"):
+        lake.operations.undo("sea", last(lake).id)
+
+
+def test_a_workspace_does_not_come_back_with_its_branch(lake):
+    def create():
+        request = WorkspaceRequest(source="main", writable=["out/**"], seconds=3600)
+        keys = {"access_key_id": "AKIAWORKSPACE", "key_check": "c"}
+        return lake.workspaces.create("sea", request, **keys).workspace.branch
+
+    def keys():
+        return list(lake.keyvalue.scan("anabranch-workspace-keys"))
+
+    branch = create()
+    assert len(keys()) == 1
+    lake.branches.delete("sea", branch)
+    lake.operations.restore_branch("sea", branch)
+    assert names(lake) == sorted(["main", branch])
+    with pytest.raises(NotFound):
+        lake.workspaces.get("sea", branch)
+    assert keys() == []
+    lake.branches.delete("sea", branch)
+    branch = create()
+    lake.operations.undo("sea", last(lake).id)
+    assert names(lake) == ["main"]
+    assert keys() == []
+    with pytest.raises(NotFound):
+        lake.workspaces.get("sea", branch)

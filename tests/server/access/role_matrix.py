@@ -39,6 +39,8 @@ REST: dict[str, str] = {
         blameObjects; listPullRequestComments; listPullRequestReviews; getSweeps; putPin;
         renewPin; deletePin; queryObjects; previewObject; getObjectStatistics;
         previewTable; listOperations; getOperation; undoOperation;
+        listWorkspaces; getWorkspace;
+        diffWorkspace;
         getStorageReport; listDeletedNamespaces;
     """,
     "Developers": """
@@ -56,6 +58,8 @@ REST: dict[str, str] = {
         resolveImage; imageBuildStatus; moveObjects; copyObjects; createPullRequestComment;
         createPullRequestReview; revertCommits; rebaseBranch; changePullRequestReviewers;
         restoreBranch; restoreTag;
+        createWorkspace; discardWorkspace; checkpointWorkspace; restoreWorkspace;
+        proposeWorkspace; setBranchExpiry;
     """,
     "SuperUsers": """
         createRepository; deleteRepository; setRepositoryMetadata; deleteRepositoryMetadata;

@@ -79,6 +79,9 @@ def _needed(
             yield Permission(Action.DELETE_BRANCH, arn)
         else:
             yield Permission(Action.REVERT_BRANCH, arn)
+            if change.before.expires_at != change.after.expires_at:
+                yield Permission(Action.CREATE_BRANCH, arn)
+                yield Permission(Action.DELETE_BRANCH, arn)
         if not own and change.discarded and not core.staging.is_empty(change.discarded):
             everything = AllBelow(object_arn(repository, ""))
             for action in (Action.WRITE_OBJECT, Action.DELETE_OBJECT):

@@ -157,12 +157,16 @@ def _change(key: bytes, before: bytes | None, after: bytes | None) -> ReferenceC
     new = None if after is None else references.branch_from(after)
     discarded = _discarded(old, new)
     if old is not None and new is not None and not discarded:
-        is_same = (old.commit_id, old.hidden) == (new.commit_id, new.hidden)
+        is_same = _state(old) == _state(new)
         if is_same and set(new.sealed_tokens) <= set(old.tokens):  # no area has returned to it
             return None
     elif old is new:
         return None
     return BranchChanged(old, new, discarded)
+
+
+def _state(branch: Branch) -> tuple[str, bool, int]:
+    return branch.commit_id, branch.hidden, branch.expires_at
 
 
 def _discarded(old: Branch | None, new: Branch | None) -> tuple[str, ...]:

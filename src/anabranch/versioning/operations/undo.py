@@ -28,6 +28,8 @@ from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.operations.log import OperationLog, StoredOperation
 from anabranch.versioning.operations.record import log_write, reference_key
 from anabranch.versioning.records import keys, references
+from anabranch.versioning.records.expiring_branches import due_writes
+from anabranch.versioning.records.workspaces import removal_writes
 from anabranch.versioning.staging.area import Staging
 
 __all__ = ["Undo", "UndoPlan"]
@@ -92,7 +94,7 @@ class Undo:
         for stored in self._log.since(repository, restored.operation.id):
             for change in stored.operation.changes:
                 first_since[reference_key(change)] = change, stored
-        planner = _Planner(self._keyvalue, self._identifiers, self._staging, repository)
+        planner = self._planner(repository)
         emptied: dict[str, StoredOperation] = {}
         for change, stored in first_since.values():
             if planner.restore(change) and isinstance(change, BranchChanged) and change.discarded:
@@ -112,6 +114,11 @@ class Undo:
         """
         return self._keyvalue.apply([*plan.writes, *writes], [*plan.unchanged, *expect])
 
+    def _planner(self, repository: Repository) -> _Planner:
+        return _Planner(
+            *(self._keyvalue, self._identifiers, self._staging, repository, self._clock())
+        )
+
     def _require_kept(self, operation: LoggedOperation) -> None:
         if operation.undone_at:
             raise Conflict(
@@ -130,7 +137,7 @@ class Undo:
     ) -> UndoPlan:
         """Returns the plan that undoes changes of an operation: all of them, or some."""
         operation = stored.operation
-        planner = _Planner(self._keyvalue, self._identifiers, self._staging, repository)
+        planner = self._planner(repository)
         for change in changes:
             planner.undo(change)
         taken = _without(operation, changes)
@@ -150,11 +157,13 @@ class _Planner:
         identifiers: Identifiers,
         staging: Staging,
         repository: Repository,
+        now: float,
     ) -> None:
         self._keyvalue = keyvalue
         self._identifiers = identifiers
         self._staging = staging
         self._repository = repository
+        self._now = now
         self.changes: list[ReferenceChanged] = []
         self.writes: list[Write] = []
         self.unchanged: list[Expect] = []
@@ -179,7 +188,12 @@ class _Planner:
             raise _changed(f"the branch {change.name} was deleted since")
         elif branch.commit_id != change.after.commit_id:
             raise _changed(f"the branch {change.name} has moved since, to {branch.commit_id}")
-        self._add(BranchChanged(branch, change.before, self._filled(change.discarded)), raw)
+        before, discarded = change.before, self._filled(change.discarded)
+        if branch is not None and change.after is not None and before is not None:
+            before = _reverted(branch, before, change.after)
+            if 0 < branch.expires_at <= self._now and (discarded or _moves(branch, before)):
+                raise _changed(f"the branch {change.name} has expired")
+        self._add(BranchChanged(branch, before, discarded), raw)
 
     def restore(self, change: ReferenceChanged) -> bool:
         """Adds what makes a reference what it was before a change; returns whether it differs."""
@@ -229,27 +243,40 @@ class _Planner:
             )
         self.changes.append(change)
         self.unchanged.append(Expect(partition, key, record))
-        if change.after is None:
-            self.writes.append(Write(partition, key, None))
-            return
-        if isinstance(change, TagChanged):
-            self.writes.append(Write(partition, key, references.tag_bytes(change.after)))
-            other = keys.branch(change.name)
+        if isinstance(change, BranchChanged):
+            self._add_branch(change, key)
         else:
-            branch = self._returned(change.before, change.after, change.discarded)
-            self.writes.append(Write(partition, key, references.branch_bytes(branch)))
-            other = keys.tag(change.name)
+            value = None if change.after is None else references.tag_bytes(change.after)
+            self.writes.append(Write(partition, key, value))
         if record is None:  # names are of a branch or of a tag
+            other = (keys.tag if isinstance(change, BranchChanged) else keys.branch)(change.name)
             if self._keyvalue.get(partition, other) is not None:
                 raise _changed(f"a branch or a tag is called {change.name}")
             self.unchanged.append(Expect(partition, other, None))
+
+    def _add_branch(self, change: BranchChanged, key: bytes) -> None:
+        repository, name = self._repository, change.name
+        partition, expires_at = repository.partition, 0
+        if change.after is None:
+            self.writes.append(Write(partition, key, None))
+            workspace = self._keyvalue.get(partition, keys.workspace(name))
+            self.writes += removal_writes(repository, name, workspace)
+        else:
+            branch = self._returned(change.before, change.after, change.discarded)
+            self.writes.append(Write(partition, key, references.branch_bytes(branch)))
+            expires_at = branch.expires_at
+        before = 0 if change.before is None else change.before.expires_at
+        self.writes += due_writes(repository, name, before, expires_at)
 
     def _returned(
         self, current: Branch | None, before: Branch, discarded: tuple[str, ...]
     ) -> Branch:
         """Returns a branch as it was before, with staging areas that are its own again. What was in
-        the area that took changes is sealed: an upload that began then must not end in it now.
+        the area that took changes is sealed: an upload that began then must not end in it now. If
+        it would have expired meanwhile, it does not expire.
         """
+        expires_at = before.expires_at if before.expires_at > self._now else 0
+        before = msgspec.structs.replace(before, expires_at=expires_at)
         if current is None:
             token = self._identifiers.staging_token(self._repository.id, before.id)
             return msgspec.structs.replace(before, staging_token=token, sealed_tokens=discarded)
@@ -257,12 +284,33 @@ class _Planner:
             current,
             commit_id=before.commit_id,
             hidden=before.hidden,
+            expires_at=expires_at,
             sealed_tokens=(*current.sealed_tokens, *discarded),
         )
 
 
-def _state(branch: Branch | None) -> tuple[str, bool] | None:
-    return None if branch is None else (branch.commit_id, branch.hidden)
+def _reverted(current: Branch, before: Branch, after: Branch) -> Branch:
+    """Returns a branch with what a change has changed as before it, and all else as it is. Raises
+    Conflict if that is not as the change has left it.
+    """
+    target = msgspec.structs.replace(current, commit_id=before.commit_id)
+    if before.hidden != after.hidden:
+        if current.hidden != after.hidden:
+            raise _changed(f"the branch {current.id} was hidden or shown since")
+        target = msgspec.structs.replace(target, hidden=before.hidden)
+    if before.expires_at != after.expires_at:
+        if current.expires_at != after.expires_at:
+            raise _changed(f"the branch {current.id} was given another end since")
+        target = msgspec.structs.replace(target, expires_at=before.expires_at)
+    return target
+
+
+def _moves(current: Branch, target: Branch) -> bool:
+    return current.commit_id != target.commit_id
+
+
+def _state(branch: Branch | None) -> tuple[str, bool, int] | None:
+    return None if branch is None else (branch.commit_id, branch.hidden, branch.expires_at)
 
 
 def _without(operation: LoggedOperation, changes: Sequence[ReferenceChanged]) -> LoggedOperation:

@@ -87,12 +87,13 @@ def repository_from(raw: bytes) -> Repository:
 def branch_bytes(branch: Branch) -> bytes:
     """Returns a branch's record."""
     return _bytes(
-        records.BranchData(
+        records.BranchRecord(
             id=branch.id,
             commit_id=branch.commit_id,
             staging_token=branch.staging_token,
             sealed_tokens=branch.sealed_tokens,
             hidden=branch.hidden,
+            expires_at=branch.expires_at,
         )
     )
 
@@ -100,7 +101,7 @@ def branch_bytes(branch: Branch) -> bytes:
 @lru_cache(_CACHE_SIZE)
 def branch_from(raw: bytes) -> Branch:
     """Returns the branch of a record."""
-    message = records.BranchData()
+    message = records.BranchRecord()
     _parse(message, raw)
     return Branch(
         id=message.id,
@@ -108,6 +109,7 @@ def branch_from(raw: bytes) -> Branch:
         staging_token=message.staging_token,
         sealed_tokens=tuple(message.sealed_tokens),
         hidden=message.hidden,
+        expires_at=message.expires_at,
     )
 
 
