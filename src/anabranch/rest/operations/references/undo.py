@@ -55,7 +55,7 @@ class RestoreTag(InRepository, frozen=True, kw_only=True):
 class UndoSettings(Body, frozen=True, kw_only=True):
     """For how many days operations can be undone; null is the number of the installation."""
 
-    undo_days: Annotated[int, Meta(ge=0, le=MAX_UNDO_DAYS)] | None
+    undo_days: Annotated[int, Meta(ge=0, le=MAX_UNDO_DAYS)] | None = None
 
 
 class UndoDays(msgspec.Struct, frozen=True):
@@ -128,9 +128,12 @@ def restore_tag(call: Call[RestoreTag, None]) -> OperationRecord:
     return record(deletion)
 
 
-def give_up_operation(call: Call[AtOperation, None]) -> None:
+def give_up_operation(call: Call[AtOperation, None]) -> OperationRecord:
     """Gives up what only an operation needs to garbage collection."""
-    call.services.catalog.operations.give_up(call.params.repository, call.params.operation)
+    params, actor = call.params, call.authenticated
+    given_up = call.services.catalog.operations.give_up(params.repository, params.operation)
+    readable = readable_references(params.repository, given_up.changes, actor)
+    return to_operation_record(msgspec.structs.replace(given_up, changes=tuple(readable)))
 
 
 def get_undo_days(call: Call[InRepository, None]) -> UndoDays:
@@ -209,7 +212,7 @@ OPERATIONS = (
         "be undone",
         permission=(_READ, Need(Action.SET_GARBAGE_COLLECTION_RULES, on_repository)),
         params=AtOperation,
-        status=204,
+        response=OperationRecord,
         handler=give_up_operation,
     ),
     Operation(
