@@ -36,6 +36,7 @@ from anabranch.keyvalue.sqlite.lost_database import require_database
 from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.lake.repository_handle import RepositoryHandles
 from anabranch.lake.snapshots.snapshot import Snapshot
+from anabranch.model.references.operation import DEFAULT_UNDO_DAYS
 from anabranch.model.references.workspace import WorkspaceKeys
 from anabranch.model.uri import is_address
 from anabranch.outbound.address_guard import AddressGuard
@@ -66,7 +67,8 @@ class Lake(Catalog, RepositoryHandles):
     """A catalog and its long-running jobs over two stores; `close` also closes the stores.
     `merge_webhook_guard` decides where webhooks of merges may lead: without one, to public
     addresses; `table_limits` are those of merges and comparisons of tables. `default_committer`
-    makes the commits for which no committer is named; without one, that is an error.
+    makes the commits for which no committer is named; without one, that is an error. Operations can
+    be undone for `undo_days`, where a repository has no number of its own.
     """
 
     images: OpenImages
@@ -88,6 +90,7 @@ class Lake(Catalog, RepositoryHandles):
         table_limits: TableLimits | None = None,
         default_rights: ContentRights = ALL_CONTENT,
         default_committer: str | None = None,
+        undo_days: int = DEFAULT_UNDO_DAYS,
     ) -> None:
         self.keyvalue = keyvalue
         self.blocks = blocks
@@ -99,6 +102,7 @@ class Lake(Catalog, RepositoryHandles):
             webhook_guard=merge_webhook_guard,
             table_limits=table_limits,
             default_committer=default_committer,
+            undo_days=undo_days,
         )
         super().__init__(
             core,

@@ -54,6 +54,7 @@ def memory_lake(folder: str | os.PathLike[str], clock: Clock) -> Lake:
         cache_folder=Path(folder) / "cache",
         signing_secret=b"a secret of tests",
         clock=clock,
+        undo_days=0,  # what a branch leaves is garbage at once
     )
 
 

@@ -58,9 +58,11 @@ class Steps:
 
 
 class Scenario:
-    """A repository with an object that nothing refers to, and a commit that has expired."""
+    """A repository with an object that nothing refers to, and a commit that has expired. What can
+    be undone is kept for `undo_days`.
+    """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, undo_days: int = 0) -> None:
         self.clock, self.steps = Clock(), Steps()
         keyvalue, blocks = MemoryStore(), MemoryBlocks(clock=self.clock)
         self.lake = Lake(
@@ -69,6 +71,7 @@ class Scenario:
             cache_folder=folder / "cache",
             signing_secret=b"a secret of tests",
             clock=self.clock,
+            undo_days=undo_days,
         )
         lake = self.lake
         lake.repositories.create("sea", "mem://sea")

@@ -101,6 +101,7 @@ PAGES = {
     "actions": ("{repository}/actions", ""),
     "action files": ("{repository}/action-files?ref=main", ""),
     "new action file": ("{repository}/action-files/edit?ref=main", ""),
+    "activity": ("{repository}/activity", ""),
     "storage": ("{repository}/storage", "show:As a table"),
     "images": ("/images", ""),
     "image": ("/images/tags/{image}", ""),

@@ -116,7 +116,7 @@ class Catalog:
         )
         self.changes = Changes(core, self.engine)
         self.actions = Actions(core, self.engine)
-        self.operations = Operations(core)
+        self.operations = Operations(core, self.protection, self.changes)
         # in a thread of its own: one tree can take longer than the heartbeats may wait
         self._tree_building = PeriodicTasks(
             [PeriodicTask(core.sealed_trees.build, _SEALED_TREES_INTERVAL)], "sealed-trees"

@@ -57,7 +57,16 @@ SECTIONS = (
                 "Give programs branches that end, with keys of their own",
             ),
             CommandEntry("tag", "references.tag", "List, create, show and delete tags"),
-            CommandEntry("op", "references.operations", "Show what has changed branches and tags"),
+            CommandEntry(
+                "op",
+                "references.operations",
+                "Show what has changed branches and tags; restore them",
+            ),
+            CommandEntry(
+                "undo",
+                "references.undo",
+                "Change branches and tags back to what they were before an operation",
+            ),
             CommandEntry(
                 "refs",
                 "repositories.refs_dump",

@@ -23,6 +23,7 @@ HINTS = {
     "hook_run_not_found": "`anabranch actions list` lists the runs of hooks.",
     "image_not_found": "`anabranch image ls` lists the images.",
     "import_not_found": "Imports are forgotten after a day: `anabranch log` shows the commits.",
+    "deletion_not_found": "`anabranch op log` lists what has changed branches and tags.",
     "operation_not_found": "`anabranch op log` lists those of the last 30 days.",
     "invalid_endpoint": "/openapi.json describes the operations, whose paths begin with /api/v1.",
     "listing_not_found": "Give the path of a file or folder on this machine, or a full address.",

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from anabranch.lake.objects import Objects
+from anabranch.lake.operations import Operations
 from anabranch.lake.references import Branches, Commits, Refs, Repositories, Tags
 from anabranch.lake.repository_handle import RepositoryHandle
 from anabranch.lake.workspace_handle import WorkspaceHandle
@@ -48,6 +49,10 @@ class AnyLake(Protocol):
     @property
     def objects(self) -> Objects:
         """Upload, open, list, copy, delete objects."""
+
+    @property
+    def operations(self) -> Operations:
+        """List what has changed branches and tags, and undo it."""
 
     @property
     def workspaces(self) -> Workspaces:

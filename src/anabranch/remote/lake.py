@@ -14,6 +14,7 @@ from anabranch.remote.parts import (
     Branches,
     Commits,
     Objects,
+    Operations,
     Refs,
     Repositories,
     Tags,
@@ -48,6 +49,7 @@ class RemoteLake(RepositoryHandles):
         self.refs = Refs(client)
         self.objects = Objects(client)
         self.workspaces = Workspaces(client)
+        self.operations = Operations(client)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._client, self._cache)

@@ -15,13 +15,24 @@ from anabranch.remote.calls import (
     branches,
     commits,
     objects,
+    operations,
     refs,
     repositories,
     tags,
     workspaces,
 )
 
-__all__ = ["Branches", "Commits", "Objects", "Part", "Refs", "Repositories", "Tags", "Workspaces"]
+__all__ = [
+    "Branches",
+    "Commits",
+    "Objects",
+    "Operations",
+    "Part",
+    "Refs",
+    "Repositories",
+    "Tags",
+    "Workspaces",
+]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -128,6 +139,20 @@ class Workspaces(Part):
     restore = _Waiting(workspaces.restore)
     diff = _Waiting(workspaces.diff)
     propose = _Waiting(workspaces.propose)
+
+
+class Operations(Part):
+    """The operation logs of a server's repositories, and undo."""
+
+    list = _Waiting(operations.list_page)
+    get = _Waiting(operations.get)
+    undo = _Waiting(operations.undo)
+    restore_branch = _Waiting(operations.restore_branch)
+    restore_tag = _Waiting(operations.restore_tag)
+    restore = _Waiting(operations.restore)
+    give_up = _Waiting(operations.give_up)
+    undo_days = _Waiting(operations.undo_days)
+    set_undo_days = _Waiting(operations.set_undo_days)
 
 
 class Objects(Part):

@@ -49,6 +49,7 @@ from anabranch.rest.operations.references import (
     operations,
     refs,
     tags,
+    undo,
 )
 from anabranch.rest.operations.repositories import (
     notifications,
@@ -121,6 +122,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *merges.EXTENSIONS,
     *refs.EXTENSIONS,
     *operations.OPERATIONS,
+    *undo.OPERATIONS,
     *branches.EXTENSIONS,
     *workspaces.OPERATIONS,
     *reads.OPERATIONS,

@@ -91,6 +91,7 @@ class Composition:
                 memory_bytes=settings.merges.memory_bytes,
             ),
             default_rights=NO_CONTENT,
+            undo_days=settings.operations.undo_days,
         )
         self.services = _services(settings, keyvalue, self.lake, self.audit)
         self._pool = ThreadPool("call", threads=CALL_THREADS, waiting=CALLS_WAITING)

@@ -3,11 +3,11 @@
     core = Core(keyvalue, tables)
     repository = core.repositories.create("quickstart", "local://quickstart")
 
-Each part depends only on parts before it in this order: identifiers, operation log, repositories,
-protection, commits, branches, tags, pulls, reviews, staging, trees, history index, references,
-sealed trees, objects, diff, changes, uploads, rules, sweeps, restored, swept trees, pins,
-proposals, reset, committer, staged commits, commit records, dumps of references, transfers, merger,
-reverter, rebaser.
+Each part depends only on parts before it in this order: identifiers, operation log and retention,
+repositories, protection, commits, branches, tags, pulls, reviews, staging, trees, history index,
+references, sealed trees, objects, diff, changes, uploads, rules, sweeps, restored, swept trees,
+pins, proposals, reset, committer, staged commits, commit records, dumps of references, transfers,
+merger, reverter, rebaser.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.errors import Invalid
 from anabranch.keyvalue.caching.prefetching import PrefetchingStore
 from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.model.references.operation import DEFAULT_UNDO_DAYS
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.commits.change_admission import ChangeAdmission
 from anabranch.versioning.commits.commit_records import CommitRecords
@@ -55,6 +56,8 @@ from anabranch.versioning.objects.sealed_trees import SealedTrees
 from anabranch.versioning.objects.uploads import Uploads
 from anabranch.versioning.operations.log import OperationLog
 from anabranch.versioning.operations.logging_store import LoggingStore
+from anabranch.versioning.operations.retention import OperationRetention
+from anabranch.versioning.operations.undo import Undo
 from anabranch.versioning.pulls.merged_pulls import MergedPulls
 from anabranch.versioning.pulls.pulls import Pulls
 from anabranch.versioning.pulls.reviews import Reviews
@@ -92,7 +95,8 @@ class Core:
     """All parts of versioning. `clock` returns seconds since 1970; `pool` keeps tables open;
     `webhook_guard` decides where webhooks of merges may lead: without one, to public addresses.
     `table_limits` are those of merges and comparisons of tables. `default_committer` makes the
-    commits for which no committer is named.
+    commits for which no committer is named. Operations can be undone for `undo_days`, where a
+    repository has no number of its own.
     """
 
     def __init__(
@@ -107,13 +111,15 @@ class Core:
         webhook_guard: AddressGuard | None = None,
         table_limits: TableLimits | None = None,
         default_committer: str | None = None,
+        undo_days: int = DEFAULT_UNDO_DAYS,
     ) -> None:
         self._prefetching = keyvalue if isinstance(keyvalue, PrefetchingStore) else None
         keyvalue = LoggingStore(keyvalue, clock)
-        self.keyvalue, self.default_committer = keyvalue, default_committer
+        self.keyvalue, self.clock, self.default_committer = keyvalue, clock, default_committer
         self.identifiers = identifiers or Identifiers(clock)
-        self.operation_log = OperationLog(keyvalue, clock)
-        self.repositories = Repositories(keyvalue, self.identifiers, clock, self.operation_log)
+        self.operation_log = log = OperationLog(keyvalue, clock)
+        self.operation_retention = OperationRetention(keyvalue, log, clock, undo_days)
+        self.repositories = Repositories(keyvalue, self.identifiers, clock, log)
         self.protection = Protection(keyvalue)
         self.commits = Commits(keyvalue, clock)
         self.branches = Branches(keyvalue, self.identifiers, self.commits, clock)
@@ -125,7 +131,7 @@ class Core:
         self.trees = Trees(tables, pool or kernel.Tables())
         self.history_index = HistoryIndex(keyvalue, self.commits, self.trees)
         self.references = References(
-            self.branches, self.tags, self.commits, self.history_index, self.operation_log
+            self.branches, self.tags, self.commits, self.history_index, log
         )
         self.path_log = PathLog(self.commits, self.history_index)
         self.last_changes = LastChanges(self.commits, self.trees, self.history_index)
@@ -138,7 +144,9 @@ class Core:
         self.row_differ = RowDiffer(tables.store, TableProcesses(table_limits))
         self.changes = Changes(self.branches, self.staging, self.objects, self.sealed_trees)
         self.uploads = Uploads(keyvalue, self.branches, clock)
-        self.rules = StoredRules(tables.store, self.branches, self.tags, self.commits)
+        self.rules = StoredRules(
+            tables.store, self.branches, self.tags, self.commits, self.operation_retention
+        )
         self.sweeps = SweepRecords(keyvalue, clock)
         self.restored = RestoredObjects(keyvalue, self.sweeps, clock)
         self.tree_admission = TreeAdmission(self.sweeps, self.trees, tables.store)
@@ -157,7 +165,7 @@ class Core:
             swept=self.swept_trees,
         )
         self.proposals = Proposals(keyvalue, self.identifiers, self.pins, clock)
-        self.reset = Reset(self.branches, self.staging, self.objects, clock)
+        self.reset = Reset(self.branches, self.staging, self.objects)
         addresses = TreeAddresses(tables.store, self.trees)
         self.committer = Committer(
             self.branches,
@@ -223,7 +231,6 @@ class Core:
             self.committer,
             self.history_index,
         )
-        self.usage_counts = UsageCounts(keyvalue)
         self.reverter = Reverter(self.commits, self.references, self.committer, tree_mergers)
         self.rebaser = Rebaser(
             self.commits,
@@ -231,13 +238,23 @@ class Core:
             tree_mergers,
             Patches(self.commits, self.trees, self.history_index),
         )
-        self.idempotency_keys = IdempotencyKeys(keyvalue, clock)
+        self.usage_counts, self.idempotency_keys = (
+            UsageCounts(keyvalue),
+            IdempotencyKeys(keyvalue, clock),
+        )
         self.cleaner = Cleaner(keyvalue, clock, grace_seconds)
 
     @property
     def removal_counts(self) -> RemovalCounts:
         """Decides which of several sweeps counts a removed object."""
         return RemovalCounts(self.keyvalue, self.sweeps)
+
+    @property
+    def undo(self) -> Undo:
+        """Undoes operations."""
+        return Undo(
+            *(self.keyvalue, self.operation_log, self.identifiers, self.staging, self.clock)
+        )
 
     @property
     def workspaces(self) -> Workspaces:

@@ -12,6 +12,8 @@ from anabranch.keyvalue.contract import Write
 from anabranch.testing.lake import lake_in
 from anabranch.versioning.staging.cleanup import GRACE_SECONDS, discard
 
+DAY = 86_400
+
 
 @pytest.mark.parametrize("error", [Busy("later"), ValueError("a fault")])
 def test_failing_task_stops_no_task(error):
@@ -57,7 +59,9 @@ def test_staging_areas_are_dropped_when_no_reader_can_name_them(tmp_path, clock)
         assert lake.objects.open("sea", "main", "a").read_bytes() == b"1"
 
 
-def test_resets_and_deletions_release_their_staging_areas(tmp_path, clock):
+def test_what_resets_and_deletions_discard_is_dropped_when_it_can_no_longer_be_undone(
+    tmp_path, clock
+):
     with lake_in(tmp_path, clock) as lake:
         lake.repositories.create("sea", "local://sea")
         lake.branches.create("sea", "x", "main")
@@ -65,6 +69,11 @@ def test_resets_and_deletions_release_their_staging_areas(tmp_path, clock):
             lake.objects.upload("sea", branch, "a", [b"1"])
         lake.branches.reset("sea", "main", "reset")
         lake.branches.delete("sea", "x")
+        clock.advance(GRACE_SECONDS)
+        assert lake.core.cleaner.clean() == 0  # both can be undone
+        lake.operations.set_undo_days("sea", 1)
+        clock.advance(DAY)
+        lake.operations.compact()
         clock.advance(GRACE_SECONDS)
         assert lake.core.cleaner.clean() == 2
         assert list(lake.keyvalue.scan("cleanup-tokens")) == []

@@ -9,7 +9,16 @@ from threading import Thread
 from anabranch import aio
 from anabranch.lake.repository_handle import RepositoryHandle
 
-PARTS = ("repositories", "branches", "tags", "commits", "refs", "objects", "workspaces")
+PARTS = (
+    "repositories",
+    "branches",
+    "tags",
+    "commits",
+    "refs",
+    "objects",
+    "workspaces",
+    "operations",
+)
 
 
 class WaitingLake:

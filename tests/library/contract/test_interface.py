@@ -8,7 +8,7 @@ import pytest
 
 import anabranch
 from anabranch import aio
-from anabranch.lake import objects, references, workspaces
+from anabranch.lake import objects, operations, references, workspaces
 from anabranch.remote.asynchronous.lake import AsyncLake
 from anabranch.remote.lake import RemoteLake
 
@@ -22,6 +22,7 @@ PROTOCOLS = {
     "refs": references.Refs,
     "objects": objects.Objects,
     "workspaces": workspaces.Workspaces,
+    "operations": operations.Operations,
 }
 METHODS = [
     (part, name)

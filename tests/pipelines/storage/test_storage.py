@@ -184,3 +184,35 @@ def test_unknown_names_are_not_found(lake, report):
         report(branch="nowhere")
     with pytest.raises(NotFound):
         Storage(lake.core, lake.blocks).report("nowhere", points=3)
+
+
+def test_what_is_kept_for_undo_is_counted_apart(lake, report):
+    """Compared with what was put: committed and staged on a branch that is gone, and reset."""
+    put(lake, "main", "a", 10)
+    commit(lake)
+    lake.operations.set_undo_days("sea", 30)
+    lake.branches.create("sea", "dev", "main")
+    put(lake, "dev", "committed", 100)
+    commit(lake, "dev")
+    put(lake, "dev", "staged", 1000)
+    assert report().kept_for_undo == Totals()
+    lake.branches.delete("sea", "dev")
+    assert report().kept_for_undo == Totals(2, 1100)
+    assert [each.branch for each in report().branches] == ["main"]
+    put(lake, "main", "reset", 5)
+    lake.branches.reset("sea", "main", "reset")
+    assert report().kept_for_undo == Totals(3, 1105)
+    # the history of a branch is not kept for undo
+    put(lake, "main", "b", 7)
+    commit(lake)
+    lake.objects.delete("sea", "main", "b")
+    commit(lake)
+    assert report().kept_for_undo == Totals(3, 1105)
+    lake.objects.delete("sea", "main", "a")  # only `dev` has it then
+    commit(lake)
+    assert report().kept_for_undo == Totals(4, 1115)
+    lake.operations.restore_branch("sea", "dev")
+    assert report().kept_for_undo == Totals(1, 5)
+    lake.operations.set_undo_days("sea", 0)
+    lake.operations.compact()
+    assert report().kept_for_undo == Totals()

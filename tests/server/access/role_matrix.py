@@ -38,13 +38,14 @@ REST: dict[str, str] = {
         importStatus; listPullRequests; getPullRequest; listImages; getImage;
         blameObjects; listPullRequestComments; listPullRequestReviews; getSweeps; putPin;
         renewPin; deletePin; queryObjects; previewObject; getObjectStatistics;
-        previewTable; listOperations; getOperation; listWorkspaces; getWorkspace;
+        previewTable; listOperations; getOperation; undoOperation;
+        listWorkspaces; getWorkspace;
         diffWorkspace; getWorkspaceReads; getPullRequestReads;
         getStorageReport; listDeletedNamespaces;
     """,
     "Developers": """
         createBranch; deleteBranch; resetBranch; hardResetBranch; revertBranch; cherryPick;
-        getBranchProtectionRules; internalGetBranchProtectionRules; getGCRules;
+        getBranchProtectionRules; internalGetBranchProtectionRules; getGCRules; getUndoDays;
         internalGetGarbageCollectionRules; createTag; deleteTag; commit; CreateCommitRecord;
         mergeIntoBranch; restoreRefs; restoreSubmit; restoreStatus; uploadObject; deleteObject;
         deleteObjects; copyObject; updateObjectUserMetadata; uploadObjectPreflight; stageObject;
@@ -56,6 +57,7 @@ REST: dict[str, str] = {
         mergeIntoBranchAsyncStatus; buildImage;
         resolveImage; imageBuildStatus; moveObjects; copyObjects; createPullRequestComment;
         createPullRequestReview; revertCommits; rebaseBranch; changePullRequestReviewers;
+        restoreBranch; restoreTag;
         createWorkspace; discardWorkspace; checkpointWorkspace; restoreWorkspace;
         proposeWorkspace; mergeWorkspace; setBranchExpiry;
     """,
@@ -63,7 +65,7 @@ REST: dict[str, str] = {
         createRepository; deleteRepository; setRepositoryMetadata; deleteRepositoryMetadata;
         importStart; importCancel; deleteImage; purgeRepository; purgeNamespace;
         getPurgeStatus; listRepositoryNotifications; createRepositoryNotification;
-        deleteRepositoryNotification;
+        deleteRepositoryNotification; restoreReferences;
     """,
     "Admins": """
         listUsers; createUser; getUser; deleteUser; listUserCredentials; createCredentials;
@@ -81,6 +83,7 @@ REST: dict[str, str] = {
         deleteUserExternalPrincipal; listUserExternalPrincipals; putSweep; deleteSweep;
         addTombstones; claimRemovedObjects; deleteTombstones; explainPermission;
         listAuditRecords; findGarbage; updateUser; endUserSessions;
+        giveUpOperation; setUndoDays;
     """,
 }
 

@@ -58,7 +58,9 @@ def test_each_moment_of_a_random_history_is_read_back(versions, seed):
         newest = next(log.all(repository)).id
         history.append((versions.clock(), newest, state_of(versions)))
     cutoff = versions.clock() - 30 * DAY
-    assert log.compact(repository) == sum(moment <= cutoff for moment, _, _ in history)
+    assert versions.core.operation_retention.compact(repository) == sum(
+        moment <= cutoff for moment, _, _ in history
+    )
     kept = [each for each in history if each[0] > cutoff and each[1]]
     assert len(kept) > 20
     for moment, operation, state in kept:

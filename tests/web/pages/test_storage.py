@@ -124,3 +124,15 @@ def test_garbage_that_a_run_has_found_is_shown(open_page, tmp_path):
         expect(facts).to_contain_text("Due 2.93 KiB, 1 object had waited long enough")
         total = page.get_by_role("list", name="In total").get_by_role("listitem").nth(2)
         expect(total).to_contain_text("2.93 KiB")
+
+
+def test_what_is_kept_for_undo_is_shown(page, grown):
+    grown.branch("gone")
+    grown.put("big.bin", b"x" * 5000, branch="gone")
+    call(grown, "DELETE", "branches/gone")
+    page.goto(f"/repositories/{grown.name}/storage")
+    kept = page.get_by_role("list", name="In total").get_by_role("listitem").nth(3)
+    expect(kept).to_contain_text("4.88 KiB")
+    expect(kept).to_contain_text("can be undone, in 1 object")
+    kept.get_by_role("link", name="operations").click()
+    expect(page.get_by_role("heading", name="Activity")).to_be_visible()

@@ -20,6 +20,7 @@ export type LoginConfig = Schemas["LoginConfig"];
 export type MergeOptions = Schemas["Merge"];
 export type MergeResult = Schemas["MergeResult"];
 export type ObjectStats = Schemas["ObjectStats"];
+export type Operation = Schemas["OperationRecord"];
 export type Policy = Schemas["Policy"];
 export type PullRequest = Schemas["PullRequest"];
 export type PullRequestComment = Schemas["PullRequestComment"];

@@ -46,6 +46,8 @@ export const links = {
   /** The form for an action file, of a new one without a path. */
   actionFile: (repository: string, ref: string, path = "") =>
     address(["repositories", repository, "action-files", "edit"], { ref, path }),
+  /** The operations that have changed branches and tags. */
+  activity: (repository: string) => address(["repositories", repository, "activity"]),
   storage: (repository: string) => address(["repositories", repository, "storage"]),
   settings: (repository: string, section = "general") =>
     address(["repositories", repository, "settings", section]),

@@ -37,6 +37,12 @@ export const VERSION_ROUTES: readonly Route[] = [
     load: () => import("../pages/tags/Tags.svelte"),
   },
   {
+    pattern: `${repository}/activity`,
+    layout: "repository",
+    tab: "activity",
+    load: () => import("../pages/activity/Activity.svelte"),
+  },
+  {
     pattern: `${repository}/storage`,
     layout: "repository",
     tab: "storage",

@@ -21,6 +21,7 @@ const TABS: readonly Tab[] = [
   { id: "compare", label: "Compare", key: "c", href: (r, ref = "") => links.compare(r, ref) },
   { id: "pulls", label: "Pull requests", key: "p", href: (r) => links.pulls(r) },
   { id: "actions", label: "Actions", key: "a", href: (r) => links.actions(r) },
+  { id: "activity", label: "Activity", key: "y", href: (r) => links.activity(r) },
   { id: "storage", label: "Storage", key: "s", href: (r) => links.storage(r) },
   { id: "settings", label: "Settings", key: "e", href: (r) => links.settings(r) },
 ];

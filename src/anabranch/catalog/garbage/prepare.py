@@ -16,6 +16,8 @@ import binascii
 import heapq
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 import msgspec
@@ -115,6 +117,7 @@ class GarbagePreparation:
         if rules is None and not include_expired:
             raise NotFound("get gc rules: not found", kind="gc_rules_not_found")
         pinned = self._core.pins.commits(stored_repository)
+        self._core.operation_retention.compact(stored_repository)
         _, _, graph, active = self._core.rules.read_commits(
             stored_repository, rules, self._clock(), pinned
         )
@@ -230,20 +233,36 @@ class GarbagePreparation:
     def _staged_in(
         self, collected: Repository, repository: Repository, name: str, after: _Position | None
     ) -> Iterator[_Staged]:
-        for branch in self._core.branches.all(repository):
+        self._core.operation_retention.compact(repository)
+        for branch, tokens in self._areas(repository):
             start = b""
             if after is not None:
-                if branch.id < after.branch:
+                if branch < after.branch:
                     continue
-                start = encode_path(after.path) + b"\x00" if branch.id == after.branch else b""
+                start = encode_path(after.path) + b"\x00" if branch == after.branch else b""
             # areas are read separately: an entry of a sealed area is committed even if a newer
             # area replaces it
-            areas = [self._core.staging.changes([token], start) for token in branch.tokens]
+            areas = [self._core.staging.changes([token], start) for token in tokens]
             for key, value in heapq.merge(*areas, key=lambda change: change[0]):
                 if value is not None:
                     entry = entry_from(value)
                     address = self._collected_address(collected, repository, entry)
-                    yield _Staged(name, branch.id, decode_key(key), address, entry.mtime)
+                    yield _Staged(name, branch, decode_key(key), address, entry.mtime)
+
+    def _areas(self, repository: Repository) -> Iterator[tuple[str, Sequence[str]]]:
+        """Yields the names of branches, in order, with their staging areas and those that
+        operations can bring back to a branch with this name.
+        """
+        # before branches, which are read one by one: a change that is undone meanwhile is in both
+        kept = sorted(
+            (former.id, former.tokens)
+            for former in self._core.operation_retention.kept(repository).branches
+            if former.staging_token
+        )
+        live = ((branch.id, branch.tokens) for branch in self._core.branches.all(repository))
+        found = heapq.merge(live, kept, key=itemgetter(0))
+        for branch, areas in groupby(found, key=itemgetter(0)):
+            yield branch, [token for _, tokens in areas for token in tokens]
 
     def _collected_address(
         self, collected: Repository, repository: Repository, entry: Entry

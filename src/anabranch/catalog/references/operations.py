@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from operator import attrgetter
 
 import msgspec
 
 from anabranch.access.actors.actor import Actor
-from anabranch.access.policies.permissions import Action, Permission, branch_arn, tag_arn
+from anabranch.catalog.references.readable_references import readable_references
+from anabranch.catalog.references.undo import UndoOperations
 from anabranch.errors import NotFound
 from anabranch.model.page import Page, take_page
-from anabranch.model.references.operation import (
-    BranchChanged,
-    LoggedOperation,
-    ReferenceChanged,
-)
-from anabranch.versioning.core import Core
+from anabranch.model.references.operation import LoggedOperation
 
 __all__ = ["Operations"]
 
 
-class Operations:
+class Operations(UndoOperations):
     """Use cases of the operation log. With an `actor`, the changes of branches and tags that the
     actor may not read are left out, and operations without any others.
     """
-
-    def __init__(self, core: Core) -> None:
-        self._core = core
 
     def list(
         self, repository: str, *, after: str = "", amount: int, actor: Actor | None = None
@@ -52,28 +44,37 @@ class Operations:
             raise NotFound("operation not found", kind="operation_not_found")
         return operation
 
-    def compact(self) -> int:
-        """Forgets the operations of all repositories that are older than the retention; returns
-        their number.
+    def give_up(self, repository: str, operation_id: str) -> LoggedOperation:
+        """Gives up what only an operation needs to garbage collection, and returns the operation:
+        it can no longer be undone. Raises NotFound.
         """
-        return sum(map(self._core.operation_log.compact, self._core.repositories.all()))
+        stored = self._core.repositories.get(repository)
+        return self._core.operation_retention.give_up(stored, operation_id)
+
+    def undo_days(self, repository: str) -> int:
+        """Returns for how many days operations of a repository can be undone, and garbage
+        collection keeps what that needs.
+        """
+        stored = self._core.repositories.get(repository)
+        return self._core.operation_retention.undo_days(stored)
+
+    def set_undo_days(self, repository: str, days: int | None) -> int:
+        """Sets for how many days operations of a repository can be undone, None for those of the
+        installation; returns the number that holds then. Raises Invalid.
+        """
+        stored = self._core.repositories.get(repository)
+        self._core.operation_retention.set_undo_days(stored, days)
+        return self._core.operation_retention.undo_days(stored)
+
+    def compact(self) -> int:
+        """Gives up and forgets operations of all repositories that are old enough; returns how many
+        were forgotten.
+        """
+        return sum(map(self._core.operation_retention.compact, self._core.repositories.all()))
 
 
 def _visible(repository: str, operation: LoggedOperation, actor: Actor | None) -> LoggedOperation:
     if actor is None or actor.is_unlimited:
         return operation
-    return msgspec.structs.replace(
-        operation, changes=tuple(_readable(repository, operation.changes, actor))
-    )
-
-
-def _readable(
-    repository: str, changes: tuple[ReferenceChanged, ...], actor: Actor
-) -> Iterator[ReferenceChanged]:
-    for change in changes:
-        if isinstance(change, BranchChanged):
-            needed = Permission(Action.READ_BRANCH, branch_arn(repository, change.name))
-        else:
-            needed = Permission(Action.READ_TAG, tag_arn(repository, change.name))
-        if actor.may(needed):
-            yield change
+    readable = readable_references(repository, operation.changes, actor)
+    return msgspec.structs.replace(operation, changes=tuple(readable))

@@ -22,6 +22,7 @@ __all__ = [
     "Command",
     "Group",
     "Option",
+    "at_least_zero",
     "listing_options",
     "positive",
 ]
@@ -160,6 +161,14 @@ def listing_options(noun: str, *, amount: int | None = 100) -> tuple[Option, ...
         Option("--after", f"Show only {noun} after this one, in order", "NAME", default=""),
         Option("--prefix", f"Show only {noun} with this prefix", "PREFIX", default=""),
     )
+
+
+def at_least_zero(text: str) -> int:
+    """Returns zero or a positive integer; raises ValueError for anything else."""
+    number = int(text)
+    if number < 0:
+        raise ValueError(text)
+    return number
 
 
 def positive(text: str) -> int:

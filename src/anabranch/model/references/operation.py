@@ -7,16 +7,29 @@ import msgspec
 from anabranch.model.references.branch import Branch
 from anabranch.model.references.tag import Tag
 
-__all__ = ["BranchChanged", "LoggedOperation", "ReferenceChanged", "TagChanged"]
+__all__ = [
+    "DEFAULT_UNDO_DAYS",
+    "MAX_UNDO_DAYS",
+    "BranchChanged",
+    "LoggedOperation",
+    "ReferenceChanged",
+    "TagChanged",
+]
+
+DEFAULT_UNDO_DAYS = 30
+MAX_UNDO_DAYS = 3650
 
 
 class BranchChanged(msgspec.Struct, frozen=True, tag="branch", omit_defaults=True):
     """A branch before and after an operation; None where it did not exist. If both name the same
-    commit, the operation has discarded staged changes, or shown or hidden the branch.
+    commit, the operation has discarded staged changes, or shown or hidden the branch. `discarded`
+    are the staging areas that the operation has taken from the branch without committing them,
+    newest first: they belong to the operation until it is undone or given up.
     """
 
     before: Branch | None = None
     after: Branch | None = None
+    discarded: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -45,7 +58,8 @@ _NO_TAG = Tag(id="", commit_id="")
 class LoggedOperation(msgspec.Struct, frozen=True, kw_only=True):
     """An operation: when it was made, in seconds since 1970, by which user, by which request, which
     is empty for a program that has opened the stores itself, by which operation of REST or S3, and
-    what it changed.
+    what it changed. `undone_at` is when it was undone, and `given_up_at` when the objects that only
+    it needs were given up to garbage collection, so that it cannot be undone; 0 if never.
     """
 
     id: str
@@ -54,3 +68,5 @@ class LoggedOperation(msgspec.Struct, frozen=True, kw_only=True):
     request_id: str
     action: str
     changes: tuple[ReferenceChanged, ...]
+    undone_at: float = 0
+    given_up_at: float = 0

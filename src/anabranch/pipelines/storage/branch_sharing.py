@@ -7,25 +7,33 @@ this branch has. Most ranges of most branches are shared, and so are all their a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from anabranch import _kernel as kernel
+from anabranch.pipelines.column_hashes import Hashes
 from anabranch.pipelines.storage.range_entries import RangeEntries
 from anabranch.pipelines.storage.report import BranchStorage, Totals
 
-__all__ = ["measure_branches"]
+__all__ = ["Sharing", "measure_branches"]
 
 _SHARED = -1
+
+
+class Sharing(NamedTuple):
+    """The storage of each branch, the totals of all distinct addresses, and the hashes of all."""
+
+    branches: list[BranchStorage]
+    distinct: Totals
+    hashes: Hashes
 
 
 def measure_branches(
     heads: Mapping[str, Sequence[kernel.RangeInfo]],
     read: Callable[[kernel.RangeInfo], RangeEntries],
-) -> tuple[list[BranchStorage], Totals]:
-    """Returns the storage of each branch, given the ranges of its head, and the totals of all
-    distinct addresses.
-    """
+) -> Sharing:
+    """Returns what branches have and share, given the ranges of their heads."""
     names = list(heads)
     owners: dict[str, int] = {}
     infos: dict[str, kernel.RangeInfo] = {}
@@ -41,8 +49,9 @@ def measure_branches(
         hashes.append(entries.hashes)
         sizes.append(entries.sizes)
         places.append(np.full(len(entries.sizes), owners[range_id], np.int32))
+    all_hashes = np.concatenate(hashes)
     own, distinct = _own_addresses(
-        np.concatenate(hashes),
+        all_hashes,
         np.concatenate(sizes),
         np.concatenate([np.empty(0, np.int32), *places]),
         len(names),
@@ -58,7 +67,7 @@ def measure_branches(
         )
         for number, name in enumerate(names)
     ]
-    return branches, distinct
+    return Sharing(branches, distinct, all_hashes)
 
 
 def _own_addresses(

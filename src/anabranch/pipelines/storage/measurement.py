@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -16,6 +17,7 @@ from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.garbage.run_files import read_summaries
 from anabranch.pipelines.storage.branch_sharing import measure_branches
+from anabranch.pipelines.storage.kept_for_undo import kept_totals
 from anabranch.pipelines.storage.range_entries import RangeEntries, read_range
 from anabranch.pipelines.storage.report import (
     BranchStorage,
@@ -42,10 +44,13 @@ _COMPLETE = frozenset({"reported", "swept"})
 
 
 class _Sharing(NamedTuple):
-    """What branches have and share, of how many entries, and whether it is all branches."""
+    """What branches have and share, what is kept for undo, of how many entries, and whether it is
+    all of them.
+    """
 
     branches: list[BranchStorage]
     distinct: Totals
+    kept: Totals
     entries: int
     complete: bool
 
@@ -69,6 +74,7 @@ class Measurement:
         return StorageReport(
             branches=_by_size(sharing.branches),
             distinct=sharing.distinct,
+            kept_for_undo=sharing.kept,
             growth=self._growth(repository, start, points, MAX_ENTRIES - sharing.entries),
             garbage=self._garbage(repository),
             complete=sharing.complete,
@@ -76,9 +82,10 @@ class Measurement:
 
     def _sharing(self, repository: Repository, branches: list[Branch]) -> _Sharing:
         """Returns what branches share; of the first ones, if all are too many entries to read. The
-        latest result is kept while no head moves.
+        latest result is kept while no head moves and the same can be undone.
         """
-        key = [(branch.id, branch.commit_id) for branch in branches]
+        kept = self._core.operation_retention.kept(repository)
+        key = ([(branch.id, branch.commit_id) for branch in branches], kept)
         latest = self._latest.get(repository.partition)
         if latest is not None and latest[0] == key:
             return latest[1]
@@ -93,8 +100,14 @@ class Measurement:
             entries += sum(added.values())
             ranges |= added
             heads[branch.id] = own
-        measured, distinct = measure_branches(heads, lambda info: self._read(repository, info))
-        sharing = _Sharing(measured, distinct, entries, len(heads) == len(branches))
+        read = partial(self._read, repository)
+        measured = measure_branches(heads, read)
+        totals, complete = kept_totals(
+            *(self._core, repository, kept, heads, measured.hashes, read),
+            max_entries=MAX_ENTRIES - entries,
+        )
+        complete = complete and len(heads) == len(branches)
+        sharing = _Sharing(measured.branches, measured.distinct, totals, entries, complete)
         while len(self._latest) >= _MAX_LATEST:
             self._latest.pop(next(iter(self._latest)))
         self._latest[repository.partition] = (key, sharing)

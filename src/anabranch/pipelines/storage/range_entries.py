@@ -15,7 +15,7 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
 from anabranch.versioning.trees.trees import Trees, translate_errors
 
-__all__ = ["RangeEntries", "read_range"]
+__all__ = ["RangeEntries", "entries_of", "read_range"]
 
 
 class RangeEntries(NamedTuple):
@@ -34,10 +34,11 @@ def read_range(trees: Trees, repository: Repository, info: kernel.RangeInfo) -> 
         metarange_id = kernel.write_metarange([info], folder)
         paths = {metarange_id: f"{folder}/{metarange_id}", info.id: path}
         tree = kernel.Tables().tree(metarange_id, paths.__getitem__)
-        return _columns(pa.RecordBatchReader.from_stream(tree.scan()))
+        return entries_of(pa.RecordBatchReader.from_stream(tree.scan()))
 
 
-def _columns(batches: Iterable[pa.RecordBatch]) -> RangeEntries:
+def entries_of(batches: Iterable[pa.RecordBatch]) -> RangeEntries:
+    """Returns the entries of batches of a tree."""
     hashes, sizes = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
     for batch in batches:
         hashes.append(hash_addresses(batch.column("physical_address")))

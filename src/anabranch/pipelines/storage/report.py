@@ -50,12 +50,14 @@ class GarbageFound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StorageReport(msgspec.Struct, frozen=True, kw_only=True):
-    """A repository's storage. `distinct` counts bytes that several paths or branches share once.
-    `complete` is whether all branches are in the report. `garbage` is None without a complete run.
+    """A repository's storage. `distinct` counts bytes that several paths or branches share once,
+    `kept_for_undo` those that are at no head and are kept because an operation can be undone.
+    `complete` is whether all of them are in the report. `garbage` is None without a complete run.
     """
 
     branches: list[BranchStorage]
     distinct: Totals
+    kept_for_undo: Totals
     growth: list[GrowthPoint]
     garbage: GarbageFound | None
     complete: bool

@@ -10,6 +10,7 @@ from anabranch.remote.asynchronous.parts import (
     Branches,
     Commits,
     Objects,
+    Operations,
     Refs,
     Repositories,
     Tags,
@@ -45,6 +46,7 @@ class AsyncLake:
         self.branches = Branches(client, self._threads)
         self.tags = Tags(client, self._threads)
         self.workspaces = Workspaces(client, self._threads)
+        self.operations = Operations(client, self._threads)
         self.commits = Commits(client, self._threads)
         self.refs = Refs(client, self._threads)
         self.objects = Objects(client, self._threads)

@@ -18,13 +18,24 @@ from anabranch.remote.calls import (
     branches,
     commits,
     objects,
+    operations,
     refs,
     repositories,
     tags,
     workspaces,
 )
 
-__all__ = ["Branches", "Commits", "Objects", "Part", "Refs", "Repositories", "Tags", "Workspaces"]
+__all__ = [
+    "Branches",
+    "Commits",
+    "Objects",
+    "Operations",
+    "Part",
+    "Refs",
+    "Repositories",
+    "Tags",
+    "Workspaces",
+]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -136,6 +147,20 @@ class Refs(Part):
     merge_conflicts = _Awaited(refs.merge_conflicts)
     row_conflicts = _Awaited(refs.row_conflicts)
     merge_base = _Awaited(refs.merge_base)
+
+
+class Operations(Part):
+    """The operation logs of a server's repositories, and undo."""
+
+    list = _Awaited(operations.list_page)
+    get = _Awaited(operations.get)
+    undo = _Awaited(operations.undo)
+    restore_branch = _Awaited(operations.restore_branch)
+    restore_tag = _Awaited(operations.restore_tag)
+    restore = _Awaited(operations.restore)
+    give_up = _Awaited(operations.give_up)
+    undo_days = _Awaited(operations.undo_days)
+    set_undo_days = _Awaited(operations.set_undo_days)
 
 
 class Objects(Part):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
+from anabranch.model.references.operation import DEFAULT_UNDO_DAYS
 from anabranch.model.secret import Secret
 from anabranch.server.config.actions import Actions
 from anabranch.server.config.aws import AwsLogins
@@ -267,6 +268,18 @@ class QueryProcesses(SettingsGroup, frozen=True, kw_only=True):
     memory_bytes: Annotated[int, SettingDoc("Memory that a query may use, in bytes")] = 512 << 20
 
 
+class Operations(SettingsGroup, frozen=True, kw_only=True):
+    """Settings of the operation log."""
+
+    undo_days: Annotated[
+        int,
+        SettingDoc(
+            "For how many days changes of branches and tags can be undone, and garbage collection "
+            "keeps what that needs; a repository can have a number of its own"
+        ),
+    ] = DEFAULT_UNDO_DAYS
+
+
 class Settings(SettingsGroup, frozen=True, kw_only=True):
     """All settings of a server."""
 
@@ -284,6 +297,7 @@ class Settings(SettingsGroup, frozen=True, kw_only=True):
     actions: Actions = Actions()
     merges: Merges = Merges()
     queries: QueryProcesses = QueryProcesses()
+    operations: Operations = Operations()
     auth: Auth = Auth()
     gateways: Gateways = Gateways()
     http: Http = Http()

@@ -77,7 +77,9 @@ def open_stores(settings: Settings) -> Iterator[Stores]:
     keyvalue = open_keyvalue(settings.database)
     try:
         with _open_blocks(settings) as blocks:
-            yield Stores(Core(keyvalue, _tables(settings, blocks)), blocks)
+            undo_days = settings.operations.undo_days
+            core = Core(keyvalue, _tables(settings, blocks), undo_days=undo_days)
+            yield Stores(core, blocks)
     finally:
         keyvalue.close()
 

@@ -19,7 +19,14 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.versioning.history.commit_store import Commits
 
-__all__ = ["DAY_SECONDS", "CommitNode", "active_commits", "commit_node", "load_commit_graph"]
+__all__ = [
+    "DAY_SECONDS",
+    "CommitNode",
+    "active_commits",
+    "commit_node",
+    "former_heads",
+    "load_commit_graph",
+]
 
 DAY_SECONDS = 86_400
 
@@ -96,6 +103,31 @@ def active_commits(
     for commit_id, since in sorted(threshold.items(), key=lambda pair: pair[1]):
         active.update(_retained_commits(graph, commit_id, since, walked))
     return active
+
+
+def former_heads(
+    graph: Mapping[str, CommitNode], branches: Iterable[Branch], former: Iterable[Branch]
+) -> list[Branch]:
+    """Returns those of the former states of branches, newest first, whose commit is not in the
+    first-parent history of a branch, nor of a later one of them: the rules decide about those, as
+    about all history. Commits that are missing are left out.
+    """
+    walked: set[str] = set()
+    for branch in branches:
+        _walk(graph, branch.commit_id, walked)
+    heads: list[Branch] = []
+    for branch in former:
+        if branch.commit_id in graph and branch.commit_id not in walked:
+            heads.append(branch)
+            _walk(graph, branch.commit_id, walked)
+    return heads
+
+
+def _walk(graph: Mapping[str, CommitNode], commit_id: str, walked: set[str]) -> None:
+    """Adds a commit and its first-parent ancestors."""
+    while commit_id in graph and commit_id not in walked:
+        walked.add(commit_id)
+        commit_id = graph[commit_id].first_parent
 
 
 def _dangling(graph: Mapping[str, CommitNode]) -> Iterator[str]:

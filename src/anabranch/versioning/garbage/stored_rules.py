@@ -19,8 +19,14 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.model.uri import IMAGES
 from anabranch.records import lakefs_pb2 as records
-from anabranch.versioning.garbage.retention import CommitNode, active_commits, load_commit_graph
+from anabranch.versioning.garbage.retention import (
+    CommitNode,
+    active_commits,
+    former_heads,
+    load_commit_graph,
+)
 from anabranch.versioning.history.commit_store import Commits
+from anabranch.versioning.operations.retention import OperationRetention
 from anabranch.versioning.references.branches import Branches
 from anabranch.versioning.references.tags import Tags
 
@@ -54,12 +60,18 @@ class StoredRules:
     """The rules of all repositories, and whether commits have expired by them."""
 
     def __init__(
-        self, blocks: BlockStore, branches: Branches, tags: Tags, commits: Commits
+        self,
+        blocks: BlockStore,
+        branches: Branches,
+        tags: Tags,
+        commits: Commits,
+        operations: OperationRetention,
     ) -> None:
         self._blocks = blocks
         self._branches = branches
         self._tags = tags
         self._commits = commits
+        self._operations = operations
 
     def find(self, repository: Repository) -> RetentionRules | None:
         """Returns a repository's rules, or None. The repository of images always has rules: an
@@ -112,13 +124,19 @@ class StoredRules:
     ) -> RepositoryCommits:
         """Returns a repository's references and commits, and which of these are active by rules;
         `now` in seconds since 1970. Pins must be read before: a branch or a tag can be created
-        from a pinned commit at any time. Raises Gone for a missing commit that is referenced.
+        from a pinned commit at any time. What operations can bring back is active too. Raises
+        Gone for a missing commit that is referenced.
         """
         branches = list(self._branches.all(repository))
         tagged = {tag.id: tag.commit_id for tag in self._tags.all(repository)}
+        # after references: what an operation takes from one meanwhile is found here
+        kept = self._operations.kept(repository)
         # commits last, so that each commit of a branch or a tag is among them
         graph = load_commit_graph(self._commits, repository)
-        active = active_commits(graph, branches, tagged.values(), rules, now)
+        former = former_heads(graph, branches, kept.branches)
+        # an older version has kept nothing, and the commits that its operations name may be gone
+        named = [*tagged.values(), *(graph.keys() & kept.tagged)]
+        active = active_commits(graph, [*branches, *former], named, rules, now)
         active |= graph.keys() & pinned
         return RepositoryCommits(branches, tagged, graph, active)
 

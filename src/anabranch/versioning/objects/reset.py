@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from anabranch.errors import Invalid
 from anabranch.keyvalue.contract import Write
 from anabranch.model.names import check_path, encode_path
@@ -13,7 +11,6 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.objects.objects import Objects
 from anabranch.versioning.references.branches import Branches
 from anabranch.versioning.staging.area import Staging
-from anabranch.versioning.staging.cleanup import discard
 
 __all__ = ["Reset"]
 
@@ -21,19 +18,17 @@ _BATCH_SIZE = 1000
 
 
 class Reset:
-    """Resets branches. `clock` returns seconds since 1970."""
+    """Resets branches."""
 
     def __init__(
         self,
         branches: Branches,
         staging: Staging,
         objects: Objects,
-        clock: Callable[[], float],
     ) -> None:
         self._branches = branches
         self._staging = staging
         self._objects = objects
-        self._clock = clock
 
     def reset(self, repository: Repository, branch: str, kind: ResetKind, path: str = "") -> None:
         """Discards all changes ("reset"), those under a prefix, or those of one object.
@@ -54,9 +49,8 @@ class Reset:
     def _reset_all(self, repository: Repository, name: str) -> None:
         for stored in self._branches.attempts(repository, name):
             emptied = self._branches.empty(repository, stored.branch)
-            drops = discard(stored.branch.tokens, self._clock())
-            writes = [self._branches.write(repository, emptied), *drops]
-            if self._branches.apply(repository, stored, writes):
+            write = self._branches.write(repository, emptied)
+            if self._branches.apply(repository, stored, [write]):  # the log keeps the old areas
                 return
 
     def _reset_range(

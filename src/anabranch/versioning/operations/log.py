@@ -1,17 +1,18 @@
-"""The operation log of repositories: lists operations, finds what a reference was at a moment, and
-forgets what is older than the retention.
+"""The operation log of repositories: lists operations, and finds what a reference was at a
+moment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from anabranch.errors import Invalid, NotFound
-from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.keyvalue.contract import Expect, KeyValueStore
 from anabranch.model.page import Page, take_page
 from anabranch.model.references.moment import AtOperation, parse_moment
-from anabranch.model.references.operation import LoggedOperation
+from anabranch.model.references.operation import BranchChanged, LoggedOperation
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.operations.record import (
     ID_LENGTH,
@@ -23,29 +24,27 @@ from anabranch.versioning.operations.record import (
     operations_partition,
     reference_key,
     reference_range,
-    since_write,
 )
 from anabranch.versioning.records import keys, references
 
-__all__ = ["RETENTION_SECONDS", "OperationLog"]
+__all__ = ["OperationLog", "StoredOperation"]
 
-RETENTION_SECONDS = 30 * 86_400.0
 _LOG_END = b"log0"
-_BATCH = 500
+
+
+class StoredOperation(NamedTuple):
+    """An operation, and the condition that it is in the log as it was read."""
+
+    operation: LoggedOperation
+    unchanged: Expect
 
 
 class OperationLog:
     """The operation logs of all repositories. `clock` returns seconds since 1970."""
 
-    def __init__(
-        self,
-        keyvalue: KeyValueStore,
-        clock: Callable[[], float],
-        retention_seconds: float = RETENTION_SECONDS,
-    ) -> None:
+    def __init__(self, keyvalue: KeyValueStore, clock: Callable[[], float]) -> None:
         self._keyvalue = keyvalue
         self._clock = clock
-        self._retention = retention_seconds
 
     def list(
         self, repository: Repository, *, after: str = "", amount: int
@@ -64,14 +63,16 @@ class OperationLog:
         """Returns an operation by its id, or by the beginning of it if no other begins so. Raises
         NotFound.
         """
+        return self.read(repository, operation_id).operation
+
+    def read(self, repository: Repository, operation_id: str) -> StoredOperation:
+        """Returns an operation as `get` does, with its record. Raises NotFound."""
         if operation_id.isascii() and operation_id.isalnum() and len(operation_id) <= ID_LENGTH:
             start = log_key(operation_id)
-            rows = self._keyvalue.scan(
-                operations_partition(repository.partition), start, start + b"g", limit=2
-            )
-            found = [operation_from(key, raw) for key, raw in rows]
+            partition = operations_partition(repository.partition)
+            found = list(self._keyvalue.scan(partition, start, start + b"g", limit=2))
             if len(found) == 1:
-                return found[0]
+                return StoredOperation(operation_from(*found[0]), Expect(partition, *found[0]))
             if found:
                 raise NotFound(
                     f"several operations have ids that begin with {operation_id}",
@@ -79,6 +80,31 @@ class OperationLog:
                     hint="Write more of the id.",
                 )
         raise NotFound("operation not found", kind="operation_not_found")
+
+    def since(self, repository: Repository, operation_id: str) -> Iterator[StoredOperation]:
+        """Yields the operations that are newer than one, the newest first, with their records."""
+        partition = operations_partition(repository.partition)
+        for row in self._keyvalue.scan(partition, LOG, log_key(operation_id)):
+            yield StoredOperation(operation_from(*row), Expect(partition, *row))
+
+    def last_deletion(self, repository: Repository, key: bytes) -> str | None:
+        """Returns the id of the operation that was the last to delete the reference with a key, or
+        None.
+        """
+        start, end = reference_range(key)
+        partition = operations_partition(repository.partition)
+        for found, commit_id in self._keyvalue.scan(partition, start, end):
+            if not commit_id:
+                return found[len(start) :].decode()
+        return None
+
+    def stored(
+        self, repository: Repository, after: str, *, limit: int
+    ) -> Sequence[StoredOperation]:
+        """Returns the operations that follow an id, newest first, with their records."""
+        partition = operations_partition(repository.partition)
+        rows = self._keyvalue.scan(partition, log_key(after) + b"\0", _LOG_END, limit=limit)
+        return [StoredOperation(operation_from(*row), Expect(partition, *row)) for row in rows]
 
     def commit_named(self, repository: Repository, name: str, moment: str) -> str:
         """Returns the id of the commit that a branch or a tag named at a moment, which is a text as
@@ -138,25 +164,10 @@ class OperationLog:
                 return "" if change.before is None else change.before.commit_id
         return ""
 
-    def compact(self, repository: Repository) -> int:
-        """Forgets the operations that are older than the retention, and returns their number."""
-        partition = operations_partition(repository.partition)
-        since = self._clock() - self._retention
-        start, cutoff = LOG + after_moment(since).encode(), int(since * 1e6)
-        forgotten = 0
-        while rows := list(self._keyvalue.scan(partition, start, _LOG_END, limit=_BATCH)):
-            writes: list[Write] = []
-            for key, raw in rows:
-                operation = operation_from(key, raw)
-                writes.append(Write(partition, key, None))
-                for change in operation.changes:
-                    own = reference_range(reference_key(change))[0] + operation.id.encode()
-                    writes.append(Write(partition, own, None))
-            writes.append(since_write(repository.partition, cutoff))
-            if self._keyvalue.apply(writes, [Expect(partition, *row) for row in rows]):
-                forgotten += len(rows)
-        return forgotten
-
     def drop(self, repository: Repository) -> None:
-        """Removes the log of a repository that is being deleted."""
+        """Removes the log of a repository that is being deleted, with what it has kept."""
+        for operation in self.all(repository):
+            for change in operation.changes:
+                for token in change.discarded if isinstance(change, BranchChanged) else ():
+                    self._keyvalue.drop(token)
         self._keyvalue.drop(operations_partition(repository.partition))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from anabranch.keyvalue.contract import Expect, KeyRange, KeyValueStore, Row, Write
 from anabranch.model.caller import current_caller
+from anabranch.model.references.branch import Branch
 from anabranch.model.references.operation import (
     BranchChanged,
     LoggedOperation,
@@ -154,11 +155,24 @@ def _change(key: bytes, before: bytes | None, after: bytes | None) -> ReferenceC
         )
     old = None if before is None else references.branch_from(before)
     new = None if after is None else references.branch_from(after)
-    if old is None or new is None:
-        return None if old is new else BranchChanged(old, new)
-    # a commit seals the active area before it drops it: otherwise, staged changes are discarded
-    is_reset = old.staging_token not in new.tokens
-    kept = (old.commit_id, old.hidden, old.expires_at)
-    if not is_reset and kept == (new.commit_id, new.hidden, new.expires_at):
+    discarded = _discarded(old, new)
+    if old is not None and new is not None and not discarded:
+        is_same = _state(old) == _state(new)
+        if is_same and set(new.sealed_tokens) <= set(old.tokens):  # no area has returned to it
+            return None
+    elif old is new:
         return None
-    return BranchChanged(old, new)
+    return BranchChanged(old, new, discarded)
+
+
+def _state(branch: Branch) -> tuple[str, bool, int]:
+    return branch.commit_id, branch.hidden, branch.expires_at
+
+
+def _discarded(old: Branch | None, new: Branch | None) -> tuple[str, ...]:
+    """Returns the staging areas that a change takes from a branch without committing them: all, if
+    the branch is deleted or reset. A commit seals the active area before it drops it.
+    """
+    if old is None or (new is not None and old.staging_token in new.tokens):
+        return ()
+    return old.tokens

@@ -6,6 +6,7 @@ second key for each reference that an operation has changed finds what it was at
 byte is before the id.
 
     since                             when the log begins, in microseconds since 1970
+    undo-days                         the repository's own number of days, if it has one
     log/<id>                          the operation
     by-reference/branches/main <id>   the commit after it, empty if the branch was deleted
 """
@@ -29,8 +30,10 @@ __all__ = [
     "ID_LENGTH",
     "LOG",
     "SINCE",
+    "UNDO_DAYS",
     "after_moment",
     "log_key",
+    "log_write",
     "microseconds",
     "new_id",
     "operation_from",
@@ -43,6 +46,7 @@ __all__ = [
 
 LOG = b"log/"
 SINCE = b"since"
+UNDO_DAYS = b"undo-days"
 _TIME_DIGITS, _RANDOM_BYTES = 13, 3
 ID_LENGTH = _TIME_DIGITS + 2 * _RANDOM_BYTES
 _END = (1 << 4 * _TIME_DIGITS) - 1
@@ -57,6 +61,8 @@ class _Record(msgspec.Struct, frozen=True, omit_defaults=True):
     user: str = ""
     request_id: str = ""
     action: str = ""
+    undone_at: float = 0
+    given_up_at: float = 0
 
 
 _ENCODER = msgspec.json.Encoder()
@@ -112,18 +118,28 @@ def reference_range(key: bytes) -> KeyRange:
 def operation_writes(partition: str, operation: LoggedOperation) -> list[Write]:
     """Returns the writes that record an operation of the repository with a partition."""
     own, suffix = operations_partition(partition), operation.id.encode()
+    writes = [log_write(partition, operation)]
+    for change in operation.changes:
+        after = b"" if change.after is None else change.after.commit_id.encode()
+        writes.append(Write(own, reference_range(reference_key(change))[0] + suffix, after))
+    return writes
+
+
+def log_write(partition: str, operation: LoggedOperation) -> Write:
+    """Returns the write that stores an operation of the repository with a partition, or replaces
+    one.
+    """
     record = _Record(
         operation.time,
         operation.changes,
         operation.user,
         operation.request_id,
         operation.action,
+        operation.undone_at,
+        operation.given_up_at,
     )
-    writes = [Write(own, log_key(operation.id), _ENCODER.encode(record))]
-    for change in operation.changes:
-        after = b"" if change.after is None else change.after.commit_id.encode()
-        writes.append(Write(own, reference_range(reference_key(change))[0] + suffix, after))
-    return writes
+    key = log_key(operation.id)
+    return Write(operations_partition(partition), key, _ENCODER.encode(record))
 
 
 def operation_from(key: bytes, raw: bytes) -> LoggedOperation:
@@ -139,4 +155,6 @@ def operation_from(key: bytes, raw: bytes) -> LoggedOperation:
         request_id=record.request_id,
         action=record.action,
         changes=record.changes,
+        undone_at=record.undone_at,
+        given_up_at=record.given_up_at,
     )

@@ -24,6 +24,7 @@ __all__ = [
     "key_write",
     "reads_bytes",
     "reads_from",
+    "removal_writes",
     "workspace_bytes",
     "workspace_from",
     "workspace_key_from",
@@ -80,6 +81,22 @@ def workspace_key_from(raw: bytes) -> WorkspaceKey:
         return _KEYS.decode(raw)
     except msgspec.DecodeError as error:
         raise Corrupt(f"the record of a workspace's key cannot be read: {error}") from error
+
+
+def removal_writes(repository: Repository, branch: str, raw: bytes | None) -> list[Write]:
+    """Returns the writes that remove the workspace of a branch, given its record; none if it has no
+    workspace.
+    """
+    if raw is None:
+        return []
+    writes = [
+        Write(repository.partition, keys.workspace(branch), None),
+        Write(repository.partition, keys.workspace_reads(branch), None),
+    ]
+    access_key_id = workspace_from(raw).access_key_id
+    if access_key_id:
+        writes.append(Write(keys.WORKSPACE_KEYS, access_key_id.encode(), None))
+    return writes
 
 
 def key_write(repository: Repository, workspace: Workspace) -> Write:

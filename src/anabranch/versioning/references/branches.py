@@ -20,7 +20,6 @@ from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.records.expiring_branches import due_writes
 from anabranch.versioning.references.workspaces import Workspaces
-from anabranch.versioning.staging.cleanup import discard
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 
 __all__ = ["Branches", "StoredBranch"]
@@ -243,8 +242,8 @@ class Branches:
         extra_writes: Sequence[ExtraWritesFor[None]] = (),
         known: StoredBranch | None = None,
     ) -> None:
-        """Deletes a branch and its staged changes; `extra_writes` adds writes. `known` is the
-        branch, if the caller has read it already.
+        """Deletes a branch and its staged changes, which the operation log keeps; `extra_writes`
+        adds writes. `known` is the branch, if the caller has read it already.
 
         Raises NotFound, and Denied for the repository's default branch.
         """
@@ -256,7 +255,6 @@ class Branches:
             stored, known = known or self.read(repository, name), None
             writes = [
                 Write(repository.partition, keys.branch(name), None),
-                *discard(stored.branch.tokens, self._clock()),
                 *due_writes(repository, name, stored.branch.expires_at, 0),
                 *self.workspaces.removal(repository, name),
             ]

@@ -98,18 +98,8 @@ class Workspaces:
         """Returns the writes that remove the workspace of a branch, made with those that delete the
         branch; none if it has no workspace.
         """
-        key = keys.workspace(branch)
-        raw = self._keyvalue.get(repository.partition, key)
-        if raw is None:
-            return []
-        writes = [
-            Write(repository.partition, key, None),
-            Write(repository.partition, keys.workspace_reads(branch), None),
-        ]
-        access_key_id = workspaces.workspace_from(raw).access_key_id
-        if access_key_id:
-            writes.append(Write(keys.WORKSPACE_KEYS, access_key_id.encode(), None))
-        return writes
+        raw = self._keyvalue.get(repository.partition, keys.workspace(branch))
+        return workspaces.removal_writes(repository, branch, raw)
 
     def reads(self, repository: Repository, branch: str) -> WorkspaceReads:
         """Returns what is stored of a workspace's reads."""

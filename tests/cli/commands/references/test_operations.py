@@ -26,3 +26,56 @@ def test_the_log_shows_who_changed_what(ana, lake):
 def test_an_unknown_operation_is_an_error(ana, lake):
     ran = ana("op", "show", lake.uri, "00000000")
     assert (ran.code, ran.err.splitlines()[0]) == (1, "error: operation not found")
+
+
+def test_what_was_done_is_taken_back(ana, lake):
+    first = lake.commit("main", "first", a="1")
+    ana.ok("branch", "create", lake.at("dev"), "--source", "main")
+    ana.ok("tag", "create", lake.at("v1"), "main")
+    ana.ok("branch", "delete", lake.at("dev"), "--yes")
+    deleted = ana.ok("op", "log", lake.uri, "--amount", "1", "--json").json[0]
+    ana.ok("tag", "delete", lake.at("v1"), "--yes")
+    assert f"Restored {lake.at('v1')} at {first}" in ana.ok("tag", "restore", lake.at("v1")).out
+    undone = ana.ok("undo", lake.uri, deleted["id"][:16]).out
+    assert f"branch dev deleted at {first[:12]}" in undone
+    assert ana.ok("branch", "show", lake.at("dev"), "--json").json["commit_id"] == first
+    assert "Undone" in ana.ok("op", "show", lake.uri, deleted["id"]).out
+    again = ana("undo", lake.uri, deleted["id"])
+    assert (again.code, "is undone already" in again.err) == (1, True)
+    ana.ok("branch", "delete", lake.at("dev"), "--yes")
+    assert (
+        f"Restored {lake.at('dev')} at {first}" in ana.ok("branch", "restore", lake.at("dev")).out
+    )
+    ana.ok("branch", "create", lake.at("other"), "--source", "main")
+    assert "branch other created" in ana.ok("undo", lake.uri).out
+    names = [each["id"] for each in ana.ok("branch", "list", lake.uri, "--json").json]
+    assert names == ["dev", "main"]
+
+
+def test_all_references_are_restored(ana, lake):
+    first = lake.commit("main", "first", a="1")
+    then = ana.ok("op", "log", lake.uri, "--amount", "1", "--json").json[0]["id"]
+    lake.commit("main", "second", a="2")
+    ana.ok("branch", "create", lake.at("dev"), "--source", "main")
+    ana.ok("op", "restore", lake.uri, then, "--yes")
+    names = [each["id"] for each in ana.ok("branch", "list", lake.uri, "--json").json]
+    assert names == ["main"]
+    assert ana.ok("branch", "show", lake.at("main"), "--json").json["commit_id"] == first
+
+
+def test_an_operation_is_forgotten_and_days_are_set(ana, lake):
+    lake.commit("main", "first", a="1")
+    ana.ok("branch", "create", lake.at("dev"), "--source", "main")
+    ana.ok("branch", "delete", lake.at("dev"), "--yes")
+    deleted = ana.ok("op", "log", lake.uri, "--amount", "1", "--json").json[0]["id"]
+    ana.ok("op", "forget", lake.uri, deleted, "--yes")
+    assert "Given up" in ana.ok("op", "show", lake.uri, deleted).out
+    refused = ana("branch", "restore", lake.at("dev"))
+    assert (refused.code, "can no longer be undone" in refused.err) == (1, True)
+
+    assert "for 30 days" in ana.ok("op", "days", lake.uri).out
+    assert ana.ok("op", "days", lake.uri, "--set", "1").out.endswith("for 1 day\n")
+    assert ana.ok("op", "days", lake.uri, "--json").json == {"undo_days": 1}
+    assert ana("op", "days", lake.uri, "--set", "-1").code == 2
+    assert ana("op", "days", lake.uri, "--set", "5", "--default").code == 2
+    assert "for 30 days" in ana.ok("op", "days", lake.uri, "--default").out

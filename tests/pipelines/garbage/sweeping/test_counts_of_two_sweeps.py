@@ -18,7 +18,7 @@ OBJECTS = 3
 """The dead objects: `left`, `old` and one more."""
 
 
-STEPS = 65
+STEPS = 82
 """The number of operations on the stores that a sweep of them takes, at least."""
 
 

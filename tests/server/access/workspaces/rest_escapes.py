@@ -56,7 +56,8 @@ REFUSED = _words("""
     rebaseBranch listMergeConflicts listRowConflicts listOperations getOperation getSweeps putSweep
     deleteSweep addTombstones claimRemovedObjects deleteTombstones putPin renewPin deletePin
     listOwnPermissions explainPermission updateUser endUserSessions createSignInLink
-    createWorkspace listWorkspaces setBranchExpiry getPullRequestReads
+    createWorkspace listWorkspaces setBranchExpiry undoOperation restoreReferences restoreBranch
+    restoreTag giveUpOperation getUndoDays setUndoDays getPullRequestReads
 """)
 """Operations that are refused even on the workspace's own branch."""
 

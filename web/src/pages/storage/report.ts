@@ -42,6 +42,8 @@ export interface GarbageFound {
 export interface StorageReport {
   branches: BranchSize[];
   distinct: Totals;
+  /** At no head, and kept because an operation can be undone. */
+  kept_for_undo: Totals;
   growth: GrowthPoint[];
   garbage: GarbageFound | null;
   complete: boolean;

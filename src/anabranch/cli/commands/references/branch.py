@@ -1,4 +1,4 @@
-"""`branch`: list, create, show, expire, delete, reset and revert branches."""
+"""`branch`: list, create, show, expire, delete, restore, reset and revert branches."""
 
 from __future__ import annotations
 
@@ -97,6 +97,16 @@ def _delete(context: CommandContext) -> None:
     context.confirm(f"Delete the branch {place} and its uncommitted changes?")
     context.connection.send("DELETE", "repositories", branch.repository, "branches", branch.ref)
     context.output.done(f"Deleted {place}")
+
+
+def _restore(context: CommandContext) -> None:
+    branch = context.arguments.branch
+    item = context.connection.send(
+        *("POST", "repositories", branch.repository, "branches", branch.ref, "restore")
+    )
+    place = address(branch.repository, branch.ref)
+    commit = context.output.paint(item["changes"][0]["before"], "id")
+    context.output.done(f"Restored {place} at {commit}", item)
 
 
 def _reset(context: CommandContext) -> None:
@@ -203,6 +213,13 @@ COMMAND = Group(
             arguments=(BRANCH,),
             options=(YES,),
             examples=("branch delete lakefs://flights/fix-may",),
+        ),
+        Command(
+            "restore",
+            "Bring a deleted branch back with its uncommitted changes",
+            _restore,
+            arguments=(BRANCH,),
+            examples=("branch restore lakefs://flights/fix-may",),
         ),
         Command(
             "reset",

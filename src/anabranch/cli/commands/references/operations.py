@@ -1,17 +1,28 @@
-"""`op`: the operations that have changed the branches and tags of a repository."""
+"""`op`: the operations that have changed the branches and tags of a repository; restore them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from anabranch.cli.framework.address import repository_address
-from anabranch.cli.framework.command import Argument, Command, Group, Option, positive
+from anabranch.cli.errors import Usage
+from anabranch.cli.framework.address import address, repository_address
+from anabranch.cli.framework.command import (
+    YES,
+    Argument,
+    Command,
+    Group,
+    Option,
+    at_least_zero,
+    positive,
+)
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
 
-__all__ = ["COMMAND"]
+__all__ = ["COMMAND", "REPOSITORY", "change_text"]
 
 REPOSITORY = Argument("REPOSITORY", "The repository: lakefs://REPOSITORY", parse=repository_address)
+
+ID = Argument("ID", "The operation's id, or its beginning")
 
 _COLUMNS = (
     Column("ID", "id"),
@@ -20,6 +31,7 @@ _COLUMNS = (
     Column("ACTION"),
     Column("CHANGES"),
 )
+_ENDS = {"Undone": "undone_at", "Given up": "given_up_at"}
 _SHOWN_CHANGES = 3
 _SHOWN_DIGITS = 12
 
@@ -36,13 +48,14 @@ def _log(context: CommandContext) -> None:
 
 
 def _cells(item: dict[str, Any]) -> tuple[Any, ...]:
-    changes = [_change(change) for change in item["changes"][:_SHOWN_CHANGES]]
+    changes = [change_text(change) for change in item["changes"][:_SHOWN_CHANGES]]
     left = len(item["changes"]) - len(changes)
     more = [f"and {left} more"] if left else []
     return item["id"], item["time"], item["user"], item["action"], ", ".join([*changes, *more])
 
 
-def _change(change: dict[str, Any]) -> str:
+def change_text(change: dict[str, Any]) -> str:
+    """Returns what has happened to a branch or a tag."""
     name = f"{change['type']} {change['name']}"
     before, after = (change[side][:_SHOWN_DIGITS] for side in ("before", "after"))
     if not before:
@@ -65,14 +78,54 @@ def _show(context: CommandContext) -> None:
         ("User", item["user"], "text"),
         ("Action", item["action"], "text"),
         ("Request", item["request_id"], "text"),
+        *((word, item[at], "time") for word, at in _ENDS.items() if item[at]),
     ]
-    details += [("Change", _change(change), "text") for change in item["changes"]]
+    details += [("Change", change_text(change), "text") for change in item["changes"]]
     context.output.details(details, item)
+
+
+def _restore(context: CommandContext) -> None:
+    options = context.arguments
+    repository = options.repository.repository
+    context.confirm(
+        f"Change all branches and tags of {repository} back to what they were after {options.id}?"
+    )
+    item = context.connection.send(
+        *("POST", "repositories", repository, "operations", options.id, "restore")
+    )
+    place = address(repository)
+    shown = context.output.paint(item["id"], "id")
+    context.output.done(f"Restored the branches and tags of {place} after {shown}", item)
+
+
+def _forget(context: CommandContext) -> None:
+    options = context.arguments
+    repository = options.repository.repository
+    context.confirm(
+        f"Let garbage collection remove what only {options.id} needs? It cannot be undone then."
+    )
+    context.connection.send(
+        *("POST", "repositories", repository, "operations", options.id, "give_up")
+    )
+    context.output.done(f"{options.id} can no longer be undone, and keeps nothing")
+
+
+def _days(context: CommandContext) -> None:
+    options = context.arguments
+    path = ("repositories", options.repository.repository, "settings", "undo_days")
+    if options.set is None and not options.default:
+        item = context.connection.get(*path)
+    else:
+        if options.set is not None and options.default:
+            raise Usage("--set and --default exclude each other", hint="Give one of them.")
+        item = context.connection.send("PUT", *path, body={"undo_days": options.set})
+    days = item["undo_days"]
+    context.output.done(f"Operations can be undone for {days} day{'s' * (days != 1)}", item)
 
 
 COMMAND = Group(
     "op",
-    "Show what has changed branches and tags",
+    "Show what has changed branches and tags; restore them",
     (
         Command(
             "log",
@@ -93,9 +146,40 @@ COMMAND = Group(
             _show,
             arguments=(
                 REPOSITORY,
-                Argument("ID", "The operation's id, or its beginning"),
+                ID,
             ),
             examples=("op show lakefs://flights ffe3a1c0b2d4e9a1b2c",),
+        ),
+        Command(
+            "restore",
+            "Change all branches and tags back to what they were after an operation",
+            _restore,
+            arguments=(REPOSITORY, ID),
+            options=(YES,),
+            details="Branches that were deleted or reset since return with the changes that were "
+            "uncommitted then. This is an operation itself, which can be undone.",
+            examples=("op restore lakefs://flights ffe3a1c0b2d4e9a1b2c",),
+        ),
+        Command(
+            "forget",
+            "Let garbage collection remove what only an operation needs",
+            _forget,
+            arguments=(REPOSITORY, ID),
+            options=(YES,),
+            details="For what must be erased. The operation stays in the log, and can no longer be "
+            "undone.",
+            examples=("op forget lakefs://flights ffe3a1c0b2d4e9a1b2c",),
+        ),
+        Command(
+            "days",
+            "Show or set for how many days operations can be undone",
+            _days,
+            arguments=(REPOSITORY,),
+            options=(
+                Option("--set", "The number of days; 0: nothing is kept", "N", at_least_zero),
+                Option("--default", "Use the number of the installation again"),
+            ),
+            examples=("op days lakefs://flights", "op days lakefs://flights --set 7"),
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""`tag`: list, create, show and delete tags."""
+"""`tag`: list, create, show, delete and restore tags."""
 
 from __future__ import annotations
 
@@ -71,6 +71,16 @@ def _delete(context: CommandContext) -> None:
     context.output.done(f"Deleted {place}")
 
 
+def _restore(context: CommandContext) -> None:
+    tag = context.arguments.tag
+    item = context.connection.send(
+        *("POST", "repositories", tag.repository, "tags", tag.ref, "restore")
+    )
+    place = address(tag.repository, tag.ref)
+    commit = context.output.paint(item["changes"][0]["before"], "id")
+    context.output.done(f"Restored {place} at {commit}", item)
+
+
 COMMAND = Group(
     "tag",
     "List, create, show and delete tags",
@@ -112,6 +122,13 @@ COMMAND = Group(
             arguments=(TAG,),
             options=(YES,),
             examples=("tag delete lakefs://flights/v1.0",),
+        ),
+        Command(
+            "restore",
+            "Bring a deleted tag back",
+            _restore,
+            arguments=(TAG,),
+            examples=("tag restore lakefs://flights/v1.0",),
         ),
     ),
 )

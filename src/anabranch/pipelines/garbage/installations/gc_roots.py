@@ -81,10 +81,15 @@ def restored_addresses(core: Core, namespace: Namespace) -> Iterator[str]:
 
 
 def staging_areas(core: Core, repository: Repository) -> Iterator[Branch]:
-    """Yields the branches whose staging areas are not empty."""
+    """Yields the branches whose staging areas are not empty, and then those that operations can
+    bring back with the changes that were staged on them.
+    """
     for branch in core.branches.all(repository):
         if not core.staging.is_empty(branch.tokens):
             yield branch
+    for former in core.operation_retention.kept(repository).branches:
+        if former.staging_token and not core.staging.is_empty(former.tokens):
+            yield former
 
 
 def collect_roots(

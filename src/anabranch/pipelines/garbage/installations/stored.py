@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 
 import pyarrow as pa
 
@@ -35,6 +36,8 @@ from anabranch.versioning.garbage.removal_counts import NamespaceSweeps
 from anabranch.versioning.trees.trees import translate_errors
 
 __all__ = ["StoredInstallation"]
+
+_AREAS_AT_ONCE = 1000
 
 
 class StoredInstallation:
@@ -71,6 +74,8 @@ class StoredInstallation:
         yield hash_addresses(pa.array(restored_addresses(self._core, namespace), pa.string()))
         yield hash_addresses(pa.array(upload_addresses(self._core, namespace), pa.string()))
         for repository in self._core.repositories.all():
+            # what can no longer be undone is not kept
+            self._core.operation_retention.compact(repository)
             yield from self._staged_hashes(repository, namespace.resolver(repository))
 
     def roots(self, repository: Repository, now: float) -> Roots:
@@ -173,12 +178,18 @@ class StoredInstallation:
         return self._core.trees.locate(repository, table_id)
 
     def _staged_hashes(self, repository: Repository, resolver: AddressResolver) -> Iterator[Hashes]:
-        """Yields the hashes of the addresses in each staging area. Areas are read separately: an
-        entry of a sealed area is committed even if a newer area replaces it.
-        """
-        for branch in staging_areas(self._core, repository):
-            for token in branch.tokens:
-                yield self._area_hashes(repository, branch.id, token, resolver)
+        """Yields the hashes of the addresses in staging areas."""
+        areas = (
+            (branch.id, token)
+            for branch in staging_areas(self._core, repository)
+            for token in branch.tokens
+        )
+        while batch := list(islice(areas, _AREAS_AT_ONCE)):
+            try:
+                yield self._area_hashes(repository, batch, resolver)
+            except Corrupt:  # the error of one of them names its branch
+                for area in batch:
+                    yield self._area_hashes(repository, [area], resolver)
 
     def _staged_rows(
         self, repository: Repository, branch: str, token: str, resolver: AddressResolver
@@ -193,11 +204,18 @@ class StoredInstallation:
                     yield StagedRows(repository.id, branch, paths, addresses)
 
     def _area_hashes(
-        self, repository: Repository, branch: str, token: str, resolver: AddressResolver
+        self, repository: Repository, areas: Sequence[tuple[str, str]], resolver: AddressResolver
     ) -> Hashes:
-        """Returns the hashes of the addresses in a staging area."""
-        rows = self._core.staging.rows([token])
-        empty = kernel.EMPTY_TREE_ID
+        """Returns the hashes of the addresses in staging areas, each given by its branch and its
+        token. An entry counts even if a newer area has its path: it is committed nevertheless. So
+        paths are made different by the number of their area.
+        """
+        rows = (
+            (b"%08d/%b" % (number, key), record)
+            for number, (_, token) in enumerate(areas)
+            for key, record in self._core.staging.rows([token])
+        )
+        branch, empty = areas[0][0], kernel.EMPTY_TREE_ID
         with (
             _translate_staging_errors(repository, branch),
             self._core.trees.overlaid(repository, empty, rows) as tree,

@@ -20,7 +20,7 @@ from anabranch.rest.protocol.parameters import Amount, InRepository
 from anabranch.rest.protocol.resources import on_repository
 from anabranch.rest.schemas.pagination import Pagination, page_amount, to_pagination
 
-__all__ = ["OPERATIONS"]
+__all__ = ["OPERATIONS", "AtOperation", "OperationRecord", "to_operation_record"]
 
 
 class ListOperations(InRepository, frozen=True, kw_only=True):
@@ -51,7 +51,8 @@ class ReferenceChange(msgspec.Struct, frozen=True):
 class OperationRecord(msgspec.Struct, frozen=True):
     """An operation: its time in seconds since 1970, the user who made it, the request and the
     operation of the API, which are empty for programs that have opened the stores themselves, and
-    what it changed.
+    what it changed. `undone_at` is when it was undone, and `given_up_at` when it could no longer be
+    undone, in seconds since 1970; 0 if never.
     """
 
     id: str
@@ -60,6 +61,8 @@ class OperationRecord(msgspec.Struct, frozen=True):
     request_id: str
     action: str
     changes: list[ReferenceChange]
+    undone_at: float
+    given_up_at: float
 
 
 class OperationList(msgspec.Struct, frozen=True):
@@ -78,24 +81,32 @@ def list_operations(call: Call[ListOperations, None]) -> OperationList:
         amount=page_amount(params.amount),
         actor=call.actor,
     )
-    return OperationList(to_pagination(page), [_to_record(each) for each in page.items])
+    return OperationList(to_pagination(page), [to_operation_record(each) for each in page.items])
 
 
 def get_operation(call: Call[AtOperation, None]) -> OperationRecord:
     """Returns an operation, with those of its references that the user may read."""
     params = call.params
     operations = call.services.catalog.operations
-    return _to_record(operations.get(params.repository, params.operation, call.actor))
+    return to_operation_record(operations.get(params.repository, params.operation, call.actor))
 
 
-def _to_record(operation: LoggedOperation) -> OperationRecord:
+def to_operation_record(
+    operation: LoggedOperation, kind: str = "", name: str = ""
+) -> OperationRecord:
+    """Returns an operation as the API shows it: with all of its changes, or with those of one
+    branch or tag.
+    """
+    changes = map(_to_change, operation.changes)
     return OperationRecord(
         id=operation.id,
         time=operation.time,
         user=operation.user,
         request_id=operation.request_id,
         action=operation.action,
-        changes=[_to_change(change) for change in operation.changes],
+        changes=[each for each in changes if not kind or (each.type, each.name) == (kind, name)],
+        undone_at=operation.undone_at,
+        given_up_at=operation.given_up_at,
     )
 
 

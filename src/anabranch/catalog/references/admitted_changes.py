@@ -1,0 +1,179 @@
+"""Changes of references that undo makes, admitted one by one.
+
+Undo must not do what its user could not do by hand: each branch and tag that it creates, moves or
+deletes needs the permission, passes the hooks and keeps to the protection of that very change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.authorize import authorize
+from anabranch.access.policies.permissions import (
+    Action,
+    AllBelow,
+    Permission,
+    branch_arn,
+    object_arn,
+    tag_arn,
+)
+from anabranch.actions.change import Change, Kind, Subject
+from anabranch.actions.changes import Changes
+from anabranch.catalog.protection import Protection
+from anabranch.keyvalue.contract import Expect, Write
+from anabranch.model.references.operation import BranchChanged, ReferenceChanged, TagChanged
+from anabranch.model.repositories.repository import Repository
+from anabranch.versioning.core import Core
+from anabranch.versioning.garbage.pins import AdmitCommits
+from anabranch.versioning.operations.undo import UndoPlan
+from anabranch.versioning.pulls.merged_pulls import RecordMergedPulls
+from anabranch.versioning.references.protection import AdmitDeletion
+from anabranch.versioning.references.references import Resolved
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor
+
+__all__ = ["AdmittedChanges", "inverse", "require_permissions"]
+
+
+def require_permissions(
+    core: Core,
+    repository: Repository,
+    changes: Sequence[ReferenceChanged],
+    actor: Actor,
+    *,
+    own: bool,
+) -> None:
+    """Raises Denied unless an actor may make all changes of references. Staged changes that return
+    to a branch need the permission to write and delete all of its objects, unless it was an `own`
+    operation of the actor that discarded them.
+    """
+    authorize(actor, _needed(core, repository.id, changes, own=own))
+
+
+def inverse(changes: Sequence[ReferenceChanged]) -> list[ReferenceChanged]:
+    """Returns the changes that undo changes, with the staging areas that return."""
+    return [
+        BranchChanged(each.after, each.before, each.discarded)
+        if isinstance(each, BranchChanged)
+        else TagChanged(each.after, each.before)
+        for each in changes
+    ]
+
+
+def _needed(
+    core: Core, repository: str, changes: Sequence[ReferenceChanged], *, own: bool
+) -> Iterator[Permission]:
+    for change in changes:
+        if isinstance(change, TagChanged):
+            arn = tag_arn(repository, change.name)
+            if change.before is not None:
+                yield Permission(Action.DELETE_TAG, arn)
+            if change.after is not None:
+                yield Permission(Action.CREATE_TAG, arn)
+            continue
+        arn = branch_arn(repository, change.name)
+        if change.before is None:
+            yield Permission(Action.CREATE_BRANCH, arn)
+        elif change.after is None:
+            yield Permission(Action.DELETE_BRANCH, arn)
+        else:
+            yield Permission(Action.REVERT_BRANCH, arn)
+            if change.before.expires_at != change.after.expires_at:
+                yield Permission(Action.CREATE_BRANCH, arn)
+                yield Permission(Action.DELETE_BRANCH, arn)
+        if not own and change.discarded and not core.staging.is_empty(change.discarded):
+            everything = AllBelow(object_arn(repository, ""))
+            for action in (Action.WRITE_OBJECT, Action.DELETE_OBJECT):
+                yield Permission(action, everything, branch=change.name)
+
+
+class AdmittedChanges:
+    """The changes of a plan with their hooks and conditions."""
+
+    def __init__(
+        self,
+        core: Core,
+        protection: Protection,
+        changes: Changes,
+        repository: Repository,
+        plan: UndoPlan,
+    ) -> None:
+        """Raises ProtectedBranch, and what the hooks before the changes raise."""
+        self._core = core
+        self._protection = protection
+        self._repository = repository
+        self._hooks: list[Change] = []
+        self._admitted: list[tuple[ExtraWritesFor[Any], object]] = []
+        for change in plan.changes:
+            if isinstance(change, BranchChanged):
+                self._admit_branch(change)
+            else:
+                self._admit_tag(change)
+        for change in plan.changes:
+            for kind, subject in _hooked(change):
+                place = Resolved(subject.commit_id)
+                hooks = changes.begin(kind, repository, subject, place)
+                self._hooks.append(hooks)
+                self._admitted.append((hooks, change.after if kind.startswith("create") else None))
+        for hooks in self._hooks:
+            hooks.before()
+
+    def extra_writes(self) -> tuple[list[Write], list[Expect]]:
+        """Returns the writes to add to the changes, and the conditions on which they are admitted.
+        Raises CommitExpired for a commit that has lost objects, and ProtectedBranch.
+        """
+        writes: list[Write] = []
+        conditions: list[Expect] = []
+        for part, result in self._admitted:
+            added, expect = part.writes_for(result)
+            writes += added
+            conditions += expect
+        return writes, conditions
+
+    def end(self) -> None:
+        """Lets the hooks after the changes run, since they were made."""
+        for hooks in self._hooks:
+            hooks.end()
+
+    def _admit_tag(self, change: TagChanged) -> None:
+        if change.after is not None:
+            self._admit_commit(change.after.commit_id)
+
+    def _admit_branch(self, change: BranchChanged) -> None:
+        core, repository, name = self._core, self._repository, change.name
+        if change.after is None:
+            core.protection.admit_deletion(repository, name)  # before hooks learn of it
+            self._admitted.append((AdmitDeletion(core.protection, repository, name), None))
+            return
+        self._admit_commit(change.after.commit_id)
+        if change.before is None:
+            return
+        if change.before.commit_id == change.after.commit_id:
+            self._protection.require_writable(repository, name)
+            return
+        self._protection.require_unprotected(repository, name)
+        self._admitted.append((core.protection.admission(repository, name), None))
+        commit = core.commits.get(repository, change.after.commit_id)
+        pulls = RecordMergedPulls(core.merged_pulls, repository, name, to_commit=True)
+        self._admitted.append((pulls, commit))
+
+    def _admit_commit(self, commit_id: str) -> None:
+        self._admitted.append((AdmitCommits(self._core.pins, self._repository, [commit_id]), None))
+
+
+def _hooked(change: ReferenceChanged) -> Iterator[tuple[Kind, Subject]]:
+    """Yields the kinds of hooks that a change has, with what they see of it. The move of a branch
+    has none, like a hard reset.
+    """
+    before = "" if change.before is None else change.before.commit_id
+    after = "" if change.after is None else change.after.commit_id
+    if isinstance(change, TagChanged):
+        if before:
+            yield "delete-tag", Subject(tag=change.name, source_ref=before, commit_id=before)
+        if after:
+            yield "create-tag", Subject(tag=change.name, source_ref=after, commit_id=after)
+    elif not after:
+        yield "delete-branch", Subject(branch=change.name, source_ref=before, commit_id=before)
+    elif not before:
+        yield "create-branch", Subject(branch=change.name, source_ref=after, commit_id=after)

@@ -1,0 +1,243 @@
+"""Use cases of undo: an operation, a deleted branch or tag, or all references as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+import msgspec
+
+from anabranch.access.actors.actor import Actor
+from anabranch.actions.changes import Changes
+from anabranch.catalog.protection import Protection
+from anabranch.catalog.references.admitted_changes import (
+    AdmittedChanges,
+    inverse,
+    require_permissions,
+)
+from anabranch.catalog.references.readable_references import readable_references
+from anabranch.errors import Busy, Denied, NotFound
+from anabranch.model.caller import acting_as, current_caller
+from anabranch.model.references.operation import LoggedOperation, ReferenceChanged
+from anabranch.model.repositories.repository import Repository
+from anabranch.versioning.core import Core
+from anabranch.versioning.operations.record import reference_key
+from anabranch.versioning.operations.undo import UndoPlan
+from anabranch.versioning.records import keys
+from anabranch.versioning.repositories.repositories import check_writable
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
+
+__all__ = ["UndoOperations"]
+
+_MAX_ATTEMPTS = 20
+_UNDO = "undoOperation"
+_ACTIONS = {_UNDO, "restoreReferences", "restoreBranch", "restoreTag"}
+"""The operations of the API that undo others: undo without an id leaves them out, so that a second
+one goes a step further back instead of undoing the first.
+"""
+
+
+class _Plans(Protocol):
+    def plan(self) -> UndoPlan:
+        """Returns the plan, from the present state."""
+
+
+class _UndoOf(msgspec.Struct, frozen=True):
+    """Plans to undo an operation, or its change of the reference with the key `only`."""
+
+    core: Core
+    repository: Repository
+    operation_id: str
+    only: bytes | None = None
+
+    def plan(self) -> UndoPlan:
+        return self.core.undo.plan_undo(self.repository, self.operation_id, self.only)
+
+
+class _RestoreTo(msgspec.Struct, frozen=True):
+    """Plans to restore what was right after an operation, if the actor may change all of that."""
+
+    core: Core
+    repository: Repository
+    operation_id: str
+    actor: Actor | None
+
+    def plan(self) -> UndoPlan:
+        made = self.core.undo.plan_restore(self.repository, self.operation_id)
+        if self.actor is not None:
+            require_permissions(self.core, self.repository, made.changes, self.actor, own=False)
+        return made
+
+
+class UndoOperations:
+    """Use cases of undo. An `actor` needs the permissions of each change that is made; without one,
+    everything is permitted. `extra_writes` adds writes to those of the changes.
+    """
+
+    def __init__(self, core: Core, protection: Protection, changes: Changes) -> None:
+        self._core = core
+        self._protection = protection
+        self._changes = changes
+
+    def undo(
+        self,
+        repository: str,
+        operation_id: str = "",
+        *,
+        force: bool = False,
+        actor: Actor | None = None,
+        extra_writes: Sequence[ExtraWritesFor[LoggedOperation]] = (),
+    ) -> LoggedOperation:
+        """Changes the references of an operation back to what they were before it, and returns it:
+        by default the last one of the caller that is not undone.
+
+        Raises NotFound, and Conflict if it is undone already or given up, or if one of its
+        references has changed since.
+        """
+        stored = self._core.repositories.get(repository)
+        if operation_id:
+            operation = self._core.operation_log.get(stored, operation_id)
+        else:
+            operation = self._last_of_caller(stored)
+        self._require_permissions(stored, operation, operation.changes, actor)
+        plans = _UndoOf(self._core, stored, operation.id)
+        return self._make(stored, plans, _UNDO, extra_writes, force=force)
+
+    def restore_branch(
+        self,
+        repository: str,
+        name: str,
+        *,
+        force: bool = False,
+        actor: Actor | None = None,
+        extra_writes: Sequence[ExtraWritesFor[LoggedOperation]] = (),
+    ) -> LoggedOperation:
+        """Brings a deleted branch back with what was staged on it, and returns the operation that
+        had deleted it.
+
+        Raises NotFound if the log has no deletion, and Conflict if it is given up, or if there is a
+        branch or a tag with this name.
+        """
+        stored = self._core.repositories.get(repository)
+        plans = self._plan_return(stored, keys.branch(name), actor)
+        return self._make(stored, plans, "restoreBranch", extra_writes, force=force)
+
+    def restore_tag(
+        self,
+        repository: str,
+        name: str,
+        *,
+        force: bool = False,
+        actor: Actor | None = None,
+        extra_writes: Sequence[ExtraWritesFor[LoggedOperation]] = (),
+    ) -> LoggedOperation:
+        """Brings a deleted tag back, and returns the operation that had deleted it. Raises as
+        `restore_branch` does.
+        """
+        stored = self._core.repositories.get(repository)
+        plans = self._plan_return(stored, keys.tag(name), actor)
+        return self._make(stored, plans, "restoreTag", extra_writes, force=force)
+
+    def restore(
+        self,
+        repository: str,
+        operation_id: str,
+        *,
+        force: bool = False,
+        actor: Actor | None = None,
+        extra_writes: Sequence[ExtraWritesFor[LoggedOperation]] = (),
+    ) -> LoggedOperation:
+        """Changes all branches and tags back to what they were right after an operation, and
+        returns it.
+
+        Raises NotFound, Conflict if it is given up or if a branch that is to change has uncommitted
+        changes, and Invalid if too many have changed since.
+        """
+        stored = self._core.repositories.get(repository)
+        chosen = self._core.operation_log.get(stored, operation_id)
+        plans = _RestoreTo(self._core, stored, chosen.id, actor)
+        return self._make(stored, plans, "restoreReferences", extra_writes, force=force)
+
+    def _plan_return(self, repository: Repository, key: bytes, actor: Actor | None) -> _Plans:
+        """Returns what plans the return of a deleted reference. Raises NotFound and Denied."""
+        deletion = self._core.operation_log.last_deletion(repository, key)
+        if deletion is None:
+            raise NotFound(
+                "the operation log has no such deletion",
+                kind="deletion_not_found",
+            )
+        operation = self._core.operation_log.get(repository, deletion)
+        changes = [each for each in operation.changes if reference_key(each) == key]
+        self._require_permissions(repository, operation, changes, actor)
+        return _UndoOf(self._core, repository, deletion, key)
+
+    def _require_permissions(
+        self,
+        repository: Repository,
+        operation: LoggedOperation,
+        changes: Sequence[ReferenceChanged],
+        actor: Actor | None,
+    ) -> None:
+        """Raises Denied unless an actor may undo changes of an operation. This is before they are
+        planned, which says what the references are now.
+        """
+        if actor is None:
+            return
+        if len(readable_references(repository.id, changes, actor)) < len(changes):
+            raise Denied(
+                "the operation has changed branches or tags that you may not read",
+                kind="insufficient_permissions",
+                hint="Ask somebody who may read all of them.",
+            )
+        own = operation.user == actor.username
+        require_permissions(self._core, repository, inverse(changes), actor, own=own)
+
+    def _last_of_caller(self, repository: Repository) -> LoggedOperation:
+        user = current_caller().username
+        for operation in self._core.operation_log.all(repository):
+            if operation.user != user or operation.undone_at or operation.action in _ACTIONS:
+                continue
+            if operation.given_up_at:
+                break
+            return operation
+        raise NotFound(
+            "there is no operation of yours that can be undone",
+            kind="operation_not_found",
+            hint="Name one by its id: `anabranch op log` lists them.",
+        )
+
+    def _make(
+        self,
+        repository: Repository,
+        plans: _Plans,
+        action: str,
+        extra_writes: Sequence[ExtraWritesFor[LoggedOperation]],
+        *,
+        force: bool,
+    ) -> LoggedOperation:
+        """Makes the changes of a plan, which is made anew if a reference changes meanwhile."""
+        check_writable(repository, force=force)
+        for _ in range(_MAX_ATTEMPTS):
+            plan = plans.plan()
+            with _acting_by(action):
+                admitted = AdmittedChanges(
+                    self._core, self._protection, self._changes, repository, plan
+                )
+                writes, conditions = admitted.extra_writes()
+                extra, expect = collect_extra_writes(extra_writes, plan.operation)
+                done = self._core.undo.apply(plan, [*writes, *extra], [*conditions, *expect])
+            if done:
+                admitted.end()
+                return plan.operation
+        raise Busy("the branches and tags are changed by too many requests", kind="too_many_tries")
+
+
+@contextmanager
+def _acting_by(action: str) -> Iterator[None]:
+    """Names the operation of the API in the log also for programs that have opened the stores."""
+    caller = current_caller()
+    if not caller.action:
+        caller = msgspec.structs.replace(caller, action=action)
+    with acting_as(caller):
+        yield

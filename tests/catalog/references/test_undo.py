@@ -1,0 +1,363 @@
+"""Undo does nothing that its user could not do by hand, and says what is in the way."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from anabranch.access.actors.actor import Actor
+from anabranch.access.policies.statements import ALLOW_ALL, Effect, Statement
+from anabranch.errors import (
+    Conflict,
+    Denied,
+    Invalid,
+    NotFound,
+    ProtectedBranch,
+    ReadOnlyRepository,
+)
+from anabranch.model.caller import Caller, acting_as
+from anabranch.model.references.workspace_request import WorkspaceRequest
+
+REPOSITORY = "arn:lakefs:fs:::repository/sea"
+
+
+def without(*denied, name="jane"):
+    """Returns a user who may do everything but some actions on some resources."""
+    statements = [
+        Statement(Effect.DENY, (action,), (f"{REPOSITORY}/{resource}",))
+        for action, resource in denied
+    ]
+    return Actor(username=name, statements=[ALLOW_ALL, *statements])
+
+
+def put(lake, branch, path):
+    lake.objects.upload("sea", branch, path, [path.encode()])
+
+
+def commit(lake, branch, path):
+    put(lake, branch, path)
+    return lake.commits.commit("sea", branch, committer="ada", message="m")
+
+
+def last(lake):
+    return lake.operations.list("sea", amount=1).items[0]
+
+
+def state(lake):
+    """Returns the commits of all references, and what is staged on branches."""
+    branches = lake.branches.list("sea", amount=50).items
+    staged = [len(lake.branches.changes("sea", each.id, amount=50).items) for each in branches]
+    return [*branches, *lake.tags.list("sea", amount=50).items], staged
+
+
+def deleted(lake):
+    lake.branches.create("sea", "dev", "main")
+    lake.branches.delete("sea", "dev")
+
+
+def created(lake):
+    lake.branches.create("sea", "dev", "main")
+
+
+def moved(lake):
+    lake.branches.create("sea", "dev", "main")
+    commit(lake, "dev", "a")
+
+
+def was_reset(lake):
+    lake.branches.create("sea", "dev", "main")
+    put(lake, "dev", "a")
+    lake.branches.reset("sea", "dev", "reset")
+
+
+def untagged(lake):
+    lake.tags.create("sea", "v1", "main")
+    lake.tags.delete("sea", "v1")
+
+
+def tagged(lake):
+    lake.tags.create("sea", "v1", "main")
+
+
+@pytest.mark.parametrize(
+    ("change", "action", "resource"),
+    [
+        (deleted, "fs:CreateBranch", "branch/dev"),
+        (created, "fs:DeleteBranch", "branch/dev"),
+        (moved, "fs:RevertBranch", "branch/dev"),
+        (was_reset, "fs:RevertBranch", "branch/dev"),
+        (untagged, "fs:CreateTag", "tag/v1"),
+        (tagged, "fs:DeleteTag", "tag/v1"),
+    ],
+)
+def test_undo_needs_the_permission_of_what_it_does(lake, change, action, resource):
+    with acting_as(Caller("jane")):
+        change(lake)
+        before = state(lake)
+        with pytest.raises(Denied, match="insufficient") as caught:
+            lake.operations.undo("sea", actor=without((action, resource)))
+        assert action in caught.value.hint
+        assert state(lake) == before
+        lake.operations.undo("sea", actor=without((action, f"{resource}x")))
+    assert state(lake) != before
+
+
+@pytest.mark.parametrize("action", ["fs:WriteObject", "fs:DeleteObject"])
+@pytest.mark.parametrize("change", [deleted, was_reset])
+def test_staged_changes_return_to_those_who_may_write_them(lake, change, action):
+    with acting_as(Caller("ada")):
+        lake.branches.create("sea", "dev", "main")
+        put(lake, "dev", "secret/a")
+        if change is deleted:
+            lake.branches.delete("sea", "dev")
+        else:
+            lake.branches.reset("sea", "dev", "reset")
+    operation = last(lake)
+    with pytest.raises(Denied):
+        lake.operations.undo("sea", operation.id, actor=without((action, "object/secret/*")))
+    if change is deleted:
+        jane = without((action, "object/secret/*"))
+        with pytest.raises(Denied):
+            lake.operations.restore_branch("sea", "dev", actor=jane)
+    # whoever discarded them may take that back
+    ada = without((action, "object/secret/*"), name="ada")
+    lake.operations.undo("sea", operation.id, actor=ada)
+    assert lake.objects.open("sea", "dev", "secret/a").read_bytes() == b"secret/a"
+
+
+def test_a_branch_without_staged_changes_returns_without_the_right_to_write(lake):
+    with acting_as(Caller("ada")):
+        deleted(lake)
+    jane = without(("fs:WriteObject", "*"), ("fs:DeleteObject", "*"))
+    lake.operations.restore_branch("sea", "dev", actor=jane)
+    assert lake.branches.get("sea", "dev").commit_id == lake.branches.get("sea", "main").commit_id
+
+
+def test_references_that_a_user_may_not_read_are_not_named(lake):
+    deleted(lake)
+    operation = last(lake)
+    hidden = without(("fs:ReadBranch", "branch/dev"))
+    for undo in (
+        lambda: lake.operations.undo("sea", operation.id, actor=hidden),
+        lambda: lake.operations.restore_branch("sea", "dev", actor=hidden),
+    ):
+        with pytest.raises(Denied) as caught:
+            undo()
+        assert "dev" not in f"{caught.value} {caught.value.hint}"
+
+
+def test_permissions_are_asked_before_anything_is_said_of_the_present(lake):
+    moved(lake)
+    operation = last(lake)
+    commit(lake, "dev", "b")
+    with pytest.raises(Denied):
+        lake.operations.undo("sea", operation.id, actor=without(("fs:RevertBranch", "branch/dev")))
+    with pytest.raises(Conflict, match="has moved since"):
+        lake.operations.undo("sea", operation.id, actor=without())
+
+
+def test_undo_without_an_id_takes_back_what_the_user_did_last_step_by_step(lake):
+    with acting_as(Caller("jane")):
+        lake.branches.create("sea", "one", "main")
+        lake.branches.create("sea", "two", "main")
+    with acting_as(Caller("ada")):
+        lake.branches.create("sea", "three", "main")
+    with acting_as(Caller("jane")):
+        undone = [lake.operations.undo("sea").changes[0].name for _ in range(2)]
+        with pytest.raises(NotFound, match="no operation of yours"):
+            lake.operations.undo("sea")
+    assert undone == ["two", "one"]
+    assert [each.id for each in lake.branches.list("sea", amount=9).items] == ["main", "three"]
+    assert [each.action for each in lake.operations.list("sea", amount=2).items] == [
+        "undoOperation"
+    ] * 2
+
+
+def test_an_undone_operation_is_not_undone_again_but_the_undo_is(lake):
+    created(lake)
+    operation = last(lake)
+    lake.operations.undo("sea", operation.id)
+    with pytest.raises(Conflict, match="undone already"):
+        lake.operations.undo("sea", operation.id)
+    lake.operations.undo("sea", last(lake).id)
+    assert lake.branches.get("sea", "dev")
+
+
+def test_protected_branches_are_moved_by_no_undo(lake):
+    moved(lake)
+    lake.refs.merge("sea", "dev", "main", committer="ada")
+    merge = last(lake)
+    lake.protection.replace("sea", ["main"])
+    before = state(lake)
+    with pytest.raises(ProtectedBranch):
+        lake.operations.undo("sea", merge.id)
+    lake.protection.replace("sea", ["main"], approvals={"main": 1})
+    with pytest.raises(ProtectedBranch):
+        lake.operations.undo("sea", merge.id)
+    with pytest.raises(ProtectedBranch):
+        lake.operations.restore("sea", lake.operations.list("sea", amount=9).items[-1].id)
+    assert state(lake) == before
+
+
+def test_a_branch_whose_rule_requires_approvals_is_not_deleted(lake):
+    created(lake)
+    lake.protection.replace("sea", ["dev"], approvals={"dev": 1})
+    with pytest.raises(ProtectedBranch):
+        lake.operations.undo("sea")
+
+
+def test_a_read_only_repository_is_changed_by_force_alone(lake):
+    lake.repositories.create("land", "local://land", read_only=True)
+    lake.branches.create("land", "dev", "main", force=True)
+    with pytest.raises(ReadOnlyRepository):
+        lake.operations.undo("land")
+    lake.operations.undo("land", force=True)
+    with pytest.raises(NotFound):
+        lake.branches.get("land", "dev")
+
+
+def test_pull_requests_are_merged_when_their_branch_gets_their_commits_back(lake):
+    lake.branches.create("sea", "dev", "main")
+    head = commit(lake, "dev", "a")
+    lake.refs.merge("sea", "dev", "main", committer="ada")
+    lake.branches.hard_reset("sea", "main", "main~1")
+    moved_back = last(lake)
+    pull = lake.pulls.create("sea", source="dev", destination="main", title="t", author="ada")
+    lake.operations.undo("sea", moved_back.id)
+    assert lake.pulls.get("sea", pull.id).status == "merged"
+    assert head.id in {each.id for each in lake.commits.log("sea", "main", amount=9).items}
+
+
+def test_of_two_undos_at_once_one_is_made(lake):
+    for number in range(5):
+        lake.branches.create("sea", f"dev{number}", "main")
+        operation = last(lake)
+        results = []
+        start = threading.Barrier(4)
+
+        def undo(operation_id=operation.id, results=results, start=start):
+            start.wait()
+            try:
+                lake.operations.undo("sea", operation_id)
+                results.append("undone")
+            except Conflict as error:
+                results.append(error.kind)
+
+        threads = [threading.Thread(target=undo) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(results) == ["operation_undone"] * 3 + ["undone"]
+
+
+def test_deletions_of_another_name_or_none_are_not_found(lake):
+    deleted(lake)
+    for name in ("main", "de", "dev2", "dév"):
+        with pytest.raises((NotFound, Conflict)):
+            lake.operations.restore_branch("sea", name)
+    with pytest.raises(NotFound):
+        lake.operations.restore_tag("sea", "dev")
+    lake.tags.create("sea", "dev", "main")
+    with pytest.raises(Conflict):
+        lake.operations.restore_branch("sea", "dev")
+
+
+@pytest.mark.parametrize("days", [-1, 3651, 10**12])
+def test_numbers_of_days_that_cannot_be_are_refused(lake, days):
+    with pytest.raises(Invalid):
+        lake.operations.set_undo_days("sea", days)
+    assert lake.operations.undo_days("sea") == 30
+
+
+def test_a_repository_has_its_own_number_of_days(lake):
+    assert lake.operations.set_undo_days("sea", 7) == 7
+    assert lake.operations.undo_days("sea") == 7
+    assert lake.operations.set_undo_days("sea", None) == 30
+
+
+def names(lake):
+    return [each.id for each in lake.branches.list("sea", amount=9, show_hidden=True).items]
+
+
+def test_a_branch_that_has_expired_returns_without_an_end(lake, clock):
+    lake.branches.create("sea", "dev", "main", expires_at=int(clock()) + 60)
+    put(lake, "dev", "a")
+    clock.advance(61)
+    assert lake.expiry.delete_due() == 1
+    lake.operations.restore_branch("sea", "dev")
+    assert lake.branches.get("sea", "dev").expires_at == 0
+    assert lake.objects.open("sea", "dev", "a").read_bytes() == b"a"
+    commit(lake, "dev", "b")
+    clock.advance(3600)
+    assert lake.expiry.delete_due() == 0
+
+
+def test_a_branch_that_was_to_expire_later_does_so_after_its_return(lake, clock):
+    lake.branches.create("sea", "dev", "main", expires_at=int(clock()) + 60)
+    lake.branches.delete("sea", "dev")
+    lake.operations.undo("sea")
+    clock.advance(61)
+    assert lake.expiry.delete_due() == 1
+    assert names(lake) == ["main"]
+
+
+def test_another_end_is_undone_and_stays_when_something_else_is(lake, clock):
+    soon = int(clock()) + 60
+    lake.branches.create("sea", "dev", "main")
+    commit(lake, "dev", "a")
+    moved_dev = last(lake)
+    lake.branches.set_expiry("sea", "dev", soon)
+    given_end = last(lake)
+    lake.operations.undo("sea", moved_dev.id)
+    assert lake.branches.get("sea", "dev").expires_at == soon
+    with pytest.raises(Conflict, match="moved since"):
+        lake.operations.undo("sea", given_end.id)
+    lake.branches.set_expiry("sea", "dev", 0)
+    lake.operations.undo("sea", last(lake).id)
+    assert lake.branches.get("sea", "dev").expires_at == soon
+    clock.advance(61)
+    assert lake.expiry.delete_due() == 1
+
+
+@pytest.mark.parametrize("action", ["fs:RevertBranch", "fs:CreateBranch", "fs:DeleteBranch"])
+def test_another_end_needs_the_permissions_of_giving_one(lake, clock, action):
+    lake.branches.create("sea", "dev", "main")
+    lake.branches.set_expiry("sea", "dev", int(clock()) + 60)
+    with pytest.raises(Denied):
+        lake.operations.undo("sea", actor=without((action, "branch/dev")))
+
+
+def test_an_expired_branch_is_not_moved(lake, clock):
+    lake.branches.create("sea", "dev", "main", expires_at=int(clock()) + 60)
+    commit(lake, "dev", "a")
+    clock.advance(61)
+    with pytest.raises(Conflict, match="has expired"):
+        lake.operations.undo("sea", last(lake).id)
+
+
+def test_a_workspace_does_not_come_back_with_its_branch(lake):
+    def create():
+        request = WorkspaceRequest(source="main", writable=["out/**"], seconds=3600)
+        keys = {"access_key_id": "AKIAWORKSPACE", "key_check": "c"}
+        return lake.workspaces.create("sea", request, **keys).workspace.branch
+
+    def keys():
+        return list(lake.keyvalue.scan("anabranch-workspace-keys"))
+
+    branch = create()
+    assert len(keys()) == 1
+    lake.branches.delete("sea", branch)
+    lake.operations.restore_branch("sea", branch)
+    assert names(lake) == sorted(["main", branch])
+    with pytest.raises(NotFound):
+        lake.workspaces.get("sea", branch)
+    assert keys() == []
+    lake.branches.delete("sea", branch)
+    branch = create()
+    lake.operations.undo("sea", last(lake).id)
+    assert names(lake) == ["main"]
+    assert keys() == []
+    with pytest.raises(NotFound):
+        lake.workspaces.get("sea", branch)

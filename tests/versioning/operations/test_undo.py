@@ -1,0 +1,142 @@
+"""Undo: what an operation has changed is as before, or a conflict says what came after."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.errors import Conflict, Denied, NotFound
+from anabranch.versioning.operations.record import SINCE, operations_partition
+
+
+def undo(versions, operation=None):
+    """Undoes an operation, or the last one; returns it."""
+    operation = operation or next(versions.core.operation_log.all(versions.repository))
+    plan = versions.core.undo.plan_undo(versions.repository, operation.id)
+    assert versions.core.undo.apply(plan)
+    return plan.operation
+
+
+def names(versions):
+    return [branch.id for branch in versions.core.branches.all(versions.repository)]
+
+
+def test_a_deleted_branch_returns_with_its_commits_and_staged_changes(versions):
+    versions.branch("dev")
+    versions.commit("dev", a="committed")
+    versions.put("dev", b="staged")
+    versions.core.committer.seal(versions.repository, "dev")
+    versions.put("dev", a="changed")
+    versions.remove("dev", "missing")
+    head = versions.head("dev")
+    versions.core.branches.delete(versions.repository, "dev")
+    versions.clock.advance(3600)
+    versions.core.cleaner.clean()
+    assert names(versions) == ["main"]
+    undone = undo(versions)
+    assert versions.head("dev") == head
+    assert versions.contents("dev") == {"a": "changed", "b": "staged"}
+    assert undone.undone_at == versions.clock()
+    # what is staged now is committed with it
+    versions.commit("dev", c="new")
+    assert versions.contents("dev@") == {"a": "changed", "b": "staged", "c": "new"}
+
+
+def test_a_reset_is_undone(versions):
+    versions.commit("main", a="one")
+    versions.put("main", a="two", b="staged")
+    versions.core.reset.reset(versions.repository, "main", "reset")
+    assert versions.contents("main") == {"a": "one"}
+    versions.clock.advance(3600)
+    versions.core.cleaner.clean()
+    undo(versions)
+    assert versions.contents("main") == {"a": "two", "b": "staged"}
+
+
+def test_a_commit_is_undone_and_stays_readable(versions):
+    first = versions.commit("main", a="one")
+    second = versions.commit("main", a="two")
+    undo(versions)
+    assert versions.head("main") == first
+    assert versions.contents(second.id) == {"a": "two"}
+    undo(versions)  # the undo
+    assert versions.head("main") == second
+
+
+def test_a_created_branch_and_tag_are_deleted(versions):
+    versions.branch("dev")
+    undo(versions)
+    assert names(versions) == ["main"]
+    versions.core.tags.create(versions.repository, "v1", versions.head("main").id)
+    undo(versions)
+    assert versions.core.tags.find(versions.repository, "v1") is None
+    undo(versions)  # the undo
+    assert versions.core.tags.get(versions.repository, "v1").commit_id == versions.head("main").id
+
+
+def test_what_came_after_is_said(versions):
+    versions.commit("main", a="one")
+    operation = next(versions.core.operation_log.all(versions.repository))
+    versions.commit("main", a="two")
+    with pytest.raises(Conflict, match="main has moved since"):
+        undo(versions, operation)
+    versions.branch("dev")
+    created = next(versions.core.operation_log.all(versions.repository))
+    versions.put("dev", b="staged")
+    with pytest.raises(Conflict, match="uncommitted changes"):
+        undo(versions, created)
+    versions.core.branches.delete(versions.repository, "dev")
+    deleted = next(versions.core.operation_log.all(versions.repository))
+    versions.branch("dev")
+    with pytest.raises(Conflict, match="another branch dev"):
+        undo(versions, deleted)
+    assert versions.contents("main") == {"a": "two"}
+
+
+def test_an_operation_is_undone_once(versions):
+    versions.branch("dev")
+    versions.core.branches.delete(versions.repository, "dev")
+    deleted = next(versions.core.operation_log.all(versions.repository))
+    undo(versions, deleted)
+    with pytest.raises(Conflict, match="undone already"):
+        undo(versions, deleted)
+
+
+def test_the_first_branch_is_not_deleted_by_undo(versions):
+    with pytest.raises(Denied):
+        undo(versions)
+    with pytest.raises(NotFound):
+        versions.core.undo.plan_undo(versions.repository, "0" * 19)
+
+
+def test_what_an_undone_operation_has_kept_is_the_branch_s(versions):
+    """A branch that was deleted, brought back and committed to keeps its changes when the log
+    forgets the deletion.
+    """
+    versions.branch("dev")
+    versions.put("dev", a="staged")
+    versions.core.branches.delete(versions.repository, "dev")
+    undo(versions)
+    versions.clock.advance(31 * 86_400)
+    assert versions.core.operation_retention.compact(versions.repository) == 4
+    versions.clock.advance(3600)
+    versions.core.cleaner.clean()
+    assert versions.contents("dev") == {"a": "staged"}
+
+
+def test_what_is_forgotten_is_discarded(versions):
+    versions.branch("dev")
+    versions.put("dev", a="staged")
+    (token,) = versions.core.branches.read(versions.repository, "dev").branch.tokens
+    versions.core.branches.delete(versions.repository, "dev")
+    deleted = next(versions.core.operation_log.all(versions.repository))
+    versions.clock.advance(29 * 86_400)
+    assert versions.core.operation_retention.compact(versions.repository) == 0
+    versions.clock.advance(2 * 86_400)
+    assert versions.core.operation_retention.compact(versions.repository) == 3
+    versions.clock.advance(3600)
+    versions.core.cleaner.clean()
+    assert list(versions.store.scan(token)) == []
+    with pytest.raises(NotFound):
+        undo(versions, deleted)
+    own = operations_partition(versions.repository.partition)
+    assert [key for key, _ in versions.store.scan(own)] == [SINCE]

@@ -1,0 +1,236 @@
+"""Random histories that are undone and restored, compared with a model that knows nothing of the
+log: it keeps what each operation changed, and what that had discarded.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+import pytest
+
+from anabranch.errors import Conflict, Denied
+
+BRANCHES, TAGS, PATHS = ("main", "dev", "fix"), ("v1", "v2"), "abcd"
+
+
+@dataclass
+class Done:
+    """An operation: the commits before and after by reference, the staged changes that it discarded
+    by branch, and whether it was undone.
+    """
+
+    changes: dict[str, tuple[str | None, str | None]]
+    discarded: dict[str, dict] = field(default_factory=dict)
+    is_undone: bool = False
+
+
+class Model:
+    """References as commits, staged changes as words by path, and the contents of commits."""
+
+    def __init__(self, first):
+        self.commits = {"main": first}
+        self.staged = {"main": {}}
+        self.contents = {first: {}}
+        self.operations = [Done({"main": (None, first)})]
+
+    def of(self, branch):
+        """Returns what a branch shows."""
+        shown = {**self.contents[self.commits[branch]], **self.staged[branch]}
+        return {path: word for path, word in shown.items() if word is not None}
+
+    def move(self, name, commit, discard=True):
+        """Moves, creates or deletes a reference, and discards what is staged on it."""
+        before = self.commits.get(name)
+        done = Done({name: (before, commit)})
+        if discard and self.staged.get(name):
+            done.discarded[name] = self.staged[name]
+        self._set(name, commit, {})
+        self.operations.append(done)
+
+    def _set(self, name, commit, staged):
+        if commit is None:
+            self.commits.pop(name, None)
+            self.staged.pop(name, None)
+        else:
+            self.commits[name] = commit
+            if name in BRANCHES:
+                self.staged[name] = staged
+
+    def is_free(self, names):
+        """Returns whether no branch of these has staged changes."""
+        return not any(self.staged.get(name) for name in names)
+
+    def can_undo(self, done):
+        """Returns whether all references are as an operation left them."""
+        same = all(self.commits.get(name) == after for name, (_, after) in done.changes.items())
+        deletes_main = "main" in done.changes and done.changes["main"][0] is None
+        return not done.is_undone and same and self.is_free(done.changes) and not deletes_main
+
+    def undo(self, done):
+        """Undoes an operation."""
+        self._change_back({name: (before, done) for name, (before, _) in done.changes.items()})
+        done.is_undone = True
+
+    def first_since(self, index):
+        """Returns what each reference was before its first change after an operation."""
+        found = {}
+        for done in self.operations[index + 1 :]:
+            for name, (before, _) in done.changes.items():
+                found.setdefault(name, (before, done))
+        return found
+
+    def restore(self, index):
+        """Changes all references back to what they were after an operation."""
+        self._change_back(
+            {
+                name: (before, done)
+                for name, (before, done) in self.first_since(index).items()
+                if self.commits.get(name) != before or done.discarded.get(name)
+            }
+        )
+
+    def _change_back(self, targets):
+        changes = {}
+        for name, (before, done) in targets.items():
+            staged, current = done.discarded.pop(name, {}), self.commits.get(name)
+            self._set(name, before, staged)
+            if current != before or staged:
+                changes[name] = (current, before)
+        if changes:
+            self.operations.append(Done(changes))
+
+
+class Sides:
+    """A repository and its model, changed together."""
+
+    def __init__(self, versions, chosen):
+        self.versions, self.chosen = versions, chosen
+        self.core, self.repository = versions.core, versions.repository
+        self.model = Model(versions.head("main").id)
+
+    def step(self, number):
+        """Changes something."""
+        core, repository, model, chosen = self.core, self.repository, self.model, self.chosen
+        name = chosen.choice([*BRANCHES, *BRANCHES, *TAGS])
+        kind = chosen.random()
+        if name in TAGS:
+            if name in model.commits:
+                core.tags.delete(repository, name)
+                model.move(name, None)
+            else:
+                core.tags.create(repository, name, model.commits["main"])
+                model.move(name, model.commits["main"])
+        elif name not in model.commits:
+            source = chosen.choice(sorted(set(model.commits) & set(BRANCHES)))
+            core.branches.create(repository, name, model.commits[source])
+            model.move(name, model.commits[source])
+        elif kind < 0.45:
+            self._stage(name, number)
+        elif kind < 0.6 and name != "main":
+            core.branches.delete(repository, name)
+            model.move(name, None)
+        elif kind < 0.75:
+            self._reset(name)
+        else:
+            self._stage(name, number)
+            self._commit(name)
+
+    def _stage(self, name, number):
+        shown, path = self.model.of(name), self.chosen.choice(PATHS)
+        committed = self.model.contents[self.model.commits[name]]
+        if path in committed and path in shown and self.chosen.random() < 0.4:
+            self.versions.remove(name, path)
+            self.model.staged[name][path] = None
+        else:
+            self.versions.put(name, **{path: f"w{number}"})
+            self.model.staged[name][path] = f"w{number}"
+        if self.chosen.random() < 0.2:  # as a commit does that fails later
+            self.core.committer.seal(self.repository, name)
+
+    def _reset(self, name):
+        """Resets a branch; without staged changes this changes nothing but is an operation."""
+        self.core.reset.reset(self.repository, name, "reset")
+        self.model.move(name, self.model.commits[name])
+
+    def _commit(self, name):
+        contents = self.model.of(name)
+        self.versions.clock.advance(1)
+        commit = self.versions.commit_staged(name, allow_empty=True).id
+        self.model.contents[commit] = contents
+        self.model.move(name, commit, discard=False)
+
+    def stored(self):
+        """Returns the operations of the log, the oldest first."""
+        return list(self.core.operation_log.all(self.repository))[::-1]
+
+    def undo_one(self):
+        """Undoes an operation, or finds that it cannot be undone."""
+        index = self.chosen.randrange(len(self.model.operations))
+        done, stored = self.model.operations[index], self.stored()[index]
+        if self.model.can_undo(done):
+            assert self.core.undo.apply(self.core.undo.plan_undo(self.repository, stored.id))
+            self.model.undo(done)
+        else:
+            with pytest.raises((Conflict, Denied)):
+                self.core.undo.plan_undo(self.repository, stored.id)
+
+    def restore_one(self):
+        """Restores the references after an operation, once nothing that it changes is staged."""
+        index = self.chosen.randrange(len(self.model.operations))
+        stored = self.stored()[index]
+        if not self.model.is_free(self.model.first_since(index)):
+            with pytest.raises(Conflict, match="uncommitted"):
+                self.core.undo.plan_restore(self.repository, stored.id)
+            for name in [name for name, staged in self.model.staged.items() if staged]:
+                self._commit(name)
+        plan = self.core.undo.plan_restore(self.repository, stored.id)
+        assert self.core.undo.apply(plan)
+        self.model.restore(index)
+
+    def require_equal(self):
+        """Compares all references, what they show, and the number of operations."""
+        core, repository, model = self.core, self.repository, self.model
+        found = (*core.branches.all(repository), *core.tags.all(repository))
+        assert {each.id: each.commit_id for each in found} == model.commits
+        for name in model.commits:
+            expected = model.of(name) if name in BRANCHES else model.contents[model.commits[name]]
+            assert self.versions.contents(name) == expected, name
+        assert len(self.stored()) == len(model.operations)
+
+
+def check_history(versions, seed, steps):
+    chosen = random.Random(seed)
+    sides = Sides(versions, chosen)
+    for number in range(steps):
+        versions.clock.advance(chosen.choice([0, 1, 3600]))
+        kind = chosen.random()
+        if kind < 0.8:
+            sides.step(number)
+        elif kind < 0.92:
+            sides.undo_one()
+        else:
+            sides.restore_one()
+        sides.require_equal()
+        if chosen.random() < 0.1:  # nothing is dropped that an operation keeps
+            versions.clock.advance(120)
+            versions.core.cleaner.clean()
+
+
+@pytest.mark.parametrize("part", range(20))
+def test_histories_are_undone_and_restored_as_the_model_says(new_versions, seed, part):
+    check_history(new_versions(), seed + part, steps=40)
+
+
+@pytest.mark.systems
+@pytest.mark.parametrize("part", range(20))
+def test_a_thousand_histories(new_versions, seed, part):
+    for number in range(50):
+        check_history(new_versions(), seed + 1000 + part * 50 + number, steps=40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(100))
+def test_ten_thousand_histories(new_versions, seed, part):
+    for number in range(100):
+        check_history(new_versions(), seed + 10_000 + part * 100 + number, steps=40)
