@@ -14,7 +14,7 @@ from botocore.config import Config
 
 from anabranch.testing.server import Server, running_server
 
-_numbers = itertools.count(1)
+_numbers = itertools.count(1000)  # of one length, so that names are listed as they are made
 
 
 class Member(NamedTuple):
