@@ -58,7 +58,7 @@ from anabranch.rest.operations.repositories import (
     repositories,
     storage,
 )
-from anabranch.rest.operations.workspaces import workspaces
+from anabranch.rest.operations.workspaces import reads, workspaces
 from anabranch.rest.protocol.operation import Operation
 
 __all__ = ["BASE_PATH", "EXTENSIONS", "OPERATIONS"]
@@ -125,6 +125,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *undo.OPERATIONS,
     *branches.EXTENSIONS,
     *workspaces.OPERATIONS,
+    *reads.OPERATIONS,
     *sweeps.OPERATIONS,
     *pins.OPERATIONS,
     *explain.OPERATIONS,

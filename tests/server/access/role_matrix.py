@@ -40,7 +40,7 @@ REST: dict[str, str] = {
         renewPin; deletePin; queryObjects; previewObject; getObjectStatistics;
         previewTable; listOperations; getOperation; undoOperation;
         listWorkspaces; getWorkspace;
-        diffWorkspace;
+        diffWorkspace; getWorkspaceReads; getPullRequestReads;
         getStorageReport; listDeletedNamespaces;
     """,
     "Developers": """
@@ -59,7 +59,7 @@ REST: dict[str, str] = {
         createPullRequestReview; revertCommits; rebaseBranch; changePullRequestReviewers;
         restoreBranch; restoreTag;
         createWorkspace; discardWorkspace; checkpointWorkspace; restoreWorkspace;
-        proposeWorkspace; setBranchExpiry;
+        proposeWorkspace; mergeWorkspace; setBranchExpiry;
     """,
     "SuperUsers": """
         createRepository; deleteRepository; setRepositoryMetadata; deleteRepositoryMetadata;

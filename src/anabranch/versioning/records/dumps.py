@@ -39,6 +39,9 @@ __all__ = [
 ENTITY = "entity"
 """The property of a table that says what its records describe."""
 
+_OWN_FIELDS = 101
+"""The number of the first field that lakeFS does not have, in each message."""
+
 _PACKAGE = "io.treeverse.lakefs.graveler"
 
 
@@ -85,9 +88,13 @@ def tag_row(tag: Tag) -> tuple[bytes, Value]:
 
 
 def _definition(descriptor: Any) -> str:
-    """Returns a message's descriptor in the JSON form of protobuf, without spaces."""
+    """Returns a message's descriptor in the JSON form of protobuf, without spaces and without our
+    own fields.
+    """
     proto = DescriptorProto()
     descriptor.CopyToProto(proto)
+    for field in [each for each in proto.field if each.number >= _OWN_FIELDS]:
+        proto.field.remove(field)
     _set_json_names(proto)
     return json.dumps(MessageToDict(proto), separators=(",", ":"))
 

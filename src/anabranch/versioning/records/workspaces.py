@@ -3,8 +3,10 @@
     partition                 key                     value
     of the repository         workspaces/BRANCH       the workspace, as JSON
     anabranch-workspace-keys  ACCESS_KEY_ID           the repository and the branch, as JSON
+    of the repository         workspace-reads/BRANCH  what its keys have read, as JSON
+    of the repository         pull-reads/ID           the same of the pull request that it became
 
-The second is removed with the first; without the first, a key finds nothing.
+The second and the third are removed with the first; without the first, a key finds nothing.
 """
 
 from __future__ import annotations
@@ -13,13 +15,15 @@ import msgspec
 
 from anabranch.errors import Corrupt
 from anabranch.keyvalue.contract import Write
-from anabranch.model.references.workspace import Workspace
+from anabranch.model.references.workspace import Workspace, WorkspaceReads
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records import keys
 
 __all__ = [
     "WorkspaceKey",
     "key_write",
+    "reads_bytes",
+    "reads_from",
     "removal_writes",
     "workspace_bytes",
     "workspace_from",
@@ -39,6 +43,7 @@ class WorkspaceKey(msgspec.Struct, frozen=True):
 
 _ENCODER = msgspec.json.Encoder()
 _WORKSPACES = msgspec.json.Decoder(Workspace)
+_READS = msgspec.json.Decoder(WorkspaceReads)
 _KEYS = msgspec.json.Decoder(WorkspaceKey)
 
 
@@ -55,6 +60,21 @@ def workspace_from(raw: bytes) -> Workspace:
         raise Corrupt(f"the record of a workspace cannot be read: {error}") from error
 
 
+def reads_bytes(reads: WorkspaceReads) -> bytes:
+    """Returns the record of what a workspace has read."""
+    return _ENCODER.encode(reads)
+
+
+def reads_from(raw: bytes | None) -> WorkspaceReads:
+    """Returns what the workspace of a record has read, nothing without a record. Raises Corrupt."""
+    if raw is None:
+        return WorkspaceReads()
+    try:
+        return _READS.decode(raw)
+    except msgspec.DecodeError as error:
+        raise Corrupt(f"the record of a workspace's reads cannot be read: {error}") from error
+
+
 def workspace_key_from(raw: bytes) -> WorkspaceKey:
     """Returns where the workspace of an access key is. Raises Corrupt."""
     try:
@@ -69,7 +89,10 @@ def removal_writes(repository: Repository, branch: str, raw: bytes | None) -> li
     """
     if raw is None:
         return []
-    writes = [Write(repository.partition, keys.workspace(branch), None)]
+    writes = [
+        Write(repository.partition, keys.workspace(branch), None),
+        Write(repository.partition, keys.workspace_reads(branch), None),
+    ]
     access_key_id = workspace_from(raw).access_key_id
     if access_key_id:
         writes.append(Write(keys.WORKSPACE_KEYS, access_key_id.encode(), None))

@@ -244,6 +244,28 @@ def test_a_merge_on_a_server_that_names_no_caller_has_no_rights(service):
     assert service.received == []
 
 
+@pytest.mark.parametrize(("denied", "status"), [((), 200), (("fs:ReadObject",), 409)])
+def test_the_proposal_of_a_workspace_is_merged_with_the_rights_of_its_creator(
+    service, denied, status
+):
+    name = f"workspace-{status}"
+    service.repository(name)
+    actor = user(name, *denied)
+    place = f"/repositories/{name}/workspaces"
+    body = {"source": "theirs", "branch": "ws", "expires": "1h", "writable": ["**"]}
+    assert service.call(actor, "POST", place, body)[0] == 201
+    service.lake.objects.upload(name, "ws", "out.csv", [b"1"])
+    proposal = {"destination": "mine", "title": "t"}
+    made, told = service.call(actor, "POST", f"{place}/ws/proposal", proposal)
+    assert made < 300, told
+    before = service.read(name, "mine")
+    service.received.clear()
+    merged, told = service.call(actor, "POST", f"{place}/ws/merge", {})
+    assert merged == status, told
+    assert len(service.received) == (status == 200)
+    assert service.read(name, "mine") == (RESPONSE if status == 200 else before)
+
+
 def test_every_operation_with_resolutions_is_among_the_ways():
     merging = {
         operation.id
@@ -261,8 +283,12 @@ def test_every_use_case_that_takes_rights_is_among_the_ways(service):
         for name, method in inspect.getmembers(cases, inspect.ismethod)
         if "rights" in inspect.signature(method).parameters and not name.startswith("_")
     }
-    applies_none = {"refs.row_conflicts"}  # test_row_conflicts.py has its rights
-    assert found - applies_none == {way.use_case for way in WAYS.values()}
+    others = {
+        "refs.row_conflicts",  # test_row_conflicts.py has its rights
+        "workspace_merges.merge",
+        "workspace_merges.merge_unattended",
+    }
+    assert found - others == {way.use_case for way in WAYS.values()}
 
 
 CALLS = re.compile(

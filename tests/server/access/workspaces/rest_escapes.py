@@ -57,7 +57,7 @@ REFUSED = _words("""
     deleteSweep addTombstones claimRemovedObjects deleteTombstones putPin renewPin deletePin
     listOwnPermissions explainPermission updateUser endUserSessions createSignInLink
     createWorkspace listWorkspaces setBranchExpiry undoOperation restoreReferences restoreBranch
-    restoreTag giveUpOperation getUndoDays setUndoDays
+    restoreTag giveUpOperation getUndoDays setUndoDays getPullRequestReads
 """)
 """Operations that are refused even on the workspace's own branch."""
 
@@ -294,5 +294,7 @@ ESCAPES: dict[str, list[Escape]] = {
         Escape({"workspace": "{workspace}"}, {"prefix": "secret/"}, sees=True),
     ],
     "proposeWorkspace": everywhere("workspace"),
+    "mergeWorkspace": everywhere("workspace"),
+    "getWorkspaceReads": everywhere("workspace"),
 }
 """The attempts by each operation that the keys may perform on their own branch."""
