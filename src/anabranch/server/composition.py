@@ -33,6 +33,7 @@ from anabranch.server.http.dispatcher import Dispatcher, Executors
 from anabranch.server.http.pages import Pages
 from anabranch.server.installation.files import require_files, require_keys
 from anabranch.server.installation.keys import with_keys
+from anabranch.server.installation.mcp import open_mcp
 from anabranch.server.installation.scim import open_scim
 from anabranch.server.installation.shared_settings import require_shared_settings
 from anabranch.server.installation.single_sign_on import (
@@ -67,7 +68,9 @@ TRANSFER_THREADS, TRANSFERS_WAITING = 64, 64
 
 
 class Composition:
-    """A server's objects. `dispatcher` handles requests; `limits` bounds its connections."""
+    """A server's objects. `dispatcher` handles requests, of those of the REST API `rest`; `limits`
+    bounds its connections.
+    """
 
     def __init__(self, settings: Settings) -> None:
         proxies = TrustedProxies(settings.http.trusted_proxies)
@@ -98,7 +101,7 @@ class Composition:
         )
         self._batch_thread = BatchThread("batch", max_calls=BATCHED_CALLS)
         metrics = Metrics({operation.id: operation.method for operation in ALL_OPERATIONS})
-        rest = RestGateway(self.services)
+        rest = self.rest = RestGateway(self.services)
         self.lake.hook_lakes.authority = RestAuthority(rest, self.services.access, self.lake.images)
         self.dispatcher = Dispatcher(
             rest,
@@ -113,7 +116,14 @@ class Composition:
             request_ids=RequestIds(secrets.token_hex(8)),
             request_log=RequestLog(level_of(settings.logging.audit_log_level)),
             usage=self.lake.usage,
-            scim=open_scim(settings.auth, keyvalue, self.services.access, self.audit),
+            optional=[
+                each
+                for each in (
+                    open_scim(settings.auth, keyvalue, self.services.access, self.audit),
+                    open_mcp(settings.mcp, rest, self.services.access, own_version()),
+                )
+                if each is not None
+            ],
         )
 
         http = settings.http

@@ -1,0 +1,107 @@
+"""The REST API as tools use it: requests, and the parsed results of their responses.
+
+Who performs a request is a parameter: a server elsewhere, or the gateway in this process. Either
+authenticates and authorizes each request by itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+from anabranch.errors import Invalid
+from anabranch.mcp.cancellation import Cancellation
+from anabranch.mcp.limits import MAX_RESPONSE_BYTES
+
+__all__ = ["Api", "ApiRequest", "ApiResponse", "Performer"]
+
+
+class ApiRequest(NamedTuple):
+    """A request: `segments` are its path below `/api/v1`, unquoted; `authorization` is the value of
+    that header, where it is not the caller's.
+    """
+
+    method: str
+    segments: tuple[str, ...]
+    params: Mapping[str, Any] = {}
+    headers: Mapping[str, str] = {}
+    body: bytes | None = None
+    authorization: str = ""
+
+
+class ApiResponse(NamedTuple):
+    """The response to a successful request. `body` is not `whole` if it has more bytes than were
+    asked for; headers have lowercase names.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    whole: bool
+
+
+class Performer(Protocol):
+    """Performs requests as one caller."""
+
+    def perform(
+        self, request: ApiRequest, max_bytes: int, cancellation: Cancellation
+    ) -> ApiResponse:
+        """Returns the response, of whose body `max_bytes` are read. Raises the error that an
+        unsuccessful one stands for.
+        """
+
+
+class Api:
+    """The REST API for one call of a tool."""
+
+    def __init__(
+        self, performer: Performer, cancellation: Cancellation, authorization: str = ""
+    ) -> None:
+        self._performer = performer
+        self._cancellation = cancellation
+        self._authorization = authorization
+
+    def authorized_as(self, authorization: str) -> Api:
+        """Returns the API as the holder of other credentials sees it."""
+        return Api(self._performer, self._cancellation, authorization)
+
+    def get(self, *segments: str, **params: Any) -> Any:
+        """Returns the JSON of the response to a GET."""
+        return self._json(ApiRequest("GET", segments, params))
+
+    def send(self, method: str, *segments: str, body: Any = None, **params: Any) -> Any:
+        """Returns the JSON of the response to a request with a JSON body, None without one."""
+        if body is None:
+            return self._json(ApiRequest(method, segments, params))
+        headers = {"content-type": "application/json"}
+        return self._json(ApiRequest(method, segments, params, headers, json.dumps(body).encode()))
+
+    def upload(self, *segments: str, content: bytes, content_type: str, **params: Any) -> Any:
+        """Returns the JSON of the response to a POST of bytes."""
+        headers = {"content-type": content_type}
+        return self._json(ApiRequest("POST", segments, params, headers, content))
+
+    def read(self, *segments: str, start: int, length: int, **params: Any) -> ApiResponse:
+        """Returns the response to a GET of `length` bytes of a body from the byte `start` on."""
+        headers = {"range": f"bytes={start}-{start + length - 1}"}
+        return self._perform(ApiRequest("GET", segments, params, headers), length)
+
+    def _json(self, request: ApiRequest) -> Any:
+        response = self._perform(request, MAX_RESPONSE_BYTES)
+        if not response.whole:
+            raise Invalid(
+                f"the response has more than {MAX_RESPONSE_BYTES} bytes",
+                kind="response_too_large",
+                hint="Ask for fewer items or rows.",
+            )
+        if not response.body:
+            return None
+        if "json" not in response.headers.get("content-type", "json"):
+            return response.body.decode("utf-8", "replace")
+        return json.loads(response.body)
+
+    def _perform(self, request: ApiRequest, max_bytes: int) -> ApiResponse:
+        if self._authorization:
+            request = request._replace(authorization=self._authorization)
+        return self._performer.perform(request, max_bytes, self._cancellation)

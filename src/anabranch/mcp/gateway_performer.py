@@ -1,0 +1,106 @@
+"""Requests of tools that the REST gateway of this process performs, as a caller of the server."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+from urllib.parse import quote, urlencode
+
+from anabranch.access.actors.actor import Actor
+from anabranch.client.rest_client import quote_segment
+from anabranch.errors import AnabranchError, Corrupt, NotFound
+from anabranch.http.abandonment import reset_abandonment, set_abandonment
+from anabranch.http.request_head import RequestHead
+from anabranch.http.response import Response
+from anabranch.mcp.api import ApiRequest, ApiResponse
+from anabranch.mcp.cancellation import Cancellation
+from anabranch.rest.gateway import RestGateway
+from anabranch.rest.table import BASE_PATH
+
+__all__ = ["GatewayCaller", "GatewayPerformer"]
+
+_SUCCESS = range(200, 300)
+_log = logging.getLogger(__name__)
+
+
+class GatewayCaller(NamedTuple):
+    """Who calls: by the header Authorization of a request from the address `client`, or, in a
+    process that serves one user alone, the `actor`. `request_id` names the caller's request in
+    logs.
+    """
+
+    authorization: str = ""
+    scheme: str = "http"
+    host: str = ""
+    client: str = ""
+    request_id: str = ""
+    actor: Actor | None = None
+
+
+class GatewayPerformer:
+    """Performs requests as if the caller had sent them to the server."""
+
+    def __init__(self, gateway: RestGateway, caller: GatewayCaller) -> None:
+        self._gateway = gateway
+        self._caller = caller
+
+    def perform(
+        self, request: ApiRequest, max_bytes: int, cancellation: Cancellation
+    ) -> ApiResponse:
+        """Returns the response; see `Performer`."""
+        token = set_abandonment(cancellation.is_cancelled)
+        try:
+            response = self._respond(request)
+            _require_success(request, response)
+            body, whole = _beginning(response, max_bytes)
+        finally:
+            reset_abandonment(token)
+        headers = {name.lower(): value for name, value in response.headers}
+        headers["content-type"] = response.content_type
+        return ApiResponse(response.status, headers, body, whole)
+
+    def _respond(self, request: ApiRequest) -> Response:
+        caller = self._caller
+        headers = {"host": caller.host, **request.headers}
+        authorization = request.authorization or caller.authorization
+        if authorization:
+            headers["authorization"] = authorization
+        path = "/".join([BASE_PATH, *(quote_segment(each) for each in request.segments)])
+        params = {name: value for name, value in request.params.items() if value is not None}
+        query = urlencode(params, doseq=True, quote_via=quote)
+        head = RequestHead.sent(
+            request.method, path, query, headers, scheme=caller.scheme, client=caller.client
+        )
+        actor = None if request.authorization else caller.actor
+        called = self._gateway.request(head, caller.request_id, actor)
+        if called is None:
+            raise NotFound("invalid API endpoint", kind="invalid_endpoint")
+        return called.respond((request.body or b"",))
+
+
+def _require_success(request: ApiRequest, response: Response) -> None:
+    if response.status in _SUCCESS:
+        return
+    if isinstance(response.error, AnabranchError):
+        raise response.error
+    _log.error("%s %s failed", request.method, request.segments, exc_info=response.error)
+    raise Corrupt("internal error")
+
+
+def _beginning(response: Response, max_bytes: int) -> tuple[bytes, bool]:
+    """Returns the first bytes of a body, and whether they are all of it."""
+    if response.pieces is None:
+        return response.body[:max_bytes], len(response.body) <= max_bytes
+    pieces: Iterator[bytes] = response.pieces
+    body = bytearray()
+    try:
+        for piece in pieces:
+            body += piece
+            if len(body) > max_bytes:
+                break
+    finally:
+        close: Callable[[], None] | None = getattr(pieces, "close", None)
+        if close is not None:
+            close()
+    return bytes(body[:max_bytes]), len(body) <= max_bytes

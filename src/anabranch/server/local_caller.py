@@ -1,0 +1,39 @@
+"""The REST API over the stores of a server in this process, without connections: for the one user
+of a folder, who may do everything, as with `anabranch.open`.
+"""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from anabranch.access.actors.actor import Actor
+from anabranch.mcp.gateway_performer import GatewayCaller, GatewayPerformer
+from anabranch.server.composition import Composition
+from anabranch.server.config.settings import Settings
+from anabranch.server.observability.logs import configure_logs
+
+__all__ = ["open_as_local_user"]
+
+
+@contextmanager
+def open_as_local_user(settings: Settings) -> Iterator[GatewayPerformer]:
+    """Opens the stores of the settings, and gives what performs requests of the API as the user of
+    this process. Raises the errors of the stores.
+    """
+    configure_logs(settings.logging)
+    composition = Composition(settings)
+    try:
+        composition.lake.start()
+        actor = Actor.administrator(_login_name())
+        yield GatewayPerformer(composition.rest, GatewayCaller(actor=actor))
+    finally:
+        composition.close()
+
+
+def _login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container with an arbitrary user id
+        return "local"
