@@ -20,6 +20,7 @@ from anabranch.mcp.execution import Runner
 from anabranch.mcp.gateway_performer import GatewayCaller, GatewayPerformer
 from anabranch.mcp.lake_server import Offer, make_server, offer
 from anabranch.mcp.limits import MAX_BODY_BYTES, CallLimits
+from anabranch.mcp.messages import fault_of
 from anabranch.rest.gateway import RestGateway
 
 __all__ = ["Responder"]
@@ -40,6 +41,9 @@ class Responder:
 
     def respond(self, head: RequestHead, request_id: str, body: bytes) -> Response:
         """Returns the response to a message of an authenticated client."""
+        fault = fault_of(body)
+        if fault is not None:
+            return Response(400, fault.response().encode(), content_type=_JSON)
         caller = GatewayCaller(
             authorization=head.headers["authorization"],
             scheme=head.scheme,

@@ -107,8 +107,9 @@ class _Handlers:
         tool = self._offer.tools.get(params.name)
         if tool is None:
             names = list(self._offer.tools)
-            near = closest(params.name[:100], names) or f"The tools are {', '.join(names)}."
-            raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name[:100]!r}. {near}")
+            name = params.name[:100]
+            near = closest(name, names) or f"The tools are {', '.join(names)}."
+            raise MCPError(types.INVALID_PARAMS, f"there is no tool {name!r}. {near}")
         try:
             work = partial(_call, tool, params.arguments)
             result = await self._runner.run(self._performer, work)
@@ -186,4 +187,6 @@ def _described(error: AnabranchError) -> dict[str, Any]:
 
 def _protocol_error(error: AnabranchError) -> MCPError:
     described = _described(error)["error"]
-    return MCPError(types.INVALID_PARAMS, described["message"], described)
+    # many clients show the message alone
+    message = f"{described['message']} {described['hint']}".strip()
+    return MCPError(types.INVALID_PARAMS, message, described)

@@ -66,7 +66,9 @@ def render(
     """
     found = prompts.get(name)
     if found is None:
-        raise NotFound(f"there is no prompt {name!r}", hint=f"There are {', '.join(prompts)}.")
+        raise NotFound(
+            f"there is no prompt {name[:100]!r}.", hint=f"There are {', '.join(prompts)}."
+        )
     given = dict(arguments or {})
     known = [each.name for each in found.prompt.arguments or ()]
     if set(given) != set(known):

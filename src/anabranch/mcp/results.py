@@ -59,13 +59,13 @@ def listing(items: Sequence[Any]) -> list[Any]:
 
 
 def shorten(value: Any, most: int = MAX_CELL) -> Any:
-    """Returns a JSON value whose texts have at most so many characters, and say how many they had,
+    """Returns a JSON value whose texts have at most so many characters, and say that they are cut,
     and whose lists and objects have at most 100 members.
     """
     if isinstance(value, str):
         if len(value) <= most:
             return value
-        return f"{value[:most]}… ({len(value)} characters)"
+        return f"{value[:most]}… (cut)"
     if isinstance(value, list):
         return [shorten(each, most) for each in value[:_MEMBERS]]
     if isinstance(value, dict):

@@ -7,7 +7,6 @@ skipped without being held, and a line that is no message has the error of JSON-
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -17,9 +16,9 @@ import anyio
 from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
-from pydantic import ValidationError
 
 from anabranch.mcp.limits import MAX_MESSAGE_BYTES
+from anabranch.mcp.messages import Fault, fault_of
 
 __all__ = ["serve_stdio"]
 
@@ -71,10 +70,9 @@ class _Output:
     async def flush(self) -> None:
         """Does nothing: what was written is not buffered."""
 
-    async def refuse(self, code: int, message: str) -> None:
+    async def refuse(self, fault: Fault) -> None:
         """Responds to a line that is no message."""
-        error = {"code": code, "message": message}
-        await self.write(json.dumps({"jsonrpc": "2.0", "id": None, "error": error}) + "\n")
+        await self.write(fault.response() + "\n")
 
 
 def _write_all(file: BinaryIO, content: bytes) -> None:
@@ -99,27 +97,14 @@ class _Lines:
             if len(line) > MAX_MESSAGE_BYTES:
                 await asyncio.to_thread(self._skip_rest, line)
                 message = f"a message may have {MAX_MESSAGE_BYTES} bytes"
-                await self._output.refuse(types.INVALID_REQUEST, message)
+                await self._output.refuse(Fault(types.INVALID_REQUEST, message))
             elif line.strip():
-                reason = _reason_against(line)
-                if reason:
-                    await self._output.refuse(*reason)
-                else:
+                fault = fault_of(line)
+                if fault is None:
                     yield line.decode()
+                else:
+                    await self._output.refuse(fault)
 
     def _skip_rest(self, line: bytes) -> None:
         while line and not line.endswith(b"\n"):
             line = self._file.readline(1 << 20)
-
-
-def _reason_against(line: bytes) -> tuple[int, str] | None:
-    """Returns the code and message of the error of a line, None for a message."""
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return types.PARSE_ERROR, "the line is not JSON in UTF-8"
-    try:
-        types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-    except ValidationError:
-        return types.INVALID_REQUEST, "the line is not a message of JSON-RPC 2.0"
-    return None

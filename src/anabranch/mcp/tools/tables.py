@@ -82,8 +82,9 @@ TOOLS = (
         "Runs one read-only query of DuckDB's SQL over objects of the lake. Name objects by their "
         "addresses in single quotes, which may be patterns: "
         "SELECT count(*) FROM 'lakefs://REPOSITORY/REFERENCE/tables/*.parquet'. "
-        "It reaches nothing outside of the lake. Aggregate or LIMIT: at most 100 rows are "
-        "returned. Needs the server's extra `query`.",
+        "Metadata: objects('REPOSITORY', 'REFERENCE'), commits('REPOSITORY', 'REFERENCE'), "
+        "changes('REPOSITORY', 'LEFT', 'RIGHT'). It reaches nothing outside of the lake. Aggregate "
+        "or LIMIT: at most 100 rows are returned. Needs the server's extra `query`.",
         Query,
         query,
     ),
