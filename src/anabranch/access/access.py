@@ -17,6 +17,7 @@ from anabranch.access.credentials.credentials import Credentials
 from anabranch.access.credentials.derived_keys import DerivedKeys
 from anabranch.access.credentials.key_rotation import KeyRotation
 from anabranch.access.credentials.secret_encryption import SecretCipher
+from anabranch.access.credentials.workspace_keys import WorkspaceKeys
 from anabranch.access.identities.administrators import AdministratorGuard, Logins
 from anabranch.access.identities.attachments import group_attachments, user_attachments
 from anabranch.access.identities.effective_policies import EffectivePolicies
@@ -35,9 +36,11 @@ from anabranch.access.sessions.revoked_tokens import RevokedTokens
 from anabranch.access.sessions.sessions import Sessions
 from anabranch.access.sessions.sign_in_links import SignInLinks
 from anabranch.access.sessions.tokens import WEEK, Tokens
+from anabranch.access.sessions.workspace_grants import WorkspaceGrants
 from anabranch.access.setup import Setup
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.model.secret import Secret
+from anabranch.versioning.references.workspaces import Workspaces
 
 __all__ = ["Access"]
 
@@ -116,6 +119,7 @@ class Access:
         self.sign_in_links = SignInLinks(
             keyvalue, self.actors, sessions, self.tokens, clock, random_bytes
         )
+        self.workspace_keys = WorkspaceKeys(DerivedKeys(key, other_key, "workspaces"), random_bytes)
         self.authenticator = Authenticator(
             self.changes,
             self.actors,
@@ -127,6 +131,7 @@ class Access:
             random_bytes=random_bytes,
             cache_settings=cache_settings,
             throttle=LoginThrottle(failed_logins, lock_seconds, ticks),
+            workspaces=WorkspaceGrants(Workspaces(keyvalue), self.workspace_keys, clock),
         )
 
     def changed(self) -> None:

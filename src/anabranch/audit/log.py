@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
 
 from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.confined_actor import ConfinedActor
 from anabranch.access.policies.permissions import Permission
 
 __all__ = ["MAX_ADDRESSES", "MAX_WAITING", "AuditLog", "RequestAudit", "Sink"]
@@ -140,6 +141,15 @@ class RequestAudit:
         }
         self._addresses: list[str] = []
         self.user = ""
+
+    def authenticated(self, actor: Actor) -> None:
+        """Receives the actor of the request. The records of a workspace's keys name the workspace
+        and its run, too.
+        """
+        self.user = actor.username
+        if isinstance(actor, ConfinedActor):
+            reach = actor.confinement
+            self._fields |= {"workspace": reach.branch, "run": reach.run_id}
 
     def name_address(self, address: str) -> None:
         """Adds an address of the store that the request names to the record of its change. Of many,

@@ -44,6 +44,7 @@ from anabranch.catalog.pulls.pulls import Pulls
 from anabranch.catalog.pulls.reviewers import Reviewers
 from anabranch.catalog.pulls.reviews import Reviews
 from anabranch.catalog.references.branches import Branches
+from anabranch.catalog.references.expiry import BranchExpiry
 from anabranch.catalog.references.operations import Operations
 from anabranch.catalog.references.refs import Refs
 from anabranch.catalog.references.tags import Tags
@@ -53,6 +54,7 @@ from anabranch.catalog.snapshots import Snapshots
 from anabranch.catalog.tables.symlinks import Symlinks
 from anabranch.catalog.tasks.periodic_tasks import PeriodicTask, PeriodicTasks
 from anabranch.catalog.usage import FLUSH_INTERVAL, Usage
+from anabranch.catalog.workspaces.workspaces import Workspaces
 from anabranch.errors import AnabranchError
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ALL_CONTENT, ContentRights
@@ -65,6 +67,7 @@ _STAGING_CLEANUP_INTERVAL = 5.0
 _CLEANUP_INTERVAL = 600.0
 _SEALED_TREES_INTERVAL = 0.5
 _HEARTBEAT_INTERVAL = 5.0
+_EXPIRY_INTERVAL = 5.0
 _MAX_TEMPORARY_AGE = 3600.0
 """Temporary files that were not written to for so many seconds are deleted."""
 
@@ -112,6 +115,43 @@ class Catalog:
         self.changes = Changes(core, self.engine)
         self.actions = Actions(core, self.engine)
         self.operations = Operations(core)
+        # in a thread of its own: one tree can take longer than the heartbeats may wait
+        self._tree_building = PeriodicTasks(
+            [PeriodicTask(core.sealed_trees.build, _SEALED_TREES_INTERVAL)], "sealed-trees"
+        )
+        self.repositories = Repositories(core, blocks, self.images)
+        self.staging = Staging(
+            *(core, blocks, clock, signing_secret, self.protection),
+            require_linked_objects=require_linked_objects,
+        )
+        rules = RequestedRules(self.staging, default_rights)
+        self.branches = Branches(core, self.protection, rules, self.changes)
+        self.expiry = BranchExpiry(core, self.branches, clock)
+        self.tags = Tags(core, self.changes)
+        self.commits = Commits(core, self.protection, self.changes)
+        self.refs = Refs(core, blocks, rules, self.changes)
+        self.snapshots = Snapshots(core, blocks)
+        self.rebase = Rebase(core, self.protection, rules)
+        self.blame = Blame(core)
+        self.notifications = Notifications(core)
+        self.sender = Sender(core, action_settings.hooks.webhook_allow)
+        self.reviews = Reviews(core)
+        self.reviewers = Reviewers(core)
+        self.pulls = Pulls(core, self.refs, self.reviews, self.reviewers)
+        self.workspaces = Workspaces(
+            core, self.branches, self.commits, self.refs, self.pulls, clock
+        )
+        self.objects = Objects(core, blocks, clock, self.protection)
+        self.versions = Versions(core, blocks, signing_secret)
+        self.archives = Archives(core, blocks, self.objects)
+        self.batch_reads = BatchReads(core, blocks, self.objects)
+        self.transfers = Transfers(core, self.protection, self.objects)
+        self.symlinks = Symlinks(core, blocks, self.objects)
+        self.completion = Completion(core, blocks, self.writes)
+        self.tables = Tables(core, blocks)
+        urls = PresignedUrls(signing_secret, clock)
+        self.presigning = Presigner(blocks, urls, clock, presigned_seconds)
+        self.signed_blocks = PresignedBlocks(blocks, urls)
         self._periodic_tasks = PeriodicTasks(
             [
                 PeriodicTask(core.cleaner.clean, _STAGING_CLEANUP_INTERVAL),
@@ -124,44 +164,12 @@ class Catalog:
                 PeriodicTask(core.pins.clean, _CLEANUP_INTERVAL),
                 PeriodicTask(self.operations.compact, _CLEANUP_INTERVAL),
                 PeriodicTask(core.proposals.clean, _CLEANUP_INTERVAL),
+                PeriodicTask(self.expiry.delete_due, _EXPIRY_INTERVAL),
                 PeriodicTask(self.garbage_tasks.send_heartbeats, _HEARTBEAT_INTERVAL),
                 PeriodicTask(self.usage.flush, FLUSH_INTERVAL),
                 PeriodicTask(self.refs_dumps.send_heartbeats, _HEARTBEAT_INTERVAL),
             ]
         )
-        # in a thread of its own: one tree can take longer than the heartbeats may wait
-        self._tree_building = PeriodicTasks(
-            [PeriodicTask(core.sealed_trees.build, _SEALED_TREES_INTERVAL)], "sealed-trees"
-        )
-        self.repositories = Repositories(core, blocks, self.images)
-        self.staging = Staging(
-            *(core, blocks, clock, signing_secret, self.protection),
-            require_linked_objects=require_linked_objects,
-        )
-        rules = RequestedRules(self.staging, default_rights)
-        self.branches = Branches(core, self.protection, rules, self.changes)
-        self.tags = Tags(core, self.changes)
-        self.commits = Commits(core, self.protection, self.changes)
-        self.refs = Refs(core, blocks, rules, self.changes)
-        self.snapshots = Snapshots(core, blocks)
-        self.rebase = Rebase(core, self.protection, rules)
-        self.blame = Blame(core)
-        self.notifications = Notifications(core)
-        self.sender = Sender(core, action_settings.hooks.webhook_allow)
-        self.reviews = Reviews(core)
-        self.reviewers = Reviewers(core)
-        self.pulls = Pulls(core, self.refs, self.reviews, self.reviewers)
-        self.objects = Objects(core, blocks, clock, self.protection)
-        self.versions = Versions(core, blocks, signing_secret)
-        self.archives = Archives(core, blocks, self.objects)
-        self.batch_reads = BatchReads(core, blocks, self.objects)
-        self.transfers = Transfers(core, self.protection, self.objects)
-        self.symlinks = Symlinks(core, blocks, self.objects)
-        self.completion = Completion(core, blocks, self.writes)
-        self.tables = Tables(core, blocks)
-        urls = PresignedUrls(signing_secret, clock)
-        self.presigning = Presigner(blocks, urls, clock, presigned_seconds)
-        self.signed_blocks = PresignedBlocks(blocks, urls)
 
     def config(self) -> StorageConfig:
         """Returns the configuration of the store that clients may see."""

@@ -41,7 +41,8 @@ UNKNOWN = Principal("", recorded=False)
 class Caller(msgspec.Struct, frozen=True):
     """The name of a user, and what was changed in the events whose hooks have led to the call, as
     in `Event.chain`. What a hook does is also attributed to `others`, who wrote its code: it may
-    do no more than each of them.
+    do no more than each of them. `workspace` is the branch to which the keys of the call are
+    confined, if they are those of a workspace.
     """
 
     username: str = ""
@@ -51,6 +52,7 @@ class Caller(msgspec.Struct, frozen=True):
     record_id: str = ""
     action: str = ""
     request_id: str = ""
+    workspace: str = ""
 
     @property
     def principals(self) -> tuple[Principal, ...]:

@@ -50,7 +50,7 @@ class RequestAuthenticator:
     def in_context(self, actor: Actor, client: str, audit: RequestAudit | None) -> Actor:
         """Returns the actor of a request with its context, and records it."""
         if audit is not None:
-            audit.user = actor.username
+            audit.authenticated(actor)
             return actor.in_context(client, self._clock(), audit.decided)
         if actor.is_conditional:
             return actor.in_context(client, self._clock())

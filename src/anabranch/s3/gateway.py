@@ -18,6 +18,7 @@ from anabranch.http.response import Headers, Response
 from anabranch.model.caller import acting_as
 from anabranch.s3.authenticator import RequestAuthenticator
 from anabranch.s3.call import Call
+from anabranch.s3.confined_operations import admit
 from anabranch.s3.misdirected import is_misdirected, refusal
 from anabranch.s3.operation import ByKey
 from anabranch.s3.payloads.form import reaches_file, read_form
@@ -113,6 +114,7 @@ class S3Gateway:
         actor, verified = self.authenticator.authenticate(request, client, audit)
         actor = self.authenticator.in_context(actor, client, audit)
         call = Call(self._services, carried, choice.address, choice.query, actor, verified)
+        call.actor = actor = admit(choice.operation, call, actor)
         permission = choice.operation.permission
         if not isinstance(permission, ByKey):
             authorize(actor, required_permissions(permission, call))
@@ -147,6 +149,7 @@ class S3Gateway:
         call = Call(self._services, carried, address, choice.query, actor, None)
         call.fields = fields
         call.content = sizes.limited(form.content)
+        call.actor = actor = admit(choice.operation, call, actor)
         permission = choice.operation.permission
         if not isinstance(permission, ByKey):
             authorize(actor, required_permissions(permission, call))

@@ -68,6 +68,7 @@ from anabranch.versioning.references.branches import Branches
 from anabranch.versioning.references.protection import Protection
 from anabranch.versioning.references.references import References
 from anabranch.versioning.references.tags import Tags
+from anabranch.versioning.references.workspaces import Workspaces
 from anabranch.versioning.repositories.refs_dump import RefsDumper
 from anabranch.versioning.repositories.refs_dump_reader import RefsDumpReader
 from anabranch.versioning.repositories.refs_restore import RefsRestorer
@@ -237,6 +238,11 @@ class Core:
     def removal_counts(self) -> RemovalCounts:
         """Decides which of several sweeps counts a removed object."""
         return RemovalCounts(self.keyvalue, self.sweeps)
+
+    @property
+    def workspaces(self) -> Workspaces:
+        """The records of workspaces."""
+        return self.branches.workspaces
 
     @property
     def merged_pulls(self) -> MergedPulls:

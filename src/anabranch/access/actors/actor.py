@@ -109,6 +109,15 @@ class Actor:
         """Whether permissions depend on the branch that an action changes."""
         return self.granted.depend_on_branch
 
+    @property
+    def opens_sessions(self) -> bool:
+        """Whether the user may log in by the credentials of the request."""
+        return True
+
+    def reaches(self, repository: str, reference: str) -> bool:  # noqa: ARG002  for confined actors
+        """Returns whether the credentials of the request reach a reference at all."""
+        return True
+
     def as_caller(self, action: str, request_id: str, chain: tuple[str, ...] = ()) -> Caller:
         """Returns the user as the caller of an operation by a request; `chain` is what hooks led to
         the request.

@@ -24,12 +24,14 @@ import msgspec
 from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.actors import Actors
 from anabranch.access.credentials.credentials import Credential, Credentials
+from anabranch.access.credentials.workspace_keys import TOKEN_PREFIX, is_workspace_key
 from anabranch.access.identities.session_binding import SessionBinding
 from anabranch.access.records.changes import AccessChanges
 from anabranch.access.sessions.login_throttle import LoginThrottle
 from anabranch.access.sessions.sessions import Sessions
 from anabranch.access.sessions.tokens import IssuedToken, Tokens
 from anabranch.access.sessions.ttl_cache import TTLCache
+from anabranch.access.sessions.workspace_grants import WorkspaceGrant, WorkspaceGrants
 from anabranch.errors import AnabranchError, Unauthenticated
 
 __all__ = ["AuthCacheSettings", "Authenticator"]
@@ -65,8 +67,10 @@ class Authenticator:
         random_bytes: Callable[[int], bytes],
         cache_settings: AuthCacheSettings,
         throttle: LoginThrottle,
+        workspaces: WorkspaceGrants,
     ) -> None:
         self.throttle = throttle
+        self._workspaces = workspaces
         self._changes = changes
         self._actors = actors
         self._credentials = credentials
@@ -111,6 +115,8 @@ class Authenticator:
         """Returns a token for the pair's user. Raises Unauthenticated if the pair is wrong, and
         Throttled after many wrong ones from the client's `address`.
         """
+        if is_workspace_key(access_key_id) and self._workspaces.find(access_key_id) is not None:
+            raise _authentication_error()  # a login would reach more than the workspace
         actor, _ = self._check(access_key_id, secret, address)
         return self._tokens.issue(actor.username, actor.binding)
 
@@ -125,12 +131,23 @@ class Authenticator:
         secret; None if there is none.
         """
         self._poll()
+        if (grant := self._workspaces.find(access_key_id)) is not None:
+            return Credential(
+                access_key_id=access_key_id,
+                secret=grant.secret,
+                username=grant.creator.username,
+                issued_date=0,
+            )
         known = self._cached_credential(access_key_id)
         return None if known is None else known[0]
 
     def find_actor_by_key(self, access_key_id: str) -> Actor | None:
-        """Returns the user of an access key, possibly cached; None if there is none."""
+        """Returns the user of an access key, possibly cached; None if there is none. The actor of a
+        workspace's key is confined to it.
+        """
         self._poll()
+        if (grant := self._workspaces.find(access_key_id)) is not None:
+            return grant.confine(self.find_actor(grant.creator.username))
         holders = self._key_cache
         actor = holders.get(access_key_id)
         if actor is not None:
@@ -179,11 +196,32 @@ class Authenticator:
 
     def _basic(self, encoded_pair: str, digest: bytes, address: str) -> Actor:
         access_key_id, secret = _decode_pair(encoded_pair)
+        if (grant := self._workspaces.find(access_key_id)) is not None:
+            self.throttle.check(access_key_id, address)
+            if not hmac.compare_digest(_encode(secret), _encode(grant.secret.reveal())):
+                self.throttle.failed(access_key_id, address)
+                raise _authentication_error()
+            self.throttle.succeeded(access_key_id, address)
+            return self._confined(grant)
         actor, deadline = self._check(access_key_id, secret, address)
         self._header_cache.put(digest, actor, deadline)
         return actor
 
+    def _confined(self, grant: WorkspaceGrant) -> Actor:
+        """Returns the actor of a workspace's keys, which is never cached. Raises Unauthenticated
+        unless its creator is an active user.
+        """
+        actor = grant.confine(self.find_actor(grant.creator.username))
+        if actor is None:
+            raise _authentication_error()
+        return actor
+
     def _bearer(self, token: str, digest: bytes) -> Actor:
+        if token.startswith(TOKEN_PREFIX):
+            grant = self._workspaces.find(self._workspaces.keys.key_of_token(token))
+            if grant is None or not grant.has_token(token):
+                raise _authentication_error()
+            return self._confined(grant)
         verified = self._tokens.verify(token)
         found = self._cached_actor(verified.username)
         if found is None or not self._sessions.is_open(verified, found[0]):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from anabranch.actions.files.action import Action
-from anabranch.errors import Invalid, NotFound
+from anabranch.errors import Denied, Invalid, NotFound
 from anabranch.model.caller import Principal, current_caller
 from anabranch.model.commits.commit import Commit
 from anabranch.model.names import check_path, encode_path
@@ -83,9 +83,22 @@ def code_brought(
                 )
             )
         if authors is not None:  # else those of the file stay unknown
+            require_no_workspace(path)
             authors = authors or current_caller().principals
             brought[path] = Brought(entry_from(value).address, authors)
     return brought
+
+
+def require_no_workspace(path: str) -> None:
+    """Raises Denied if a change by the keys of a workspace brings the code at a path: the hooks
+    that run it reach more than those keys.
+    """
+    if current_caller().workspace:
+        raise Denied(
+            f"{path} is code of hooks, which a workspace cannot change",
+            kind="workspace_changes_hooks",
+            hint="Let a person change it, on another branch.",
+        )
 
 
 def tree_reader(core: Core, repository: Repository, commit: Commit) -> ReadValue:

@@ -19,7 +19,7 @@ from anabranch.catalog.error_messages import (
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.read_permissions.readable_changes import readable_changes
 from anabranch.catalog.references.hard_reset import NO_NEW_COMMIT, ResetToReference
-from anabranch.errors import Invalid, NotFound
+from anabranch.errors import Denied, Invalid, NotFound
 from anabranch.model.commits.change import Change
 from anabranch.model.commits.commit import Commit, CommitFields
 from anabranch.model.commits.conflict import Resolution
@@ -60,10 +60,13 @@ class Branches:
         source: str,
         *,
         hidden: bool = False,
+        expires_at: int = 0,
         force: bool = False,
         extra_writes: Sequence[ExtraWritesFor[Branch]] = (),
     ) -> Branch:
-        """Creates a branch at the commit of `source`; `extra_writes` adds writes to its own."""
+        """Creates a branch at the commit of `source`; `extra_writes` adds writes to its own. From
+        `expires_at` on, in seconds since 1970, it cannot be changed and is deleted; 0 is never.
+        """
         with self._core.prefetch(("branch at", repository, source)):
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
@@ -88,6 +91,7 @@ class Branches:
                 name,
                 commit.id,
                 hidden=hidden,
+                expires_at=expires_at,
                 extra_writes=(*extra_writes, admit, change),
             )
         change.end()
@@ -146,6 +150,21 @@ class Branches:
             known = None if change.has_hooks else stored
             self._core.branches.delete(stored_repository, name, writes, known)
         change.end()
+
+    def set_expiry(
+        self, repository: str, name: str, expires_at: int, *, force: bool = False
+    ) -> Branch:
+        """Returns the branch with another time at which it expires, in seconds since 1970; 0 is
+        never. Raises NotFound, Denied for the default branch, Invalid for a time in the past.
+        """
+        stored_repository = self._core.repositories.get(repository)
+        check_writable(stored_repository, force=force)
+        if expires_at and name == stored_repository.default_branch:
+            raise Denied(
+                "the default branch of a repository cannot expire",
+                kind="default_branch_undeletable",
+            )
+        return self._core.branches.set_expiry(stored_repository, name, expires_at)
 
     def reset(
         self, repository: str, name: str, kind: ResetKind, path: str = "", *, force: bool = False

@@ -14,7 +14,8 @@ ResetKind = Literal["reset", "common_prefix", "object"]
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
     """A branch. New changes are written to the area `staging_token`; `sealed_tokens`, newest first,
-    name the areas whose changes a commit is applying. A token is a key-value partition.
+    name the areas whose changes a commit is applying. A token is a key-value partition. From
+    `expires_at` on, in seconds since 1970, the branch cannot be changed and is deleted; 0 is never.
     """
 
     id: str
@@ -22,6 +23,7 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
     staging_token: str
     sealed_tokens: tuple[str, ...] = ()
     hidden: bool = False
+    expires_at: int = 0
 
     @property
     def tokens(self) -> tuple[str, ...]:

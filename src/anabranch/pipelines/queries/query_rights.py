@@ -15,6 +15,7 @@ from anabranch.access.policies.permissions import (
     repository_arn,
 )
 from anabranch.catalog.catalog import Catalog
+from anabranch.errors import Denied
 
 __all__ = ["QueryRights"]
 
@@ -43,9 +44,19 @@ class QueryRights:
         """Returns the paths that the user may read at a reference, None if these are all that have
         the prefix.
         """
+        self._require_reach(repository, reference)
         return self._catalog.images.readable_paths(self._actor, repository, reference, prefix)
 
+    def _require_reach(self, repository: str, reference: str) -> None:
+        if not self._actor.reaches(repository, reference):
+            raise Denied(
+                "insufficient permissions",
+                kind="insufficient_permissions",
+                hint=f"These credentials do not reach {repository}/{reference}.",
+            )
+
     def _require(self, action: Action, resource: str, repository: str, reference: str) -> None:
+        self._require_reach(repository, reference)
         permission = self._catalog.images.permission_for_reading(
             Permission(action, resource), repository, reference
         )

@@ -20,6 +20,7 @@ from anabranch.http.response import Response
 from anabranch.model.caller import Caller, acting_as, current_caller
 from anabranch.model.uri import IMAGES
 from anabranch.rest.protocol.call import Call, Request
+from anabranch.rest.protocol.confined_operations import admit
 from anabranch.rest.protocol.errors import Error, error_response
 from anabranch.rest.protocol.idempotency import (
     HEADER,
@@ -128,7 +129,7 @@ class OperationHandler:
         if actor is None:
             return None
         if audit is not None:
-            audit.user = actor.username
+            audit.authenticated(actor)
             return actor.in_context(request.client, self._services.clock(), audit.decided)
         if actor.is_conditional:
             return actor.in_context(request.client, self._services.clock())
@@ -141,6 +142,7 @@ class OperationHandler:
         params = None if self._params is None else self._params.decode(request)
         body = None if self._body is None else self._body.decode(request)
         call = Call(self._services, request, params, body, actor)
+        call.actor = actor = admit(self.operation.id, call, actor)
         if self._needs:
             authorize(actor, required_permissions(self._needs, call))
         try:

@@ -158,6 +158,7 @@ def _change(key: bytes, before: bytes | None, after: bytes | None) -> ReferenceC
         return None if old is new else BranchChanged(old, new)
     # a commit seals the active area before it drops it: otherwise, staged changes are discarded
     is_reset = old.staging_token not in new.tokens
-    if not is_reset and (old.commit_id, old.hidden) == (new.commit_id, new.hidden):
+    kept = (old.commit_id, old.hidden, old.expires_at)
+    if not is_reset and kept == (new.commit_id, new.hidden, new.expires_at):
         return None
     return BranchChanged(old, new)

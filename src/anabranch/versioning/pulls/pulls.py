@@ -138,6 +138,16 @@ class Pulls:
             if pull.status is PullRequestStatus.OPEN and pull.destination == destination:
                 yield StoredPull(pull, raw)
 
+    def open_from(self, repository: Repository, source: str) -> Iterator[PullRequest]:
+        """Yields the open pull requests whose source is a branch."""
+        stem, name = keys.pull(""), source.encode()
+        for _, raw in self._keyvalue.scan(repository.partition, stem, upper_bound(stem)):
+            if name not in raw:
+                continue  # most records need no decoding
+            pull = records.pull_from(raw)
+            if pull.status is PullRequestStatus.OPEN and pull.source == source:
+                yield pull
+
     def attempts(self, repository: Repository, pull_id: str) -> Iterator[StoredPull]:
         """Yields a pull request for each attempt to change it, read anew: the caller ends the loop
         when `replace` has made the change. Raises NotFound, and Busy after too many attempts.

@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "ACTIONS",
     "CLEANUP",
+    "EXPIRING_BRANCHES",
     "FINISHED_UPLOADS",
     "GRAVELER",
     "METADATA",
@@ -15,12 +16,14 @@ __all__ = [
     "RESTORED_BY",
     "RESTORED_REFS",
     "UPLOADS",
+    "WORKSPACE_KEYS",
     "all_branches",
     "all_changed_paths",
     "all_commits",
     "all_tags",
     "all_tasks",
     "all_uploads",
+    "all_workspaces",
     "branch",
     "changed_paths",
     "changed_paths_commit",
@@ -38,10 +41,12 @@ __all__ = [
     "upload",
     "upload_key",
     "upload_parts",
+    "workspace",
 ]
 
 GRAVELER = "graveler"
 ACTIONS = "actions"
+EXPIRING_BRANCHES = "anabranch-expiring-branches"
 PROPOSALS = "anabranch-proposals"
 CLEANUP = "cleanup-tokens"
 METADATA = b"repo-metadata"
@@ -51,6 +56,7 @@ NOTIFICATIONS = b"anabranch-notifications"
 PROTECTION = b"settings/protected_branches"
 PULLS_BY_BRANCHES = "pulls"
 UPLOADS = "multiparts"
+WORKSPACE_KEYS = "anabranch-workspace-keys"
 FINISHED_UPLOADS = "multiparts-finished"
 
 
@@ -168,6 +174,16 @@ def upload_key(key: bytes) -> bytes:
 def upload_parts(upload_id: str) -> str:
     """Returns the partition of the records of an upload's parts."""
     return f"multiparts-parts:{upload_id}"
+
+
+def workspace(branch: str) -> bytes:
+    """Returns the key of the workspace of a branch in its repository's partition."""
+    return b"workspaces/" + branch.encode("utf-8", "surrogateescape")
+
+
+def all_workspaces() -> tuple[bytes, bytes]:
+    """Returns the bounds of the workspaces' keys."""
+    return b"workspaces/", b"workspaces0"
 
 
 def all_uploads() -> tuple[bytes, bytes]:

@@ -93,6 +93,7 @@ def branch_bytes(branch: Branch) -> bytes:
             staging_token=branch.staging_token,
             sealed_tokens=branch.sealed_tokens,
             hidden=branch.hidden,
+            expires_at=branch.expires_at,
         )
     )
 
@@ -108,6 +109,7 @@ def branch_from(raw: bytes) -> Branch:
         staging_token=message.staging_token,
         sealed_tokens=tuple(message.sealed_tokens),
         hidden=message.hidden,
+        expires_at=message.expires_at,
     )
 
 

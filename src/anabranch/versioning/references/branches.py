@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from anabranch.errors import AlreadyExists, Busy, Conflict, Denied, NotFound
+from anabranch.errors import AlreadyExists, Busy, Conflict, Denied, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.names import check_branch
 from anabranch.model.page import Page, take_page, upper_bound
@@ -18,6 +18,8 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.records import keys, references
+from anabranch.versioning.records.expiring_branches import due_writes
+from anabranch.versioning.references.workspaces import Workspaces
 from anabranch.versioning.staging.cleanup import discard
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 
@@ -49,6 +51,7 @@ class Branches:
         commits: Commits,
         clock: Callable[[], float],
     ) -> None:
+        self.workspaces = Workspaces(keyvalue)
         self._keyvalue = keyvalue
         self._identifiers = identifiers
         self._commits = commits
@@ -83,19 +86,23 @@ class Branches:
         commit_id: str,
         *,
         hidden: bool = False,
+        expires_at: int = 0,
         extra_writes: Sequence[ExtraWritesFor[Branch]] = (),
     ) -> Branch:
         """Creates a branch at a commit, with an empty staging area; `extra_writes` adds writes.
 
-        Raises AlreadyExists if the branch exists, Conflict if a tag or a commit has this name.
+        Raises AlreadyExists if the branch exists, Conflict if a tag or a commit has this name, and
+        Invalid if it would expire in the past.
         """
         check_branch(name)
+        self._require_future(expires_at)
         self._commits.require_no_id(repository, name)
         branch = Branch(
             id=name,
             commit_id=commit_id,
             staging_token=self._identifiers.staging_token(repository.id, name),
             hidden=hidden,
+            expires_at=expires_at,
         )
         absent = [
             Expect(repository.partition, keys.branch(name), None),
@@ -103,7 +110,8 @@ class Branches:
         ]
         while True:
             extra, expect = collect_extra_writes(extra_writes, branch)
-            writes = [self.write(repository, branch), *extra]
+            due = due_writes(repository, name, 0, expires_at)
+            writes = [self.write(repository, branch), *due, *extra]
             if self._keyvalue.apply(writes, [*absent, *expect]):
                 return branch
             self._require_absent(repository, name)
@@ -126,13 +134,15 @@ class Branches:
         writes, and ends the loop when `apply` has made them. `known` is the branch, if the caller
         has read it already.
 
-        Raises NotFound, and Busy when concurrent changes prevent the change for a minute.
+        Raises NotFound, Conflict for an expired branch, and Busy when concurrent changes prevent
+        the change for a minute.
         """
         deadline = time.monotonic() + _UPDATE_TIMEOUT_SECONDS
         attempt = 0
         while True:
-            yield known or self.read(repository, name)
-            known = None
+            stored, known = known or self.read(repository, name), None
+            self._require_unexpired(stored.branch)
+            yield stored
             if time.monotonic() > deadline:
                 raise Busy(
                     f"branch {name} is changed by too many requests at once", kind="too_many_tries"
@@ -149,11 +159,46 @@ class Branches:
         expect: Sequence[Expect] = (),
     ) -> bool:
         """Makes writes on condition that a branch has not changed since it was read and that
-        `expect` holds; returns whether it did. Does nothing without writes and conditions.
+        `expect` holds; returns whether it did. Does nothing without writes and conditions. Raises
+        Conflict for a branch that has expired meanwhile.
         """
         if not writes and not expect:
             return True
+        self._require_unexpired(stored.branch)
         return self._keyvalue.apply(writes, [stored.unchanged(repository), *expect])
+
+    def is_expired(self, branch: Branch) -> bool:
+        """Returns whether the time of a branch is over."""
+        return bool(branch.expires_at) and self._clock() >= branch.expires_at
+
+    def set_expiry(self, repository: Repository, name: str, expires_at: int) -> Branch:
+        """Returns the branch with another time at which it expires, 0 for none; an expired one,
+        too, can be given one. Raises NotFound, and Invalid for a time in the past.
+        """
+        self._require_future(expires_at)
+        while True:
+            stored = self.read(repository, name)
+            changed = msgspec.structs.replace(stored.branch, expires_at=expires_at)
+            due = due_writes(repository, name, stored.branch.expires_at, expires_at)
+            writes = [self.write(repository, changed), *due]
+            if self._keyvalue.apply(writes, [stored.unchanged(repository)]):
+                return changed
+
+    def _require_future(self, expires_at: int) -> None:
+        if expires_at and expires_at <= self._clock():
+            raise Invalid(
+                "a branch cannot expire in the past",
+                kind="expires_in_the_past",
+                hint="Name a later time, or delete the branch.",
+            )
+
+    def _require_unexpired(self, branch: Branch) -> None:
+        if self.is_expired(branch):
+            raise Conflict(
+                f"the branch {branch.id} has expired",
+                kind="branch_expired",
+                hint="Give it more time: anabranch branch expire.",
+            )
 
     def seal(self, repository: Repository, branch: Branch) -> Branch:
         """Returns the branch with its active staging area sealed and a new one active."""
@@ -212,6 +257,8 @@ class Branches:
             writes = [
                 Write(repository.partition, keys.branch(name), None),
                 *discard(stored.branch.tokens, self._clock()),
+                *due_writes(repository, name, stored.branch.expires_at, 0),
+                *self.workspaces.removal(repository, name),
             ]
             extra, expect = collect_extra_writes(extra_writes, None)
             if self._keyvalue.apply([*writes, *extra], [stored.unchanged(repository), *expect]):

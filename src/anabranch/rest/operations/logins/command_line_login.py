@@ -129,9 +129,10 @@ def exchange(call: Call[None, LoginCode]) -> AuthenticationToken:
 def _logged_in(call: Call[LoginParams, None] | Call[AllowParams, None]) -> Actor | None:
     """Returns the user of the browser's session, None without a valid one."""
     try:
-        return authenticate(call.services.access.authenticator, call.request, "GET")
+        actor = authenticate(call.services.access.authenticator, call.request, "GET")
     except Unauthenticated:
         return None
+    return actor if actor is not None and actor.opens_sessions else None
 
 
 def _login(params: LoginParams) -> CommandLineLogin:

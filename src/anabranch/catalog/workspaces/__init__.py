@@ -1,0 +1,1 @@
+"""Workspaces: branches with keys that reach nothing else, an end, checkpoints and a proposal."""

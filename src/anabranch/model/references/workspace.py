@@ -1,0 +1,44 @@
+"""Workspaces: branches for a program that nobody watches, with keys that reach nothing else."""
+
+from __future__ import annotations
+
+import msgspec
+
+from anabranch.model.caller import Principal
+
+__all__ = ["Checkpoint", "Workspace"]
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    """A commit of a workspace with a label; `created_at` in seconds since 1970."""
+
+    label: str
+    commit_id: str
+    created_at: int
+
+
+class Workspace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A workspace, which has the name of its `branch` and ends with it. Times are in seconds since
+    1970; when the workspace expires is in the record of the branch.
+
+    It begins at the commit `source_commit` of the reference `source`. Its keys read the paths that
+    match a pattern of `readable`, all if there is none, and write those that match one of
+    `writable`; they may do no more than the `creator`. `key_check` proves that the installation
+    has issued the key pair `access_key_id`; both are empty for a workspace without keys.
+    `pull_request` is the id of its proposal.
+    """
+
+    branch: str
+    source: str
+    source_commit: str
+    created_at: int
+    creator: Principal
+    readable: tuple[str, ...] = ()
+    writable: tuple[str, ...] = ()
+    purpose: str = ""
+    run_id: str = ""
+    metadata: dict[str, str] = {}
+    checkpoints: tuple[Checkpoint, ...] = ()
+    pull_request: str = ""
+    access_key_id: str = ""
+    key_check: str = ""

@@ -1,0 +1,90 @@
+"""The operations of S3 that the keys of a workspace may perform, and the references of each.
+
+All that is not listed is refused; see `rest/protocol/confined_operations.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import MappingProxyType
+
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.confined_actor import ConfinedActor
+from anabranch.s3.call import Call
+from anabranch.s3.headers.copy_source import copy_source
+from anabranch.s3.operation import Level, Operation
+
+__all__ = ["CONFINED_OPERATIONS", "admit"]
+
+
+def admit(operation: Operation, call: Call, actor: Actor) -> Actor:
+    """Returns the actor of a call. That of a workspace's keys is admitted if the operation is
+    within their reach; raises Denied if it is not.
+    """
+    if not isinstance(actor, ConfinedActor):
+        return actor
+    references = CONFINED_OPERATIONS.get(operation.id)
+    if references is None:
+        raise actor.refusal(operation.id)
+    named = list(references(call))
+    if operation.level is Level.OBJECT:
+        named.append((call.address.bucket, call.address.ref))
+    admitted = actor.admit("", ())
+    for repository, reference in named:
+        admitted = actor.admit(repository, [reference])
+    return admitted
+
+
+def _nothing(_: Call) -> Iterable[tuple[str, str]]:
+    return ()
+
+
+def _listed(call: Call) -> Iterable[tuple[str, str]]:
+    """The reference of a prefix; without one, branches are listed, each by its permission."""
+    reference, slash, _ = call.query.get("prefix", "").partition("/")
+    if slash:
+        yield call.address.bucket, reference
+
+
+def _form(call: Call) -> Iterable[tuple[str, str]]:
+    yield call.address.bucket, call.address.ref
+
+
+def _copied(call: Call) -> Iterable[tuple[str, str]]:
+    source = copy_source(call)
+    yield source.bucket, source.ref
+
+
+CONFINED_OPERATIONS: MappingProxyType[str, Callable[[Call], Iterable[tuple[str, str]]]] = (
+    MappingProxyType(
+        {
+            "ListBuckets": _nothing,
+            "HeadBucket": _nothing,
+            "GetBucket location": _nothing,
+            "GetBucket versioning": _nothing,
+            "ListObjects": _listed,
+            "ListObjectsV2": _listed,
+            "ListObjectVersions": _listed,
+            "GetObject": _nothing,
+            "HeadObject": _nothing,
+            "GetObjectAttributes": _nothing,
+            "GetObjectTagging": _nothing,
+            "PutObject": _nothing,
+            "PostObject": _form,
+            "CopyObject": _copied,
+            "DeleteObject": _nothing,
+            "DeleteObjects": _nothing,
+            "PutObjectTagging": _nothing,
+            "DeleteObjectTagging": _nothing,
+            "CreateMultipartUpload": _nothing,
+            "AbortMultipartUpload": _nothing,
+            "UploadPart": _nothing,
+            "UploadPartCopy": _copied,
+            "ListParts": _nothing,
+            "CompleteMultipartUpload": _nothing,
+        }
+    )
+)
+"""By the id of each operation, what names the references that a call reads, besides the one of the
+object that it is about.
+"""

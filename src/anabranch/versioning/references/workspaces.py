@@ -1,0 +1,104 @@
+"""Workspaces: reads, lists and changes their records, which are written and end with a branch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from anabranch.errors import NotFound
+from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.model.references.branch import Branch
+from anabranch.model.references.workspace import Workspace
+from anabranch.model.repositories.repository import Repository
+from anabranch.versioning.records import keys, references, workspaces
+from anabranch.versioning.records.workspaces import WorkspaceKey
+from anabranch.versioning.staging.extra_writes import ExtraWrites
+
+__all__ = ["LiveWorkspace", "StoredWorkspace", "Workspaces"]
+
+
+class StoredWorkspace(NamedTuple):
+    """A workspace with the record that it was read from, which compare-and-set compares."""
+
+    workspace: Workspace
+    record: bytes
+
+    def replaced_by(self, repository: Repository, workspace: Workspace) -> ExtraWrites:
+        """Returns the write of a changed workspace, on condition that it is as it was read."""
+        key = keys.workspace(workspace.branch)
+        record = workspaces.workspace_bytes(workspace)
+        return (
+            [Write(repository.partition, key, record)],
+            [Expect(repository.partition, key, self.record)],
+        )
+
+
+class LiveWorkspace(NamedTuple):
+    """A workspace that an access key has found, with its branch and the name of its repository."""
+
+    repository: str
+    workspace: Workspace
+    branch: Branch
+
+
+class Workspaces:
+    """The workspaces of all repositories."""
+
+    def __init__(self, keyvalue: KeyValueStore) -> None:
+        self._keyvalue = keyvalue
+
+    def read(self, repository: Repository, branch: str) -> StoredWorkspace:
+        """Returns the workspace of a branch. Raises NotFound."""
+        raw = self._keyvalue.get(repository.partition, keys.workspace(branch))
+        if raw is None:
+            raise NotFound(
+                "workspace not found",
+                kind="workspace_not_found",
+                hint="It has ended, or there was none: anabranch workspace list.",
+            )
+        return StoredWorkspace(workspaces.workspace_from(raw), raw)
+
+    def all(self, repository: Repository, after: str = "") -> Iterator[Workspace]:
+        """Yields the workspaces of a repository, by name, after one."""
+        start, end = keys.all_workspaces()
+        start = keys.workspace(after) + b"\0" if after else start
+        for _, raw in self._keyvalue.scan(repository.partition, start, end):
+            yield workspaces.workspace_from(raw)
+
+    def find_by_key(self, access_key_id: str) -> LiveWorkspace | None:
+        """Returns the workspace of an access key with its branch; None once one of them is gone."""
+        found = self._keyvalue.get(keys.WORKSPACE_KEYS, access_key_id.encode("utf-8", "replace"))
+        if found is None:
+            return None
+        place: WorkspaceKey = workspaces.workspace_key_from(found)
+        names = [keys.workspace(place.branch), keys.branch(place.branch)]
+        raw, branch = self._keyvalue.get_many(place.partition, names)
+        if raw is None or branch is None:
+            return None
+        workspace = workspaces.workspace_from(raw)
+        if workspace.access_key_id != access_key_id:
+            return None
+        return LiveWorkspace(place.repository, workspace, references.branch_from(branch))
+
+    def creation(self, repository: Repository, workspace: Workspace) -> ExtraWrites:
+        """Returns the writes that add a workspace, made with those of its branch."""
+        key = keys.workspace(workspace.branch)
+        record = Write(repository.partition, key, workspaces.workspace_bytes(workspace))
+        writes = [record]
+        if workspace.access_key_id:
+            writes.append(workspaces.key_write(repository, workspace))
+        return writes, [Expect(repository.partition, key, None)]
+
+    def removal(self, repository: Repository, branch: str) -> list[Write]:
+        """Returns the writes that remove the workspace of a branch, made with those that delete the
+        branch; none if it has no workspace.
+        """
+        key = keys.workspace(branch)
+        raw = self._keyvalue.get(repository.partition, key)
+        if raw is None:
+            return []
+        writes = [Write(repository.partition, key, None)]
+        access_key_id = workspaces.workspace_from(raw).access_key_id
+        if access_key_id:
+            writes.append(Write(keys.WORKSPACE_KEYS, access_key_id.encode(), None))
+        return writes
