@@ -269,7 +269,7 @@ class RestClient:
             query = urlencode(params, doseq=True, quote_via=quote, errors="surrogateescape")
             target = f"{target}?{query}"
         headers = {"User-Agent": "anabranch", "X-Lakefs-Client": "anabranch", **request.headers}
-        if self._authorization and "Authorization" not in headers:
+        if self._authorization:
             headers["Authorization"] = self._authorization.reveal()
         timeout = request.timeout
         if timeout is None:

@@ -18,16 +18,13 @@ __all__ = ["Api", "ApiRequest", "ApiResponse", "Performer"]
 
 
 class ApiRequest(NamedTuple):
-    """A request: `segments` are its path below `/api/v1`, unquoted; `authorization` is the value of
-    that header, where it is not the caller's.
-    """
+    """A request: `segments` are its path below `/api/v1`, unquoted."""
 
     method: str
     segments: tuple[str, ...]
     params: Mapping[str, Any] = {}
     headers: Mapping[str, str] = {}
     body: bytes | None = None
-    authorization: str = ""
 
 
 class ApiResponse(NamedTuple):
@@ -51,20 +48,25 @@ class Performer(Protocol):
         unsuccessful one stands for.
         """
 
+    def in_workspace(self, repository: str, workspace: str) -> Performer:
+        """Returns what performs requests with the keys of one of the caller's workspaces, which
+        reach nothing else. Raises NotFound if the caller has no such keys.
+        """
+
+    def keep_keys(self, repository: str, workspace: str, token: str) -> None:
+        """Receives the token of a workspace that the caller has created."""
+
 
 class Api:
     """The REST API for one call of a tool."""
 
-    def __init__(
-        self, performer: Performer, cancellation: Cancellation, authorization: str = ""
-    ) -> None:
-        self._performer = performer
+    def __init__(self, performer: Performer, cancellation: Cancellation) -> None:
+        self.performer = performer
         self._cancellation = cancellation
-        self._authorization = authorization
 
-    def authorized_as(self, authorization: str) -> Api:
-        """Returns the API as the holder of other credentials sees it."""
-        return Api(self._performer, self._cancellation, authorization)
+    def in_workspace(self, repository: str, workspace: str) -> Api:
+        """Returns the API as the keys of one of the caller's workspaces reach it."""
+        return Api(self.performer.in_workspace(repository, workspace), self._cancellation)
 
     def get(self, *segments: str, **params: Any) -> Any:
         """Returns the JSON of the response to a GET."""
@@ -102,6 +104,4 @@ class Api:
         return json.loads(response.body)
 
     def _perform(self, request: ApiRequest, max_bytes: int) -> ApiResponse:
-        if self._authorization:
-            request = request._replace(authorization=self._authorization)
-        return self._performer.perform(request, max_bytes, self._cancellation)
+        return self.performer.perform(request, max_bytes, self._cancellation)

@@ -19,6 +19,7 @@ from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Headers, Response
 from anabranch.http.same_origin import comes_from_other_site
 from anabranch.mcp.limits import MAX_BODY_BYTES, CallLimits
+from anabranch.mcp.workspace_access import WorkspaceAccess
 from anabranch.rest.gateway import RestGateway
 from anabranch.rest.protocol.errors import status_for
 from anabranch.rest.protocol.responses import JSON
@@ -36,10 +37,18 @@ class McpGateway:
     """Takes messages of clients who authenticate as for the REST API."""
 
     def __init__(
-        self, rest: RestGateway, access: Access, version: str, limits: CallLimits, *, write: bool
+        self,
+        rest: RestGateway,
+        access: Access,
+        workspaces: WorkspaceAccess,
+        version: str,
+        limits: CallLimits,
+        *,
+        write: bool,
     ) -> None:
         self._rest = rest
         self._access = access
+        self._workspaces = workspaces
         self._version = version
         self._limits = limits
         self._write = write
@@ -84,7 +93,10 @@ class McpGateway:
                 kind="extra_missing",
                 hint="pip install 'anabranch[mcp]', where the server runs.",
             ) from None
-        return Responder(self._rest, self._version, self._limits, write=self._write)
+        return Responder(
+            *(self._rest, self._access, self._workspaces, self._version, self._limits),
+            write=self._write,
+        )
 
 
 class McpRequest:

@@ -7,14 +7,18 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
+from anabranch.access.access import Access
 from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.confined_actor import ConfinedActor
 from anabranch.client.rest_client import quote_segment
-from anabranch.errors import AnabranchError, Corrupt, NotFound
+from anabranch.errors import AnabranchError, Corrupt, NotFound, Unauthenticated
 from anabranch.http.abandonment import reset_abandonment, set_abandonment
 from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Response
 from anabranch.mcp.api import ApiRequest, ApiResponse
 from anabranch.mcp.cancellation import Cancellation
+from anabranch.mcp.limits import MAX_RESPONSE_BYTES
+from anabranch.mcp.workspace_access import WorkspaceAccess
 from anabranch.rest.gateway import RestGateway
 from anabranch.rest.table import BASE_PATH
 
@@ -41,9 +45,17 @@ class GatewayCaller(NamedTuple):
 class GatewayPerformer:
     """Performs requests as if the caller had sent them to the server."""
 
-    def __init__(self, gateway: RestGateway, caller: GatewayCaller) -> None:
+    def __init__(
+        self,
+        gateway: RestGateway,
+        caller: GatewayCaller,
+        access: Access,
+        workspaces: WorkspaceAccess,
+    ) -> None:
         self._gateway = gateway
         self._caller = caller
+        self._access = access
+        self._workspaces = workspaces
 
     def perform(
         self, request: ApiRequest, max_bytes: int, cancellation: Cancellation
@@ -60,20 +72,45 @@ class GatewayPerformer:
         headers["content-type"] = response.content_type
         return ApiResponse(response.status, headers, body, whole)
 
+    def in_workspace(self, repository: str, workspace: str) -> GatewayPerformer:
+        """Returns the performer of a workspace that the caller has created; see `Performer`. A
+        caller with the keys of that workspace stays as it is.
+        """
+        place = ("repositories", repository, "workspaces", workspace)
+        # whether it may be seen is asked first, as for everything else
+        self.perform(ApiRequest("GET", place), MAX_RESPONSE_BYTES, Cancellation())
+        actor = self._actor()
+        if isinstance(actor, ConfinedActor):
+            return self
+        confined = self._workspaces.confine(actor, repository, workspace)
+        caller = self._caller._replace(actor=confined, authorization="")
+        return GatewayPerformer(self._gateway, caller, self._access, self._workspaces)
+
+    def keep_keys(self, repository: str, workspace: str, token: str) -> None:
+        """Does nothing: the record of a workspace suffices; see `Performer`."""
+
+    def _actor(self) -> Actor:
+        caller = self._caller
+        authenticator = self._access.authenticator
+        actor = caller.actor or authenticator.authenticate(
+            caller.authorization or None, address=caller.client
+        )
+        if actor is None:
+            raise Unauthenticated("error authenticating request")
+        return actor
+
     def _respond(self, request: ApiRequest) -> Response:
         caller = self._caller
         headers = {"host": caller.host, **request.headers}
-        authorization = request.authorization or caller.authorization
-        if authorization:
-            headers["authorization"] = authorization
+        if caller.authorization:
+            headers["authorization"] = caller.authorization
         path = "/".join([BASE_PATH, *(quote_segment(each) for each in request.segments)])
         params = {name: value for name, value in request.params.items() if value is not None}
         query = urlencode(params, doseq=True, quote_via=quote)
         head = RequestHead.sent(
             request.method, path, query, headers, scheme=caller.scheme, client=caller.client
         )
-        actor = None if request.authorization else caller.actor
-        called = self._gateway.request(head, caller.request_id, actor)
+        called = self._gateway.request(head, caller.request_id, caller.actor)
         if called is None:
             raise NotFound("invalid API endpoint", kind="invalid_endpoint")
         return called.respond((request.body or b"",))

@@ -13,6 +13,7 @@ from typing import Any
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
+from anabranch.access.access import Access
 from anabranch.http.abandonment import IsAbandoned, abandonment
 from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Response
@@ -21,6 +22,7 @@ from anabranch.mcp.gateway_performer import GatewayCaller, GatewayPerformer
 from anabranch.mcp.lake_server import Offer, make_server, offer
 from anabranch.mcp.limits import MAX_BODY_BYTES, CallLimits
 from anabranch.mcp.messages import fault_of
+from anabranch.mcp.workspace_access import WorkspaceAccess
 from anabranch.rest.gateway import RestGateway
 
 __all__ = ["Responder"]
@@ -34,8 +36,19 @@ _CREDENTIALS = ("authorization", "cookie")
 class Responder:
     """Responds to the messages of all clients of a process."""
 
-    def __init__(self, rest: RestGateway, version: str, limits: CallLimits, *, write: bool) -> None:
+    def __init__(
+        self,
+        rest: RestGateway,
+        access: Access,
+        workspaces: WorkspaceAccess,
+        version: str,
+        limits: CallLimits,
+        *,
+        write: bool,
+    ) -> None:
         self._rest = rest
+        self._access = access
+        self._workspaces = workspaces
         self._offer: Offer = offer(version, write=write)
         self._runner = Runner(limits)
 
@@ -51,7 +64,8 @@ class Responder:
             client=head.client,
             request_id=request_id,
         )
-        server = make_server(self._offer, GatewayPerformer(self._rest, caller), self._runner)
+        performer = GatewayPerformer(self._rest, caller, self._access, self._workspaces)
+        server = make_server(self._offer, performer, self._runner)
         manager = StreamableHTTPSessionManager(
             server, json_response=True, stateless=True, max_request_body_size=MAX_BODY_BYTES
         )

@@ -7,8 +7,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
+from anabranch.client.authorization import token_authorization
 from anabranch.client.rest_client import Request, RestClient
 from anabranch.client.transport import Response, TransportError
+from anabranch.errors import NotFound
 from anabranch.mcp.api import ApiRequest, ApiResponse
 from anabranch.mcp.cancellation import Cancellation
 from anabranch.model.secret import Secret
@@ -16,6 +18,7 @@ from anabranch.model.secret import Secret
 __all__ = ["RemotePerformer"]
 
 _CHUNK = 64 << 10
+_MAX_WORKSPACES = 1000
 
 
 class RemotePerformer:
@@ -29,12 +32,16 @@ class RemotePerformer:
         self._environment = environment
         self._lock = threading.Lock()
         self._idle = [self._client()]
+        self._workspaces: dict[tuple[str, str], RemotePerformer] = {}
 
     def close(self) -> None:
         """Closes the idle connections."""
         with self._lock:
+            workspaces = list(self._workspaces.values())
             while self._idle:
                 self._idle.pop().close()
+        for each in workspaces:
+            each.close()
 
     def perform(
         self, request: ApiRequest, max_bytes: int, cancellation: Cancellation
@@ -52,16 +59,33 @@ class RemotePerformer:
                 with self._lock:
                     self._idle.append(client)
 
+    def in_workspace(self, repository: str, workspace: str) -> RemotePerformer:
+        """Returns the performer of a workspace that this one has created; see `Performer`."""
+        with self._lock:
+            found = self._workspaces.get((repository, workspace))
+        if found is None:
+            raise NotFound(
+                f"{workspace} is no workspace that was created by this program",
+                kind="workspace_not_found",
+                hint="Create one by create_workspace: its keys are kept only as long as this runs.",
+            )
+        return found
+
+    def keep_keys(self, repository: str, workspace: str, token: str) -> None:
+        """Keeps a token, in memory alone; see `Performer`."""
+        performer = RemotePerformer(self._url, token_authorization(token), self._environment)
+        with self._lock:
+            while len(self._workspaces) >= _MAX_WORKSPACES:
+                self._workspaces.pop(next(iter(self._workspaces))).close()
+            self._workspaces[repository, workspace] = performer
+
     def _client(self) -> RestClient:
         return RestClient(self._url, self._authorization, environment=self._environment)
 
 
 def _perform(client: RestClient, request: ApiRequest, max_bytes: int) -> ApiResponse:
-    headers = dict(request.headers)
-    if request.authorization:
-        headers["Authorization"] = request.authorization
     sent = Request(
-        *(request.method, request.segments, request.params, headers, request.body),
+        *(request.method, request.segments, request.params, request.headers, request.body),
         repeatable=request.method == "GET",
     )
     response = client.exchange(sent)

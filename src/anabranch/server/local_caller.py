@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 from anabranch.access.actors.actor import Actor
 from anabranch.mcp.gateway_performer import GatewayCaller, GatewayPerformer
+from anabranch.mcp.workspace_access import WorkspaceAccess
 from anabranch.server.composition import Composition
 from anabranch.server.config.settings import Settings
 from anabranch.server.observability.logs import configure_logs
@@ -27,7 +28,13 @@ def open_as_local_user(settings: Settings) -> Iterator[GatewayPerformer]:
     try:
         composition.lake.start()
         actor = Actor.administrator(_login_name())
-        yield GatewayPerformer(composition.rest, GatewayCaller(actor=actor))
+        access = composition.services.access
+        yield GatewayPerformer(
+            composition.rest,
+            GatewayCaller(actor=actor),
+            access,
+            WorkspaceAccess(composition.lake, access),
+        )
     finally:
         composition.close()
 

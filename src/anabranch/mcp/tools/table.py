@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from anabranch.mcp.tool import Tool
-from anabranch.mcp.tools import checks, differences, history, objects, repositories, tables
+from anabranch.mcp.tools import (
+    checks,
+    differences,
+    history,
+    objects,
+    repositories,
+    tables,
+    workspaces,
+)
 
-__all__ = ["READING", "available"]
+__all__ = ["READING", "WRITING", "available"]
 
 READING: tuple[Tool, ...] = (
     *repositories.TOOLS,
@@ -17,8 +25,11 @@ READING: tuple[Tool, ...] = (
 )
 """Tools that change nothing."""
 
+WRITING: tuple[Tool, ...] = workspaces.TOOLS
+"""Tools that change workspaces."""
+
 
 def available(*, write: bool) -> dict[str, Tool]:
     """Returns the tools by name; with `write`, also those that change workspaces."""
-    del write
-    return {tool.name: tool for tool in READING}
+    tools = (*READING, *WRITING) if write else READING
+    return {tool.name: tool for tool in tools}

@@ -19,4 +19,11 @@ class ModelContextProtocol(SettingsGroup, frozen=True, kw_only=True):
             "permissions of their users; needs the extra `mcp`"
         ),
     ] = True
+    write: Annotated[
+        bool,
+        SettingDoc(
+            "Whether there are tools at `/mcp` that change workspaces, which their users create; "
+            "other branches are never changed"
+        ),
+    ] = False
     timeout: Annotated[Seconds, SettingDoc("Time limit of a call of a tool")] = Seconds(60)

@@ -64,7 +64,7 @@ def _serve(context: CommandContext, performer: Performer) -> None:
     from anabranch.mcp.limits import CallLimits  # noqa: PLC0415  as above
 
     runner = Runner(CallLimits(seconds=context.arguments.timeout))
-    serve_stdio(make_server(offer(__version__, write=False), performer, runner))
+    serve_stdio(make_server(offer(__version__, write=context.arguments.write), performer, runner))
 
 
 def _seconds(text: str) -> float:
@@ -80,10 +80,12 @@ COMMAND = Command(
     _mcp,
     options=(
         Option("--data", "Open the lake in this folder, and no server", "DIR"),
+        Option("--write", "Offer tools that change workspaces, which they create"),
         Option("--timeout", "Time limit of a call in seconds", "SECONDS", _seconds, 60.0),
     ),
     details="""Speaks the Model Context Protocol with the program that starts it: see docs/mcp.md
 for the configuration of such programs. It reads with the permissions of the credentials in force;
-with --data, with all, as the user who may read the folder. Needs the extra mcp.""",
-    examples=("mcp", "mcp --server https://lake.example.com", "mcp --data /srv/lake"),
+with --data, with all, as the user who may read the folder. It changes nothing, with --write nothing
+but workspaces. Needs the extra mcp.""",
+    examples=("mcp", "mcp --server https://lake.example.com --write", "mcp --data /srv/lake"),
 )

@@ -1,0 +1,252 @@
+"""Tools that write: in workspaces of the caller alone, as the server says, not the tools."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+
+import httpx2
+import pytest
+
+import anabranch
+from anabranch.testing.server import running_server
+
+WRITING = {
+    "create_workspace",
+    "write_object",
+    "delete_object",
+    "diff_workspace",
+    "checkpoint_workspace",
+    "propose_workspace",
+    "discard_workspace",
+}
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="module")
+def writing_server(tmp_path_factory):
+    """A server that offers tools which write."""
+    folder = tmp_path_factory.mktemp("writing")
+    with running_server(folder, env={"ANABRANCH_MCP_WRITE": "true"}) as running:
+        yield running
+
+
+@pytest.fixture(params=["stdio", "http", "folder"])
+def writer(request, connect, writing_server, tmp_path):
+    """A session that may write, a repository, and a function that gives its lake."""
+    name = f"lake-{next(_numbers)}"
+
+    def prepare(lake):
+        lake.repositories.create(name)
+        lake.objects.upload(name, "main", "out/a.csv", [b"a,b\n1,2\n"])
+        lake.objects.upload(name, "main", "in/b.csv", [b"a,b\n1,2\n"])
+        lake.commits.commit(name, "main", message="first")
+
+    if request.param == "folder":
+        folder = tmp_path / "lake"
+        with anabranch.open(folder, committer="ada") as lake:
+            prepare(lake)
+        with connect["stdio"]("--write", "--data", str(folder)) as session:
+            yield session, name, lambda: anabranch.open(folder)
+        return
+    server = writing_server
+    with anabranch.connect(server.url, *server.auth) as lake:
+        prepare(lake)
+
+    def opened():
+        return anabranch.connect(server.url, *server.auth)
+
+    if request.param == "http":
+        with connect["http"](server, server.auth) as session:
+            yield session, name, opened
+    else:
+        with connect["stdio"]("--write", **environment(server, server.auth)) as session:
+            yield session, name, opened
+
+
+def environment(server, pair):
+    return {
+        "ANABRANCH_SERVER": server.url,
+        "ANABRANCH_ACCESS_KEY_ID": pair[0],
+        "ANABRANCH_SECRET_ACCESS_KEY": pair[1],
+    }
+
+
+def heads(lake, name):
+    """Returns the commit of each branch."""
+    names = [each.name for each in lake.repository(name).branches()]
+    return {each: lake.branches.get(name, each).commit_id for each in names}
+
+
+def begin(session, name, **more):
+    """Returns the id of a new workspace that may write below out/."""
+    asked = {"repository": name, "writable": ["out/**"], "purpose": "a test", **more}
+    made = session.call("create_workspace", **asked)
+    assert not made.is_error, made.whole
+    assert "token" not in made.whole
+    assert "secret" not in made.whole
+    return made.data["id"]
+
+
+def test_hints_tell_which_tools_write_and_replace(writer):
+    session, _, _ = writer
+    tools = {tool.name: tool for tool in session.ask("list_tools").tools}
+    assert len(tools) == 20
+    assert tools.keys() > WRITING
+    for name, tool in tools.items():
+        hints = tool.annotations
+        assert hints.read_only_hint == (name not in WRITING - {"diff_workspace"})
+        destroys = name in {"write_object", "delete_object", "discard_workspace"}
+        assert hints.destructive_hint == destroys
+    prompts = {each.name: each for each in session.ask("list_prompts").prompts}
+    assert prompts.keys() == {"audit_change", "write_audit_publish"}
+    arguments = {"repository": "sea", "task": "correct {depths}"}
+    (message,) = session.ask("get_prompt", "write_audit_publish", arguments).messages
+    assert "correct {depths}" in message.content.text
+    for tool in WRITING:
+        assert f"`{tool}`" in message.content.text or tool == "checkpoint_workspace"
+
+
+def test_a_change_is_written_audited_and_proposed(writer):
+    session, name, opened = writer
+    own = begin(session, name)
+    place = {"repository": name, "workspace": own}
+    wrote = session.call("write_object", **place, path="out/a.csv", content="a,b\n1,3\n")
+    assert wrote.data["size_bytes"] == 8
+    raw = base64.b64encode(bytes(range(256))).decode()
+    session.call("write_object", **place, path="out/raw", content=raw, encoding="base64")
+    changed = session.results("diff_workspace", **place)
+    assert [(each["path"], each["change"]) for each in changed] == [
+        ("out/a.csv", "changed"),
+        ("out/raw", "added"),
+    ]
+    made = session.call("checkpoint_workspace", **place, label="one", message="Corrected").data
+    session.call("delete_object", **place, path="out/raw")
+    read = session.call("read_object", repository=name, reference=own, path="out/a.csv")
+    assert read.text == "a,b\n1,3\n"
+    proposed = session.call("propose_workspace", **place, title="Correct b")
+    pull = session.call("pull_requests", repository=name, id=proposed.data["pull_request"]).data
+    assert (pull["title"], pull["source_branch"], pull["destination_branch"]) == (
+        "Correct b",
+        own,
+        "main",
+    )
+    with opened() as lake:
+        assert lake.repository(name).branch("main").read("out/a.csv") == b"a,b\n1,2\n"
+        messages = [each.message for each in lake.repository(name).branch(own).log()]
+        assert messages[:2] == ["Correct b", "Corrected"]
+        assert lake.repository(name).ref(made["commit_id"]).read("out/raw") == bytes(range(256))
+        assert not lake.repository(name).branch(own).exists("out/raw")
+
+
+def test_nothing_but_the_writable_paths_of_the_workspace_can_be_changed(writer):
+    session, name, opened = writer
+    own = begin(session, name)
+    with opened() as lake:
+        lake.branches.create(name, "other", "main")
+        before = heads(lake, name)
+    for workspace in ("main", "other", f"{own}$", "main~1", "../branches/main", "ws-unknown"):
+        place = {"repository": name, "workspace": workspace}
+        for tool, more in [
+            ("write_object", {"path": "out/x", "content": "x"}),
+            ("delete_object", {"path": "out/a.csv"}),
+            ("checkpoint_workspace", {"label": "x"}),
+            ("propose_workspace", {"title": "x"}),
+            ("discard_workspace", {}),
+        ]:
+            assert session.call(tool, **place, **more).is_error, (tool, workspace)
+    place = {"repository": name, "workspace": own}
+    for path in ("in/b.csv", "outside", "_lakefs_actions/a.yaml", "out/../in/b.csv", "/out/a"):
+        wrote = session.call("write_object", **place, path=path, content="x")
+        assert wrote.error["kind"] in {"insufficient_permissions", "outside_workspace"}, path
+    assert session.call("delete_object", **place, path="in/b.csv").is_error
+    with opened() as lake:
+        after = heads(lake, name)
+        assert after == before
+        assert not list(lake.repository(name).branch("main").changes())
+        assert not list(lake.repository(name).branch("other").changes())
+        assert not list(lake.repository(name).branch(own).changes())
+
+
+def test_a_discarded_workspace_is_gone(writer):
+    session, name, opened = writer
+    own = begin(session, name)
+    place = {"repository": name, "workspace": own}
+    session.call("write_object", **place, path="out/x", content="x")
+    assert session.call("discard_workspace", **place).data["discarded"]
+    with opened() as lake:
+        assert heads(lake, name).keys() == {"main"}
+    assert session.call("write_object", **place, path="out/x", content="x").is_error
+
+
+def test_arguments_that_make_no_workspace_are_refused(writer):
+    session, name, _ = writer
+    for more in (
+        {"writable": []},
+        {"writable": ["out/**"], "expires": "forever"},
+        {"writable": ["out/**"], "purpose": ""},
+        {"writable": ["out/**"], "source": "nowhere"},
+        {"writable": ["out/**"], "repository": "nowhere"},
+    ):
+        asked = {"repository": name, "purpose": "a test", **more}
+        assert session.call("create_workspace", **asked).is_error, more
+    place = {"repository": name, "workspace": begin(session, name)}
+    wrong = session.call("write_object", **place, path="out/x", content="?", encoding="base64")
+    assert wrong.error["kind"] == "invalid_arguments"
+
+
+@pytest.fixture(scope="module")
+def team(writing_server):
+    """Two users who may create branches, write and propose in all repositories."""
+    server = writing_server
+    pairs = []
+    with httpx2.Client(base_url=server.api, auth=server.auth, timeout=60) as api:
+        for user in ("bea", "cem"):
+            assert api.post("/auth/users", json={"id": user}).is_success
+            assert api.put(f"/auth/groups/Developers/members/{user}").is_success
+            pair = api.post(f"/auth/users/{user}/credentials").json()
+            pairs.append((pair["access_key_id"], pair["secret_access_key"]))
+    with anabranch.connect(server.url, *server.auth) as lake:
+        lake.repositories.create("shared")
+        lake.objects.upload("shared", "main", "out/a", [b"1"])
+        lake.commits.commit("shared", "main", message="first")
+    return server, pairs
+
+
+def test_workspaces_of_other_users_cannot_be_changed(connect, team):
+    server, (bea, cem) = team
+    with connect["http"](server, bea) as hers, connect["http"](server, cem) as his:
+        own = begin(hers, "shared")
+        place = {"repository": "shared", "workspace": own}
+        refused = his.call("write_object", **place, path="out/a", content="2")
+        assert refused.error["kind"] == "not_own_workspace"
+        assert his.call("discard_workspace", **place).error["kind"] == "not_own_workspace"
+        assert not hers.call("write_object", **place, path="out/a", content="3").is_error
+
+
+def test_keys_of_a_workspace_are_no_key_to_another_one(connect, team):
+    server, (bea, _) = team
+    with connect["http"](server, bea) as session:
+        other = begin(session, "shared")
+    body = {"source": "main", "writable": ["out/**"]}
+    where = f"{server.api}/repositories/shared/workspaces"
+    made = httpx2.post(where, json=body, auth=bea, timeout=60).json()
+    with connect["http"](server, made["token"]) as confined:
+        place = {"repository": "shared", "workspace": made["id"], "path": "out/a"}
+        assert not confined.call("write_object", **place, content="2").is_error
+        place["workspace"] = other
+        assert confined.call("write_object", **place, content="2").is_error
+        asked = {"repository": "shared", "writable": ["**"], "purpose": "escape"}
+        assert confined.call("create_workspace", **asked).is_error
+        assert confined.call("log", repository="shared").is_error  # of main
+        assert confined.call("read_object", repository="shared", path="out/a").is_error
+        reading = {"repository": "shared", "reference": made["id"], "path": "out/a"}
+        assert confined.call("read_object", **reading).text == "2"
+
+
+def test_without_write_there_are_no_such_tools(connect, server):
+    with connect["http"](server, server.auth) as session:
+        names = {tool.name for tool in session.ask("list_tools").tools}
+        assert not names & WRITING
+        with pytest.raises(Exception, match="no tool"):
+            session.call("create_workspace", repository="a", writable=["**"], purpose="x")
