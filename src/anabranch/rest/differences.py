@@ -35,7 +35,7 @@ def _differs(how: str) -> Difference:
 
 
 _SIDES = "`include_sides` adds the objects of both sides"
-_HIDDEN = "`include_hidden` says which branches are hidden"
+_SHOWN = "`include_hidden` says which branches are hidden, `include_expiry` when they expire"
 _KEYED = "accepts an `Idempotency-Key`"
 _IMPORTABLE = "`fs:ImportFromStorage`"
 _TREE = (
@@ -71,7 +71,7 @@ DIFFERENCES: Final = {
     "hardResetBranch": _differs(
         f"refuses a branch with uncommitted changes, which lakeFS leaves on it; {_KEYED}"
     ),
-    "createBranch": _extension(f"names may hold `:`; {_KEYED}"),
+    "createBranch": _extension(f"names may hold `:`; `expires` ends the branch; {_KEYED}"),
     "deleteBranch": _extension(_KEYED),
     "createTag": _extension(f"names may hold `:`; {_KEYED}"),
     "deleteTag": _extension(_KEYED),
@@ -129,8 +129,8 @@ DIFFERENCES: Final = {
     "getGCRules": _differs("rules without branches have an empty list, not null"),
     "getRepository": _differs("a name that no repository can have is 404, not 400"),
     "internalGetBranchProtectionRules": _differs("the response has an ETag of the rules"),
-    "listBranches": _differs(f"of a parameter that is repeated, the first value counts; {_HIDDEN}"),
-    "getBranch": _extension(_HIDDEN),
+    "listBranches": _differs(f"of a parameter that is repeated, the first value counts; {_SHOWN}"),
+    "getBranch": _extension(_SHOWN),
     "listPullRequests": _differs("an empty `status` is 400 in JSON"),
     "createSymlinkFile": _differs(
         "each manifest has the objects of its own folder, and those of empty folders are removed; "

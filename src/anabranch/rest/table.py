@@ -57,6 +57,7 @@ from anabranch.rest.operations.repositories import (
     repositories,
     storage,
 )
+from anabranch.rest.operations.workspaces import workspaces
 from anabranch.rest.protocol.operation import Operation
 
 __all__ = ["BASE_PATH", "EXTENSIONS", "OPERATIONS"]
@@ -120,6 +121,8 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *merges.EXTENSIONS,
     *refs.EXTENSIONS,
     *operations.OPERATIONS,
+    *branches.EXTENSIONS,
+    *workspaces.OPERATIONS,
     *sweeps.OPERATIONS,
     *pins.OPERATIONS,
     *explain.OPERATIONS,

@@ -26,6 +26,9 @@ def admit(operation: Operation, call: Call, actor: Actor) -> Actor:
     references = CONFINED_OPERATIONS.get(operation.id)
     if references is None:
         raise actor.refusal(operation.id)
+    confinement = actor.confinement
+    if operation.level is Level.BUCKET and call.address.bucket != confinement.repository:
+        raise actor.refusal(call.address.bucket)
     named = list(references(call))
     if operation.level is Level.OBJECT:
         named.append((call.address.bucket, call.address.ref))

@@ -174,6 +174,7 @@ _SAFE = {
     Action.LIST_BRANCHES,
     Action.LIST_COMMITS,
     Action.READ_COMMIT,
+    Action.WRITE_PULL_REQUEST,
     Action.READ_BRANCH,
     Action.CREATE_COMMIT,
     Action.REVERT_BRANCH,

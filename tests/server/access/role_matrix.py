@@ -38,7 +38,8 @@ REST: dict[str, str] = {
         importStatus; listPullRequests; getPullRequest; listImages; getImage;
         blameObjects; listPullRequestComments; listPullRequestReviews; getSweeps; putPin;
         renewPin; deletePin; queryObjects; previewObject; getObjectStatistics;
-        previewTable; listOperations; getOperation;
+        previewTable; listOperations; getOperation; listWorkspaces; getWorkspace;
+        diffWorkspace;
         getStorageReport; listDeletedNamespaces;
     """,
     "Developers": """
@@ -55,6 +56,8 @@ REST: dict[str, str] = {
         mergeIntoBranchAsyncStatus; buildImage;
         resolveImage; imageBuildStatus; moveObjects; copyObjects; createPullRequestComment;
         createPullRequestReview; revertCommits; rebaseBranch; changePullRequestReviewers;
+        createWorkspace; discardWorkspace; checkpointWorkspace; restoreWorkspace;
+        proposeWorkspace; setBranchExpiry;
     """,
     "SuperUsers": """
         createRepository; deleteRepository; setRepositoryMetadata; deleteRepositoryMetadata;

@@ -111,7 +111,7 @@ class Actor:
 
     @property
     def opens_sessions(self) -> bool:
-        """Whether the user may log in by the credentials of the request."""
+        """Whether the credentials of the request may be exchanged for others of the user."""
         return True
 
     def reaches(self, repository: str, reference: str) -> bool:  # noqa: ARG002  for confined actors

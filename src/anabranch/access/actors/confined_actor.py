@@ -20,7 +20,10 @@ from anabranch.access.policies.statements import Effect, Statement
 from anabranch.errors import Denied
 from anabranch.model.caller import Caller
 
-__all__ = ["ConfinedActor"]
+__all__ = ["OUT_OF_REACH", "ConfinedActor"]
+
+OUT_OF_REACH = "workspace:Reach"
+"""The action of decisions that refuse an operation, or a reference, as a whole."""
 
 
 class ConfinedActor(Actor):
@@ -54,7 +57,9 @@ class ConfinedActor(Actor):
         return ConfinedActor(self._creator, self.confinement, is_admitted=True)
 
     def refusal(self, what: str) -> Denied:
-        """Returns the error for what is out of reach."""
+        """Returns the error for what is out of reach, after it was recorded as a decision."""
+        if self.on_decision is not None:
+            self.on_decision(self, Permission(OUT_OF_REACH, what), False)
         return Denied(
             "insufficient permissions",
             kind="outside_workspace",

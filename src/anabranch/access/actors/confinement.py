@@ -34,6 +34,7 @@ _ON_REPOSITORY = frozenset(
         Action.LIST_BRANCHES,
         Action.LIST_COMMITS,
         Action.READ_COMMIT,
+        Action.WRITE_PULL_REQUEST,
     }
 )
 _ON_BRANCH = frozenset(

@@ -48,6 +48,11 @@ class LimitedActor(Actor):
         return next((each for each in explanations if not each.allowed), own)
 
     @property
+    def opens_sessions(self) -> bool:
+        """Returns False: others limit what the user may do now."""
+        return False
+
+    @property
     def is_unlimited(self) -> bool:
         """Returns False."""
         return False

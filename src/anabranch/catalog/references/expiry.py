@@ -73,7 +73,11 @@ class BranchExpiry:
 
     def _require_no_pull(self, repository: Repository, branch: str) -> None:
         for pull in self._core.pulls.open_from(repository, branch):
-            raise Conflict(f"it is the source of pull request {pull.id}", kind="branch_is_proposed")
+            raise Conflict(
+                f"it is the source of pull request {pull.id}",
+                kind="branch_is_proposed",
+                hint="Merge or close the pull request.",
+            )
 
     def _forget(self, due: DueBranch) -> bool:
         self._core.keyvalue.apply([forget_due(due)])
@@ -91,5 +95,7 @@ class StillExpired(msgspec.Struct, frozen=True):
         """Returns the condition. Raises Conflict if the branch has more time now."""
         stored = self.core.branches.read(self.repository, self.branch)
         if not self.core.branches.is_expired(stored.branch):
-            raise Conflict("it was given more time", kind="branch_not_expired")
+            raise Conflict(
+                "it was given more time", kind="branch_not_expired", hint="Nothing is to be done."
+            )
         return (), [stored.unchanged(self.repository)]

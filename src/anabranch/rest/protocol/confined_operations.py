@@ -52,6 +52,10 @@ def _branch(call: _Call) -> Iterable[str]:
     yield call.params.branch
 
 
+def _workspace(call: _Call) -> Iterable[str]:
+    yield call.params.workspace
+
+
 def _committed(call: _Call) -> Iterable[str]:
     """A tree of the client's own may name objects of other branches."""
     yield call.params.branch
@@ -135,6 +139,12 @@ CONFINED_OPERATIONS: MappingProxyType[str, Callable[[_Call], Iterable[str]]] = M
         "deleteObjects": _branch,
         "updateObjectUserMetadata": _branch,
         "copyObject": _copy,
+        "getWorkspace": _workspace,
+        "checkpointWorkspace": _workspace,
+        "restoreWorkspace": _workspace,
+        "diffWorkspace": _workspace,
+        "proposeWorkspace": _workspace,
+        "discardWorkspace": _workspace,
         "copyObjects": _transfer,
         "moveObjects": _transfer,
     }

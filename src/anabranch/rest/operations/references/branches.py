@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -13,6 +13,7 @@ from anabranch.http.execution import Execution
 from anabranch.http.response import Response
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.model.references.branch import Branch
+from anabranch.model.references.lifetime import parse_lifetime
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
@@ -23,10 +24,11 @@ from anabranch.rest.schemas.diffs import DiffList, IncludeSides, uncommitted_lis
 from anabranch.rest.schemas.pagination import PageOfRepository, page_amount
 from anabranch.rest.schemas.references import Ref, RefList, ref_list, to_ref
 
-__all__ = ["OPERATIONS"]
+__all__ = ["EXTENSIONS", "OPERATIONS"]
 
 
 _IncludeHidden = Annotated[bool, Meta(description="say whether a branch is hidden")]
+_IncludeExpiry = Annotated[bool, Meta(description="say when a branch expires, 0 for never")]
 
 
 class BranchCreation(Body, frozen=True, kw_only=True):
@@ -36,6 +38,16 @@ class BranchCreation(Body, frozen=True, kw_only=True):
     source: str
     force: bool = False
     hidden: bool = False
+    expires: Annotated[
+        str, Meta(description="how long it lives, such as 7d; forever without it")
+    ] = ""
+
+
+class BranchExpiry(Body, frozen=True, kw_only=True):
+    """How long a branch lives from now on."""
+
+    expires: Annotated[str, Meta(description="such as 7d; empty for a branch that stays")]
+    force: bool = False
 
 
 class ResetCreation(Body, frozen=True, kw_only=True):
@@ -51,12 +63,14 @@ class ListBranches(PageOfRepository, frozen=True, kw_only=True):
 
     show_hidden: bool = False
     include_hidden: _IncludeHidden = False
+    include_expiry: _IncludeExpiry = False
 
 
 class GetBranch(AtBranch, frozen=True, kw_only=True):
     """Parameters of getBranch."""
 
     include_hidden: _IncludeHidden = False
+    include_expiry: _IncludeExpiry = False
 
 
 class ChangeBranch(AtBranch, frozen=True, kw_only=True):
@@ -97,7 +111,9 @@ def list_branches(call: Call[ListBranches, None]) -> RefList:
         after=params.after,
         amount=page_amount(params.amount),
     )
-    return ref_list(page, include_hidden=params.include_hidden)
+    return ref_list(
+        page, include_hidden=params.include_hidden, include_expiry=params.include_expiry
+    )
 
 
 def create_branch(call: Call[InRepository, BranchCreation]) -> Response:
@@ -108,6 +124,7 @@ def create_branch(call: Call[InRepository, BranchCreation]) -> Response:
         body.name,
         body.source,
         hidden=body.hidden,
+        expires_at=_expires_at(call, body.expires),
         force=body.force,
         extra_writes=call.recording(_created_response),
     )
@@ -121,7 +138,26 @@ def _created_response(branch: Branch) -> Response:
 def get_branch(call: Call[GetBranch, None]) -> Ref:
     """Returns a branch."""
     branch = call.services.catalog.branches.get(call.params.repository, call.params.branch)
-    return to_ref(branch, include_hidden=call.params.include_hidden)
+    params = call.params
+    return to_ref(
+        branch, include_hidden=params.include_hidden, include_expiry=params.include_expiry
+    )
+
+
+def set_branch_expiry(call: Call[AtBranch, BranchExpiry]) -> Ref:
+    """Changes when a branch expires."""
+    params, body = call.params, call.body
+    branch = call.services.catalog.branches.set_expiry(
+        params.repository,
+        params.branch,
+        _expires_at(call, body.expires),
+        force=body.force,
+    )
+    return to_ref(branch, include_expiry=True)
+
+
+def _expires_at(call: Call[Any, Any], lifetime: str) -> int:
+    return int(call.services.clock()) + parse_lifetime(lifetime) if lifetime else 0
 
 
 def delete_branch(call: Call[ChangeBranch, None]) -> None:
@@ -263,3 +299,22 @@ OPERATIONS = (
         handler=diff_branch,
     ),
 )
+
+EXTENSIONS = (
+    Operation(
+        id="setBranchExpiry",
+        tag="branches",
+        method="PUT",
+        path=_BRANCH + "/expiry",
+        summary="change when a branch expires",
+        permission=(
+            Need(Action.CREATE_BRANCH, on_branch),
+            Need(Action.DELETE_BRANCH, on_branch),
+        ),
+        params=AtBranch,
+        body=BranchExpiry,
+        response=Ref,
+        handler=set_branch_expiry,
+    ),
+)
+"""Operations that lakeFS does not have."""

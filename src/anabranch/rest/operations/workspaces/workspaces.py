@@ -1,0 +1,293 @@
+"""Workspaces: create, list, get, discard, checkpoint, restore, diff, propose."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from anabranch.access.actors.visible_items import visible_items
+from anabranch.access.policies.permissions import Action, AllBelow, Permission, branch_arn
+from anabranch.catalog.workspaces.requests import WorkspaceRequest
+from anabranch.catalog.workspaces.workspaces import NAME_PREFIX
+from anabranch.errors import Denied
+from anabranch.model.caller import Principal
+from anabranch.model.page import DEFAULT_AMOUNT
+from anabranch.model.references.lifetime import parse_lifetime
+from anabranch.rest.operations.workspaces.schemas import (
+    Checkpoint,
+    CheckpointCreation,
+    NewWorkspace,
+    Proposal,
+    ProposalCreation,
+    Restoration,
+    Workspace,
+    WorkspaceCreation,
+    WorkspaceList,
+    to_checkpoint,
+    to_new_workspace,
+    to_workspace,
+    workspace_list,
+)
+from anabranch.rest.protocol.call import Call
+from anabranch.rest.protocol.operation import Need, Operation
+from anabranch.rest.protocol.parameters import Amount, InRepository
+from anabranch.rest.protocol.resources import on_repository
+from anabranch.rest.schemas.diffs import DiffList, IncludeSides, diff_list
+from anabranch.rest.schemas.pagination import page_amount
+
+__all__ = ["OPERATIONS"]
+
+
+class ListWorkspaces(InRepository, frozen=True, kw_only=True):
+    """Parameters of listWorkspaces."""
+
+    after: str = ""
+    amount: Amount = DEFAULT_AMOUNT
+
+
+class AtWorkspace(InRepository, frozen=True, kw_only=True):
+    """Parameters of operations on a workspace."""
+
+    workspace: str
+
+
+class DiffWorkspace(AtWorkspace, frozen=True, kw_only=True):
+    """Parameters of diffWorkspace."""
+
+    after: str = ""
+    amount: Amount = DEFAULT_AMOUNT
+    prefix: str = ""
+    delimiter: str = ""
+    include_sides: IncludeSides = False
+
+
+def create_workspace(call: Call[InRepository, WorkspaceCreation]) -> NewWorkspace:
+    """Creates a workspace of the user; the response has its keys."""
+    body, actor = call.body, call.authenticated
+    if not actor.opens_sessions:
+        raise Denied(
+            "hooks and the keys of workspaces make no workspaces",
+            kind="workspace_without_user",
+            hint="Make it as a user: its keys would outlive the hook.",
+        )
+    keys = call.services.access.workspace_keys.issue()
+    opened = call.services.catalog.workspaces.create(
+        call.params.repository,
+        WorkspaceRequest(
+            source=body.source,
+            seconds=parse_lifetime(body.expires),
+            readable=body.readable,
+            writable=body.writable,
+            purpose=body.purpose,
+            run_id=body.run_id,
+            metadata=body.metadata,
+            branch=body.branch,
+        ),
+        creator=Principal(actor.username, actor.created_at, record_id=actor.record_id),
+        access_key_id=keys.access_key_id,
+        key_check=keys.check,
+    )
+    return to_new_workspace(
+        opened,
+        call.params.repository,
+        token=keys.token.reveal(),
+        access_key_id=keys.access_key_id,
+        secret=keys.secret.reveal(),
+    )
+
+
+def list_workspaces(call: Call[ListWorkspaces, None]) -> WorkspaceList:
+    """Returns a page of the workspaces whose branches the user may read."""
+    params = call.params
+    page = visible_items(
+        partial(call.services.catalog.workspaces.list, params.repository),
+        call.actor,
+        lambda opened: opened.workspace.branch,
+        lambda name: Permission(Action.READ_BRANCH, branch_arn(params.repository, name)),
+        after=params.after,
+        amount=page_amount(params.amount),
+    )
+    return workspace_list(page)
+
+
+def get_workspace(call: Call[AtWorkspace, None]) -> Workspace:
+    """Returns a workspace, without its keys."""
+    params = call.params
+    return to_workspace(call.services.catalog.workspaces.get(params.repository, params.workspace))
+
+
+def discard_workspace(call: Call[AtWorkspace, None]) -> None:
+    """Deletes a workspace and its branch."""
+    params = call.params
+    call.services.catalog.workspaces.discard(params.repository, params.workspace)
+
+
+def checkpoint_workspace(call: Call[AtWorkspace, CheckpointCreation]) -> Checkpoint:
+    """Commits what the workspace has written, with a label."""
+    params, body = call.params, call.body
+    return to_checkpoint(
+        call.services.catalog.workspaces.checkpoint(
+            params.repository,
+            params.workspace,
+            body.label,
+            committer=call.committer,
+            message=body.message,
+        )
+    )
+
+
+def restore_workspace(call: Call[AtWorkspace, Restoration]) -> Checkpoint:
+    """Moves the workspace to one of its checkpoints."""
+    params = call.params
+    return to_checkpoint(
+        call.services.catalog.workspaces.restore(
+            params.repository, params.workspace, call.body.checkpoint
+        )
+    )
+
+
+def diff_workspace(call: Call[DiffWorkspace, None]) -> DiffList:
+    """Returns a page of what the workspace has changed."""
+    params = call.params
+    page = call.services.catalog.workspaces.diff(
+        params.repository,
+        params.workspace,
+        prefix=params.prefix,
+        after=params.after,
+        delimiter=params.delimiter,
+        amount=page_amount(params.amount),
+        readable=call.readable_paths("", params.prefix),
+    )
+    return diff_list(page, include_sides=params.include_sides)
+
+
+def propose_workspace(call: Call[AtWorkspace, ProposalCreation]) -> Proposal:
+    """Opens a pull request of the workspace."""
+    params, body = call.params, call.body
+    pull = call.services.catalog.workspaces.propose(
+        params.repository,
+        params.workspace,
+        destination=body.destination,
+        title=body.title,
+        description=body.description,
+        author=call.committer,
+        username=call.username,
+        committer=call.committer,
+    )
+    return Proposal(pull.id)
+
+
+def _on_new_workspace(call: Call[InRepository, WorkspaceCreation]) -> str:
+    """The branch that the body names; without a name, all that a random one may be."""
+    name = call.body.branch
+    arn = branch_arn(call.params.repository, name or NAME_PREFIX)
+    return arn if name else AllBelow(arn)
+
+
+def _on_workspace(call: Call[AtWorkspace, object]) -> str:
+    """The branch of the workspace."""
+    return branch_arn(call.params.repository, call.params.workspace)
+
+
+_WORKSPACES = "/repositories/{repository}/workspaces"
+_WORKSPACE = _WORKSPACES + "/{workspace}"
+
+OPERATIONS = (
+    Operation(
+        id="createWorkspace",
+        tag="workspaces",
+        method="POST",
+        path=_WORKSPACES,
+        summary="create a branch that ends, with keys that reach it alone",
+        permission=(Need(Action.CREATE_BRANCH, _on_new_workspace),),
+        params=InRepository,
+        body=WorkspaceCreation,
+        status=201,
+        response=NewWorkspace,
+        handler=create_workspace,
+    ),
+    Operation(
+        id="listWorkspaces",
+        tag="workspaces",
+        method="GET",
+        path=_WORKSPACES,
+        summary="list workspaces",
+        permission=(Need(Action.LIST_BRANCHES, on_repository),),
+        params=ListWorkspaces,
+        response=WorkspaceList,
+        handler=list_workspaces,
+    ),
+    Operation(
+        id="getWorkspace",
+        tag="workspaces",
+        method="GET",
+        path=_WORKSPACE,
+        summary="get a workspace",
+        permission=(Need(Action.READ_BRANCH, _on_workspace),),
+        params=AtWorkspace,
+        response=Workspace,
+        handler=get_workspace,
+    ),
+    Operation(
+        id="discardWorkspace",
+        tag="workspaces",
+        method="DELETE",
+        path=_WORKSPACE,
+        summary="delete a workspace with its branch",
+        permission=(Need(Action.DELETE_BRANCH, _on_workspace),),
+        params=AtWorkspace,
+        status=204,
+        handler=discard_workspace,
+    ),
+    Operation(
+        id="checkpointWorkspace",
+        tag="workspaces",
+        method="POST",
+        path=_WORKSPACE + "/checkpoints",
+        summary="commit what a workspace has written, with a label",
+        permission=(Need(Action.CREATE_COMMIT, _on_workspace),),
+        params=AtWorkspace,
+        body=CheckpointCreation,
+        status=201,
+        response=Checkpoint,
+        handler=checkpoint_workspace,
+    ),
+    Operation(
+        id="restoreWorkspace",
+        tag="workspaces",
+        method="POST",
+        path=_WORKSPACE + "/restore",
+        summary="move a workspace to one of its checkpoints",
+        permission=(Need(Action.REVERT_BRANCH, _on_workspace),),
+        params=AtWorkspace,
+        body=Restoration,
+        response=Checkpoint,
+        handler=restore_workspace,
+    ),
+    Operation(
+        id="diffWorkspace",
+        tag="workspaces",
+        method="GET",
+        path=_WORKSPACE + "/diff",
+        summary="list what a workspace has changed",
+        permission=(Need(Action.LIST_OBJECTS, on_repository),),
+        params=DiffWorkspace,
+        response=DiffList,
+        handler=diff_workspace,
+    ),
+    Operation(
+        id="proposeWorkspace",
+        tag="workspaces",
+        method="POST",
+        path=_WORKSPACE + "/proposal",
+        summary="open a pull request of a workspace",
+        permission=(
+            Need(Action.CREATE_COMMIT, _on_workspace),
+            Need(Action.WRITE_PULL_REQUEST, on_repository),
+        ),
+        params=AtWorkspace,
+        body=ProposalCreation,
+        status=201,
+        response=Proposal,
+        handler=propose_workspace,
+    ),
+)
