@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from anabranch.access.access import Access
+from anabranch.audit.log import AuditLog, RequestAudit
 from anabranch.errors import AnabranchError, Denied, NotSupported, Unauthenticated
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.request_head import RequestHead
@@ -23,6 +24,7 @@ from anabranch.mcp.workspace_access import WorkspaceAccess
 from anabranch.rest.gateway import RestGateway
 from anabranch.rest.protocol.errors import status_for
 from anabranch.rest.protocol.responses import JSON
+from anabranch.rest.protocol.session import named_access_key
 
 if TYPE_CHECKING:
     from anabranch.mcp.http_responses import Responder
@@ -45,6 +47,7 @@ class McpGateway:
         limits: CallLimits,
         *,
         write: bool,
+        audit: AuditLog | None = None,
     ) -> None:
         self._rest = rest
         self._access = access
@@ -52,6 +55,7 @@ class McpGateway:
         self._version = version
         self._limits = limits
         self._write = write
+        self._audit = audit
         self._lock = threading.Lock()
         self._responder: Responder | None = None
 
@@ -59,7 +63,23 @@ class McpGateway:
         """Returns the request of a message; None for another path."""
         return McpRequest(self, head, request_id) if head.path.rstrip("/") == PATH else None
 
-    def authenticate(self, head: RequestHead) -> None:
+    def admit(self, head: RequestHead, request_id: str) -> None:
+        """Raises the errors of `authenticate`, which are then in the audit log."""
+        try:
+            self._authenticate(head)
+        except AnabranchError as error:
+            if self._audit is not None:
+                audit = RequestAudit(
+                    self._audit,
+                    gateway="mcp",
+                    operation="mcp",
+                    source_ip=head.client,
+                    request_id=request_id,
+                )
+                audit.refused(error.kind, named_access_key(head.headers.get("authorization", "")))
+            raise
+
+    def _authenticate(self, head: RequestHead) -> None:
         """Raises Unauthenticated without valid credentials in the header Authorization, Throttled
         after many wrong ones, and Denied for a request of a page of another site. Cookies count
         for nothing, so that no page can act for its visitor.
@@ -129,7 +149,7 @@ class McpRequest:
     def admit(self) -> Response | None:
         """Returns the response that refuses the caller."""
         try:
-            self._gateway.authenticate(self._head)
+            self._gateway.admit(self._head, self._id)
         except AnabranchError as error:
             return _error_response(error)
         return None

@@ -8,6 +8,7 @@ transport, an ASGI application, handles it in an event loop of the thread that h
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
@@ -51,6 +52,8 @@ class Responder:
         self._workspaces = workspaces
         self._offer: Offer = offer(version, write=write)
         self._runner = Runner(limits)
+        # the SDK logs each request's beginning and end as those of a server
+        logging.getLogger("mcp").setLevel(logging.WARNING)
 
     def respond(self, head: RequestHead, request_id: str, body: bytes) -> Response:
         """Returns the response to a message of an authenticated client."""

@@ -120,7 +120,7 @@ class Composition:
                 each
                 for each in (
                     open_scim(settings.auth, keyvalue, self.services.access, self.audit),
-                    open_mcp(settings.mcp, rest, self.services.access, self.lake, own_version()),
+                    open_mcp(settings.mcp, rest, self.services),
                 )
                 if each is not None
             ],
