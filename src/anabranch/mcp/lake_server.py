@@ -19,7 +19,7 @@ from anabranch.mcp.marked_data import mark_data
 from anabranch.mcp.prompts import PromptText, available_prompts, render
 from anabranch.mcp.resources import TEMPLATES, list_resources, read_resource
 from anabranch.mcp.results import Result, encode, shorten
-from anabranch.mcp.tool import Tool, decode, describe
+from anabranch.mcp.tool import Tool
 from anabranch.mcp.tools.table import available
 
 __all__ = ["Offer", "make_server", "offer"]
@@ -52,7 +52,7 @@ def offer(version: str, *, write: bool) -> Offer:
     tools = available(write=write)
     return Offer(
         tools,
-        tuple(describe(tool) for tool in tools.values()),
+        tuple(tool.described() for tool in tools.values()),
         available_prompts(write=write),
         _INSTRUCTIONS + (_WORKSPACES if write else _READ_ONLY),
         version,
@@ -91,8 +91,8 @@ class _Handlers:
 
     def input_schema(self, name: str) -> Mapping[str, Any] | None:
         """Returns a tool's schema, None for an unknown tool."""
-        found = (each.input_schema for each in self._offer.described if each.name == name)
-        return next(found, None)
+        tool = self._offer.tools.get(name)
+        return None if tool is None else tool.schema
 
     async def list_tools(
         self, _: Context, __: types.PaginatedRequestParams | None
@@ -166,7 +166,7 @@ class _Handlers:
 
 
 def _call(tool: Tool, arguments: Mapping[str, Any] | None, api: Api) -> Result:
-    return tool.run(api, decode(tool, arguments))
+    return tool.run(api, tool.decode(arguments))
 
 
 def _read(uri: str, api: Api) -> types.TextResourceContents | types.BlobResourceContents:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 from mcp import types
 
+from anabranch.converter import Converter
 from anabranch.errors import Invalid
 from anabranch.errors.did_you_mean import closest
 from anabranch.mcp.api import Api
@@ -15,7 +16,7 @@ from anabranch.mcp.arguments import Arguments
 from anabranch.mcp.limits import MAX_ARGUMENT_BYTES
 from anabranch.mcp.results import Result
 
-__all__ = ["CREATES", "READS", "REMOVES", "REPLACES", "Hints", "Tool", "decode", "describe"]
+__all__ = ["CREATES", "READS", "REMOVES", "REPLACES", "Hints", "Tool"]
 
 
 class Hints(NamedTuple):
@@ -32,63 +33,71 @@ REPLACES = Hints(reads=False, destroys=True, idempotent=True)
 REMOVES = Hints(reads=False, destroys=True, idempotent=True)
 
 
-class Tool(NamedTuple):
-    """A tool. `run` returns its result; its arguments have been checked."""
+class Tool:
+    """A tool. `run` returns its result for arguments of the type `arguments`."""
 
-    name: str
-    title: str
-    description: str
-    arguments: type[Arguments]
-    run: Callable[[Api, Any], Result]
-    hints: Hints = READS
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        description: str,
+        arguments: type[Arguments],
+        run: Callable[[Api, Any], Result],
+        hints: Hints = READS,
+    ) -> None:
+        self.name = name
+        self.hints = hints
+        self.run = run
+        self._title = title
+        self._description = description
+        self._converter = Converter(arguments)
+        self._names = [field.encode_name for field in msgspec.structs.fields(arguments)]
+        self.schema = _schema(arguments)
 
-
-def describe(tool: Tool) -> types.Tool:
-    """Returns the tool as the protocol describes it."""
-    hints = tool.hints
-    return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=_schema(tool.arguments),
-        annotations=types.ToolAnnotations(
-            title=tool.title,
-            read_only_hint=hints.reads,
-            destructive_hint=hints.destroys,
-            idempotent_hint=hints.idempotent,
-            open_world_hint=False,
-        ),
-    )
-
-
-def decode(tool: Tool, given: Mapping[str, Any] | None) -> Arguments:
-    """Returns the arguments of a call. Raises Invalid for unknown, missing and wrong ones, and for
-    too many bytes of them.
-    """
-    arguments = dict(given or {})
-    size = len(msgspec.json.encode(arguments))
-    if size > MAX_ARGUMENT_BYTES:
-        raise Invalid(
-            f"the arguments have {size} bytes; a call may have {MAX_ARGUMENT_BYTES}",
-            kind="arguments_too_large",
-            hint="Send less in a call, or upload large objects by `anabranch fs upload`.",
+    def described(self) -> types.Tool:
+        """Returns the tool as the protocol describes it."""
+        return types.Tool(
+            name=self.name,
+            title=self._title,
+            description=self._description,
+            input_schema=self.schema,
+            annotations=types.ToolAnnotations(
+                title=self._title,
+                read_only_hint=self.hints.reads,
+                destructive_hint=self.hints.destroys,
+                idempotent_hint=self.hints.idempotent,
+                open_world_hint=False,
+            ),
         )
-    known = [field.encode_name for field in msgspec.structs.fields(tool.arguments)]
-    for name in arguments:
-        if name not in known:
+
+    def decode(self, given: Mapping[str, Any] | None) -> Arguments:
+        """Returns the arguments of a call. Raises Invalid for unknown, missing and wrong ones, and
+        for too many bytes of them.
+        """
+        arguments = dict(given or {})
+        size = len(msgspec.json.encode(arguments))
+        if size > MAX_ARGUMENT_BYTES:
             raise Invalid(
-                f"{tool.name} has no argument {name!r}",
-                kind="invalid_arguments",
-                hint=closest(name, known) or f"Its arguments are {', '.join(known)}.",
+                f"the arguments have {size} bytes; a call may have {MAX_ARGUMENT_BYTES}",
+                kind="arguments_too_large",
+                hint="Send less in a call, or upload large objects by `anabranch fs upload`.",
             )
-    try:
-        return msgspec.convert(arguments, tool.arguments)
-    except msgspec.ValidationError as error:
-        raise Invalid(
-            f"{tool.name}: {error}",
-            kind="invalid_arguments",
-            hint=f"Its arguments are {', '.join(known)}; the tool's schema describes them.",
-        ) from None
+        names = ", ".join(self._names)
+        for name in arguments:
+            if name not in self._names:
+                raise Invalid(
+                    f"{self.name} has no argument {name[:100]!r}",
+                    kind="invalid_arguments",
+                    hint=closest(name[:100], self._names) or f"Its arguments are {names}.",
+                )
+        try:
+            return self._converter.convert(arguments)
+        except msgspec.ValidationError as error:
+            raise Invalid(
+                f"{self.name}: {error}",
+                kind="invalid_arguments",
+                hint=f"Its arguments are {names}; the tool's schema describes them.",
+            ) from None
 
 
 def _schema(arguments: type[Arguments]) -> dict[str, Any]:
