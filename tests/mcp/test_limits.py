@@ -18,7 +18,7 @@ ENDLESS = (
 )
 
 
-@pytest.fixture(params=["stdio", "http"])
+@pytest.fixture(scope="module", params=["stdio", "http"])
 def session(request, connect, server):
     if request.param == "http":
         with connect["http"](server, server.auth) as session:

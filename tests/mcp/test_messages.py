@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 
 import httpx2
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from anabranch.mcp.limits import MAX_BODY_BYTES, MAX_MESSAGE_BYTES
+from anabranch.mcp.line_reader import LineReader
+from anabranch.testing.server import running_server
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -46,8 +53,10 @@ class Process:
             [sys.executable, "-m", "anabranch", "mcp", "--data", str(folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             env={**os.environ, "HOME": "/nonexistent"},
         )
+        self.pid = self._process.pid
 
     def send(self, line):
         content = line if isinstance(line, bytes) else json.dumps(line).encode()
@@ -61,21 +70,36 @@ class Process:
         self.send(line)
         return self.receive()
 
+    def stop_reading(self):
+        self._process.stdout.close()
+
     def end(self):
+        """Returns the status, and what was printed after all that was received."""
         self._process.stdin.close()
-        rest = self._process.stdout.read()
-        return self._process.wait(200), rest
+        return self.wait()
+
+    def wait(self):
+        rest = b"" if self._process.stdout.closed else self._process.stdout.read()
+        errors = self._process.stderr.read()
+        status = self._process.wait(200)
+        self.close()
+        return status, rest, errors
+
+    def close(self):
+        self._process.kill()
+        self._process.wait()
+        for file in (self._process.stdin, self._process.stdout, self._process.stderr):
+            with suppress(BrokenPipeError):
+                file.close()
 
 
-@pytest.fixture
-def process(tmp_path):
-    process = Process(tmp_path)
+@pytest.fixture(scope="module")
+def process(tmp_path_factory):
+    process = Process(tmp_path_factory.mktemp("lake"))
     assert process.ask(INITIALIZE)["result"]["serverInfo"]["name"] == "anabranch"
     process.send(INITIALIZED)
     yield process
-    process._process.kill()
-    process._process.wait()
-    process._process.stdout.close()
+    process.close()
 
 
 def test_lines_that_are_no_messages_are_refused_and_others_served(process):
@@ -87,7 +111,6 @@ def test_lines_that_are_no_messages_are_refused_and_others_served(process):
     process.send(b"")
     process.send(b"   ")
     assert process.ask(PING)["id"] == 7
-    assert process.end() == (0, b"")
 
 
 def test_a_line_that_is_too_long_is_skipped(process):
@@ -107,7 +130,50 @@ def test_ten_megabytes_of_arguments_have_an_error_with_their_id(process):
 
 
 def test_the_process_ends_with_its_input(process):
-    assert process.end() == (0, b"")
+    assert process.end() == (0, b"", b"")
+
+
+def test_the_process_ends_when_it_is_interrupted(tmp_path):
+    process = Process(tmp_path)
+    assert process.ask(INITIALIZE)["id"] == 1
+    os.kill(process.pid, signal.SIGINT)
+    status, rest, errors = process.wait()
+    assert (status, rest) == (130, b"")
+    assert errors == b"interrupted\n"
+
+
+def test_a_client_that_reads_no_more_is_no_error(tmp_path):
+    process = Process(tmp_path)
+    assert process.ask(INITIALIZE)["id"] == 1
+    process.stop_reading()
+    process.send(PING)
+    assert process.end() == (0, b"", b"")
+
+
+def lines_of(content, limit):
+    read, write = os.pipe()
+    writer = threading.Thread(target=lambda: (os.write(write, content), os.close(write)))
+    writer.start()
+    reader = LineReader(read, limit)
+    lines = list(iter(reader.read, None))
+    writer.join()
+    os.close(read)
+    return lines
+
+
+@given(st.lists(st.binary(max_size=30)), st.integers(1, 20), st.booleans())
+def test_lines_are_read_up_to_their_limit(lines, limit, is_ended):
+    lines = [line.replace(b"\n", b"") for line in lines]
+    content = b"\n".join(lines) + (b"\n" if is_ended else b"")
+    expected = content.split(b"\n")
+    if not expected[-1]:
+        expected.pop()
+    assert lines_of(content, limit) == [line[: limit + 1] for line in expected]
+
+
+def test_long_lines_are_skipped_without_being_held():
+    content = b"a" * (1 << 15) + b"\nb\n" + b"c" * (1 << 14)
+    assert lines_of(content, 100) == [b"a" * 101, b"b", b"c" * 101]
 
 
 @pytest.fixture
@@ -176,8 +242,12 @@ def test_cookies_do_not_authenticate_and_other_sites_are_refused(post, server):
 
 
 def test_http_can_be_turned_off(tmp_path):
-    from anabranch.testing.server import running_server
-
     with running_server(tmp_path, env={"ANABRANCH_MCP_ENABLED": "false"}) as server:
         response = httpx2.post(f"{server.url}/mcp", json=PING, auth=server.auth, timeout=60)
         assert response.status_code in {404, 405}
+
+
+def test_a_repository_of_this_name_takes_forms(server):
+    form = {"key": (None, "a.txt"), "file": ("a.txt", b"1")}
+    response = httpx2.post(f"{server.url}/mcp", files=form, timeout=60)
+    assert response.headers["content-type"].startswith("application/xml")

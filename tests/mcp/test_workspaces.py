@@ -31,37 +31,41 @@ def writing_server(tmp_path_factory):
         yield running
 
 
-@pytest.fixture(params=["stdio", "http", "folder"])
-def writer(request, connect, writing_server, tmp_path):
-    """A session that may write, a repository, and a function that gives its lake."""
-    name = f"lake-{next(_numbers)}"
-
-    def prepare(lake):
-        lake.repositories.create(name)
-        lake.objects.upload(name, "main", "out/a.csv", [b"a,b\n1,2\n"])
-        lake.objects.upload(name, "main", "in/b.csv", [b"a,b\n1,2\n"])
-        lake.commits.commit(name, "main", message="first")
-
-    if request.param == "folder":
-        folder = tmp_path / "lake"
-        with anabranch.open(folder, committer="ada") as lake:
-            prepare(lake)
-        with connect["stdio"]("--write", "--data", str(folder)) as session:
-            yield session, name, lambda: anabranch.open(folder)
-        return
+@pytest.fixture(scope="module", params=["stdio", "http", "folder"])
+def lake(request, connect, writing_server, tmp_path_factory):
+    """A session that may write, and a function that opens its lake."""
     server = writing_server
-    with anabranch.connect(server.url, *server.auth) as lake:
-        prepare(lake)
 
     def opened():
+        if request.param == "folder":
+            return anabranch.open(folder, committer="ada")
         return anabranch.connect(server.url, *server.auth)
 
+    folder = tmp_path_factory.mktemp("writing") / "lake"
+    if request.param == "folder":
+        opened().close()
+        words, variables = ["--data", str(folder)], {}
+    else:
+        words, variables = [], environment(server, server.auth)
     if request.param == "http":
         with connect["http"](server, server.auth) as session:
-            yield session, name, opened
+            yield session, opened
     else:
-        with connect["stdio"]("--write", **environment(server, server.auth)) as session:
-            yield session, name, opened
+        with connect["stdio"]("--write", *words, **variables) as session:
+            yield session, opened
+
+
+@pytest.fixture
+def writer(lake):
+    """The session, the name of a new repository, and the function."""
+    session, opened = lake
+    name = f"lake-{next(_numbers)}"
+    with opened() as writable:
+        writable.repositories.create(name)
+        writable.objects.upload(name, "main", "out/a.csv", [b"a,b\n1,2\n"])
+        writable.objects.upload(name, "main", "in/b.csv", [b"a,b\n1,2\n"])
+        writable.commits.commit(name, "main", message="first")
+    return session, name, opened
 
 
 def environment(server, pair):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Generic, TypeVar
+from functools import partial
+from typing import TypeVar
 
 from anabranch.errors import Busy
 from anabranch.mcp.api import Api, Performer
 from anabranch.mcp.cancellation import Cancellation
+from anabranch.mcp.daemon_thread import in_daemon_thread
 from anabranch.mcp.limits import DEFAULT_LIMITS, CallLimits
 
 __all__ = ["Runner"]
@@ -39,10 +40,10 @@ class Runner:
                 hint="Send fewer calls at once, and this one again when others have ended.",
             )
         cancellation = Cancellation()
-        call = _Call(work, Api(performer, cancellation), self._slots)
+        call = partial(_perform, work, Api(performer, cancellation), self._slots)
         try:
             async with asyncio.timeout(self._limits.seconds):
-                return await call.start()
+                return await in_daemon_thread(call)
         except TimeoutError:
             raise Busy(
                 f"the call took longer than {self._limits.seconds:g} seconds",
@@ -53,43 +54,9 @@ class Runner:
             cancellation.cancel()
 
 
-class _Call(Generic[T]):
-    """One call: its thread, and the future of its result. The thread is a daemon, so that a process
-    can end while the thread of a cancelled call has not yet noticed.
-    """
-
-    def __init__(
-        self, work: Callable[[Api], T], api: Api, slots: threading.BoundedSemaphore
-    ) -> None:
-        self._work = work
-        self._api = api
-        self._slots = slots
-        self._loop = asyncio.get_running_loop()
-        self._future: asyncio.Future[T] = self._loop.create_future()
-
-    def start(self) -> asyncio.Future[T]:
-        """Starts the thread; returns the future of the result."""
-        threading.Thread(target=self._perform, name="mcp-call", daemon=True).start()
-        return self._future
-
-    def _perform(self) -> None:
-        try:
-            result = self._work(self._api)
-        except BaseException as error:  # noqa: BLE001  raised where the call is awaited
-            self._finish(None, error)
-        else:
-            self._finish(result, None)
-        finally:
-            self._slots.release()
-
-    def _finish(self, result: T | None, error: BaseException | None) -> None:
-        with suppress(RuntimeError):  # the loop of a cancelled call is closed
-            self._loop.call_soon_threadsafe(self._settle, result, error)
-
-    def _settle(self, result: T | None, error: BaseException | None) -> None:
-        if self._future.done():
-            return
-        if error is not None:
-            self._future.set_exception(error)
-        else:
-            self._future.set_result(result)  # type: ignore[arg-type]
+def _perform(work: Callable[[Api], T], api: Api, slots: threading.BoundedSemaphore) -> T:
+    """Returns what the work of a call returns, and gives its place back when that has ended."""
+    try:
+        return work(api)
+    finally:
+        slots.release()

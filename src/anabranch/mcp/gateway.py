@@ -60,8 +60,13 @@ class McpGateway:
         self._responder: Responder | None = None
 
     def request(self, head: RequestHead, request_id: str) -> McpRequest | None:
-        """Returns the request of a message; None for another path."""
-        return McpRequest(self, head, request_id) if head.path.rstrip("/") == PATH else None
+        """Returns the request of a message; None for another path, and for requests of browsers to
+        a repository of this name: forms with a file, and questions of CORS.
+        """
+        is_ours = head.path.rstrip("/") == PATH and head.method != "OPTIONS"
+        if not is_ours or head.headers.get("content-type", "").startswith("multipart/"):
+            return None
+        return McpRequest(self, head, request_id)
 
     def admit(self, head: RequestHead, request_id: str) -> None:
         """Raises the errors of `authenticate`, which are then in the audit log."""

@@ -10,14 +10,18 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator
-from typing import Any, BinaryIO, cast
+from contextlib import suppress
+from functools import partial
+from typing import Any, cast
 
 import anyio
 from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
+from anabranch.mcp.daemon_thread import in_daemon_thread
 from anabranch.mcp.limits import MAX_MESSAGE_BYTES
+from anabranch.mcp.line_reader import LineReader
 from anabranch.mcp.messages import Fault, fault_of
 
 __all__ = ["serve_stdio"]
@@ -30,9 +34,9 @@ def serve_stdio(server: Server[Any]) -> None:
     asyncio.run(_serve(server, *_take_streams()))
 
 
-async def _serve(server: Server[Any], received: BinaryIO, sent: BinaryIO) -> None:
+async def _serve(server: Server[Any], received: int, sent: int) -> None:
     output = _Output(sent)
-    lines = _Lines(received, output)
+    lines = _Lines(LineReader(received, MAX_MESSAGE_BYTES), output)
     # the SDK uses no more of both files than these classes have
     streams = stdio_server(
         cast("anyio.AsyncFile[str]", lines), cast("anyio.AsyncFile[str]", output)
@@ -41,13 +45,12 @@ async def _serve(server: Server[Any], received: BinaryIO, sent: BinaryIO) -> Non
         await server.run(incoming, outgoing, server.create_initialization_options())
 
 
-def _take_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Returns files of the client's messages and of ours. The descriptors 0 and 1 are replaced, so
-    that nothing else takes the ones or mixes with the others.
+def _take_streams() -> tuple[int, int]:
+    """Returns descriptors of the client's messages and of ours. Those with the numbers 0 and 1 are
+    replaced, so that nothing else takes the ones or mixes with the others.
     """
     sys.stdout.flush()
-    received = os.fdopen(os.dup(0), "rb")
-    sent = os.fdopen(os.dup(1), "wb", buffering=0)
+    received, sent = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -58,14 +61,15 @@ def _take_streams() -> tuple[BinaryIO, BinaryIO]:
 class _Output:
     """Writes whole lines, one after another."""
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
         self._lock = asyncio.Lock()
 
     async def write(self, line: str) -> None:
-        """Writes a line."""
+        """Writes a line. What nobody reads any more is dropped: the input ends as well, then."""
         async with self._lock:
-            await asyncio.to_thread(_write_all, self._file, line.encode())
+            with suppress(BrokenPipeError):
+                await in_daemon_thread(partial(_write_all, self._descriptor, line.encode()))
 
     async def flush(self) -> None:
         """Does nothing: what was written is not buffered."""
@@ -75,27 +79,22 @@ class _Output:
         await self.write(fault.response() + "\n")
 
 
-def _write_all(file: BinaryIO, content: bytes) -> None:
+def _write_all(descriptor: int, content: bytes) -> None:
     remaining = memoryview(content)
     while remaining:
-        written = os.write(file.fileno(), remaining)
-        remaining = remaining[written:]
+        remaining = remaining[os.write(descriptor, remaining) :]
 
 
 class _Lines:
     """The lines that are messages."""
 
-    def __init__(self, file: BinaryIO, output: _Output) -> None:
-        self._file = file
+    def __init__(self, reader: LineReader, output: _Output) -> None:
+        self._reader = reader
         self._output = output
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        while True:
-            line = await asyncio.to_thread(self._file.readline, MAX_MESSAGE_BYTES + 1)
-            if not line:
-                return
+        while (line := await in_daemon_thread(self._reader.read)) is not None:
             if len(line) > MAX_MESSAGE_BYTES:
-                await asyncio.to_thread(self._skip_rest, line)
                 message = f"a message may have {MAX_MESSAGE_BYTES} bytes"
                 await self._output.refuse(Fault(types.INVALID_REQUEST, message))
             elif line.strip():
@@ -104,7 +103,3 @@ class _Lines:
                     yield line.decode()
                 else:
                     await self._output.refuse(fault)
-
-    def _skip_rest(self, line: bytes) -> None:
-        while line and not line.endswith(b"\n"):
-            line = self._file.readline(1 << 20)
