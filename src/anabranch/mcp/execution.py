@@ -42,8 +42,13 @@ class Runner:
         cancellation = Cancellation()
         call = partial(_perform, work, Api(performer, cancellation), self._slots)
         try:
+            future = in_daemon_thread(call)
+        except RuntimeError:
+            self._slots.release()
+            raise Busy("no thread could be started", kind="too_many_calls") from None
+        try:
             async with asyncio.timeout(self._limits.seconds):
-                return await in_daemon_thread(call)
+                return await future
         except TimeoutError:
             raise Busy(
                 f"the call took longer than {self._limits.seconds:g} seconds",
