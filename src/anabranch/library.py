@@ -36,6 +36,7 @@ from anabranch.keyvalue.sqlite.lost_database import require_database
 from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.lake.repository_handle import RepositoryHandles
 from anabranch.lake.snapshots.snapshot import Snapshot
+from anabranch.model.references.workspace import WorkspaceKeys
 from anabranch.model.uri import is_address
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.pipelines.branch_tasks.branch_tasks import BranchTasks
@@ -167,6 +168,10 @@ class Lake(Catalog, RepositoryHandles):
         uncommitted changes. Raises NotFound.
         """
         return make_snapshot(self.core, self.blocks, repository, reference)
+
+    def with_keys(self, keys: WorkspaceKeys | None) -> Lake:  # noqa: ARG002  of servers alone
+        """Returns the lake itself: a folder has no users, and workspaces have no keys."""
+        return self
 
     def before_close(self, callback: Callable[[], object]) -> None:
         """Registers a callback that `close` runs first, while the stores are still open."""

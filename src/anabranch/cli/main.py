@@ -39,7 +39,7 @@ SECTIONS = (
             CommandEntry(
                 "branch",
                 "references.branch",
-                "List, create, show, delete and reset branches; revert commits",
+                "List, create, show, expire, delete and reset branches; revert commits",
             ),
             CommandEntry(
                 "branch-protect",
@@ -50,6 +50,11 @@ SECTIONS = (
                 "notifications",
                 "repositories.notifications",
                 "Send what happens in a repository to addresses",
+            ),
+            CommandEntry(
+                "workspace",
+                "workspaces.group",
+                "Give programs branches that end, with keys of their own",
             ),
             CommandEntry("tag", "references.tag", "List, create, show and delete tags"),
             CommandEntry("op", "references.operations", "Show what has changed branches and tags"),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from anabranch.lake.objects import Objects
 from anabranch.lake.references import Branches, Commits, Refs, Repositories, Tags
 from anabranch.lake.repository_handle import RepositoryHandle
+from anabranch.lake.workspace_handle import WorkspaceHandle
+from anabranch.lake.workspaces import Workspaces
+from anabranch.model.references.workspace import WorkspaceKeys
 
 if TYPE_CHECKING:
     from anabranch.lake.snapshots.snapshot import Snapshot
@@ -44,6 +48,28 @@ class AnyLake(Protocol):
     @property
     def objects(self) -> Objects:
         """Upload, open, list, copy, delete objects."""
+
+    @property
+    def workspaces(self) -> Workspaces:
+        """Create, list, checkpoint, propose, discard workspaces."""
+
+    def workspace(
+        self,
+        repository: str,
+        *,
+        source: str = "",
+        readable: Sequence[str] = (),
+        writable: Sequence[str] = (),
+        expires: str = "24h",
+        purpose: str = "",
+        run_id: str = "",
+        metadata: Mapping[str, str] | None = None,
+        name: str = "",
+    ) -> WorkspaceHandle:
+        """Creates a workspace: a block that deletes it at the end, unless it was proposed."""
+
+    def with_keys(self, keys: WorkspaceKeys | None) -> AnyLake:
+        """Returns the lake as the keys of a workspace reach it; itself without keys."""
 
     def repository(self, name: str) -> RepositoryHandle:
         """Returns a repository by its name, without looking whether it exists."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from anabranch.lake.branch_handle import BranchHandle
 from anabranch.lake.paging import PAGE_SIZE, all_items
 from anabranch.lake.reference_handle import ReferenceHandle
+from anabranch.lake.workspace_handle import WorkspaceHandle
+from anabranch.model.references.lifetime import parse_lifetime
+from anabranch.model.references.workspace_request import WorkspaceRequest
 
 if TYPE_CHECKING:
     from anabranch.lake.any_lake import AnyLake
@@ -65,3 +68,36 @@ class RepositoryHandles:
     def repository(self: AnyLake, name: str) -> RepositoryHandle:
         """Returns a repository by its name, without looking whether it exists."""
         return RepositoryHandle(self, name)
+
+    def workspace(
+        self: AnyLake,
+        repository: str,
+        *,
+        source: str = "",
+        readable: Sequence[str] = (),
+        writable: Sequence[str] = (),
+        expires: str = "24h",
+        purpose: str = "",
+        run_id: str = "",
+        metadata: Mapping[str, str] | None = None,
+        name: str = "",
+    ) -> WorkspaceHandle:
+        """Creates a workspace at `source`, by default the repository's default branch: a block that
+        deletes it at the end, unless it was proposed or kept.
+
+        with lake.workspace("sea", writable=["out/**"], expires="1h") as ws:
+            ws.write("out/depth.csv", rows)
+            ws.propose("Depths of June")
+        """
+        request = WorkspaceRequest(
+            source=source or self.repositories.get(repository).default_branch,
+            seconds=parse_lifetime(expires),
+            readable=tuple(readable),
+            writable=tuple(writable),
+            purpose=purpose,
+            run_id=run_id,
+            metadata=metadata or {},
+            branch=name,
+        )
+        opened = self.workspaces.create(repository, request)
+        return WorkspaceHandle(self.with_keys(opened.keys), self, repository, opened)

@@ -10,11 +10,20 @@ from anabranch.client.rest_client import Timeouts
 from anabranch.client.settings import Found, InvalidSettings, resolve
 from anabranch.lake.repository_handle import RepositoryHandles
 from anabranch.remote.lake_client import LakeClient
-from anabranch.remote.parts import Branches, Commits, Objects, Refs, Repositories, Tags
+from anabranch.remote.parts import (
+    Branches,
+    Commits,
+    Objects,
+    Refs,
+    Repositories,
+    Tags,
+    Workspaces,
+)
 from anabranch.remote.snapshots.cache_settings import CACHE_BYTES, CacheSettings, cache_settings
 
 if TYPE_CHECKING:
     from anabranch.lake.snapshots.snapshot import Snapshot
+    from anabranch.model.references.workspace import WorkspaceKeys
 
 __all__ = ["TIMEOUT", "RemoteLake", "connect", "lake_client"]
 
@@ -38,6 +47,7 @@ class RemoteLake(RepositoryHandles):
         self.commits = Commits(client)
         self.refs = Refs(client)
         self.objects = Objects(client)
+        self.workspaces = Workspaces(client)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._client, self._cache)
@@ -52,6 +62,14 @@ class RemoteLake(RepositoryHandles):
         from anabranch.remote.snapshots.remote_snapshot import make_snapshot  # noqa: PLC0415  the kernel is needed for snapshots alone
 
         return make_snapshot(self._client, self._cache or cache_settings(), repository, reference)
+
+    def with_keys(self, keys: WorkspaceKeys | None) -> RemoteLake:
+        """Returns the lake of this server whose requests have the token of a workspace; itself
+        without keys.
+        """
+        if keys is None:
+            return self
+        return RemoteLake(self._client.with_token(keys.token), self._cache)
 
     def close(self) -> None:
         """Closes all connections."""

@@ -11,6 +11,7 @@ from anabranch.client.error_responses import ErrorResponse, to_error
 from anabranch.client.rest_client import Request, RestClient
 from anabranch.client.transport import TransportError
 from anabranch.errors import AnabranchError, Busy, MergeConflict
+from anabranch.model.secret import Secret
 from anabranch.remote.wire import conflict_from
 
 __all__ = ["LakeClient"]
@@ -40,3 +41,8 @@ class LakeClient(RestClient):
         if "certificate" in str(error).lower():
             hint = "If you trust the server, name its certificate in SSL_CERT_FILE."
         return Busy(f"cannot reach {self.url}: {error}", kind="unreachable", hint=hint)
+
+    def with_token(self, token: Secret) -> LakeClient:
+        """Returns a client of the same server with another token."""
+        bearer = Secret(f"Bearer {token.reveal()}")
+        return LakeClient(self.url, bearer, timeouts=self._timeouts, retries=self._retries)

@@ -11,9 +11,17 @@ from anabranch.lake.paging import all_pages
 from anabranch.model.objects.stat import CommonPrefix, Stat
 from anabranch.model.page import MAX_AMOUNT, Page
 from anabranch.remote.call import Call
-from anabranch.remote.calls import branches, commits, objects, refs, repositories, tags
+from anabranch.remote.calls import (
+    branches,
+    commits,
+    objects,
+    refs,
+    repositories,
+    tags,
+    workspaces,
+)
 
-__all__ = ["Branches", "Commits", "Objects", "Part", "Refs", "Repositories", "Tags"]
+__all__ = ["Branches", "Commits", "Objects", "Part", "Refs", "Repositories", "Tags", "Workspaces"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -107,6 +115,19 @@ class Refs(Part):
     merge_conflicts = _Waiting(refs.merge_conflicts)
     row_conflicts = _Waiting(refs.row_conflicts)
     merge_base = _Waiting(refs.merge_base)
+
+
+class Workspaces(Part):
+    """The workspaces of a server's repositories."""
+
+    create = _Waiting(workspaces.create)
+    get = _Waiting(workspaces.get)
+    list = _Waiting(workspaces.list_page)
+    discard = _Waiting(workspaces.discard)
+    checkpoint = _Waiting(workspaces.checkpoint)
+    restore = _Waiting(workspaces.restore)
+    diff = _Waiting(workspaces.diff)
+    propose = _Waiting(workspaces.propose)
 
 
 class Objects(Part):

@@ -9,10 +9,10 @@ import pytest
 from anabranch.access.access import Access
 from anabranch.access.actors.confined_actor import ConfinedActor
 from anabranch.access.identities.users import User
-from anabranch.catalog.workspaces.requests import WorkspaceRequest
 from anabranch.errors import Unauthenticated
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.model.caller import Principal
+from anabranch.model.references.workspace_request import WorkspaceRequest
 from anabranch.model.secret import Secret
 from anabranch.testing.lake import Clock, lake_in
 

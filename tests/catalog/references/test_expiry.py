@@ -6,6 +6,7 @@ import pytest
 
 from anabranch.catalog.references.expiry import RETRY_SECONDS
 from anabranch.errors import Conflict, Denied, Invalid, NotFound
+from anabranch.testing.lake import lake_in
 
 DAY = 86_400
 
@@ -153,3 +154,66 @@ def test_a_time_in_the_past_and_an_end_of_the_default_branch_are_refused(sea, cl
         sea.branches.set_expiry("sea", "short", int(clock()) - 1)
     with pytest.raises(Denied):
         sea.branches.set_expiry("sea", "main", int(clock()) + DAY)
+
+
+def test_a_change_that_takes_longer_than_the_branch_lives_is_not_made(sea, clock):
+    expiring(sea, clock)
+    core = sea.core
+    repository = core.repositories.get("sea")
+    stored = core.branches.read(repository, "short")
+    moved = core.branches.write(repository, core.branches.empty(repository, stored.branch))
+    clock.advance(DAY)
+    with pytest.raises(Conflict, match="has expired"):
+        core.branches.apply(repository, stored, [moved])
+    assert core.branches.read(repository, "short") == stored
+
+
+def test_two_servers_delete_a_branch_once(sea, clock, tmp_path):
+    expiring(sea, clock)
+    clock.advance(DAY)
+    with lake_in(tmp_path, clock, sea.keyvalue) as other:
+        read = other.core.branches.read
+
+        def deleted_meanwhile(*args):
+            stored = read(*args)
+            sea.expiry.delete_due()
+            return stored
+
+        other.core.branches.read = deleted_meanwhile
+        assert other.expiry.delete_due() == 0
+    assert names(sea) == ["main"]
+    deletions = [each for each in sea.operations.list("sea", amount=99).items if each.action]
+    assert len(deletions) == 1
+
+
+def test_a_stopped_server_leaves_nothing_half_deleted(sea, clock):
+    expiring(sea, clock)
+    put(sea, "short", "b", b"b")
+    clock.advance(DAY)
+    store = sea.core.keyvalue
+    for stops_at in range(20):
+        calls = iter(range(stops_at))
+        apply = store._store.apply
+
+        def killed(*args, calls=calls, apply=apply):
+            if next(calls, None) is None:
+                raise KeyboardInterrupt
+            return apply(*args)
+
+        store._store.apply = killed
+        try:
+            sea.expiry.delete_due()
+            finished = True
+        except KeyboardInterrupt:
+            finished = False
+        finally:
+            store._store.apply = apply
+        exists = "short" in names(sea)
+        logged = any(
+            each.action == "expireBranch" for each in sea.operations.list("sea", amount=9).items
+        )
+        assert exists is not logged
+        if finished:
+            break
+    assert not exists
+    assert sea.expiry.delete_due() == 0

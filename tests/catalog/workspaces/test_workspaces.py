@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.catalog.workspaces.requests import WorkspaceRequest
 from anabranch.errors import AlreadyExists, Conflict, Invalid, NoChanges, NotFound
 from anabranch.model.caller import Caller, acting_as
+from anabranch.model.references.workspace_request import WorkspaceRequest
 
 HOUR = 3600
 

@@ -9,7 +9,7 @@ from threading import Thread
 from anabranch import aio
 from anabranch.lake.repository_handle import RepositoryHandle
 
-PARTS = ("repositories", "branches", "tags", "commits", "refs", "objects")
+PARTS = ("repositories", "branches", "tags", "commits", "refs", "objects", "workspaces")
 
 
 class WaitingLake:

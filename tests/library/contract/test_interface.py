@@ -8,7 +8,7 @@ import pytest
 
 import anabranch
 from anabranch import aio
-from anabranch.lake import objects, references
+from anabranch.lake import objects, references, workspaces
 from anabranch.remote.asynchronous.lake import AsyncLake
 from anabranch.remote.lake import RemoteLake
 
@@ -21,6 +21,7 @@ PROTOCOLS = {
     "commits": references.Commits,
     "refs": references.Refs,
     "objects": objects.Objects,
+    "workspaces": workspaces.Workspaces,
 }
 METHODS = [
     (part, name)

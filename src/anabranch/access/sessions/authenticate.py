@@ -24,7 +24,7 @@ import msgspec
 from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.actors import Actors
 from anabranch.access.credentials.credentials import Credential, Credentials
-from anabranch.access.credentials.workspace_keys import TOKEN_PREFIX, is_workspace_key
+from anabranch.access.credentials.workspace_keys import TOKEN_PREFIX
 from anabranch.access.identities.session_binding import SessionBinding
 from anabranch.access.records.changes import AccessChanges
 from anabranch.access.sessions.login_throttle import LoginThrottle
@@ -115,8 +115,6 @@ class Authenticator:
         """Returns a token for the pair's user. Raises Unauthenticated if the pair is wrong, and
         Throttled after many wrong ones from the client's `address`.
         """
-        if is_workspace_key(access_key_id) and self._workspaces.find(access_key_id) is not None:
-            raise _authentication_error()  # a login would reach more than the workspace
         actor, _ = self._check(access_key_id, secret, address)
         return self._tokens.issue(actor.username, actor.binding)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from anabranch.catalog.workspaces.requests import WorkspaceRequest
 from anabranch.model.caller import Principal
 from anabranch.model.references.branch import Branch
 from anabranch.model.references.workspace import Workspace
+from anabranch.model.references.workspace_request import WorkspaceRequest
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.references.workspaces import Workspaces
 from anabranch.versioning.staging.extra_writes import ExtraWrites

@@ -25,7 +25,6 @@ from anabranch.catalog.workspaces.proposals import (
     describe,
     title_of,
 )
-from anabranch.catalog.workspaces.requests import WorkspaceRequest, check_request
 from anabranch.errors import Invalid, NoChanges
 from anabranch.keyvalue.contract import Write
 from anabranch.model.caller import Principal, current_caller
@@ -33,35 +32,21 @@ from anabranch.model.commits.change import Change
 from anabranch.model.page import Page, take_page
 from anabranch.model.pull_request import PullRequest
 from anabranch.model.references.branch import Branch
-from anabranch.model.references.workspace import Checkpoint, Workspace
+from anabranch.model.references.workspace import Checkpoint, OpenWorkspace, Workspace
+from anabranch.model.references.workspace_request import WorkspaceRequest, check_request
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.pins import AdmitCommits
 from anabranch.versioning.references.branches import StoredBranch
 from anabranch.versioning.staging.cleanup import discard
 
-__all__ = ["NAME_PREFIX", "OpenWorkspace", "Workspaces"]
+__all__ = ["NAME_PREFIX", "Workspaces"]
 
 NAME_PREFIX = "ws-"
 """What the names of workspaces begin with, unless they are chosen."""
 
 _MAX_WALKED = 10_000
 _RANDOM_BYTES = 8
-
-
-class OpenWorkspace(msgspec.Struct, frozen=True):
-    """A workspace and its branch, whose record says when it expires."""
-
-    workspace: Workspace
-    branch: Branch
-    is_expired: bool
-
-    @property
-    def state(self) -> str:
-        """`open`, `proposed` once it has a pull request, or `expired`."""
-        if self.is_expired:
-            return "expired"
-        return "proposed" if self.workspace.pull_request else "open"
 
 
 class Workspaces:
@@ -220,7 +205,7 @@ class Workspaces:
         destination: str = "",
         title: str = "",
         description: str = "",
-        author: str,
+        author: str | None = None,
         username: str = "",
         committer: str | None = None,
     ) -> PullRequest:
@@ -246,7 +231,7 @@ class Workspaces:
             description=describe(workspace, description),
             source=name,
             destination=target,
-            author=author,
+            author=self._core.require_committer(committer) if author is None else author,
             username=username,
             extra_writes=[ProposalAddition(self._core, stored, name)],
         )

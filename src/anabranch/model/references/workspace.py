@@ -5,8 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from anabranch.model.caller import Principal
+from anabranch.model.references.branch import Branch
+from anabranch.model.secret import Secret
 
-__all__ = ["Checkpoint", "Workspace"]
+__all__ = ["Checkpoint", "OpenWorkspace", "Workspace", "WorkspaceKeys"]
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -42,3 +44,27 @@ class Workspace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pull_request: str = ""
     access_key_id: str = ""
     key_check: str = ""
+
+
+class WorkspaceKeys(msgspec.Struct, frozen=True):
+    """The keys of a new workspace on a server."""
+
+    token: Secret
+    access_key_id: str
+    secret: Secret
+
+
+class OpenWorkspace(msgspec.Struct, frozen=True):
+    """A workspace and its branch, whose record says when it expires; the keys of a new one."""
+
+    workspace: Workspace
+    branch: Branch
+    is_expired: bool
+    keys: WorkspaceKeys | None = None
+
+    @property
+    def state(self) -> str:
+        """`open`, `proposed` once it has a pull request, or `expired`."""
+        if self.is_expired:
+            return "expired"
+        return "proposed" if self.workspace.pull_request else "open"

@@ -23,7 +23,7 @@ from anabranch.versioning.records.imports import IMPORTS
 
 __all__ = ["OWN_KEYS", "Kind", "check_staged", "classify", "has_own_digest", "omission", "parse"]
 
-OWN_KEYS = (b"uploads/", b"image-builds/")
+OWN_KEYS = (b"uploads/", b"image-builds/", b"workspaces/")
 """The key prefixes that only Anabranch writes into the partition of a repository."""
 
 M = TypeVar("M", bound=Message)

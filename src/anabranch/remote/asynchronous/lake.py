@@ -13,6 +13,7 @@ from anabranch.remote.asynchronous.parts import (
     Refs,
     Repositories,
     Tags,
+    Workspaces,
 )
 from anabranch.remote.asynchronous.threads import Threads
 from anabranch.remote.lake import TIMEOUT, lake_client
@@ -43,6 +44,7 @@ class AsyncLake:
         self.repositories = Repositories(client, self._threads)
         self.branches = Branches(client, self._threads)
         self.tags = Tags(client, self._threads)
+        self.workspaces = Workspaces(client, self._threads)
         self.commits = Commits(client, self._threads)
         self.refs = Refs(client, self._threads)
         self.objects = Objects(client, self._threads)

@@ -14,9 +14,17 @@ from anabranch.remote.asynchronous.chunks import in_threads
 from anabranch.remote.asynchronous.object import AsyncObject
 from anabranch.remote.asynchronous.threads import Threads
 from anabranch.remote.call import Call
-from anabranch.remote.calls import branches, commits, objects, refs, repositories, tags
+from anabranch.remote.calls import (
+    branches,
+    commits,
+    objects,
+    refs,
+    repositories,
+    tags,
+    workspaces,
+)
 
-__all__ = ["Branches", "Commits", "Objects", "Part", "Refs", "Repositories", "Tags"]
+__all__ = ["Branches", "Commits", "Objects", "Part", "Refs", "Repositories", "Tags", "Workspaces"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -95,6 +103,19 @@ class Tags(Part):
     get = _Awaited(tags.get)
     list = _Awaited(tags.list_page)
     delete = _Awaited(tags.delete)
+
+
+class Workspaces(Part):
+    """The workspaces of a server's repositories."""
+
+    create = _Awaited(workspaces.create)
+    get = _Awaited(workspaces.get)
+    list = _Awaited(workspaces.list_page)
+    discard = _Awaited(workspaces.discard)
+    checkpoint = _Awaited(workspaces.checkpoint)
+    restore = _Awaited(workspaces.restore)
+    diff = _Awaited(workspaces.diff)
+    propose = _Awaited(workspaces.propose)
 
 
 class Commits(Part):

@@ -6,6 +6,7 @@ here. The permissions of the operation are checked as well, with the paths withi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +18,7 @@ from anabranch.rest.protocol.call import Call
 __all__ = ["CONFINED_OPERATIONS", "admit"]
 
 _Call = Call[Any, Any]
-_COMMIT_ID = frozenset("0123456789abcdef")
+_COMMIT_ID = re.compile("[0-9a-f]{64}")
 
 
 def admit(operation_id: str, call: _Call, actor: Actor | None) -> Actor | None:
@@ -75,8 +76,8 @@ def _log(call: _Call) -> Iterable[str]:
     yield params.ref
     if params.stop_at:
         yield params.stop_at
-    if params.after and not _COMMIT_ID.issuperset(params.after):
-        yield params.after
+    if params.after and not _COMMIT_ID.fullmatch(params.after):
+        yield params.after  # pages begin after full ids: others would tell which commits exist
 
 
 def _commit(call: _Call) -> Iterable[str]:
@@ -89,20 +90,14 @@ def _sides(call: _Call) -> Iterable[str]:
 
 
 def _copy(call: _Call) -> Iterable[str]:
+    """Another repository of the source is in the name of the object, which is then out of reach."""
     yield call.params.branch
     yield call.body.src_ref or call.params.branch
-    yield from _own_repository(call, call.body.src_repository)
 
 
 def _transfer(call: _Call) -> Iterable[str]:
     yield call.params.branch
     yield call.body.source_ref or call.params.branch
-    yield from _own_repository(call, call.body.source_repository)
-
-
-def _own_repository(call: _Call, named: str) -> Iterable[str]:
-    if named not in ("", call.params.repository):
-        yield f"{named}/"
 
 
 CONFINED_OPERATIONS: MappingProxyType[str, Callable[[_Call], Iterable[str]]] = MappingProxyType(

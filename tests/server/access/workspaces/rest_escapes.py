@@ -199,6 +199,8 @@ ESCAPES: dict[str, list[Escape]] = {
         *everywhere("ref"),
         Escape({"ref": "{workspace}"}, {"stop_at": "main"}),
         Escape({"ref": "{workspace}"}, {"after": "main"}),
+        Escape({"ref": "{workspace}"}, {"after": "{later_prefix}"}),
+        Escape({"ref": "{workspace}"}, {"after": "abcd"}),
         Escape({"ref": "{workspace}"}, {"objects": "secret/a.csv"}),
         Escape({"ref": "{workspace}"}, {"prefixes": ""}),
     ],

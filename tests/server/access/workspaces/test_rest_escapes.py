@@ -17,6 +17,7 @@ from tests.server.access.workspaces.rest_escapes import ESCAPES, PUBLIC, REFUSED
 BELOW_BASE = {operation.id for operation in (*OPERATIONS, *EXTENSIONS)}
 BY_ID = {operation.id: operation for operation in ALL_OPERATIONS}
 SHORT = 12
+LONG = "a" * 43
 
 
 def formatted(world, text):
@@ -118,13 +119,15 @@ def test_what_anyone_may_call_makes_no_session_of_the_creator(team, intruder, op
             params={
                 **request.query,
                 "port": "8000",
-                "state": "s",
-                "challenge": "c",
-                "confirm": "c",
+                "state": LONG,
+                "challenge": LONG,
+                "confirm": LONG,
             },
             headers=request.headers | headers,
             content=request.body,
+            follow_redirects=False,
         )
         assert "token" not in response.text or response.status_code >= 400
         assert "set-cookie" not in response.headers or "Max-Age=0" in response.headers["set-cookie"]
         assert "code=" not in response.headers.get("location", "")
+        assert team.admin.name not in response.text

@@ -1,4 +1,4 @@
-"""`branch`: list, create, show, delete, reset and revert branches."""
+"""`branch`: list, create, show, expire, delete, reset and revert branches."""
 
 from __future__ import annotations
 
@@ -21,12 +21,18 @@ REPOSITORY = Argument("REPOSITORY", "The repository: lakefs://REPOSITORY", parse
 BRANCH = Argument("BRANCH", "The branch: lakefs://REPOSITORY/BRANCH", parse=ref_address)
 
 _COLUMNS = (Column("BRANCH", "name"), Column("COMMIT", "id"))
+_EXPIRING = (Column("BRANCH", "name"), Column("EXPIRES", "time"), Column("COMMIT", "id"))
+_NEVER = "never"
 
 
 def _list(context: CommandContext) -> None:
     options = context.arguments
+    path = "repositories", options.repository.repository, "branches"
+    if options.expiring:
+        _list_expiring(context, path)
+        return
     pages = context.connection.pages(
-        *("repositories", options.repository.repository, "branches"),
+        *path,
         amount=options.amount,
         after=options.after or None,
         prefix=options.prefix or None,
@@ -35,12 +41,25 @@ def _list(context: CommandContext) -> None:
     context.output.more(pages.next_offset)
 
 
+def _list_expiring(context: CommandContext, path: tuple[str, ...]) -> None:
+    """Shows the branches that end: of all, the first ones to end."""
+    options = context.arguments
+    pages = context.connection.pages(
+        *path, after=options.after or None, prefix=options.prefix or None, include_expiry=True
+    )
+    ending = sorted((item["expires_at"], item["id"], item) for item in pages if item["expires_at"])
+    items = [item for *_, item in ending[: options.amount]]
+    context.output.rows(
+        _EXPIRING, items, lambda item: (item["id"], item["expires_at"], item["commit_id"])
+    )
+
+
 def _create(context: CommandContext) -> None:
     branch = context.arguments.branch
     source = same_repository(branch.repository, context.arguments.source)
     commit = context.connection.send(
         *("POST", "repositories", branch.repository, "branches"),
-        body={"name": branch.ref, "source": source},
+        body={"name": branch.ref, "source": source, "expires": context.arguments.expires},
     )
     commit = str(commit).strip()
     place = address(branch.repository, branch.ref)
@@ -52,10 +71,24 @@ def _create(context: CommandContext) -> None:
 
 def _show(context: CommandContext) -> None:
     branch = context.arguments.branch
-    item = context.connection.get("repositories", branch.repository, "branches", branch.ref)
-    context.output.details(
-        [("Branch", item["id"], "name"), ("Commit", item["commit_id"], "id")], item
+    item = context.connection.get(
+        *("repositories", branch.repository, "branches", branch.ref), include_expiry=True
     )
+    details = [("Branch", item["id"], "name"), ("Commit", item["commit_id"], "id")]
+    if item["expires_at"]:
+        details.append(("Expires", item["expires_at"], "time"))
+    context.output.details(details, item)
+
+
+def _expire(context: CommandContext) -> None:
+    branch, expires = context.arguments.branch, context.arguments.time
+    item = context.connection.send(
+        *("PUT", "repositories", branch.repository, "branches", branch.ref, "expiry"),
+        body={"expires": "" if expires == _NEVER else expires},
+    )
+    place = address(branch.repository, branch.ref)
+    end = f"ends in {expires}" if item["expires_at"] else "stays"
+    context.output.done(f"{place} {end}", item)
 
 
 def _delete(context: CommandContext) -> None:
@@ -102,14 +135,17 @@ def _move(context: CommandContext, place: str, ref: str) -> None:
 
 COMMAND = Group(
     "branch",
-    "List, create, show, delete and reset branches; revert commits",
+    "List, create, show, expire, delete and reset branches; revert commits",
     (
         Command(
             "list",
             "List the branches of a repository",
             _list,
             arguments=(REPOSITORY,),
-            options=listing_options("branches"),
+            options=(
+                *listing_options("branches"),
+                Option("--expiring", "Show only branches that end, and when; the first ones first"),
+            ),
             examples=("branch list lakefs://flights",),
         ),
         Command(
@@ -125,9 +161,16 @@ COMMAND = Group(
                     parse=ref_or_name,
                     required=True,
                 ),
+                Option(
+                    "--expires",
+                    "How long the branch lives, such as 7d; forever by default",
+                    "TIME",
+                    default="",
+                ),
             ),
             examples=(
                 "branch create lakefs://flights/fix-may --source main",
+                "branch create lakefs://flights/try --source main --expires 7d",
                 "branch create lakefs://flights/fix-may --source lakefs://flights/main~2",
             ),
         ),
@@ -137,6 +180,21 @@ COMMAND = Group(
             _show,
             arguments=(BRANCH,),
             examples=("branch show lakefs://flights/main",),
+        ),
+        Command(
+            "expire",
+            "Change when a branch ends",
+            _expire,
+            arguments=(
+                BRANCH,
+                Argument("TIME", "How long it lives from now on, such as 7d, or 'never'"),
+            ),
+            details="From its end on, a branch cannot be changed; it is deleted soon after, unless "
+            "it is the source of an open pull request.",
+            examples=(
+                "branch expire lakefs://flights/try 7d",
+                "branch expire lakefs://flights/try never",
+            ),
         ),
         Command(
             "delete",

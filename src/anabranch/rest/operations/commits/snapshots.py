@@ -41,7 +41,9 @@ def get_snapshot(call: Call[AtRef, None]) -> Snapshot:
     catalog, repository = call.services.catalog, call.params.repository
     commit = catalog.commits.get(repository, call.params.ref)
     tables = None
-    if all(_may(call, need) for need in TABLE_READS):
+    # tables are named by their ids alone, whatever reference has them
+    reaches_all = call.authenticated.reaches(repository, "")
+    if reaches_all and all(_may(call, need) for need in TABLE_READS):
         addresses = catalog.tables.addresses(repository)
         tables = Tables(addresses.namespace, addresses.local_root)
     return Snapshot(to_commit(commit), tables)

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, field
 
-from anabranch.catalog.workspaces.workspaces import OpenWorkspace
 from anabranch.model.page import Page
 from anabranch.model.references.workspace import Checkpoint as ModelCheckpoint
+from anabranch.model.references.workspace import OpenWorkspace
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.schemas.pagination import Pagination, to_pagination
 

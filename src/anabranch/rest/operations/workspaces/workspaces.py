@@ -6,12 +6,12 @@ from functools import partial
 
 from anabranch.access.actors.visible_items import visible_items
 from anabranch.access.policies.permissions import Action, AllBelow, Permission, branch_arn
-from anabranch.catalog.workspaces.requests import WorkspaceRequest
 from anabranch.catalog.workspaces.workspaces import NAME_PREFIX
 from anabranch.errors import Denied
 from anabranch.model.caller import Principal
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.model.references.lifetime import parse_lifetime
+from anabranch.model.references.workspace_request import WorkspaceRequest
 from anabranch.rest.operations.workspaces.schemas import (
     Checkpoint,
     CheckpointCreation,
