@@ -217,3 +217,31 @@ def test_a_stopped_server_leaves_nothing_half_deleted(sea, clock):
             break
     assert not exists
     assert sea.expiry.delete_due() == 0
+
+
+HOOK = b"""
+name: keep
+on:
+  pre-delete-branch:
+    branches: ["short"]
+hooks:
+  - id: keep
+    type: lua
+    properties:
+      script: error("kept")
+"""
+
+
+def test_a_hook_before_its_deletion_keeps_a_branch_and_it_is_tried_again(sea, clock):
+    put(sea, "main", "_lakefs_actions/keep.yaml", HOOK)
+    sea.commits.commit("sea", "main", message="hook", committer="ann")
+    expiring(sea, clock)
+    clock.advance(DAY)
+    assert sea.expiry.delete_due() == 0
+    assert "short" in names(sea)
+    assert sea.expiry.delete_due() == 0
+    runs = sea.actions.runs("sea", amount=9).items
+    assert [each.passed for each in runs] == [False]
+    clock.advance(RETRY_SECONDS)
+    assert sea.expiry.delete_due() == 0
+    assert len(sea.actions.runs("sea", amount=9).items) == 2
