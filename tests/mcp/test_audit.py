@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import httpx2
 import pytest
@@ -35,6 +36,11 @@ def test_tools_are_recorded_with_user_and_workspace(audited, connect):
         f"{server.url}/mcp", json=PING, auth=(server.access_key_id, "wrong"), timeout=60
     )
     assert refused.status_code == 401
+    metrics = httpx2.get(f"{server.url}/metrics", timeout=60).text
+    counted = re.findall(
+        r'api_request_duration_seconds_count{code="(\d+)",operation="mcp"}', metrics
+    )
+    assert {"200", "401"} <= set(counted)
     server.stop()
     records = [json.loads(line) for line in file.read_text().splitlines()]
     (created,) = [each for each in records if each.get("operation") == "createWorkspace"][-1:]

@@ -121,6 +121,13 @@ def test_large_objects_and_rows_are_cut(session, new_repository):
     assert table.data["rows"][0][1].endswith("… (cut)")
 
 
+def test_columns_that_are_not_shown_are_counted(session, new_repository):
+    name = new_repository({"wide.csv": (",".join(map(str, range(150))) + "\n").encode() * 2})
+    table = session.call("preview_table", repository=name, path="wide.csv").data
+    assert len(table["columns"]) == len(table["rows"][0]) == 100
+    assert table["cut"] == "150 columns, of which 100 are shown"
+
+
 def test_a_call_ends_with_its_time_limit(connect, server, new_repository):
     new_repository()
     with connect["stdio"]("--timeout", "1", **environment(server)) as session:

@@ -29,7 +29,10 @@ from anabranch.rest.protocol.session import named_access_key
 if TYPE_CHECKING:
     from anabranch.mcp.http_responses import Responder
 
-__all__ = ["PATH", "McpGateway", "McpRequest"]
+__all__ = ["MCP_OPERATION", "PATH", "McpGateway", "McpRequest"]
+
+MCP_OPERATION = "mcp"
+"""What messages are called in metrics and logs, beside the operations of the API."""
 
 PATH = "/mcp"
 _INVALID_REQUEST = -32600
@@ -77,7 +80,7 @@ class McpGateway:
                 audit = RequestAudit(
                     self._audit,
                     gateway="mcp",
-                    operation="mcp",
+                    operation=MCP_OPERATION,
                     source_ip=head.client,
                     request_id=request_id,
                 )
@@ -127,9 +130,10 @@ class McpGateway:
 class McpRequest:
     """One request; see `GatewayRequest`."""
 
-    __slots__ = ("_gateway", "_head", "_id", "body", "operation")
+    __slots__ = ("_gateway", "_head", "_id", "body")
 
-    service: Literal[""] = ""
+    service: Literal["api"] = "api"
+    operation = MCP_OPERATION
     execution = Execution.POOLED
     max_body_bytes = MAX_BODY_BYTES
     admits_first = False
@@ -139,7 +143,6 @@ class McpRequest:
         self._gateway = gateway
         self._head = head
         self._id = request_id
-        self.operation = f"mcp {head.method}"
         self.body = BodyKind.WHOLE if head.method == "POST" else BodyKind.NONE
 
     def respond_early(self) -> Response | None:

@@ -9,10 +9,13 @@ import msgspec
 
 from anabranch.mcp.limits import MAX_RESULT_BYTES
 
-__all__ = ["MAX_CELL", "Result", "encode", "listing", "page", "shorten"]
+__all__ = ["MAX_CELL", "MAX_MEMBERS", "Result", "encode", "listing", "page", "shorten"]
 
 MAX_CELL = 500
 """Characters of a text within a result, such as a value of a row."""
+
+MAX_MEMBERS = 100
+"""Members of a list or an object within a result, such as columns of a row."""
 
 _ROOM = MAX_RESULT_BYTES - 4096
 """The bytes of the items of a listing: its other fields have the rest."""
@@ -60,18 +63,15 @@ def listing(items: Sequence[Any]) -> list[Any]:
 
 def shorten(value: Any, most: int = MAX_CELL) -> Any:
     """Returns a JSON value whose texts have at most so many characters, and say that they are cut,
-    and whose lists and objects have at most 100 members.
+    and whose lists and objects have at most MAX_MEMBERS members.
     """
     if isinstance(value, str):
         if len(value) <= most:
             return value
         return f"{value[:most]}… (cut)"
     if isinstance(value, list):
-        return [shorten(each, most) for each in value[:_MEMBERS]]
+        return [shorten(each, most) for each in value[:MAX_MEMBERS]]
     if isinstance(value, dict):
-        first = list(value.items())[:_MEMBERS]
+        first = list(value.items())[:MAX_MEMBERS]
         return {shorten(name, most): shorten(each, most) for name, each in first}
     return value
-
-
-_MEMBERS = 100

@@ -14,6 +14,7 @@ from anabranch.audit.log import AuditLog
 from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.library import Lake
+from anabranch.mcp.gateway import MCP_OPERATION
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries
 from anabranch.pipelines.storage.storage import Storage
@@ -100,7 +101,8 @@ class Composition:
             "transfer", threads=TRANSFER_THREADS, waiting=TRANSFERS_WAITING
         )
         self._batch_thread = BatchThread("batch", max_calls=BATCHED_CALLS)
-        metrics = Metrics({operation.id: operation.method for operation in ALL_OPERATIONS})
+        methods = {operation.id: operation.method for operation in ALL_OPERATIONS}
+        metrics = Metrics({**methods, MCP_OPERATION: "POST"})
         rest = self.rest = RestGateway(self.services)
         self.lake.hook_lakes.authority = RestAuthority(rest, self.services.access, self.lake.images)
         self.dispatcher = Dispatcher(

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from anabranch.mcp.api import Api
 from anabranch.mcp.arguments import AtReference, Path, Rows
-from anabranch.mcp.results import Result, listing, shorten
+from anabranch.mcp.results import MAX_MEMBERS, Result, listing, shorten
 from anabranch.mcp.tool import Tool
 
 __all__ = ["TOOLS"]
@@ -61,6 +61,8 @@ def _rows(table: dict[str, Any]) -> dict[str, Any]:
         "rows": kept,
         "has_more": table["has_more"] or len(kept) < len(rows),
     }
+    if len(table["columns"]) > MAX_MEMBERS:
+        result["cut"] = f"{len(table['columns'])} columns, of which {MAX_MEMBERS} are shown"
     if table["notes"]:
         result["notes"] = shorten(table["notes"])
     return result
