@@ -54,6 +54,7 @@ from anabranch.catalog.snapshots import Snapshots
 from anabranch.catalog.tables.symlinks import Symlinks
 from anabranch.catalog.tasks.periodic_tasks import PeriodicTask, PeriodicTasks
 from anabranch.catalog.usage import FLUSH_INTERVAL, Usage
+from anabranch.catalog.workspaces.merging import WorkspaceMerges
 from anabranch.catalog.workspaces.workspaces import Workspaces
 from anabranch.errors import AnabranchError
 from anabranch.versioning.core import Core
@@ -141,6 +142,7 @@ class Catalog:
         self.workspaces = Workspaces(
             core, self.branches, self.commits, self.refs, self.pulls, clock
         )
+        self.workspace_merges = WorkspaceMerges(core, self.engine, self.refs, self.pulls)
         self.objects = Objects(core, blocks, clock, self.protection)
         self.versions = Versions(core, blocks, signing_secret)
         self.archives = Archives(core, blocks, self.objects)

@@ -11,6 +11,7 @@ from anabranch.access.credentials.credentials import KeyPair
 from anabranch.access.identities.administrators import Logins
 from anabranch.access.sessions.authenticate import AuthCacheSettings
 from anabranch.audit.log import AuditLog
+from anabranch.catalog.workspaces.unattended import parse_auto_merge
 from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.library import Lake
@@ -197,6 +198,7 @@ def _services(
         presign_endpoint=settings.blockstore.local.pre_signed_endpoint,
         logout_url=logout_url(settings.auth),
         documentation_url=str(settings.pages.documentation_url),
+        auto_merge=parse_auto_merge(settings.workspaces.auto_merge),
         audit=audit,
         audit_file=audit_file(settings.audit),
         single_sign_on=open_single_sign_on(settings.auth, keyvalue, access),

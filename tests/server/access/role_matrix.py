@@ -57,7 +57,7 @@ REST: dict[str, str] = {
         resolveImage; imageBuildStatus; moveObjects; copyObjects; createPullRequestComment;
         createPullRequestReview; revertCommits; rebaseBranch; changePullRequestReviewers;
         createWorkspace; discardWorkspace; checkpointWorkspace; restoreWorkspace;
-        proposeWorkspace; setBranchExpiry;
+        proposeWorkspace; mergeWorkspace; setBranchExpiry;
     """,
     "SuperUsers": """
         createRepository; deleteRepository; setRepositoryMetadata; deleteRepositoryMetadata;

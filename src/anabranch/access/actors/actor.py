@@ -110,6 +110,11 @@ class Actor:
         return self.granted.depend_on_branch
 
     @property
+    def creator(self) -> Actor:
+        """The user whose credentials these are, without what confines them."""
+        return self
+
+    @property
     def opens_sessions(self) -> bool:
         """Whether the credentials of the request may be exchanged for others of the user."""
         return True

@@ -100,6 +100,11 @@ class ConfinedActor(Actor):
         return [Statement(Effect.ALLOW, (action,), prefixes), *denying]
 
     @property
+    def creator(self) -> Actor:
+        """The creator of the workspace."""
+        return self._creator
+
+    @property
     def opens_sessions(self) -> bool:
         """Returns False: a login would reach more."""
         return False

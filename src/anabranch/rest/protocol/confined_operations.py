@@ -139,6 +139,7 @@ CONFINED_OPERATIONS: MappingProxyType[str, Callable[[_Call], Iterable[str]]] = M
         "restoreWorkspace": _workspace,
         "diffWorkspace": _workspace,
         "proposeWorkspace": _workspace,
+        "mergeWorkspace": _workspace,
         "discardWorkspace": _workspace,
         "copyObjects": _transfer,
         "moveObjects": _transfer,

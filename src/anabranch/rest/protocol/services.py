@@ -11,6 +11,7 @@ from anabranch.access.aws_identity import AwsIdentities
 from anabranch.access.oidc.single_sign_on import SingleSignOn
 from anabranch.audit.log import AuditLog
 from anabranch.catalog.catalog import Catalog
+from anabranch.catalog.workspaces.unattended import AutoMergeRule
 from anabranch.pipelines.branch_tasks.branch_tasks import BranchTasks
 from anabranch.pipelines.images.build_service import Builds
 from anabranch.pipelines.imports.imports import Imports
@@ -35,8 +36,8 @@ class Services(NamedTuple):
     """All services of operations. `clock` returns seconds since 1970. `presign_endpoint` is the
     base URL of this server's presigned URLs; if empty, it is that of the client's request. `audit`
     is None without an audit log, `audit_file` if it is not written to a file. Logging out redirects
-    to `logout_url`; pages lead to `documentation_url`, unless that is empty. `single_sign_on` is
-    None if it is not enabled.
+    to `logout_url`; pages lead to `documentation_url`, unless that is empty. `auto_merge` says
+    where the keys of workspaces may merge. `single_sign_on` is None if it is not enabled.
     """
 
     catalog: Catalog
@@ -52,6 +53,7 @@ class Services(NamedTuple):
     presign_endpoint: str = ""
     logout_url: str = "/auth/login"
     documentation_url: str = ""
+    auto_merge: tuple[AutoMergeRule, ...] = ()
     audit: AuditLog | None = None
     audit_file: Path | None = None
     aws_identities: AwsIdentities | None = None

@@ -19,6 +19,7 @@ from anabranch.server.config.oidc import OpenIDConnect
 from anabranch.server.config.pages import Pages
 from anabranch.server.config.scim import Scim
 from anabranch.server.config.types import Address, Seconds, SettingDoc, SettingsGroup
+from anabranch.server.config.workspaces import WorkspaceSettings
 
 __all__ = ["Address", "Seconds", "SettingDoc", "Settings"]
 
@@ -289,6 +290,7 @@ class Settings(SettingsGroup, frozen=True, kw_only=True):
     mcp: ModelContextProtocol = ModelContextProtocol()
     http: Http = Http()
     pages: Pages = Pages()
+    workspaces: WorkspaceSettings = WorkspaceSettings()
     logging: Logging = Logging()
     audit: Audit = Audit()
     committed: Committed = Committed()

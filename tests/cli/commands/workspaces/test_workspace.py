@@ -50,6 +50,8 @@ def test_checkpoints_diff_and_proposal(ana, lake, place):
     assert "Title:        Clean" in shown
     assert ana.ok("workspace", "show", place, "--json").json["state"] == "proposed"
     assert ana("workspace", "propose", place).code == 1
+    merged = ana.ok("workspace", "merge", place, "--json").json["commit_id"]
+    assert lake.head("main") == merged
     ana.ok("workspace", "discard", place, "--yes")
     assert ana("workspace", "show", place).code == 1
     assert ana("branch", "show", place).code == 1

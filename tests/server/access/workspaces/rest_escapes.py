@@ -293,5 +293,6 @@ ESCAPES: dict[str, list[Escape]] = {
         Escape({"workspace": "{workspace}"}, {"prefix": "secret/"}, sees=True),
     ],
     "proposeWorkspace": everywhere("workspace"),
+    "mergeWorkspace": everywhere("workspace"),
 }
 """The attempts by each operation that the keys may perform on their own branch."""

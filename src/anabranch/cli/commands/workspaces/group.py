@@ -151,6 +151,13 @@ def _propose(context: CommandContext) -> None:
     context.output.done(f"Proposed {_place(context)} as pull request {number}", item)
 
 
+def _merge(context: CommandContext) -> None:
+    body = {"message": context.arguments.message}
+    item = context.connection.send("POST", *_path(context), "merge", body=body)
+    commit = context.output.paint(item["commit_id"], "id")
+    context.output.done(f"Merged {_place(context)} at {commit}", item)
+
+
 def _discard(context: CommandContext) -> None:
     context.confirm(f"Delete the workspace {_place(context)} and all that it has written?")
     context.connection.send("DELETE", *_path(context))
@@ -282,6 +289,16 @@ COMMAND = Group(
                 Option("-d, --description", "A longer description", "TEXT", default=""),
             ),
             examples=("workspace propose lakefs://flights/ws-63d1f0a2b4c5e6f7",),
+        ),
+        Command(
+            "merge",
+            "Merge the pull request of a workspace",
+            _merge,
+            arguments=(_WORKSPACE,),
+            options=(Option("-m, --message", "The commit's message", "TEXT", default=""),),
+            details="With the keys of the workspace, only into branches that the server's setting "
+            "workspaces.auto_merge names.",
+            examples=("workspace merge lakefs://flights/ws-63d1f0a2b4c5e6f7",),
         ),
         Command(
             "discard",

@@ -16,6 +16,8 @@ from anabranch.rest.schemas.pagination import Pagination, to_pagination
 __all__ = [
     "Checkpoint",
     "CheckpointCreation",
+    "MergeCreation",
+    "Merged",
     "NewWorkspace",
     "Proposal",
     "ProposalCreation",
@@ -69,6 +71,18 @@ class ProposalCreation(Body, frozen=True, kw_only=True):
     destination: str = ""
     title: str = ""
     description: str = ""
+
+
+class MergeCreation(Body, frozen=True, kw_only=True):
+    """A merge of the workspace's proposal."""
+
+    message: str = ""
+
+
+class Merged(msgspec.Struct, frozen=True):
+    """The commit of a merge."""
+
+    commit_id: str
 
 
 class Checkpoint(msgspec.Struct, frozen=True):

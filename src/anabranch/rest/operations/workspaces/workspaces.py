@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
+from anabranch.access.actors.authorize import authorize
+from anabranch.access.actors.object_rights import ObjectRights
 from anabranch.access.actors.visible_items import visible_items
 from anabranch.access.policies.permissions import Action, AllBelow, Permission, branch_arn
 from anabranch.catalog.workspaces.workspaces import NAME_PREFIX
@@ -15,6 +18,8 @@ from anabranch.model.references.workspace_request import WorkspaceRequest
 from anabranch.rest.operations.workspaces.schemas import (
     Checkpoint,
     CheckpointCreation,
+    MergeCreation,
+    Merged,
     NewWorkspace,
     Proposal,
     ProposalCreation,
@@ -176,6 +181,27 @@ def propose_workspace(call: Call[AtWorkspace, ProposalCreation]) -> Proposal:
     return Proposal(pull.id)
 
 
+def merge_workspace(call: Call[AtWorkspace, MergeCreation]) -> Merged:
+    """Merges the proposal of the workspace; by its own keys, where a setting lets that through."""
+    params, actor = call.params, call.authenticated
+    merges = call.services.catalog.workspace_merges
+    destination = merges.destination(params.repository, params.workspace)
+    # what the keys do not reach, their creator must be allowed to do
+    authorize(
+        actor.creator,
+        [Permission(Action.CREATE_COMMIT, branch_arn(params.repository, destination))],
+    )
+    place = params.repository, params.workspace
+    fields: dict[str, Any] = {
+        "committer": call.committer,
+        "message": call.body.message,
+        "rights": ObjectRights(actor.creator, params.repository, destination),
+    }
+    if actor.opens_sessions:
+        return Merged(merges.merge(*place, **fields))
+    return Merged(merges.merge_unattended(*place, call.services.auto_merge, **fields))
+
+
 def _on_new_workspace(call: Call[InRepository, WorkspaceCreation]) -> str:
     """The branch that the body names; without a name, all that a random one may be."""
     name = call.body.branch
@@ -289,5 +315,20 @@ OPERATIONS = (
         status=201,
         response=Proposal,
         handler=propose_workspace,
+    ),
+    Operation(
+        id="mergeWorkspace",
+        tag="workspaces",
+        method="POST",
+        path=_WORKSPACE + "/merge",
+        summary="merge the proposal of a workspace",
+        permission=(
+            Need(Action.READ_BRANCH, _on_workspace),
+            Need(Action.WRITE_PULL_REQUEST, on_repository),
+        ),
+        params=AtWorkspace,
+        body=MergeCreation,
+        response=Merged,
+        handler=merge_workspace,
     ),
 )

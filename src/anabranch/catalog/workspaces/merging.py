@@ -1,0 +1,123 @@
+"""Merges of workspaces: of the commit that was looked at, and of nothing but writable paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from anabranch.actions.engine import Engine
+from anabranch.catalog.pulls.pulls import Pulls
+from anabranch.catalog.references.refs import Refs
+from anabranch.catalog.workspaces.unattended import AutoMergeRule, require_unattended
+from anabranch.errors import Conflict, Denied, Invalid
+from anabranch.model.page import MAX_AMOUNT
+from anabranch.model.repositories.repository import Repository
+from anabranch.patterns.path_patterns import path_pattern
+from anabranch.versioning.core import Core
+from anabranch.versioning.merging.content_rights import ContentRights
+from anabranch.versioning.staging.extra_writes import ExtraWrites
+
+__all__ = ["WorkspaceMerges"]
+
+
+class WorkspaceMerges:
+    """Merges the proposals of workspaces."""
+
+    def __init__(self, core: Core, engine: Engine, refs: Refs, pulls: Pulls) -> None:
+        self._core = core
+        self._engine = engine
+        self._refs = refs
+        self._pulls = pulls
+
+    def destination(self, repository: str, name: str) -> str:
+        """Returns the branch that a workspace is proposed for. Raises Invalid if it is not."""
+        stored = self._core.repositories.get(repository)
+        pull_id = self._core.workspaces.read(stored, name).workspace.pull_request
+        if not pull_id:
+            raise Invalid(
+                "the workspace is not proposed", kind="not_proposed", hint="Propose it first."
+            )
+        return self._pulls.get(repository, pull_id).destination
+
+    def merge(
+        self,
+        repository: str,
+        name: str,
+        *,
+        committer: str | None = None,
+        message: str = "",
+        rights: ContentRights | None = None,
+    ) -> str:
+        """Merges the proposal of a workspace, as `pulls.merge` does; returns the commit's id."""
+        self.destination(repository, name)
+        stored = self._core.repositories.get(repository)
+        pull_id = self._core.workspaces.read(stored, name).workspace.pull_request
+        return self._pulls.merge(
+            repository, pull_id, committer=committer, message=message, rights=rights
+        )
+
+    def merge_unattended(
+        self,
+        repository: str,
+        name: str,
+        rules: Sequence[AutoMergeRule],
+        *,
+        committer: str | None = None,
+        message: str = "",
+        rights: ContentRights | None = None,
+    ) -> str:
+        """Merges the proposal of a workspace as its keys may: where a rule lets it through, and if
+        all that it changes is writable. Raises Denied otherwise, and Conflict if the branch moves
+        meanwhile.
+        """
+        destination = self.destination(repository, name)
+        stored = self._core.repositories.get(repository)
+        require_unattended(self._core, self._engine, stored, destination, rules)
+        head = self._core.branches.read(stored, name).branch.commit_id
+        workspace = self._core.workspaces.read(stored, name).workspace
+        self._require_writable(repository, workspace.source_commit, head, workspace.writable)
+        return self._pulls.merge(
+            repository,
+            workspace.pull_request,
+            committer=committer,
+            message=message,
+            rights=rights,
+            extra_writes=[SameHead(self._core, stored, name, head)],
+        )
+
+    def _require_writable(
+        self, repository: str, source: str, head: str, writable: Sequence[str]
+    ) -> None:
+        """Raises Denied if a change is not one that the keys could have made."""
+        after, has_more = "", True
+        while has_more:
+            page = self._refs.diff(
+                repository, source, head, two_dot=True, after=after, amount=MAX_AMOUNT
+            )
+            for change in page.items:
+                if not any(path_pattern(each).matches(change.path) for each in writable):
+                    raise Denied(
+                        "the branch has changes that the workspace may not make",
+                        kind="merge_needs_a_person",
+                        hint="Someone else has committed to it. Let a person merge it.",
+                    )
+            after, has_more = page.next_offset, page.has_more
+
+
+class SameHead(msgspec.Struct, frozen=True):
+    """The condition of a merge: the workspace is at the commit that was looked at."""
+
+    core: Core
+    repository: Repository
+    workspace: str
+    head: str
+
+    def writes_for(self, _: object, /) -> ExtraWrites:
+        """Returns the condition. Raises Conflict if the branch has moved."""
+        stored = self.core.branches.read(self.repository, self.workspace)
+        if stored.branch.commit_id != self.head:
+            raise Conflict(
+                "the workspace has moved meanwhile", kind="workspace_moved", hint="Try again."
+            )
+        return (), [stored.unchanged(self.repository)]
