@@ -73,11 +73,20 @@ TASKS = (
     ),
     Task("Write another object.", '"size_bytes"', {"path": "tables/draft", "content": "?"}),
     Task("Delete the object that was a draft.", '"deleted":true'),
-    Task("What has the workspace changed since it began?", '"tables/depth.csv"'),
+    Task(
+        "Which objects were added, changed or removed in the workspace since it left main?",
+        '"tables/depth.csv"',
+        {"left": "main"},
+    ),
     Task(
         "Commit what the workspace has written, under a label.",
         '"commit_id"',
         {"label": "corrected"},
+    ),
+    Task(
+        "Move the workspace back to its checkpoint; what was written since is dropped.",
+        '"label":"corrected"',
+        {"checkpoint": "corrected"},
     ),
     Task(
         "Open a pull request of the workspace, which people decide on.",
@@ -111,6 +120,8 @@ class Program:
         called = self._session.call(tool.name, **arguments)
         for fact, field in task.learns.items():
             self._facts[fact] = called.data[field]
+            if fact == "workspace":
+                self._facts["right"] = f"{called.data[field]}$"
         return tool.name, called
 
     def _can_fill(self, tool):

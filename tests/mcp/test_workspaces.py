@@ -15,7 +15,7 @@ WRITING = {
     "create_workspace",
     "write_object",
     "delete_object",
-    "diff_workspace",
+    "restore_workspace",
     "checkpoint_workspace",
     "propose_workspace",
     "discard_workspace",
@@ -99,8 +99,12 @@ def test_hints_tell_which_tools_write_and_replace(writer):
     assert tools.keys() > WRITING
     for name, tool in tools.items():
         hints = tool.annotations
-        assert hints.read_only_hint == (name not in WRITING - {"diff_workspace"})
-        destroys = name in {"write_object", "delete_object", "discard_workspace"}
+        assert hints.read_only_hint == (name not in WRITING)
+        destroys = name in WRITING - {
+            "create_workspace",
+            "checkpoint_workspace",
+            "propose_workspace",
+        }
         assert hints.destructive_hint == destroys
     prompts = {each.name: each for each in session.ask("list_prompts").prompts}
     assert prompts.keys() == {"audit_change", "write_audit_publish"}
@@ -108,7 +112,7 @@ def test_hints_tell_which_tools_write_and_replace(writer):
     (message,) = session.ask("get_prompt", "write_audit_publish", arguments).messages
     assert "correct {depths}" in message.content.text
     for tool in WRITING:
-        assert f"`{tool}`" in message.content.text or tool == "checkpoint_workspace"
+        assert f"`{tool}`" in message.content.text
 
 
 def test_a_change_is_written_audited_and_proposed(writer):
@@ -119,7 +123,7 @@ def test_a_change_is_written_audited_and_proposed(writer):
     assert wrote.data["size_bytes"] == 8
     raw = base64.b64encode(bytes(range(256))).decode()
     session.call("write_object", **place, path="out/raw", content=raw, encoding="base64")
-    changed = session.results("diff_workspace", **place)
+    changed = session.results("diff", repository=name, left="main", right=f"{own}$")
     assert [(each["path"], each["change"]) for each in changed] == [
         ("out/a.csv", "changed"),
         ("out/raw", "added"),
@@ -143,6 +147,22 @@ def test_a_change_is_written_audited_and_proposed(writer):
         assert not lake.repository(name).branch(own).exists("out/raw")
 
 
+def test_a_workspace_returns_to_its_checkpoints(writer):
+    session, name, _ = writer
+    own = begin(session, name)
+    place = {"repository": name, "workspace": own}
+    read = {"repository": name, "reference": own, "path": "out/a.csv"}
+    session.call("write_object", **place, path="out/a.csv", content="one")
+    session.call("checkpoint_workspace", **place, label="first")
+    session.call("write_object", **place, path="out/a.csv", content="two")
+    assert session.call("read_object", **read).text == "two"
+    assert session.call("restore_workspace", **place, checkpoint="first").data["label"] == "first"
+    assert session.call("read_object", **read).text == "one"
+    assert session.call("restore_workspace", **place, checkpoint="none").is_error
+    session.call("restore_workspace", **place, checkpoint="source")
+    assert session.call("read_object", **read).text == "a,b\n1,2\n"
+
+
 def test_nothing_but_the_writable_paths_of_the_workspace_can_be_changed(writer):
     session, name, opened = writer
     own = begin(session, name)
@@ -156,6 +176,7 @@ def test_nothing_but_the_writable_paths_of_the_workspace_can_be_changed(writer):
             ("delete_object", {"path": "out/a.csv"}),
             ("checkpoint_workspace", {"label": "x"}),
             ("propose_workspace", {"title": "x"}),
+            ("restore_workspace", {"checkpoint": "source"}),
             ("discard_workspace", {}),
         ]:
             assert session.call(tool, **place, **more).is_error, (tool, workspace)

@@ -31,7 +31,8 @@ Reference = Annotated[
     Meta(
         min_length=1,
         max_length=_MAX_NAME,
-        description="A branch, tag or commit id, or an expression such as `main~1`.",
+        description="A branch, tag or commit id, or an expression such as `main~1` or "
+        "`main@{2 hours ago}`.",
     ),
 ]
 Path = Annotated[

@@ -72,9 +72,11 @@ Write
 3. `write_object` and `delete_object` in it. Read in it by its id as the reference.
 
 Audit
-4. `diff_workspace`: are these the changes that the task asks for, and no others?
+4. `diff` with left `main` and right the id with `$`: are these the changes that the task asks
+   for, and no others?
 5. For tables `diff_rows`, and `query` on both sides: counts, nulls, repeated keys, ranges.
-   If something is wrong, correct it, and examine it again.
+   If something is wrong, correct it, and examine it again. `checkpoint_workspace` keeps a state
+   to which `restore_workspace` returns.
 
 Publish
 6. `propose_workspace` with a title and a description of what changed, how it was examined, and

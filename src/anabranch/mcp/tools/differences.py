@@ -95,7 +95,8 @@ TOOLS = (
         "diff",
         "Compare references",
         "Lists the objects that were added, changed or removed on `right` since it left `left`; "
-        "without `right`, the uncommitted changes of a branch.",
+        "without `right`, the uncommitted changes of a branch. A branch's name with `$` includes "
+        "what is uncommitted: all that a workspace has changed is `left` `main`, `right` `ID$`.",
         Diff,
         diff,
     ),

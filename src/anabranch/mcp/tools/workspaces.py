@@ -13,9 +13,9 @@ from msgspec import Meta
 
 from anabranch.errors import Invalid
 from anabranch.mcp.api import Api
-from anabranch.mcp.arguments import After, Amount, InRepository, Path, Prefix
-from anabranch.mcp.results import Result, page
-from anabranch.mcp.tool import CREATES, READS, REMOVES, REPLACES, Tool
+from anabranch.mcp.arguments import InRepository, Path
+from anabranch.mcp.results import Result
+from anabranch.mcp.tool import CREATES, REMOVES, REPLACES, Tool
 
 __all__ = ["TOOLS"]
 
@@ -74,12 +74,13 @@ class DeleteObject(InWorkspace, frozen=True, kw_only=True):
     path: Path
 
 
-class DiffWorkspace(InWorkspace, frozen=True, kw_only=True):
-    """Arguments of diff_workspace."""
+class Restore(InWorkspace, frozen=True, kw_only=True):
+    """Arguments of restore_workspace."""
 
-    prefix: Prefix = ""
-    after: After = ""
-    amount: Amount = 50
+    checkpoint: Annotated[
+        _Label,
+        Meta(description="The label or the commit of a checkpoint; `source` is the beginning."),
+    ]
 
 
 class Checkpoint(InWorkspace, frozen=True, kw_only=True):
@@ -137,22 +138,16 @@ def delete_object(api: Api, given: DeleteObject) -> Result:
     return Result({"path": given.path, "deleted": True})
 
 
-def diff_workspace(api: Api, given: DiffWorkspace) -> Result:
-    """Returns a page of what the workspace has changed."""
-    found = _inside(api, given).get(
-        *_workspace(given), "diff", prefix=given.prefix, after=given.after, amount=given.amount
-    )
-    items = [
-        {"path": each["path"], "change": each["type"], "size_bytes": each.get("size_bytes", 0)}
-        for each in found["results"]
-    ]
-    return Result(page(found, items, "path"))
-
-
 def checkpoint_workspace(api: Api, given: Checkpoint) -> Result:
     """Returns the commit of what was written."""
     body = {"label": given.label, "message": given.message}
     return Result(_inside(api, given).send("POST", *_workspace(given), "checkpoints", body=body))
+
+
+def restore_workspace(api: Api, given: Restore) -> Result:
+    """Returns the checkpoint that the workspace is at."""
+    body = {"checkpoint": given.checkpoint}
+    return Result(_inside(api, given).send("POST", *_workspace(given), "restore", body=body))
 
 
 def propose_workspace(api: Api, given: Propose) -> Result:
@@ -203,7 +198,7 @@ TOOLS = (
         "Create a workspace",
         "Creates a workspace: a branch of your own that ends by itself, in which the writable "
         "paths can be changed. Other branches cannot be changed. Pass its `id` to the other tools; "
-        "to read in it, use the id as the reference.",
+        "to read in it, use the id as the reference, and its id with `$` for what is uncommitted.",
         CreateWorkspace,
         create_workspace,
         CREATES,
@@ -225,20 +220,21 @@ TOOLS = (
         REMOVES,
     ),
     Tool(
-        "diff_workspace",
-        "Show changes of a workspace",
-        "Lists what a workspace has changed since it began, with and without a checkpoint.",
-        DiffWorkspace,
-        diff_workspace,
-        READS,
-    ),
-    Tool(
         "checkpoint_workspace",
         "Commit in a workspace",
         "Commits what a workspace has written, under a label.",
         Checkpoint,
         checkpoint_workspace,
         CREATES,
+    ),
+    Tool(
+        "restore_workspace",
+        "Undo in a workspace",
+        "Moves a workspace back to one of its checkpoints, or to where it began: what it has "
+        "written since is dropped.",
+        Restore,
+        restore_workspace,
+        REMOVES,
     ),
     Tool(
         "propose_workspace",
