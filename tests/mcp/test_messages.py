@@ -229,6 +229,15 @@ def test_http_needs_credentials(post, server):
         assert response.json()["error"]["data"]["kind"] == "unauthenticated"
 
 
+def test_wrong_secrets_are_throttled(post):
+    pair = ("AKIAJNOBODYNOBODYNOQ", "wrong")
+    statuses = [post(PING, auth=pair).status_code for _ in range(30)]
+    assert statuses[0] == 401
+    assert statuses[-1] == 429
+    assert int(post(PING, auth=pair).headers["retry-after"]) > 0
+    assert post(PING).status_code == 200
+
+
 def test_cookies_do_not_authenticate_and_other_sites_are_refused(post, server):
     body = {"access_key_id": server.access_key_id, "secret_access_key": server.secret_access_key}
     login = httpx2.post(f"{server.api}/auth/login", json=body)

@@ -193,6 +193,38 @@ def test_nothing_but_the_writable_paths_of_the_workspace_can_be_changed(writer):
         assert not list(lake.repository(name).branch(own).changes())
 
 
+CHECK = """\
+name: rows are whole
+on:
+  pre-commit:
+hooks:
+  - id: rules
+    type: check
+    properties:
+      tables:
+        - path: "out/*.csv"
+          not_null: [a, b]
+"""
+
+
+def test_checks_refuse_a_checkpoint_and_show_why(writer):
+    session, name, opened = writer
+    with opened() as lake:
+        lake.objects.upload(name, "main", "_lakefs_actions/rows.yaml", [CHECK.encode()])
+        lake.commits.commit(name, "main", message="a check")
+    place = {"repository": name, "workspace": begin(session, name)}
+    session.call("write_object", **place, path="out/a.csv", content="a,b\n1,\n")
+    refused = session.call("checkpoint_workspace", **place, label="one").error
+    assert refused["kind"] == "hook_failed"
+    (run,) = session.results("check_results", repository=name, branch=place["workspace"])
+    assert run["status"] == "failed"
+    shown = session.call("check_results", repository=name, run_id=run["run_id"]).data
+    (hook,) = shown["hooks"]["results"]
+    assert "out/a.csv" in hook["output"]
+    session.call("write_object", **place, path="out/a.csv", content="a,b\n1,2\n3,4\n")
+    assert not session.call("checkpoint_workspace", **place, label="one").is_error
+
+
 def test_a_discarded_workspace_is_gone(writer):
     session, name, opened = writer
     own = begin(session, name)

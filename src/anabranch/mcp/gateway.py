@@ -14,7 +14,7 @@ import msgspec
 
 from anabranch.access.access import Access
 from anabranch.audit.log import AuditLog, RequestAudit
-from anabranch.errors import AnabranchError, Denied, NotSupported, Unauthenticated
+from anabranch.errors import AnabranchError, Denied, NotSupported, Throttled, Unauthenticated
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Headers, Response
@@ -189,6 +189,8 @@ def _error_response(error: AnabranchError) -> Response:
     detail = {"code": _INVALID_REQUEST, "message": error.message, "data": data}
     body = msgspec.json.encode({"jsonrpc": "2.0", "id": None, "error": detail})
     headers = []
+    if isinstance(error, Throttled):
+        headers.append(("Retry-After", str(error.retry_after)))
     if isinstance(error, Unauthenticated):
         headers.append(("WWW-Authenticate", 'Bearer realm="anabranch"'))
     return Response(status_for(error), body, content_type=JSON, headers=headers, error=error)

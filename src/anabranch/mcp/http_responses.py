@@ -12,6 +12,7 @@ import logging
 from collections.abc import Mapping, MutableMapping
 from typing import Any
 
+from mcp import types
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from anabranch.access.access import Access
@@ -22,7 +23,7 @@ from anabranch.mcp.execution import Runner
 from anabranch.mcp.gateway_performer import GatewayCaller, GatewayPerformer
 from anabranch.mcp.lake_server import Offer, make_server, offer
 from anabranch.mcp.limits import MAX_BODY_BYTES, CallLimits
-from anabranch.mcp.messages import fault_of
+from anabranch.mcp.messages import Fault, fault_of
 from anabranch.mcp.workspace_access import WorkspaceAccess
 from anabranch.rest.gateway import RestGateway
 
@@ -67,6 +68,13 @@ class Responder:
             client=head.client,
             request_id=request_id,
         )
+        try:
+            return self._respond(head, body, caller)
+        except Exception as error:  # noqa: BLE001  the client gets a response for every error
+            fault = Fault(types.INTERNAL_ERROR, "internal error")
+            return Response(500, fault.response().encode(), content_type=_JSON, error=error)
+
+    def _respond(self, head: RequestHead, body: bytes, caller: GatewayCaller) -> Response:
         performer = GatewayPerformer(self._rest, caller, self._access, self._workspaces)
         server = make_server(self._offer, performer, self._runner)
         manager = StreamableHTTPSessionManager(

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from anabranch.access.actors.actor import Actor
+from anabranch.catalog.actions.hook_lake import LibraryAuthority
 from anabranch.mcp.gateway_performer import GatewayCaller, GatewayPerformer
 from anabranch.mcp.workspace_access import WorkspaceAccess
 from anabranch.server.composition import Composition
@@ -26,8 +27,11 @@ def open_as_local_user(settings: Settings) -> Iterator[GatewayPerformer]:
     configure_logs(settings.logging)
     composition = Composition(settings)
     try:
+        # as in a program that opens the folder: the caller is no user of a server, and hooks read
+        # all; a server could not find the user whom they run for
+        composition.lake.hook_lakes.authority = LibraryAuthority()
         composition.lake.start()
-        actor = Actor.administrator(_login_name())
+        actor = Actor.administrator("", email=_login_name())
         access = composition.services.access
         yield GatewayPerformer(
             composition.rest,
