@@ -229,8 +229,9 @@ def test_http_needs_credentials(post, server):
         assert response.json()["error"]["data"]["kind"] == "unauthenticated"
 
 
-def test_wrong_secrets_are_throttled(post):
-    pair = ("AKIAJNOBODYNOBODYNOQ", "wrong")
+def test_wrong_secrets_are_throttled(post, new_user):
+    reading = {"effect": "allow", "action": ["fs:ListRepositories"], "resource": "*"}
+    pair = (new_user(reading)[0], "wrong")
     statuses = [post(PING, auth=pair).status_code for _ in range(30)]
     assert statuses[0] == 401
     assert statuses[-1] == 429
