@@ -55,6 +55,7 @@ from anabranch.catalog.tables.symlinks import Symlinks
 from anabranch.catalog.tasks.periodic_tasks import PeriodicTask, PeriodicTasks
 from anabranch.catalog.usage import FLUSH_INTERVAL, Usage
 from anabranch.catalog.workspaces.merging import WorkspaceMerges
+from anabranch.catalog.workspaces.reads import FLUSH_SECONDS
 from anabranch.catalog.workspaces.workspaces import Workspaces
 from anabranch.errors import AnabranchError
 from anabranch.versioning.core import Core
@@ -167,6 +168,7 @@ class Catalog:
                 PeriodicTask(self.operations.compact, _CLEANUP_INTERVAL),
                 PeriodicTask(core.proposals.clean, _CLEANUP_INTERVAL),
                 PeriodicTask(self.expiry.delete_due, _EXPIRY_INTERVAL),
+                PeriodicTask(self.workspaces.reads.flush, FLUSH_SECONDS),
                 PeriodicTask(self.garbage_tasks.send_heartbeats, _HEARTBEAT_INTERVAL),
                 PeriodicTask(self.usage.flush, FLUSH_INTERVAL),
                 PeriodicTask(self.refs_dumps.send_heartbeats, _HEARTBEAT_INTERVAL),
@@ -201,6 +203,7 @@ class Catalog:
         self.core.sealed_trees.close()
         self._tree_building.stop()
         try:
+            self.workspaces.reads.flush()
             self.usage.flush()
         except AnabranchError as error:
-            _log.warning("the usage counts were not stored: %s", error.message)
+            _log.warning("usage counts and reads were not stored: %s", error.message)

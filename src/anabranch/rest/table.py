@@ -57,7 +57,7 @@ from anabranch.rest.operations.repositories import (
     repositories,
     storage,
 )
-from anabranch.rest.operations.workspaces import workspaces
+from anabranch.rest.operations.workspaces import reads, workspaces
 from anabranch.rest.protocol.operation import Operation
 
 __all__ = ["BASE_PATH", "EXTENSIONS", "OPERATIONS"]
@@ -123,6 +123,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *operations.OPERATIONS,
     *branches.EXTENSIONS,
     *workspaces.OPERATIONS,
+    *reads.OPERATIONS,
     *sweeps.OPERATIONS,
     *pins.OPERATIONS,
     *explain.OPERATIONS,

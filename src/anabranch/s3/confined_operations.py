@@ -6,15 +6,17 @@ All that is not listed is refused; see `rest/protocol/confined_operations.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from types import MappingProxyType
 
 from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.confined_actor import ConfinedActor
+from anabranch.errors import AnabranchError
 from anabranch.s3.call import Call
 from anabranch.s3.headers.copy_source import copy_source
 from anabranch.s3.operation import Level, Operation
 
-__all__ = ["CONFINED_OPERATIONS", "admit"]
+__all__ = ["CONFINED_OPERATIONS", "admit", "note_reads"]
 
 
 def admit(operation: Operation, call: Call, actor: Actor) -> Actor:
@@ -91,3 +93,18 @@ CONFINED_OPERATIONS: MappingProxyType[str, Callable[[Call], Iterable[tuple[str, 
 """By the id of each operation, what names the references that a call reads, besides the one of the
 object that it is about.
 """
+
+_READS = frozenset({"GetObject", "CopyObject", "UploadPartCopy"})
+
+
+def note_reads(operation: Operation, call: Call) -> None:
+    """Records what a call by the keys of a workspace has read."""
+    actor = call.actor
+    if operation.id not in _READS or not isinstance(actor, ConfinedActor):
+        return
+    address = call.address if operation.id == "GetObject" else copy_source(call)
+    reach = actor.confinement
+    with suppress(AnabranchError):  # the read itself has succeeded
+        call.services.catalog.workspaces.reads.note(
+            reach.repository, reach.branch, address.ref, [address.path]
+        )

@@ -18,7 +18,7 @@ from anabranch.http.response import Headers, Response
 from anabranch.model.caller import acting_as
 from anabranch.s3.authenticator import RequestAuthenticator
 from anabranch.s3.call import Call
-from anabranch.s3.confined_operations import admit
+from anabranch.s3.confined_operations import admit, note_reads
 from anabranch.s3.misdirected import is_misdirected, refusal
 from anabranch.s3.operation import ByKey
 from anabranch.s3.payloads.form import reaches_file, read_form
@@ -277,9 +277,11 @@ class S3Request:
         try:
             caller = self._call.actor.as_caller(self.choice.operation.id, self._request_id)
             with acting_as(caller):
-                return self.choice.operation.handler(self._call)
+                response = self.choice.operation.handler(self._call)
         except Exception as error:  # noqa: BLE001  as above
             return self.respond_to_error(self._to_error(error))
+        note_reads(self.choice.operation, self._call)
+        return response
 
     def _reaches_file(self, begun: bytes) -> bool:
         return reaches_file(self.request.headers.get("content-type", ""), begun)

@@ -39,7 +39,7 @@ REST: dict[str, str] = {
         blameObjects; listPullRequestComments; listPullRequestReviews; getSweeps; putPin;
         renewPin; deletePin; queryObjects; previewObject; getObjectStatistics;
         previewTable; listOperations; getOperation; listWorkspaces; getWorkspace;
-        diffWorkspace;
+        diffWorkspace; getWorkspaceReads; getPullRequestReads;
         getStorageReport; listDeletedNamespaces;
     """,
     "Developers": """

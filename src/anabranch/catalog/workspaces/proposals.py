@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from anabranch.catalog.workspaces.reads import ReadRecorder
 from anabranch.errors import Conflict
 from anabranch.model.pull_request import MAX_TITLE_CHARACTERS, PullRequest
 from anabranch.model.references.workspace import Workspace
@@ -52,11 +53,14 @@ def already_proposed(workspace: Workspace) -> Conflict:
 
 
 class ProposalAddition(msgspec.Struct, frozen=True):
-    """Extra writes of a new pull request, which name it in its workspace."""
+    """Extra writes of a new pull request, which name it in its workspace and keep what that has
+    read.
+    """
 
     core: Core
     repository: Repository
     workspace: str
+    reads: ReadRecorder
 
     def writes_for(self, pull: PullRequest, /) -> ExtraWrites:
         """Returns the writes. Raises Conflict if the workspace has one."""
@@ -64,4 +68,6 @@ class ProposalAddition(msgspec.Struct, frozen=True):
         if stored.workspace.pull_request:
             raise already_proposed(stored.workspace)
         changed = msgspec.structs.replace(stored.workspace, pull_request=pull.id)
-        return stored.replaced_by(self.repository, changed)
+        writes, expect = stored.replaced_by(self.repository, changed)
+        kept, _ = self.reads.kept_with(self.repository, self.workspace, pull.id)
+        return [*writes, *kept], expect

@@ -25,6 +25,7 @@ from anabranch.catalog.workspaces.proposals import (
     describe,
     title_of,
 )
+from anabranch.catalog.workspaces.reads import ReadRecorder
 from anabranch.errors import Invalid, NoChanges
 from anabranch.keyvalue.contract import Write
 from anabranch.model.caller import Principal, current_caller
@@ -40,10 +41,7 @@ from anabranch.versioning.garbage.pins import AdmitCommits
 from anabranch.versioning.references.branches import StoredBranch
 from anabranch.versioning.staging.cleanup import discard
 
-__all__ = ["NAME_PREFIX", "Workspaces"]
-
-NAME_PREFIX = "ws-"
-"""What the names of workspaces begin with, unless they are chosen."""
+__all__ = ["Workspaces", "new_name"]
 
 _MAX_WALKED = 10_000
 _RANDOM_BYTES = 8
@@ -61,6 +59,7 @@ class Workspaces:
         pulls: Pulls,
         clock: Callable[[], float],
     ) -> None:
+        self.reads = ReadRecorder(core)
         self._core = core
         self._branches = branches
         self._commits = commits
@@ -233,7 +232,7 @@ class Workspaces:
             destination=target,
             author=self._core.require_committer(committer) if author is None else author,
             username=username,
-            extra_writes=[ProposalAddition(self._core, stored, name)],
+            extra_writes=[ProposalAddition(self._core, stored, name, self.reads)],
         )
 
     def has_commit(self, repository: str, name: str, commit_id: str) -> bool:
@@ -291,4 +290,4 @@ class Workspaces:
 
 def new_name() -> str:
     """Returns a random name for a workspace and its branch."""
-    return f"{NAME_PREFIX}{secrets.token_hex(_RANDOM_BYTES)}"
+    return f"ws-{secrets.token_hex(_RANDOM_BYTES)}"

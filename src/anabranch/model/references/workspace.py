@@ -8,7 +8,18 @@ from anabranch.model.caller import Principal
 from anabranch.model.references.branch import Branch
 from anabranch.model.secret import Secret
 
-__all__ = ["Checkpoint", "OpenWorkspace", "Workspace", "WorkspaceKeys"]
+__all__ = [
+    "MAX_READS",
+    "Checkpoint",
+    "OpenWorkspace",
+    "Workspace",
+    "WorkspaceKeys",
+    "WorkspaceRead",
+    "WorkspaceReads",
+]
+
+MAX_READS = 10_000
+"""The most reads that are kept of a workspace."""
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -44,6 +55,22 @@ class Workspace(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     pull_request: str = ""
     access_key_id: str = ""
     key_check: str = ""
+
+
+class WorkspaceRead(msgspec.Struct, frozen=True):
+    """A path, and the commit that the branch was at when the path was read, or that was read. What
+    the branch had staged then counts as that of its commit.
+    """
+
+    path: str
+    commit_id: str
+
+
+class WorkspaceReads(msgspec.Struct, frozen=True):
+    """What the keys of a workspace have read, at most MAX_READS; `left_out` further ones."""
+
+    reads: tuple[WorkspaceRead, ...] = ()
+    left_out: int = 0
 
 
 class WorkspaceKeys(msgspec.Struct, frozen=True):

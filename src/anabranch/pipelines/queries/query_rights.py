@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.authorize import authorize
+from anabranch.access.actors.confined_actor import ConfinedActor
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.access.policies.permissions import (
     Action,
@@ -30,6 +31,9 @@ class QueryRights:
     def require_object(self, repository: str, reference: str, path: str) -> None:
         """Requires that the user may read an object, as getObject does."""
         self._require(Action.READ_OBJECT, object_arn(repository, path), repository, reference)
+        if isinstance(self._actor, ConfinedActor):
+            branch = self._actor.confinement.branch
+            self._catalog.workspaces.reads.note(repository, branch, reference, [path])
 
     def require_listing(self, repository: str, reference: str) -> None:
         """Requires that the user may list objects, as listObjects and diffRefs do."""

@@ -84,7 +84,7 @@ class Call(Generic[ParamsT, BodyT]):
     without an idempotency key.
     """
 
-    __slots__ = ("actor", "body", "params", "repetition", "request", "services")
+    __slots__ = ("_drawn", "actor", "body", "params", "repetition", "request", "services")
 
     def __init__(
         self,
@@ -100,6 +100,14 @@ class Call(Generic[ParamsT, BodyT]):
         self.body = body
         self.actor = actor
         self.repetition: RepeatedRequest | None = None
+        self._drawn = ""
+
+    def draw(self, make: Callable[[], str]) -> str:
+        """Returns the text that `make` returns when it is first called: a random name, which the
+        permissions of the call and its handler share.
+        """
+        self._drawn = self._drawn or make()
+        return self._drawn
 
     def recording(self, result: Callable[[T], object]) -> Sequence[ExtraWritesFor[T]]:
         """Returns what records the response to the request in the write of its change; nothing if

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
 from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.confined_actor import ConfinedActor
+from anabranch.errors import AnabranchError
 from anabranch.rest.protocol.call import Call
 
-__all__ = ["CONFINED_OPERATIONS", "admit"]
+__all__ = ["CONFINED_OPERATIONS", "admit", "note_reads"]
 
 _Call = Call[Any, Any]
 _COMMIT_ID = re.compile("[0-9a-f]{64}")
@@ -140,9 +142,43 @@ CONFINED_OPERATIONS: MappingProxyType[str, Callable[[_Call], Iterable[str]]] = M
         "diffWorkspace": _workspace,
         "proposeWorkspace": _workspace,
         "mergeWorkspace": _workspace,
+        "getWorkspaceReads": _workspace,
         "discardWorkspace": _workspace,
         "copyObjects": _transfer,
         "moveObjects": _transfer,
     }
 )
 """By the id of each operation, what names the references that a call of it reads or changes."""
+
+
+def note_reads(operation_id: str, call: _Call) -> None:
+    """Records what a call by the keys of a workspace has read. Queries and previews do it
+    themselves.
+    """
+    actor, read = call.actor, _READS.get(operation_id)
+    if read is None or not isinstance(actor, ConfinedActor):
+        return
+    reference, paths = read(call)
+    reach = actor.confinement
+    with suppress(AnabranchError):  # the read itself has succeeded
+        call.services.catalog.workspaces.reads.note(
+            reach.repository, reach.branch, reference, paths
+        )
+
+
+_READS: MappingProxyType[str, Callable[[_Call], tuple[str, Iterable[str]]]] = MappingProxyType(
+    {
+        "getObject": lambda call: (call.params.ref, [call.params.path]),
+        "readObjects": lambda call: (call.params.ref, call.body.paths),
+        "getArchive": lambda call: (call.params.ref, call.params.path),
+        "copyObject": lambda call: (
+            call.body.src_ref or call.params.branch,
+            [call.body.src_path],
+        ),
+        "copyObjects": lambda call: (
+            call.body.source_ref or call.params.branch,
+            [call.body.source_path],
+        ),
+    }
+)
+"""By the id of an operation, the reference and the paths, or prefixes, that a call of it reads."""

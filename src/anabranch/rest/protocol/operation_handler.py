@@ -20,7 +20,7 @@ from anabranch.http.response import Response
 from anabranch.model.caller import Caller, acting_as, current_caller
 from anabranch.model.uri import IMAGES
 from anabranch.rest.protocol.call import Call, Request
-from anabranch.rest.protocol.confined_operations import admit
+from anabranch.rest.protocol.confined_operations import admit, note_reads
 from anabranch.rest.protocol.errors import Error, error_response
 from anabranch.rest.protocol.idempotency import (
     HEADER,
@@ -148,11 +148,14 @@ class OperationHandler:
         try:
             if self._is_change and actor is not None:
                 with acting_as(self._caller(request, actor)):
-                    return self._call(self._handler, call)
-            return self._call(self._handler, call)
+                    response = self._call(self._handler, call)
+            else:
+                response = self._call(self._handler, call)
         except MergeConflict as error:
             hide_unreadable(error, call)
             raise
+        note_reads(self.operation.id, call)
+        return response
 
     def _caller(self, request: Request, actor: Actor) -> Caller:
         """Returns the caller of a request: of a hook, if this process makes the request for one, or

@@ -39,6 +39,9 @@ __all__ = [
 ENTITY = "entity"
 """The property of a table that says what its records describe."""
 
+_OWN_FIELDS = 101
+"""The number of the first field that lakeFS does not have, in each message."""
+
 _PACKAGE = "io.treeverse.lakefs.graveler"
 
 
@@ -84,19 +87,14 @@ def tag_row(tag: Tag) -> tuple[bytes, Value]:
     return encode_path(tag.id), (tag.commit_id.encode(), references.tag_bytes(tag))
 
 
-_FIRST_OWN_FIELD = 101
-"""Fields that lakeFS's messages do not have begin at this number: see `lakefs.proto`."""
-
-
 def _definition(descriptor: Any) -> str:
     """Returns a message's descriptor in the JSON form of protobuf, without spaces and without our
-    own fields, which lakeFS does not know: with them, ids would differ from lakeFS's.
+    own fields.
     """
     proto = DescriptorProto()
     descriptor.CopyToProto(proto)
-    for index in reversed(range(len(proto.field))):
-        if proto.field[index].number >= _FIRST_OWN_FIELD:
-            del proto.field[index]
+    for field in [each for each in proto.field if each.number >= _OWN_FIELDS]:
+        proto.field.remove(field)
     _set_json_names(proto)
     return json.dumps(MessageToDict(proto), separators=(",", ":"))
 

@@ -33,6 +33,7 @@ __all__ = [
     "pull",
     "pull_by_branches",
     "pull_comment",
+    "pull_reads",
     "pull_review",
     "repository",
     "repository_actions",
@@ -42,6 +43,7 @@ __all__ = [
     "upload_key",
     "upload_parts",
     "workspace",
+    "workspace_reads",
 ]
 
 GRAVELER = "graveler"
@@ -179,6 +181,16 @@ def upload_parts(upload_id: str) -> str:
 def workspace(branch: str) -> bytes:
     """Returns the key of the workspace of a branch in its repository's partition."""
     return b"workspaces/" + branch.encode("utf-8", "surrogateescape")
+
+
+def workspace_reads(branch: str) -> bytes:
+    """Returns the key of what a workspace has read in its repository's partition."""
+    return b"workspace-reads/" + branch.encode("utf-8", "surrogateescape")
+
+
+def pull_reads(pull_id: str) -> bytes:
+    """Returns the key of what was read for a pull request in its repository's partition."""
+    return b"pull-reads/" + pull_id.encode("utf-8", "surrogateescape")
 
 
 def all_workspaces() -> tuple[bytes, bytes]:

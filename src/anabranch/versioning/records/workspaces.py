@@ -3,8 +3,10 @@
     partition                 key                     value
     of the repository         workspaces/BRANCH       the workspace, as JSON
     anabranch-workspace-keys  ACCESS_KEY_ID           the repository and the branch, as JSON
+    of the repository         workspace-reads/BRANCH  what its keys have read, as JSON
+    of the repository         pull-reads/ID           the same of the pull request that it became
 
-The second is removed with the first; without the first, a key finds nothing.
+The second and the third are removed with the first; without the first, a key finds nothing.
 """
 
 from __future__ import annotations
@@ -13,11 +15,19 @@ import msgspec
 
 from anabranch.errors import Corrupt
 from anabranch.keyvalue.contract import Write
-from anabranch.model.references.workspace import Workspace
+from anabranch.model.references.workspace import Workspace, WorkspaceReads
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records import keys
 
-__all__ = ["WorkspaceKey", "key_write", "workspace_bytes", "workspace_from", "workspace_key_from"]
+__all__ = [
+    "WorkspaceKey",
+    "key_write",
+    "reads_bytes",
+    "reads_from",
+    "workspace_bytes",
+    "workspace_from",
+    "workspace_key_from",
+]
 
 
 class WorkspaceKey(msgspec.Struct, frozen=True):
@@ -32,6 +42,7 @@ class WorkspaceKey(msgspec.Struct, frozen=True):
 
 _ENCODER = msgspec.json.Encoder()
 _WORKSPACES = msgspec.json.Decoder(Workspace)
+_READS = msgspec.json.Decoder(WorkspaceReads)
 _KEYS = msgspec.json.Decoder(WorkspaceKey)
 
 
@@ -46,6 +57,21 @@ def workspace_from(raw: bytes) -> Workspace:
         return _WORKSPACES.decode(raw)
     except msgspec.DecodeError as error:
         raise Corrupt(f"the record of a workspace cannot be read: {error}") from error
+
+
+def reads_bytes(reads: WorkspaceReads) -> bytes:
+    """Returns the record of what a workspace has read."""
+    return _ENCODER.encode(reads)
+
+
+def reads_from(raw: bytes | None) -> WorkspaceReads:
+    """Returns what the workspace of a record has read, nothing without a record. Raises Corrupt."""
+    if raw is None:
+        return WorkspaceReads()
+    try:
+        return _READS.decode(raw)
+    except msgspec.DecodeError as error:
+        raise Corrupt(f"the record of a workspace's reads cannot be read: {error}") from error
 
 
 def workspace_key_from(raw: bytes) -> WorkspaceKey:

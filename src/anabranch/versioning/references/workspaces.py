@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from anabranch.errors import NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.references.branch import Branch
-from anabranch.model.references.workspace import Workspace
+from anabranch.model.references.workspace import (
+    MAX_READS,
+    Workspace,
+    WorkspaceRead,
+    WorkspaceReads,
+)
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records import keys, references, workspaces
 from anabranch.versioning.records.workspaces import WorkspaceKey
@@ -97,8 +102,57 @@ class Workspaces:
         raw = self._keyvalue.get(repository.partition, key)
         if raw is None:
             return []
-        writes = [Write(repository.partition, key, None)]
+        writes = [
+            Write(repository.partition, key, None),
+            Write(repository.partition, keys.workspace_reads(branch), None),
+        ]
         access_key_id = workspaces.workspace_from(raw).access_key_id
         if access_key_id:
             writes.append(Write(keys.WORKSPACE_KEYS, access_key_id.encode(), None))
         return writes
+
+    def reads(self, repository: Repository, branch: str) -> WorkspaceReads:
+        """Returns what is stored of a workspace's reads."""
+        key = keys.workspace_reads(branch)
+        return workspaces.reads_from(self._keyvalue.get(repository.partition, key))
+
+    def reads_of_pull(self, repository: Repository, pull_id: str) -> WorkspaceReads:
+        """Returns what was read for a pull request."""
+        key = keys.pull_reads(pull_id)
+        return workspaces.reads_from(self._keyvalue.get(repository.partition, key))
+
+    def with_reads(
+        self,
+        repository: Repository,
+        branch: str,
+        reads: Sequence[WorkspaceRead],
+        left_out: int,
+    ) -> ExtraWrites:
+        """Returns the write that adds reads to those of a workspace, on condition that it still has
+        those that it has now; nothing if all are known. Raises NotFound once it has ended.
+        """
+        workspace = self.read(repository, branch)
+        key, partition = keys.workspace_reads(branch), repository.partition
+        raw = self._keyvalue.get(partition, key)
+        stored = workspaces.reads_from(raw)
+        known = set(stored.reads)
+        new = [each for each in reads if each not in known]
+        if not new and not left_out:
+            return (), ()
+        kept = (*stored.reads, *new)
+        dropped = max(len(kept) - MAX_READS, 0)
+        record = workspaces.reads_bytes(
+            WorkspaceReads(kept[:MAX_READS], stored.left_out + left_out + dropped)
+        )
+        return (
+            [Write(partition, key, record)],
+            [
+                Expect(partition, key, raw),
+                Expect(partition, keys.workspace(branch), workspace.record),
+            ],
+        )
+
+    def reads_kept(self, repository: Repository, branch: str, pull_id: str) -> ExtraWrites:
+        """Returns the write that keeps the reads of a workspace with its pull request."""
+        raw = self._keyvalue.get(repository.partition, keys.workspace_reads(branch))
+        return [Write(repository.partition, keys.pull_reads(pull_id), raw)] if raw else [], ()

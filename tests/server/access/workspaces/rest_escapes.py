@@ -56,7 +56,7 @@ REFUSED = _words("""
     rebaseBranch listMergeConflicts listRowConflicts listOperations getOperation getSweeps putSweep
     deleteSweep addTombstones claimRemovedObjects deleteTombstones putPin renewPin deletePin
     listOwnPermissions explainPermission updateUser endUserSessions createSignInLink
-    createWorkspace listWorkspaces setBranchExpiry
+    createWorkspace listWorkspaces setBranchExpiry getPullRequestReads
 """)
 """Operations that are refused even on the workspace's own branch."""
 
@@ -294,5 +294,6 @@ ESCAPES: dict[str, list[Escape]] = {
     ],
     "proposeWorkspace": everywhere("workspace"),
     "mergeWorkspace": everywhere("workspace"),
+    "getWorkspaceReads": everywhere("workspace"),
 }
 """The attempts by each operation that the keys may perform on their own branch."""

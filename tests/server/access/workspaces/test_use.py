@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from botocore.exceptions import ClientError
 
+from tests.server.access.conftest import allow, deny
 from tests.server.access.workspaces.conftest import commit, make_intruder, make_world, put
 
 MEGABYTES = 5 << 20
@@ -139,6 +140,26 @@ def test_a_user_without_the_right_to_branches_makes_no_workspace(team):
         assert viewer.api.post(path, json=body).status_code == 401
     assert viewer.api.delete(f"{path}/{world.workspace}").status_code == 401
     assert viewer.api.get(f"{path}/{world.workspace}").status_code == 200
+
+
+def test_a_policy_on_branches_counts_for_the_name_of_a_workspace(team):
+    world = make_world(team)
+    path = f"/repositories/{world.repository}/workspaces"
+    rule = {"StringEquals": {"lakefs:branch": ["closed"]}}
+    member = team.member(allow("*"), deny("fs:CreateBranch", **rule))
+    answers = [
+        member.api.post(path, json={"source": "main"} | name).status_code
+        for name in ({"branch": "closed"}, {"branch": "free"}, {})
+    ]
+    assert answers == [401, 201, 201]
+    only = team.member(
+        allow("fs:CreateBranch", on=f"arn:lakefs:fs:::repository/{world.repository}/branch/job-*")
+    )
+    answers = [
+        only.api.post(path, json={"source": "main"} | name).status_code
+        for name in ({"branch": "job-1"}, {"branch": "jobs"}, {})
+    ]
+    assert answers == [201, 401, 401]
 
 
 def test_hooks_that_the_creator_wrote_run_and_their_code_cannot_be_changed(team):

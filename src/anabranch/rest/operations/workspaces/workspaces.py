@@ -8,8 +8,8 @@ from typing import Any
 from anabranch.access.actors.authorize import authorize
 from anabranch.access.actors.object_rights import ObjectRights
 from anabranch.access.actors.visible_items import visible_items
-from anabranch.access.policies.permissions import Action, AllBelow, Permission, branch_arn
-from anabranch.catalog.workspaces.workspaces import NAME_PREFIX
+from anabranch.access.policies.permissions import Action, Permission, branch_arn
+from anabranch.catalog.workspaces.workspaces import new_name
 from anabranch.errors import Denied
 from anabranch.model.caller import Principal
 from anabranch.model.page import DEFAULT_AMOUNT
@@ -85,7 +85,7 @@ def create_workspace(call: Call[InRepository, WorkspaceCreation]) -> NewWorkspac
             purpose=body.purpose,
             run_id=body.run_id,
             metadata=body.metadata,
-            branch=body.branch,
+            branch=_new_name(call),
         ),
         creator=Principal(actor.username, actor.created_at, record_id=actor.record_id),
         access_key_id=keys.access_key_id,
@@ -203,10 +203,12 @@ def merge_workspace(call: Call[AtWorkspace, MergeCreation]) -> Merged:
 
 
 def _on_new_workspace(call: Call[InRepository, WorkspaceCreation]) -> str:
-    """The branch that the body names; without a name, all that a random one may be."""
-    name = call.body.branch
-    arn = branch_arn(call.params.repository, name or NAME_PREFIX)
-    return arn if name else AllBelow(arn)
+    """The branch that the body names, or a random one."""
+    return branch_arn(call.params.repository, _new_name(call))
+
+
+def _new_name(call: Call[InRepository, WorkspaceCreation]) -> str:
+    return call.body.branch or call.draw(new_name)
 
 
 def _on_workspace(call: Call[AtWorkspace, object]) -> str:

@@ -1,0 +1,96 @@
+"""The recorder of reads: bounded, each read once, also with several servers."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.errors import NotFound
+from anabranch.model.references.workspace import MAX_READS, WorkspaceRead
+from anabranch.model.references.workspace_request import WorkspaceRequest
+from anabranch.testing.lake import lake_in
+
+
+@pytest.fixture
+def sea(lake):
+    lake.objects.upload("sea", "main", "in/a", [b"a"])
+    lake.commits.commit("sea", "main", message="data", committer="ann")
+    lake.workspaces.create(
+        "sea", WorkspaceRequest(source="main", branch="ws-1", writable=["out/**"])
+    )
+    return lake
+
+
+def stored(lake):
+    return lake.workspaces.reads.of_workspace("sea", "ws-1")
+
+
+def test_a_read_is_kept_once_for_each_commit(sea):
+    first = sea.branches.get("sea", "ws-1").commit_id
+    recorder = sea.workspaces.reads
+    for _ in range(2):
+        recorder.note("sea", "ws-1", "ws-1", ["in/a", "in/b"])
+        recorder.note("sea", "ws-1", first, ["in/a"])
+        recorder.flush()
+    sea.objects.upload("sea", "ws-1", "out/a", [b"1"])
+    second = sea.workspaces.checkpoint("sea", "ws-1", "one", committer="ann").commit_id
+    recorder.note("sea", "ws-1", "ws-1$", ["in/a"])
+    assert stored(sea).reads == (
+        WorkspaceRead("in/a", first),
+        WorkspaceRead("in/b", first),
+        WorkspaceRead("in/a", second),
+    )
+
+
+def test_more_reads_than_are_kept_are_counted(sea):
+    recorder = sea.workspaces.reads
+    recorder.note("sea", "ws-1", "ws-1", (f"in/{number}" for number in range(MAX_READS)))
+    recorder.flush()
+    recorder.note("sea", "ws-1", "ws-1", ["in/0", "in/x", "in/y"])
+    found = stored(sea)
+    assert (len(found.reads), found.left_out) == (MAX_READS, 2)
+
+
+def test_two_servers_keep_both_reads(sea, clock, tmp_path):
+    with lake_in(tmp_path, clock, sea.keyvalue) as other:
+        sea.workspaces.reads.note("sea", "ws-1", "ws-1", ["in/a"])
+        other.workspaces.reads.note("sea", "ws-1", "ws-1", ["in/b"])
+        with_reads = other.core.workspaces.with_reads
+
+        def after_the_other(*args):
+            result = with_reads(*args)
+            sea.workspaces.reads.flush()
+            return result
+
+        other.core.branches.workspaces.with_reads = after_the_other
+        other.workspaces.reads.flush()
+    assert sorted(each.path for each in stored(sea).reads) == ["in/a", "in/b"]
+
+
+def test_a_later_workspace_of_the_name_has_not_read_what_the_earlier_one_has(sea):
+    recorder = sea.workspaces.reads
+    recorder.note("sea", "ws-1", "ws-1", ["in/a"])
+    recorder.flush()
+    recorder.note("sea", "ws-1", "ws-1", ["in/late"])
+    sea.workspaces.discard("sea", "ws-1")
+    recorder.flush()
+    with pytest.raises(NotFound):
+        stored(sea)
+    sea.workspaces.create("sea", WorkspaceRequest(source="main", branch="ws-1"))
+    assert stored(sea).reads == ()
+
+
+def test_the_end_of_a_lake_stores_what_waits(sea, clock, tmp_path):
+    with lake_in(tmp_path, clock, sea.keyvalue) as other:
+        other.workspaces.reads.note("sea", "ws-1", "ws-1", ["in/a"])
+    assert [each.path for each in stored(sea).reads] == ["in/a"]
+
+
+def test_a_commit_whose_id_begins_like_the_branch_is_itself(sea):
+    commit = sea.branches.get("sea", "main").commit_id
+    request = WorkspaceRequest(source="main", branch=commit[:4], writable=["out/**"])
+    sea.workspaces.create("sea", request)
+    sea.objects.upload("sea", commit[:4], "out/a", [b"1"])
+    sea.workspaces.checkpoint("sea", commit[:4], "one", committer="ann")
+    sea.workspaces.reads.note("sea", commit[:4], commit, ["in/a"])
+    found = sea.workspaces.reads.of_workspace("sea", commit[:4])
+    assert found.reads == (WorkspaceRead("in/a", commit),)
