@@ -193,6 +193,23 @@ def test_nothing_but_the_writable_paths_of_the_workspace_can_be_changed(writer):
         assert not list(lake.repository(name).branch(own).changes())
 
 
+def test_what_was_read_in_the_workspace_is_kept_with_the_proposal(writer):
+    session, name, _ = writer
+    own = begin(session, name)
+    place = {"repository": name, "workspace": own}
+    at = {"repository": name, "reference": own}
+    assert session.call("read_object", **at, path="in/b.csv").text == "a,b\n1,2\n"
+    sql = f"SELECT * FROM 'lakefs://{name}/{own}/out/a.csv'"
+    assert session.call("query", **at, sql=sql).data["rows"] == [[1, 2]]
+    session.call("read_object", repository=name, path="out/a.csv")  # of main, by the user
+    outside = f"SELECT * FROM 'lakefs://{name}/main/out/a.csv'"
+    assert session.call("query", **at, sql=outside).is_error
+    session.call("write_object", **place, path="out/a.csv", content="a,b\n1,3\n")
+    proposed = session.call("propose_workspace", **place, title="Correct b").data
+    pull = session.call("pull_requests", repository=name, id=proposed["pull_request"]).data
+    assert {each["path"] for each in pull["reads"]} == {"in/b.csv", "out/a.csv"}
+
+
 CHECK = """\
 name: rows are whole
 on:

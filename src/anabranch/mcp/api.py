@@ -53,6 +53,11 @@ class Performer(Protocol):
         reach nothing else. Raises NotFound if the caller has no such keys.
         """
 
+    def reading_at(self, repository: str, reference: str) -> Performer:
+        """Returns what performs reads at a reference: with the keys of a workspace, which record
+        what is read, if the reference is that of one that the caller writes to.
+        """
+
     def keep_keys(self, repository: str, workspace: str, token: str) -> None:
         """Receives the token of a workspace that the caller has created."""
 
@@ -67,6 +72,10 @@ class Api:
     def in_workspace(self, repository: str, workspace: str) -> Api:
         """Returns the API as the keys of one of the caller's workspaces reach it."""
         return Api(self.performer.in_workspace(repository, workspace), self._cancellation)
+
+    def reading_at(self, repository: str, reference: str) -> Api:
+        """Returns the API for reads of objects at a reference, which a workspace records."""
+        return Api(self.performer.reading_at(repository, reference), self._cancellation)
 
     def get(self, *segments: str, **params: Any) -> Any:
         """Returns the JSON of the response to a GET."""

@@ -20,7 +20,7 @@ from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Headers, Response
 from anabranch.http.same_origin import comes_from_other_site
 from anabranch.mcp.limits import MAX_BODY_BYTES, CallLimits
-from anabranch.mcp.workspace_access import WorkspaceAccess
+from anabranch.mcp.performers.workspace_access import WorkspaceAccess
 from anabranch.rest.gateway import RestGateway
 from anabranch.rest.protocol.errors import status_for
 from anabranch.rest.protocol.responses import JSON

@@ -20,11 +20,11 @@ from anabranch.http.abandonment import IsAbandoned, abandonment
 from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Response
 from anabranch.mcp.execution import Runner
-from anabranch.mcp.gateway_performer import GatewayCaller, GatewayPerformer
 from anabranch.mcp.lake_server import Offer, make_server, offer
 from anabranch.mcp.limits import MAX_BODY_BYTES, CallLimits
 from anabranch.mcp.messages import Fault, fault_of
-from anabranch.mcp.workspace_access import WorkspaceAccess
+from anabranch.mcp.performers.gateway_performer import GatewayCaller, GatewayPerformer
+from anabranch.mcp.performers.workspace_access import WorkspaceAccess
 from anabranch.rest.gateway import RestGateway
 
 __all__ = ["Responder"]
@@ -52,6 +52,7 @@ class Responder:
         self._access = access
         self._workspaces = workspaces
         self._offer: Offer = offer(version, write=write)
+        self._write = write
         self._runner = Runner(limits)
         # the SDK logs each request's beginning and end as those of a server
         logging.getLogger("mcp").setLevel(logging.WARNING)
@@ -75,7 +76,9 @@ class Responder:
             return Response(500, fault.response().encode(), content_type=_JSON, error=error)
 
     def _respond(self, head: RequestHead, body: bytes, caller: GatewayCaller) -> Response:
-        performer = GatewayPerformer(self._rest, caller, self._access, self._workspaces)
+        performer = GatewayPerformer(
+            *(self._rest, caller, self._access, self._workspaces), writes=self._write
+        )
         server = make_server(self._offer, performer, self._runner)
         manager = StreamableHTTPSessionManager(
             server, json_response=True, stateless=True, max_request_body_size=MAX_BODY_BYTES

@@ -73,6 +73,7 @@ def read_resource(api: Api, uri: str) -> types.TextResourceContents | types.Blob
 def _read_object(
     api: Api, uri: str, address: LakeUri
 ) -> types.TextResourceContents | types.BlobResourceContents:
+    api = api.reading_at(address.repository, address.ref)
     place = ("repositories", address.repository, "refs", address.ref, "objects")
     size = api.get(*place, "stat", path=address.key)["size_bytes"]
     if not size:

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 from anabranch.access.actors.actor import Actor
 from anabranch.catalog.actions.hook_lake import LibraryAuthority
-from anabranch.mcp.gateway_performer import GatewayCaller, GatewayPerformer
-from anabranch.mcp.workspace_access import WorkspaceAccess
+from anabranch.mcp.performers.gateway_performer import GatewayCaller, GatewayPerformer
+from anabranch.mcp.performers.workspace_access import WorkspaceAccess
 from anabranch.server.composition import Composition
 from anabranch.server.config.settings import Settings
 from anabranch.server.observability.logs import configure_logs
@@ -20,9 +20,9 @@ __all__ = ["open_as_local_user"]
 
 
 @contextmanager
-def open_as_local_user(settings: Settings) -> Iterator[GatewayPerformer]:
+def open_as_local_user(settings: Settings, *, writes: bool) -> Iterator[GatewayPerformer]:
     """Opens the stores of the settings, and gives what performs requests of the API as the user of
-    this process. Raises the errors of the stores.
+    this process; `writes` is that of the performer. Raises the errors of the stores.
     """
     configure_logs(settings.logging)
     composition = Composition(settings)
@@ -38,6 +38,7 @@ def open_as_local_user(settings: Settings) -> Iterator[GatewayPerformer]:
             GatewayCaller(actor=actor),
             access,
             WorkspaceAccess(composition.lake, access),
+            writes=writes,
         )
     finally:
         composition.close()

@@ -11,7 +11,7 @@ from msgspec import Meta
 from anabranch.mcp.api import Api
 from anabranch.mcp.arguments import After, Amount, InRepository
 from anabranch.mcp.limits import MAX_CONTENT_BYTES
-from anabranch.mcp.results import Result, page, shorten
+from anabranch.mcp.results import Result, listing, page, shorten
 from anabranch.mcp.tool import Tool
 
 __all__ = ["TOOLS"]
@@ -43,7 +43,11 @@ class PullRequests(InRepository, frozen=True, kw_only=True):
     """Arguments of pull_requests."""
 
     id: Annotated[
-        str, Meta(max_length=_NAMED, description="Show this one, with reviews and comments.")
+        str,
+        Meta(
+            max_length=_NAMED,
+            description="Show this one, with reviews, comments and what was read for it.",
+        ),
     ] = ""
     status: Annotated[Literal["open", "closed", "all"], Meta(description="Which ones to list.")] = (
         "open"
@@ -98,9 +102,11 @@ def pull_requests(api: Api, given: PullRequests) -> Result:
     pull = shorten(api.get(*pulls, given.id), _TEXT)
     reviews = api.get(*pulls, given.id, "reviews", amount=50)
     comments = api.get(*pulls, given.id, "comments", amount=50)
+    read = api.get(*pulls, given.id, "reads")
     return Result(
         {
             **pull,
+            "reads": shorten(listing(read["reads"])),
             "reviews": page(reviews, shorten(reviews["results"], _TEXT), ""),
             "comments": page(comments, shorten(comments["results"], _TEXT), ""),
         }

@@ -55,6 +55,7 @@ def list_objects(api: Api, given: ListObjects) -> Result:
 
 def read_object(api: Api, given: ReadObject) -> Result:
     """Returns bytes of an object: as text if they are UTF-8, otherwise in base64."""
+    api = api.reading_at(given.repository, given.reference)
     place = ("repositories", given.repository, "refs", given.reference, "objects")
     stat = api.get(*place, "stat", path=given.path)
     size = stat["size_bytes"]

@@ -35,6 +35,7 @@ class Query(AtReference, frozen=True, kw_only=True):
 
 def preview_table(api: Api, given: PreviewTable) -> Result:
     """Returns the columns and the first rows of a table."""
+    api = api.reading_at(given.repository, given.reference)
     place = ("repositories", given.repository, "refs", given.reference)
     if given.folder:
         table = api.get(*place, "tables", "preview", path=given.path, rows=given.rows)
@@ -47,6 +48,7 @@ def preview_table(api: Api, given: PreviewTable) -> Result:
 
 def query(api: Api, given: Query) -> Result:
     """Returns the rows of a query."""
+    api = api.reading_at(given.repository, given.reference)
     body = {"sql": given.sql, "max_rows": given.rows}
     place = ("repositories", given.repository, "refs", given.reference, "query")
     table = api.send("POST", *place, body=body)
@@ -86,7 +88,9 @@ TOOLS = (
         "SELECT count(*) FROM 'lakefs://REPOSITORY/REFERENCE/tables/*.parquet'. "
         "Metadata: objects('REPOSITORY', 'REFERENCE'), commits('REPOSITORY', 'REFERENCE'), "
         "changes('REPOSITORY', 'LEFT', 'RIGHT'). It reaches nothing outside of the lake. Aggregate "
-        "or LIMIT: at most 100 rows are returned. Needs the server's extra `query`.",
+        "or LIMIT: at most 100 rows are returned. With the id of your workspace as the reference, "
+        "it reaches that workspace alone, and what it reads is recorded. Needs the server's extra "
+        "`query`.",
         Query,
         query,
     ),

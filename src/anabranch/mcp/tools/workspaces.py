@@ -197,8 +197,8 @@ TOOLS = (
         "create_workspace",
         "Create a workspace",
         "Creates a workspace: a branch of your own that ends by itself, in which the writable "
-        "paths can be changed. Other branches cannot be changed. Pass its `id` to the other tools; "
-        "to read in it, use the id as the reference, and its id with `$` for what is uncommitted.",
+        "paths can be changed. Other branches cannot be changed. Pass its `id` to the other tools. "
+        "Read in it by its id as the reference: what you read so is recorded for reviewers.",
         CreateWorkspace,
         create_workspace,
         CREATES,

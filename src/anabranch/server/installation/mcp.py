@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anabranch.mcp.gateway import McpGateway
 from anabranch.mcp.limits import CallLimits
-from anabranch.mcp.workspace_access import WorkspaceAccess
+from anabranch.mcp.performers.workspace_access import WorkspaceAccess
 from anabranch.rest.gateway import RestGateway
 from anabranch.rest.protocol.services import Services
 from anabranch.server.config.mcp import ModelContextProtocol

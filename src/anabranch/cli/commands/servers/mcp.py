@@ -29,12 +29,13 @@ def _mcp(context: CommandContext) -> None:
     # the server's libraries are slow to import, and --help must not wait for them
     from anabranch.server.local_caller import open_as_local_user  # noqa: PLC0415
 
-    with open_as_local_user(server_settings(context, given.data, None).settings) as performer:
+    settings = server_settings(context, given.data, None).settings
+    with open_as_local_user(settings, writes=given.write) as performer:
         _serve(context, performer)
 
 
 def _serve_remote(context: CommandContext) -> None:
-    from anabranch.mcp.remote_performer import RemotePerformer  # noqa: PLC0415  as above
+    from anabranch.mcp.performers.remote_performer import RemotePerformer  # noqa: PLC0415  as above
 
     settings = context.settings
     try:

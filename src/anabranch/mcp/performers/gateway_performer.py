@@ -18,7 +18,8 @@ from anabranch.http.response import Response
 from anabranch.mcp.api import ApiRequest, ApiResponse
 from anabranch.mcp.cancellation import Cancellation
 from anabranch.mcp.limits import MAX_RESPONSE_BYTES
-from anabranch.mcp.workspace_access import WorkspaceAccess
+from anabranch.mcp.performers.views import branch_of
+from anabranch.mcp.performers.workspace_access import WorkspaceAccess
 from anabranch.rest.gateway import RestGateway
 from anabranch.rest.table import BASE_PATH
 
@@ -43,7 +44,9 @@ class GatewayCaller(NamedTuple):
 
 
 class GatewayPerformer:
-    """Performs requests as if the caller had sent them to the server."""
+    """Performs requests as if the caller had sent them to the server. If the caller `writes`,
+    what it reads in its workspaces is recorded there.
+    """
 
     def __init__(
         self,
@@ -51,11 +54,14 @@ class GatewayPerformer:
         caller: GatewayCaller,
         access: Access,
         workspaces: WorkspaceAccess,
+        *,
+        writes: bool,
     ) -> None:
         self._gateway = gateway
         self._caller = caller
         self._access = access
         self._workspaces = workspaces
+        self._writes = writes
 
     def perform(
         self, request: ApiRequest, max_bytes: int, cancellation: Cancellation
@@ -82,9 +88,26 @@ class GatewayPerformer:
         actor = self._actor()
         if isinstance(actor, ConfinedActor):
             return self
-        confined = self._workspaces.confine(actor, repository, workspace)
-        caller = self._caller._replace(actor=confined, authorization="")
-        return GatewayPerformer(self._gateway, caller, self._access, self._workspaces)
+        return self._as(self._workspaces.confine(actor, repository, workspace))
+
+    def reading_at(self, repository: str, reference: str) -> GatewayPerformer:
+        """Returns the performer of a workspace that the caller has created, otherwise itself; see
+        `Performer`.
+        """
+        actor = self._actor() if self._writes else None
+        if actor is None or isinstance(actor, ConfinedActor):
+            return self
+        try:
+            confined = self._workspaces.confine(actor, repository, branch_of(reference))
+        except AnabranchError:
+            return self  # whether there is such a reference, the read itself says
+        return self._as(confined)
+
+    def _as(self, actor: Actor) -> GatewayPerformer:
+        caller = self._caller._replace(actor=actor, authorization="")
+        return GatewayPerformer(
+            *(self._gateway, caller, self._access, self._workspaces), writes=self._writes
+        )
 
     def keep_keys(self, repository: str, workspace: str, token: str) -> None:
         """Does nothing: the record of a workspace suffices; see `Performer`."""

@@ -13,6 +13,7 @@ from anabranch.client.transport import Response, TransportError
 from anabranch.errors import NotFound
 from anabranch.mcp.api import ApiRequest, ApiResponse
 from anabranch.mcp.cancellation import Cancellation
+from anabranch.mcp.performers.views import branch_of
 from anabranch.model.secret import Secret
 
 __all__ = ["RemotePerformer"]
@@ -70,6 +71,13 @@ class RemotePerformer:
                 hint="Create one by create_workspace: its keys are kept only as long as this runs.",
             )
         return found
+
+    def reading_at(self, repository: str, reference: str) -> RemotePerformer:
+        """Returns the performer of a workspace that this one has created, otherwise itself; see
+        `Performer`.
+        """
+        with self._lock:
+            return self._workspaces.get((repository, branch_of(reference)), self)
 
     def keep_keys(self, repository: str, workspace: str, token: str) -> None:
         """Keeps a token, in memory alone; see `Performer`."""
