@@ -19,9 +19,13 @@ from support.http_servers import answer, serving
 
 import anabranch
 from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.confined_actor import ConfinedActor
+from anabranch.access.actors.confinement import Confinement
 from anabranch.access.actors.limited_actor import LimitedActor
 from anabranch.access.policies.statements import ALLOW_ALL, Effect, Statement
 from anabranch.errors import MergeConflict
+from anabranch.model.caller import Principal
+from anabranch.model.references.workspace import Workspace
 from anabranch.model.secret import Secret
 from anabranch.rest.gateway import RestGateway
 from anabranch.rest.routes import ALL_OPERATIONS
@@ -35,7 +39,7 @@ RESPONSE = b"written by the webhook"
 
 class Way(NamedTuple):
     """An operation that applies rules: its id, its use case, how it is called, and the branch that
-    it would change.
+    it would change. A `confined` one is called by the keys of a workspace of the user.
     """
 
     operation: str
@@ -45,6 +49,7 @@ class Way(NamedTuple):
     body: dict
     branch: str = "mine"
     status: int = 409
+    confined: bool = False
 
 
 MERGE = "/refs/theirs/merge/mine"
@@ -64,6 +69,15 @@ WAYS = {
         *("mergePullRequest", "pulls.preview_merge", "PUT", "/pulls/{pull}/merge"),
         {"dry_run": True},
         status=200,
+    ),
+    "workspace": Way(
+        "mergeWorkspace", "workspace_merges.merge", "POST", "/workspaces/theirs/merge", {}
+    ),
+    "workspace by its keys": Way(
+        *("mergeWorkspace", "workspace_merges.merge_unattended", "POST"),
+        "/workspaces/theirs/merge",
+        {},
+        confined=True,
     ),
     "cherry-pick": Way(
         *("cherryPick", "branches.cherry_pick", "POST", "/branches/mine/cherry-pick"),
@@ -99,6 +113,7 @@ class Service:
             "auth.encrypt.secret_key": Secret("a secret, long enough"),
             "committed.local_cache.dir": folder / "cache",
             "merges.webhook.allow": ("127.0.0.1",),
+            "workspaces.auto_merge": ("mine",),
         }
         self.composition = Composition(build(values))
         self.lake = self.composition.lake
@@ -130,6 +145,17 @@ class Service:
         rule = f'rules:\n- {{path: "private/**", strategy: webhook, url: "{url}"}}\n'
         commit("mine", "_lakefs_merge.yaml", (rules or rule).encode())
         pull = lake.pulls.create(name, title="t", source="theirs", destination="mine", author="a")
+        workspace = Workspace(
+            branch="theirs",
+            source="main",
+            source_commit=lake.branches.get(name, "main").commit_id,
+            created_at=0,
+            creator=Principal("jane"),
+            writable=("**",),
+            pull_request=pull.id,
+        )
+        stored = lake.core.repositories.get(name)
+        lake.core.keyvalue.apply(*lake.core.workspaces.creation(stored, workspace))
         return {"pull": pull.id, "early": early}
 
     def perform(self, way, name, actor, ids):
@@ -138,6 +164,8 @@ class Service:
         """
         body = json.loads(re.sub(r"\{(\w+)\}", lambda m: ids[m[1]], json.dumps(way.body)))
         place = f"/repositories/{name}"
+        if way.confined:
+            actor = ConfinedActor(actor, reach_of(name))
         at = place + way.path.format(**ids)
         status, content = self.call(actor, way.method, at, body)
         if status != 202:
@@ -152,6 +180,19 @@ class Service:
 
     def read(self, name, branch):
         return self.lake.objects.open(name, branch, PATH).read_bytes()
+
+
+def reach_of(name):
+    """Returns the reach of the keys of the workspace theirs."""
+    return Confinement(
+        repository=name,
+        branch="theirs",
+        source_commit="0" * 64,
+        readable=(),
+        writable=("**",),
+        run_id="",
+        expires_at=0,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -244,35 +285,14 @@ def test_a_merge_on_a_server_that_names_no_caller_has_no_rights(service):
     assert service.received == []
 
 
-@pytest.mark.parametrize(("denied", "status"), [((), 200), (("fs:ReadObject",), 409)])
-def test_the_proposal_of_a_workspace_is_merged_with_the_rights_of_its_creator(
-    service, denied, status
-):
-    name = f"workspace-{status}"
-    service.repository(name)
-    actor = user(name, *denied)
-    place = f"/repositories/{name}/workspaces"
-    body = {"source": "theirs", "branch": "ws", "expires": "1h", "writable": ["**"]}
-    assert service.call(actor, "POST", place, body)[0] == 201
-    service.lake.objects.upload(name, "ws", "out.csv", [b"1"])
-    proposal = {"destination": "mine", "title": "t"}
-    made, told = service.call(actor, "POST", f"{place}/ws/proposal", proposal)
-    assert made < 300, told
-    before = service.read(name, "mine")
-    service.received.clear()
-    merged, told = service.call(actor, "POST", f"{place}/ws/merge", {})
-    assert merged == status, told
-    assert len(service.received) == (status == 200)
-    assert service.read(name, "mine") == (RESPONSE if status == 200 else before)
-
-
 def test_every_operation_with_resolutions_is_among_the_ways():
     merging = {
         operation.id
         for operation in ALL_OPERATIONS
         if "resolutions" in getattr(operation.body, "__struct_fields__", ())
     }
-    assert merging == {way.operation for way in WAYS.values()}
+    # the merge of a workspace is one of its pull request, without resolutions
+    assert merging | {"mergeWorkspace"} == {way.operation for way in WAYS.values()}
 
 
 def test_every_use_case_that_takes_rights_is_among_the_ways(service):
@@ -283,12 +303,8 @@ def test_every_use_case_that_takes_rights_is_among_the_ways(service):
         for name, method in inspect.getmembers(cases, inspect.ismethod)
         if "rights" in inspect.signature(method).parameters and not name.startswith("_")
     }
-    others = {
-        "refs.row_conflicts",  # test_row_conflicts.py has its rights
-        "workspace_merges.merge",
-        "workspace_merges.merge_unattended",
-    }
-    assert found - others == {way.use_case for way in WAYS.values()}
+    applies_none = {"refs.row_conflicts"}  # test_row_conflicts.py has its rights
+    assert found - applies_none == {way.use_case for way in WAYS.values()}
 
 
 CALLS = re.compile(

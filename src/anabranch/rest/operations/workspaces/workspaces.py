@@ -33,10 +33,11 @@ from anabranch.rest.operations.workspaces.schemas import (
     workspace_list,
 )
 from anabranch.rest.protocol.call import Call
-from anabranch.rest.protocol.operation import Need, Operation
+from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
 from anabranch.rest.protocol.parameters import Amount, InRepository
 from anabranch.rest.protocol.resources import on_repository
 from anabranch.rest.schemas.diffs import DiffList, IncludeSides, diff_list
+from anabranch.rest.schemas.merge_conflicts import MergeConflictResult, described_conflicts
 from anabranch.rest.schemas.pagination import page_amount
 
 __all__ = ["OPERATIONS"]
@@ -197,9 +198,10 @@ def merge_workspace(call: Call[AtWorkspace, MergeCreation]) -> Merged:
         "message": call.body.message,
         "rights": ObjectRights(actor.creator, params.repository, destination),
     }
-    if actor.opens_sessions:
-        return Merged(merges.merge(*place, **fields))
-    return Merged(merges.merge_unattended(*place, call.services.auto_merge, **fields))
+    with described_conflicts(call):
+        if actor.opens_sessions:
+            return Merged(merges.merge(*place, **fields))
+        return Merged(merges.merge_unattended(*place, call.services.auto_merge, **fields))
 
 
 def _on_new_workspace(call: Call[InRepository, WorkspaceCreation]) -> str:
@@ -331,6 +333,7 @@ OPERATIONS = (
         params=AtWorkspace,
         body=MergeCreation,
         response=Merged,
+        others=(OtherResponse(status=409, description="Conflict", type=MergeConflictResult),),
         handler=merge_workspace,
     ),
 )
