@@ -126,7 +126,11 @@ def outside_fences(page: Path) -> str:
     return fenced.sub("", page.read_text(encoding="utf-8"))
 
 
-MAKE_DECODERS = ("src/anabranch/converter.py", "src/anabranch/rest/protocol/decoding.py")
+MAKE_DECODERS = (
+    "src/anabranch/converter.py",
+    "src/anabranch/mcp/tool.py",
+    "src/anabranch/rest/protocol/decoding.py",
+)
 """The files whose classes make decoders when they are made themselves, at import."""
 
 

@@ -15,7 +15,10 @@ from anabranch.cli.main import SECTIONS, load, main
 pytestmark = pytest.mark.usefixtures("home")
 
 WORDS = [word for _, words in SECTIONS for word in words]
-SLOW_MODULES = ("httpx2", "http.client", "rich", "yaml", "anabranch.library", "apsw", "asyncio")
+SLOW_MODULES = (
+    *("httpx2", "http.client", "rich", "yaml", "anabranch.library", "apsw", "asyncio"),
+    *("mcp", "mcp_types", "pydantic"),
+)
 
 
 def commands():
@@ -134,7 +137,9 @@ def test_colours_follow_the_wish(capsys):
     assert "\x1b" not in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [["--help"], ["repo", "--help"], ["log", "--help"], ["brnch"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["repo", "--help"], ["log", "--help"], ["mcp", "--help"], ["brnch"]]
+)
 def test_help_imports_nothing_slow(words):
     code = (
         "import sys; from anabranch.cli.main import main; main(sys.argv[1:]); print(*sys.modules)"

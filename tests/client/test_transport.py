@@ -50,6 +50,38 @@ def get(transport: Transport) -> bytes:
         answer.close()
 
 
+def test_aborted_requests_fail_and_no_others_begin():
+    waiting = threading.Event()
+    broken = threading.Event()
+
+    def play(connection):
+        head(connection)
+        waiting.set()
+        while connection.recv(1):
+            pass
+        broken.set()
+
+    transport = Transport(f"http://{serve(play)}", {})
+    failed = []
+
+    def ask():
+        with pytest.raises(TransportError) as error:
+            get(transport)
+        failed.append(error.value)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    assert waiting.wait(60)
+    transport.abort()
+    thread.join(60)
+    assert failed
+    assert not failed[0].unsent
+    assert broken.wait(60)
+    with pytest.raises(TransportError) as error:
+        get(transport)
+    assert error.value.unsent
+
+
 def test_a_connection_is_used_again():
     seen = []
 

@@ -137,6 +137,11 @@ SECTIONS = (
             ),
             CommandEntry("audit", "servers.audit", "Search and verify the audit log"),
             CommandEntry("doctor", "servers.doctor", "Check a server's settings, stores and clock"),
+            CommandEntry(
+                "mcp",
+                "servers.mcp",
+                "Serve tools for language models on standard input and output",
+            ),
             CommandEntry("usage", "servers.usage", "Show how many requests the server has served"),
             CommandEntry(
                 "quickstart", "servers.quickstart", "Start a server with a sample repository"

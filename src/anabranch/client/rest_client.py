@@ -21,7 +21,7 @@ from anabranch.client.transport import Response, Transport, TransportError
 from anabranch.errors import AnabranchError, Busy, Invalid, OutcomeUnknown
 from anabranch.model.secret import Secret
 
-__all__ = ["CHUNK", "Content", "Request", "RestClient", "Timeouts"]
+__all__ = ["CHUNK", "Content", "Request", "RestClient", "Timeouts", "quote_segment"]
 
 CHUNK = 1 << 20
 _SUCCESS = range(200, 300)
@@ -118,6 +118,10 @@ class RestClient:
     def close(self) -> None:
         """Closes all connections."""
         self._transport.close()
+
+    def abort(self) -> None:
+        """Breaks the connections of the requests in flight, which then fail; no others begin."""
+        self._transport.abort()
 
     def get(self, *segments: str, **params: Any) -> Any:
         """Returns the JSON of the response to a GET."""
@@ -283,7 +287,7 @@ class RestClient:
         return self._reached and request.can_resend and (error.unsent or request.repeatable)
 
     def _path(self, request: Request) -> str:
-        segments = (_quoted(name) for name in request.segments)
+        segments = (quote_segment(name) for name in request.segments)
         return "/".join([f"{self._transport.path}/api/v1", *segments])
 
 
@@ -296,7 +300,7 @@ def _may_resend(request: Request, response: Response) -> bool:
     return request.repeatable or response.header("x-anabranch-kind") != OutcomeUnknown.kind
 
 
-def _quoted(name: str) -> str:
+def quote_segment(name: str) -> str:
     """Returns a name as a segment of a path. Servers decode a segment a second time if it looks
     quoted twice, as `v%5E1` does, so a name with a percent sign is quoted twice.
     """

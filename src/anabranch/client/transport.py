@@ -16,6 +16,7 @@ import socket
 import ssl
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from threading import Lock
 from typing import Self
@@ -103,7 +104,7 @@ class Transport:
         self._proxy = _proxy(self._url, environment)
         self._keep_alive = keep_alive
         self._forget_connections()
-        self._is_closed = False
+        self._is_closed = self._is_aborted = False
         _TRANSPORTS.add(self)
 
     def _forget_connections(self) -> None:
@@ -111,6 +112,7 @@ class Transport:
         a lock may have been held by a thread that does not exist there.
         """
         self._idle: list[http.client.HTTPConnection] = []
+        self._in_use: set[http.client.HTTPConnection] = set()
         self._lock = Lock()
 
     def close(self) -> None:
@@ -119,6 +121,17 @@ class Transport:
             self._is_closed = True
             while self._idle:
                 self._idle.pop().close()
+
+    def abort(self) -> None:
+        """Closes the idle connections and breaks those in use: threads that wait for them get a
+        TransportError, as do those that send later.
+        """
+        with self._lock:
+            self._is_aborted = True
+            in_use = list(self._in_use)
+        self.close()
+        for connection in in_use:
+            _break(connection.sock)
 
     def send(
         self,
@@ -151,14 +164,15 @@ class Transport:
             else:
                 response = connection.getresponse()
         except _ERRORS as error:
-            connection.close()
+            self._discard(connection)
             raise _broken(error) from error
         except BaseException:
-            connection.close()
+            self._discard(connection)
             raise
 
         def release(reusable: bool) -> None:
             with self._lock:
+                self._in_use.discard(connection)
                 is_kept = reusable and self._keep_alive and not self._is_closed
                 if is_kept and os.getpid() == process:
                     self._idle.append(connection)
@@ -177,7 +191,17 @@ class Transport:
                 connection.close()
                 continue
             connection.sock.settimeout(timeout)
-            return connection
+            with self._lock:
+                if not self._is_aborted:
+                    self._in_use.add(connection)
+                    return connection
+            connection.close()
+            raise TransportError("the request was aborted", unsent=True)
+
+    def _discard(self, connection: http.client.HTTPConnection) -> None:
+        with self._lock:
+            self._in_use.discard(connection)
+        connection.close()
 
     def _connect(self, timeout: float) -> http.client.HTTPConnection:
         host, port = self._address
@@ -217,6 +241,13 @@ def _after_fork() -> None:
 
 
 os.register_at_fork(after_in_child=_after_fork)
+
+
+def _break(sock: socket.socket | None) -> None:
+    """Ends both directions of a connection: unlike closing it, this wakes threads that wait."""
+    if sock is not None:
+        with suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
 
 
 def _is_open(sock: socket.socket) -> bool:

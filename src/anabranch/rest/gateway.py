@@ -33,9 +33,12 @@ class RestGateway:
     def __init__(self, services: Services) -> None:
         self._handlers = {route: OperationHandler(route, services) for route in ROUTES}
 
-    def request(self, head: RequestHead, request_id: str) -> RestRequest | FixedRequest | None:
+    def request(
+        self, head: RequestHead, request_id: str, actor: Actor | None = None
+    ) -> RestRequest | FixedRequest | None:
         """Returns the request of an operation; a request whose response is 404 if the path does not
-        have the method; None for a path that is not of the API.
+        have the method; None for a path that is not of the API. An `actor` needs no credentials:
+        for requests that this process makes by itself.
         """
         found = ROUTER.find(head.path)
         if found is None:
@@ -43,7 +46,10 @@ class RestGateway:
         route = cast("dict[str, Route]", found[0]).get(head.method)
         if route is None:
             return self.missing(request_id)
-        return RestRequest(self._handlers[route], head, found[2], request_id)
+        request = RestRequest(self._handlers[route], head, found[2], request_id)
+        if actor is not None:
+            request.act_as(actor)
+        return request
 
     def perform(
         self, actor: Actor, method: str, path: str, query: str, body: bytes, *, hook_run: str
@@ -100,6 +106,10 @@ class RestRequest:
             secure=head.scheme == "https",
             client=head.client,
         )
+
+    def act_as(self, actor: Actor) -> None:
+        """Sets the user of a request without credentials."""
+        self._request.actor = actor
 
     def respond_early(self) -> Response | None:
         """Returns the response to a request that needs credentials and has none."""

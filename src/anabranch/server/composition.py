@@ -15,6 +15,7 @@ from anabranch.catalog.workspaces.unattended import parse_auto_merge
 from anabranch.errors import AnabranchError
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.library import Lake
+from anabranch.mcp.gateway import MCP_OPERATION
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries
 from anabranch.pipelines.storage.storage import Storage
@@ -34,6 +35,7 @@ from anabranch.server.http.dispatcher import Dispatcher, Executors
 from anabranch.server.http.pages import Pages
 from anabranch.server.installation.files import require_files, require_keys
 from anabranch.server.installation.keys import with_keys
+from anabranch.server.installation.mcp import open_mcp
 from anabranch.server.installation.scim import open_scim
 from anabranch.server.installation.shared_settings import require_shared_settings
 from anabranch.server.installation.single_sign_on import (
@@ -68,7 +70,9 @@ TRANSFER_THREADS, TRANSFERS_WAITING = 64, 64
 
 
 class Composition:
-    """A server's objects. `dispatcher` handles requests; `limits` bounds its connections."""
+    """A server's objects. `dispatcher` handles requests, of those of the REST API `rest`; `limits`
+    bounds its connections.
+    """
 
     def __init__(self, settings: Settings) -> None:
         proxies = TrustedProxies(settings.http.trusted_proxies)
@@ -99,8 +103,9 @@ class Composition:
             "transfer", threads=TRANSFER_THREADS, waiting=TRANSFERS_WAITING
         )
         self._batch_thread = BatchThread("batch", max_calls=BATCHED_CALLS)
-        metrics = Metrics({operation.id: operation.method for operation in ALL_OPERATIONS})
-        rest = RestGateway(self.services)
+        methods = {operation.id: operation.method for operation in ALL_OPERATIONS}
+        metrics = Metrics({**methods, MCP_OPERATION: "POST"})
+        rest = self.rest = RestGateway(self.services)
         self.lake.hook_lakes.authority = RestAuthority(rest, self.services.access, self.lake.images)
         self.dispatcher = Dispatcher(
             rest,
@@ -115,7 +120,14 @@ class Composition:
             request_ids=RequestIds(secrets.token_hex(8)),
             request_log=RequestLog(level_of(settings.logging.audit_log_level)),
             usage=self.lake.usage,
-            scim=open_scim(settings.auth, keyvalue, self.services.access, self.audit),
+            optional=[
+                each
+                for each in (
+                    open_scim(settings.auth, keyvalue, self.services.access, self.audit),
+                    open_mcp(settings.mcp, rest, self.services),
+                )
+                if each is not None
+            ],
         )
 
         http = settings.http

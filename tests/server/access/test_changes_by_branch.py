@@ -17,7 +17,6 @@ from .test_role_matrix import DELETE_ONE, send, send_signed
 
 CHANGES = sorted(str(action) for action in BRANCH_ACTIONS)
 BRANCH_UNKNOWN = {
-    "createWorkspace",
     "CreateCommitRecord",
     "restoreRefs",
     "restoreSubmit",

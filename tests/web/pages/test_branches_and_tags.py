@@ -165,3 +165,16 @@ def test_tag_is_compared_with_the_default_branch(page, repository):
     act(page, "v1", "Compare with main")
     expect(page.get_by_role("link", name="b.txt, added")).to_be_visible()
     expect(page.get_by_role("button", name="Merge…")).to_have_count(0)
+
+
+def test_branches_show_when_they_end_and_workspaces_what_they_are_for(page, repository):
+    branch = {"name": "try", "source": "main", "expires": "7d"}
+    call(repository, "POST", "branches", branch)
+    workspace = {"source": "main", "branch": "ws", "expires": "3h", "purpose": "Clean delays"}
+    call(repository, "POST", "workspaces", workspace)
+    page.goto(f"/repositories/{repository.name}/branches")
+    rows = page.get_by_role("table", name="Branches").locator("tbody tr")
+    expect(rows).to_have_count(3)
+    expect(rows.nth(1)).to_contain_text(re.compile("ends (in 6 days|in 7 days|next week)"))
+    expect(rows.nth(2)).to_contain_text("workspace: Clean delays")
+    expect(rows.nth(2)).to_contain_text(re.compile("ends in [23] hours"))

@@ -14,6 +14,7 @@ from anabranch.model.secret import Secret
 from anabranch.server.config.actions import Actions
 from anabranch.server.config.aws import AwsLogins
 from anabranch.server.config.blockstore import Blockstore
+from anabranch.server.config.mcp import ModelContextProtocol
 from anabranch.server.config.merges import Merges
 from anabranch.server.config.oidc import OpenIDConnect
 from anabranch.server.config.pages import Pages
@@ -300,6 +301,7 @@ class Settings(SettingsGroup, frozen=True, kw_only=True):
     operations: Operations = Operations()
     auth: Auth = Auth()
     gateways: Gateways = Gateways()
+    mcp: ModelContextProtocol = ModelContextProtocol()
     http: Http = Http()
     pages: Pages = Pages()
     workspaces: WorkspaceSettings = WorkspaceSettings()

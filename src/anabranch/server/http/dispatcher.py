@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -89,7 +89,7 @@ class Dispatcher:
         request_ids: RequestIds,
         request_log: RequestLog,
         usage: Usage,
-        scim: OptionalGateway | None = None,
+        optional: Sequence[OptionalGateway] = (),
     ) -> None:
         self._rest = rest
         self._s3 = s3
@@ -101,7 +101,7 @@ class Dispatcher:
         self._request_ids = request_ids
         self._log = request_log
         self._usage = usage
-        self._scim = scim
+        self._optional = optional
 
     def dispatch(
         self,
@@ -149,10 +149,10 @@ class Dispatcher:
         request = self._rest.request(head, request_id)
         if request is not None:
             return request
-        if self._scim is not None:
-            provisioning = self._scim.request(head, request_id)
-            if provisioning is not None:
-                return provisioning
+        for gateway in self._optional:
+            taken = gateway.request(head, request_id)
+            if taken is not None:
+                return taken
         page = self._pages.request(head)
         is_unknown = page is None or head.method == PREFLIGHT
         if is_unknown and self._s3.matches_unknown_path(head.method, headers):

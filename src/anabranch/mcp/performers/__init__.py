@@ -1,0 +1,1 @@
+"""Who performs the requests of tools: the gateway of this process, or a server elsewhere."""

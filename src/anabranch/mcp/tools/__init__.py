@@ -1,0 +1,1 @@
+"""The tools, a module for each noun; `table.py` lists them."""
