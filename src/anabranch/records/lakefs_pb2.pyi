@@ -97,20 +97,6 @@ class RepoMetadata(_message.Message):
     def __init__(self, metadata: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class BranchData(_message.Message):
-    __slots__ = ("id", "commit_id", "staging_token", "sealed_tokens", "hidden")
-    ID_FIELD_NUMBER: _ClassVar[int]
-    COMMIT_ID_FIELD_NUMBER: _ClassVar[int]
-    STAGING_TOKEN_FIELD_NUMBER: _ClassVar[int]
-    SEALED_TOKENS_FIELD_NUMBER: _ClassVar[int]
-    HIDDEN_FIELD_NUMBER: _ClassVar[int]
-    id: str
-    commit_id: str
-    staging_token: str
-    sealed_tokens: _containers.RepeatedScalarFieldContainer[str]
-    hidden: bool
-    def __init__(self, id: _Optional[str] = ..., commit_id: _Optional[str] = ..., staging_token: _Optional[str] = ..., sealed_tokens: _Optional[_Iterable[str]] = ..., hidden: _Optional[bool] = ...) -> None: ...
-
-class BranchRecord(_message.Message):
     __slots__ = ("id", "commit_id", "staging_token", "sealed_tokens", "hidden", "expires_at")
     ID_FIELD_NUMBER: _ClassVar[int]
     COMMIT_ID_FIELD_NUMBER: _ClassVar[int]

@@ -53,7 +53,7 @@ def test_survey_changes_nothing(migrate, source, target):
 
 
 DAMAGE = [
-    ("sea", b"branches/dev", b"BranchRecord"),
+    ("sea", b"branches/dev", b"BranchData"),
     ("sea", b"tags/v1", b"TagData"),
     ("sea", b"commits/", b"CommitData"),
     ("sea", b"settings/protected_branches", b"BranchProtectionRules"),

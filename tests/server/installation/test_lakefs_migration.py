@@ -330,7 +330,7 @@ def test_unknown_schema_and_damage_are_rejected(postgres_cluster, lakefs, block,
     for option in ("--dry-run", "--yes"):
         ran = migrate(option, "--data", str(tmp_path / "data"), **settings)
         assert ran.returncode == 1
-        assert "key branches/dev: a BranchRecord record" in ran.stdout
+        assert "key branches/dev: a BranchData record" in ran.stdout
     assert "Nothing was changed" in ran.stderr
     assert rows(postgres_cluster, lakefs) == before
     with psycopg.connect(lakefs, autocommit=True) as connection:

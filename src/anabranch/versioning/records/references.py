@@ -87,7 +87,7 @@ def repository_from(raw: bytes) -> Repository:
 def branch_bytes(branch: Branch) -> bytes:
     """Returns a branch's record."""
     return _bytes(
-        records.BranchRecord(
+        records.BranchData(
             id=branch.id,
             commit_id=branch.commit_id,
             staging_token=branch.staging_token,
@@ -101,7 +101,7 @@ def branch_bytes(branch: Branch) -> bytes:
 @lru_cache(_CACHE_SIZE)
 def branch_from(raw: bytes) -> Branch:
     """Returns the branch of a record."""
-    message = records.BranchRecord()
+    message = records.BranchData()
     _parse(message, raw)
     return Branch(
         id=message.id,
