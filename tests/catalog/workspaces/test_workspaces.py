@@ -208,3 +208,16 @@ def test_commits_of_a_workspace_are_its_own_and_those_before_are_not(sea):
     later = sea.commits.commit("sea", "main", message="later", committer="ann").id
     owned = [sea.workspaces.has_commit("sea", name, each) for each in (before, source, own, later)]
     assert owned == [False, True, True, False]
+
+
+def test_what_a_restore_drops_returns_by_undo_and_stays(sea, clock):
+    name = create(sea).workspace.branch
+    put(sea, name, "out/a.csv", b"1")
+    sea.workspaces.restore("sea", name, "source")
+    assert paths(sea, name) == ["in/a.csv"]
+    for _ in range(2):  # the cleaner runs before the undo, and after it
+        clock.advance(600)
+        sea.core.cleaner.clean()
+        if paths(sea, name) == ["in/a.csv"]:
+            sea.operations.undo("sea")
+        assert read(sea, name, "out/a.csv") == b"1"

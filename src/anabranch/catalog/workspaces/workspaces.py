@@ -39,7 +39,6 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.pins import AdmitCommits
 from anabranch.versioning.references.branches import StoredBranch
-from anabranch.versioning.staging.cleanup import discard
 
 __all__ = ["Workspaces", "new_name"]
 
@@ -164,7 +163,7 @@ class Workspaces:
         admit = AdmitCommits(self._core.pins, stored_repository, [found.commit_id])
         for stored in self._core.branches.attempts(stored_repository, name):
             extra, expect = admit.writes_for(stored.branch)
-            writes = [*self._moved(stored_repository, stored, found.commit_id), *extra]
+            writes = [self._moved(stored_repository, stored, found.commit_id), *extra]
             if self._core.branches.apply(stored_repository, stored, writes, expect):
                 break
         return found
@@ -259,14 +258,13 @@ class Workspaces:
     def _opened(self, workspace: Workspace, branch: Branch) -> OpenWorkspace:
         return OpenWorkspace(workspace, branch, self._core.branches.is_expired(branch))
 
-    def _moved(self, repository: Repository, stored: StoredBranch, commit_id: str) -> list[Write]:
-        """Returns the writes that move a branch to a commit and drop its staged changes."""
+    def _moved(self, repository: Repository, stored: StoredBranch, commit_id: str) -> Write:
+        """Returns the write that moves a branch to a commit without its staged changes, which the
+        operation log keeps.
+        """
         branch = msgspec.structs.replace(stored.branch, commit_id=commit_id)
         emptied = self._core.branches.empty(repository, branch)
-        return [
-            self._core.branches.write(repository, emptied),
-            *discard(stored.branch.tokens, self._clock()),
-        ]
+        return self._core.branches.write(repository, emptied)
 
     def _source_branch(self, repository: Repository, workspace: Workspace) -> str:
         if self._core.branches.find(repository, workspace.source) is not None:
