@@ -10,6 +10,7 @@ import msgspec
 
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.catalog.commits.commits import Commits
+from anabranch.catalog.protection import Protection
 from anabranch.catalog.pulls.pulls import Pulls
 from anabranch.catalog.references.branches import Branches
 from anabranch.catalog.references.refs import Refs
@@ -39,6 +40,8 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.pins import AdmitCommits
 from anabranch.versioning.references.branches import StoredBranch
+from anabranch.versioning.repositories.repositories import check_writable
+from anabranch.versioning.staging.extra_writes import collect_extra_writes
 
 __all__ = ["Workspaces", "new_name"]
 
@@ -56,6 +59,7 @@ class Workspaces:
         commits: Commits,
         refs: Refs,
         pulls: Pulls,
+        protection: Protection,
         clock: Callable[[], float],
     ) -> None:
         self.reads = ReadRecorder(core)
@@ -64,6 +68,7 @@ class Workspaces:
         self._commits = commits
         self._refs = refs
         self._pulls = pulls
+        self._protection = protection
         self._clock = clock
 
     def create(
@@ -127,6 +132,7 @@ class Workspaces:
         too long, and AlreadyExists for a used one.
         """
         stored = self._core.repositories.get(repository)
+        check_writable(stored, force=False)
         opened = self._read(stored, name)
         check_label(opened.workspace, label)
         addition = CheckpointAddition(self._core, stored, name, label, int(self._clock()))
@@ -158,11 +164,16 @@ class Workspaces:
         where it began; what it has written since is dropped. Raises NotFound for another text.
         """
         stored_repository = self._core.repositories.get(repository)
+        check_writable(stored_repository, force=False)
         opened = self._read(stored_repository, name)
+        self._protection.require_unprotected(stored_repository, name)
         found = find_checkpoint(opened.workspace, checkpoint)
-        admit = AdmitCommits(self._core.pins, stored_repository, [found.commit_id])
+        admitted = [
+            AdmitCommits(self._core.pins, stored_repository, [found.commit_id]),
+            self._core.protection.admission(stored_repository, name),
+        ]
         for stored in self._core.branches.attempts(stored_repository, name):
-            extra, expect = admit.writes_for(stored.branch)
+            extra, expect = collect_extra_writes(admitted, stored.branch)
             writes = [self._moved(stored_repository, stored, found.commit_id), *extra]
             if self._core.branches.apply(stored_repository, stored, writes, expect):
                 break
