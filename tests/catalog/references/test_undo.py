@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import msgspec
 import pytest
 
 from anabranch.access.actors.actor import Actor
@@ -335,6 +336,41 @@ def test_an_expired_branch_is_not_moved(lake, clock):
     clock.advance(61)
     with pytest.raises(Conflict, match="has expired"):
         lake.operations.undo("sea", last(lake).id)
+
+
+def test_an_expired_branch_is_moved_by_no_restore_and_does_not_get_more_time(lake, clock):
+    soon = int(clock()) + 60
+    lake.branches.create("sea", "dev", "main", expires_at=soon)
+    created_dev = last(lake)
+    moved_to = commit(lake, "dev", "a").id
+    clock.advance(61)
+    with pytest.raises(Conflict, match="has expired"):
+        lake.operations.restore("sea", created_dev.id)
+    found = lake.branches.get("sea", "dev")
+    assert (found.commit_id, found.expires_at) == (moved_to, soon)
+
+
+def test_an_expired_branch_that_is_shown_again_does_not_get_more_time(lake, clock):
+    soon = int(clock()) + 60
+    lake.branches.create("sea", "dev", "main", expires_at=soon)
+    stored = lake.core.repositories.get("sea")
+    found = lake.core.branches.read(stored, "dev")
+    hidden = msgspec.structs.replace(found.branch, hidden=True)
+    assert lake.core.branches.apply(stored, found, [lake.core.branches.write(stored, hidden)])
+    clock.advance(61)
+    lake.operations.undo("sea", last(lake).id)
+    found = lake.branches.get("sea", "dev")
+    assert (found.hidden, found.expires_at) == (False, soon)
+
+
+@pytest.mark.parametrize("action", ["fs:CreateBranch", "fs:DeleteBranch"])
+def test_a_restore_that_takes_an_end_away_needs_the_permissions_of_that(lake, clock, action):
+    lake.branches.create("sea", "dev", "main", expires_at=int(clock()) + 60)
+    created_dev = last(lake)
+    lake.branches.set_expiry("sea", "dev", int(clock()) + 600)
+    clock.advance(61)
+    with pytest.raises(Denied):
+        lake.operations.restore("sea", created_dev.id, actor=without((action, "branch/dev")))
 
 
 def test_a_workspace_does_not_come_back_with_its_branch(lake):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from anabranch.errors import Conflict, Denied, NotFound
+from anabranch.keyvalue.contract import Write
 from anabranch.versioning.operations.record import SINCE, operations_partition
+from anabranch.versioning.records import keys
 
 
 def undo(versions, operation=None):
@@ -140,3 +142,30 @@ def test_what_is_forgotten_is_discarded(versions):
         undo(versions, deleted)
     own = operations_partition(versions.repository.partition)
     assert [key for key, _ in versions.store.scan(own)] == [SINCE]
+
+
+def test_a_restore_leaves_what_other_operations_have_kept(versions):
+    """Of an operation on two branches, one gets its changes back; those of the other remain."""
+    core, repository = versions.core, versions.repository
+    versions.branch("dev")
+    versions.branch("fix")
+    kept = next(core.operation_log.all(repository))
+    core.branches.delete(repository, "dev")
+    versions.branch("dev")
+    versions.put("dev", a="second")
+    versions.put("fix", b="staged")
+    token = core.branches.read(repository, "dev").branch.staging_token
+    both = [Write(repository.partition, keys.branch(name), None) for name in ("dev", "fix")]
+    assert core.keyvalue.apply(both)
+    deleted = next(core.operation_log.all(repository))
+    assert core.undo.apply(core.undo.plan_restore(repository, kept.id))
+    assert versions.contents("fix") == {"b": "staged"}
+    (dev, fix) = sorted(
+        core.operation_log.get(repository, deleted.id).changes, key=lambda c: c.name
+    )
+    assert (dev.discarded, fix.discarded) == ((token,), ())
+    versions.clock.advance(31 * 86_400)
+    core.operation_retention.compact(repository)
+    versions.clock.advance(3600)
+    core.cleaner.clean()
+    assert list(versions.store.scan(token)) == []
