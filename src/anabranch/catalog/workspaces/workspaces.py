@@ -41,7 +41,7 @@ from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.pins import AdmitCommits
 from anabranch.versioning.references.branches import StoredBranch
 from anabranch.versioning.repositories.repositories import check_writable
-from anabranch.versioning.staging.extra_writes import collect_extra_writes
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 
 __all__ = ["Workspaces", "new_name"]
 
@@ -168,7 +168,7 @@ class Workspaces:
         opened = self._read(stored_repository, name)
         self._protection.require_unprotected(stored_repository, name)
         found = find_checkpoint(opened.workspace, checkpoint)
-        admitted = [
+        admitted: list[ExtraWritesFor[Branch]] = [
             AdmitCommits(self._core.pins, stored_repository, [found.commit_id]),
             self._core.protection.admission(stored_repository, name),
         ]
