@@ -169,3 +169,33 @@ def test_a_restore_leaves_what_other_operations_have_kept(versions):
     versions.clock.advance(3600)
     core.cleaner.clean()
     assert list(versions.store.scan(token)) == []
+
+
+@pytest.mark.parametrize("moment", range(4))
+@pytest.mark.parametrize("change", ["undo", "delete"])
+def test_a_deleted_repository_leaves_no_area_that_moves_meanwhile(
+    versions, monkeypatch, change, moment
+):
+    core, repository = versions.core, versions.repository
+    versions.branch("dev")
+    versions.put("dev", a="staged")
+    token = core.branches.read(repository, "dev").branch.staging_token
+    if change == "undo":
+        core.branches.delete(repository, "dev")
+        plan = core.undo.plan_undo(repository, next(core.operation_log.all(repository)).id)
+    drop, drops = core.keyvalue.drop, []
+
+    def then_changed(partition):
+        drops.append(partition)
+        if len(drops) == moment + 1:
+            if change == "undo":
+                core.undo.apply(plan)
+            elif core.branches.find(repository, "dev") is not None:
+                core.branches.delete(repository, "dev")
+        drop(partition)
+
+    monkeypatch.setattr(core.keyvalue, "drop", then_changed)
+    core.repositories.delete(repository.id)
+    assert len(drops) > moment
+    for partition in (token, repository.partition, operations_partition(repository.partition)):
+        assert list(versions.store.scan(partition)) == []
