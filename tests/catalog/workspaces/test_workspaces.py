@@ -261,3 +261,13 @@ def test_a_workspace_in_a_read_only_repository_does_not_change(lake):
     with pytest.raises(ReadOnlyRepository):
         lake.workspaces.checkpoint("land", "ws", "one", committer="ann")
     assert not lake.workspaces.get("land", "ws").workspace.checkpoints
+
+
+def test_history_that_others_move_a_workspace_to_is_not_its_own(sea):
+    first = sea.branches.get("sea", "main").commit_id
+    for path in ("in/b.csv", "in/c.csv"):
+        put(sea, "main", path, b"1")
+        sea.commits.commit("sea", "main", message=path, committer="ann")
+    name = create(sea).workspace.branch
+    sea.branches.hard_reset("sea", name, "main~1")
+    assert not sea.workspaces.has_commit("sea", name, first)

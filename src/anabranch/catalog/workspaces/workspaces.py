@@ -252,12 +252,12 @@ class Workspaces:
         workspace = opened.workspace
         if commit_id in {workspace.source_commit, *(c.commit_id for c in workspace.checkpoints)}:
             return True
-        current = opened.branch.commit_id
+        current, found = opened.branch.commit_id, False
         for _ in range(_MAX_WALKED):
             if current in ("", workspace.source_commit):
-                return False
-            if current == commit_id:
-                return True
+                # a branch that was moved elsewhere leads to history that never was the workspace's
+                return found and bool(current)
+            found = found or current == commit_id
             parents = self._core.commits.get(stored, current).parents
             current = parents[0] if parents else ""
         return False
