@@ -127,6 +127,22 @@ def test_staged_changes_return_to_those_who_may_write_them(lake, change, action)
     assert lake.objects.open("sea", "dev", "secret/a").read_bytes() == b"secret/a"
 
 
+def test_what_a_user_has_discarded_is_not_a_later_user_s_of_the_name(lake):
+    lake.branches.create("sea", "dev", "main")
+    put(lake, "dev", "a")
+    with acting_as(Caller("jane", record_id="first")):
+        lake.branches.delete("sea", "dev")
+    deny = [Statement(Effect.DENY, ("fs:WriteObject",), ("*",))]
+    later, first = (
+        Actor(username="jane", statements=[ALLOW_ALL, *deny], record_id=record)
+        for record in ("second", "first")
+    )
+    with pytest.raises(Denied, match="insufficient"):
+        lake.operations.restore_branch("sea", "dev", actor=later)
+    lake.operations.restore_branch("sea", "dev", actor=first)
+    assert lake.objects.open("sea", "dev", "a").read_bytes() == b"a"
+
+
 def test_a_branch_without_staged_changes_returns_without_the_right_to_write(lake):
     with acting_as(Caller("ada")):
         deleted(lake)
