@@ -11,7 +11,12 @@ from anabranch.actions.change import Change, Kind, Subject, name_of
 from anabranch.actions.engine import Engine, unreadable_files
 from anabranch.actions.files.action import Action
 from anabranch.actions.files.events import EventType
-from anabranch.actions.runs.code import CodePlace, code_brought, tree_reader
+from anabranch.actions.runs.code import (
+    CodePlace,
+    code_brought,
+    require_same_code,
+    tree_reader,
+)
 from anabranch.actions.runs.event import Event
 from anabranch.actions.runs.run import Run
 from anabranch.errors import AnabranchError, Invalid
@@ -122,6 +127,7 @@ class HookedChange(Change):
         writes: list[Write] = []
         self._completed_run = None
         if commit is not None:
+            self._require_same_code(commit)
             writes.append(self._core.code_authors.of_commit(self._repository, commit.id))
         if self._run is not None and commit is not None:
             completed = msgspec.structs.replace(self._run, commit_id=commit.id)
@@ -135,6 +141,19 @@ class HookedChange(Change):
         elif self._matches_committed(event):
             writes.append(self._queue(event, self._committed_code, self._places[0].commit_id))
         return writes, ()
+
+    def _require_same_code(self, commit: Commit) -> None:
+        """Raises Denied if the keys of a workspace change the code of any hooks."""
+        if not self._caller.workspace or not commit.parents:
+            return
+        head = self._core.commits.get(self._repository, commit.parents[0])
+        try:
+            actions = self._engine.files.read(self._repository, Resolved(head.id), *self._places)
+        except Invalid as error:
+            raise unreadable_files(
+                self._after(commit), self._core.identifiers.run_id(), error
+            ) from error
+        require_same_code(self._core, self._repository, actions, head, commit)
 
     def end(self) -> None:
         """Completes the manifest of the run before the change, and wakes the workers."""

@@ -141,7 +141,7 @@ class Catalog:
         self.reviewers = Reviewers(core)
         self.pulls = Pulls(core, self.refs, self.reviews, self.reviewers)
         self.workspaces = Workspaces(
-            core, self.branches, self.commits, self.refs, self.pulls, clock
+            *(core, self.branches, self.commits, self.refs, self.pulls, self.protection, clock)
         )
         self.workspace_merges = WorkspaceMerges(core, self.engine, self.refs, self.pulls)
         self.objects = Objects(core, blocks, clock, self.protection)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 
 from mcp import types
@@ -16,9 +17,11 @@ from anabranch.mcp.tools.objects import ListObjects, list_objects, total_size
 from anabranch.mcp.tools.repositories import ListRepositories, list_repositories
 from anabranch.model.uri import SCHEME, LakeUri, parse_uri
 
-__all__ = ["TEMPLATES", "list_resources", "read_resource"]
+__all__ = ["TEMPLATES", "list_resources", "media_type", "read_resource"]
 
 _JSON, _BYTES = "application/json", "application/octet-stream"
+
+_MEDIA_TYPE = re.compile(r"[a-z0-9.+-]{1,40}/[a-z0-9.+-]{1,80}")
 
 TEMPLATES = (
     types.ResourceTemplate(
@@ -79,7 +82,7 @@ def _read_object(
     if not size:
         return types.TextResourceContents(uri=uri, mime_type="text/plain", text=mark_data([""]))
     read = api.read(*place, path=address.key, start=0, length=MAX_CONTENT_BYTES)
-    kind = read.headers.get("content-type") or _BYTES
+    kind = media_type(read.headers.get("content-type", ""))
     meta = {"size_bytes": total_size(read, size), "length": len(read.body)}
     text = whole_characters(read.body)
     if text is not None:
@@ -88,3 +91,11 @@ def _read_object(
         )
     blob = b64encode(read.body).decode()
     return types.BlobResourceContents(uri=uri, mime_type=kind, blob=blob, _meta=meta)
+
+
+def media_type(stated: str) -> str:
+    """Returns the type and subtype of a stated media type; that of bytes for any other text, since
+    users state it, and it has no marks around it.
+    """
+    kind = stated.partition(";")[0].strip().lower()
+    return kind if _MEDIA_TYPE.fullmatch(kind) else _BYTES

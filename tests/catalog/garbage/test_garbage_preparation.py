@@ -175,3 +175,34 @@ def test_include_expired_writes_all_commits(lake, clock):
     assert rows(lake) == dict.fromkeys(made[1:], "false")
     expired = dict.fromkeys([first, made[0]], "true")
     assert rows(lake, include_expired=True) == {**expired, **dict.fromkeys(made[1:], "false")}
+
+
+@pytest.mark.parametrize("read", ["operations", "branches"])
+@pytest.mark.parametrize("change", ["delete", "restore"])
+def test_what_a_branch_loses_or_gets_back_meanwhile_is_included(lake, monkeypatch, read, change):
+    lake.branches.create("sea", "dev", "main")
+    staged = lake.objects.upload("sea", "dev", "a", [b"x"]).entry.address
+    if change == "restore":
+        lake.branches.delete("sea", "dev")
+    core = lake.core
+    place, name = {
+        "operations": (core.operation_retention, "kept"),
+        "branches": (core.branches, "all"),
+    }[read]
+    real, pending = getattr(place, name), [change]
+
+    def then_changed(repository):
+        found = real(repository)
+        found = found if read == "operations" else list(found)
+        if pending and pending.pop() == "delete":
+            lake.branches.delete("sea", "dev")
+        elif not pending and change == "restore" and "dev" not in names(lake):
+            lake.operations.restore_branch("sea", "dev")
+        return found
+
+    monkeypatch.setattr(place, name, then_changed)
+    assert prepared(lake) == [staged]
+
+
+def names(lake):
+    return [each.id for each in lake.branches.list("sea", amount=9).items]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from anabranch.catalog.references.expiry import RETRY_SECONDS
-from anabranch.errors import Conflict, Denied, Invalid, NotFound
+from anabranch.errors import Busy, Conflict, Denied, Invalid, NotFound
 from anabranch.testing.lake import lake_in
 
 DAY = 86_400
@@ -245,3 +245,19 @@ def test_a_hook_before_its_deletion_keeps_a_branch_and_it_is_tried_again(sea, cl
     clock.advance(RETRY_SECONDS)
     assert sea.expiry.delete_due() == 0
     assert len(sea.actions.runs("sea", amount=9).items) == 2
+
+
+@pytest.mark.parametrize("part", ["repositories", "branches"])
+def test_a_store_that_fails_for_a_moment_does_not_keep_a_branch(sea, clock, monkeypatch, part):
+    expiring(sea, clock)
+    clock.advance(DAY)
+
+    def unreachable(*_):
+        raise Busy("the database cannot be reached")
+
+    place, name = getattr(sea.core, part), "get" if part == "repositories" else "read"
+    with monkeypatch.context() as patched:
+        patched.setattr(place, name, unreachable)
+        assert sea.expiry.delete_due() == 0
+    clock.advance(RETRY_SECONDS)
+    assert sea.expiry.delete_due() == 1

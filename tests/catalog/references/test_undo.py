@@ -126,6 +126,22 @@ def test_staged_changes_return_to_those_who_may_write_them(lake, change, action)
     assert lake.objects.open("sea", "dev", "secret/a").read_bytes() == b"secret/a"
 
 
+def test_what_a_user_has_discarded_is_not_a_later_user_s_of_the_name(lake):
+    lake.branches.create("sea", "dev", "main")
+    put(lake, "dev", "a")
+    with acting_as(Caller("jane", record_id="first")):
+        lake.branches.delete("sea", "dev")
+    deny = [Statement(Effect.DENY, ("fs:WriteObject",), ("*",))]
+    later, first = (
+        Actor(username="jane", statements=[ALLOW_ALL, *deny], record_id=record)
+        for record in ("second", "first")
+    )
+    with pytest.raises(Denied, match="insufficient"):
+        lake.operations.restore_branch("sea", "dev", actor=later)
+    lake.operations.restore_branch("sea", "dev", actor=first)
+    assert lake.objects.open("sea", "dev", "a").read_bytes() == b"a"
+
+
 def test_a_branch_without_staged_changes_returns_without_the_right_to_write(lake):
     with acting_as(Caller("ada")):
         deleted(lake)
@@ -278,63 +294,7 @@ def test_a_repository_has_its_own_number_of_days(lake):
 
 
 def names(lake):
-    return [each.id for each in lake.branches.list("sea", amount=9, show_hidden=True).items]
-
-
-def test_a_branch_that_has_expired_returns_without_an_end(lake, clock):
-    lake.branches.create("sea", "dev", "main", expires_at=int(clock()) + 60)
-    put(lake, "dev", "a")
-    clock.advance(61)
-    assert lake.expiry.delete_due() == 1
-    lake.operations.restore_branch("sea", "dev")
-    assert lake.branches.get("sea", "dev").expires_at == 0
-    assert lake.objects.open("sea", "dev", "a").read_bytes() == b"a"
-    commit(lake, "dev", "b")
-    clock.advance(3600)
-    assert lake.expiry.delete_due() == 0
-
-
-def test_a_branch_that_was_to_expire_later_does_so_after_its_return(lake, clock):
-    lake.branches.create("sea", "dev", "main", expires_at=int(clock()) + 60)
-    lake.branches.delete("sea", "dev")
-    lake.operations.undo("sea")
-    clock.advance(61)
-    assert lake.expiry.delete_due() == 1
-    assert names(lake) == ["main"]
-
-
-def test_another_end_is_undone_and_stays_when_something_else_is(lake, clock):
-    soon = int(clock()) + 60
-    lake.branches.create("sea", "dev", "main")
-    commit(lake, "dev", "a")
-    moved_dev = last(lake)
-    lake.branches.set_expiry("sea", "dev", soon)
-    given_end = last(lake)
-    lake.operations.undo("sea", moved_dev.id)
-    assert lake.branches.get("sea", "dev").expires_at == soon
-    with pytest.raises(Conflict, match="moved since"):
-        lake.operations.undo("sea", given_end.id)
-    lake.branches.set_expiry("sea", "dev", 0)
-    lake.operations.undo("sea", last(lake).id)
-    assert lake.branches.get("sea", "dev").expires_at == soon
-    clock.advance(61)
-    assert lake.expiry.delete_due() == 1
-
-
-@pytest.mark.parametrize("action", ["fs:RevertBranch", "fs:CreateBranch", "fs:DeleteBranch"])
-def test_another_end_needs_the_permissions_of_giving_one(lake, clock, action):
-    lake.branches.create("sea", "dev", "main")
-    lake.branches.set_expiry("sea", "dev", int(clock()) + 60)
-    with pytest.raises(Denied):
-        lake.operations.undo("sea", actor=without((action, "branch/dev")))
-
-
-def test_an_expired_branch_is_not_moved(lake, clock):
-    lake.branches.create("sea", "dev", "main", expires_at=int(clock()) + 60)
-    commit(lake, "dev", "a")
-    clock.advance(61)
-    with pytest.raises(Conflict, match="has expired"):
-        lake.operations.undo("sea", last(lake).id)
+    return [each.id for each in lake.branches.list("sea", amount=9).items]
 
 
 def test_a_workspace_does_not_come_back_with_its_branch(lake):

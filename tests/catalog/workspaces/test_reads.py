@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.errors import NotFound
+from anabranch.errors import Busy, Gone, NotFound
 from anabranch.model.references.workspace import MAX_READS, WorkspaceRead
 from anabranch.model.references.workspace_request import WorkspaceRequest
 from anabranch.testing.lake import lake_in
@@ -94,3 +94,34 @@ def test_a_commit_whose_id_begins_like_the_branch_is_itself(sea):
     sea.workspaces.reads.note("sea", commit[:4], commit, ["in/a"])
     found = sea.workspaces.reads.of_workspace("sea", commit[:4])
     assert found.reads == (WorkspaceRead("in/a", commit),)
+
+
+@pytest.mark.parametrize("error", [Busy("unreachable"), Gone("repository in deletion")])
+def test_a_workspace_whose_reads_cannot_be_stored_does_not_lose_those_of_others(
+    sea, monkeypatch, error
+):
+    recorder = sea.workspaces.reads
+    sea.workspaces.create("sea", WorkspaceRequest(source="main", branch="ws-0"))
+    recorder.note("sea", "ws-0", "ws-0", ["in/b"])
+    recorder.note("sea", "ws-1", "ws-1", ["in/a"])
+    with_reads = sea.core.workspaces.with_reads
+
+    def fails(repository, branch, *args):
+        if branch == "ws-0":
+            raise error
+        return with_reads(repository, branch, *args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sea.core.branches.workspaces, "with_reads", fails)
+        if isinstance(error, Busy):
+            with pytest.raises(Busy):
+                recorder.flush()
+        else:
+            recorder.flush()
+        assert [
+            each.path
+            for each in sea.core.workspaces.reads(sea.core.repositories.get("sea"), "ws-1").reads
+        ] == ["in/a"]
+    recorder.flush()
+    kept = [each.path for each in recorder.of_workspace("sea", "ws-0").reads]
+    assert kept == (["in/b"] if isinstance(error, Busy) else [])

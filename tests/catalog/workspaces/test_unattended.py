@@ -6,6 +6,7 @@ import pytest
 
 from anabranch.catalog.workspaces.unattended import parse_auto_merge
 from anabranch.errors import Conflict, Denied, HookFailed, Invalid, PreconditionFailed
+from anabranch.model.caller import Caller, acting_as
 from anabranch.model.references.workspace_request import WorkspaceRequest
 
 CHECK = """
@@ -139,3 +140,70 @@ def test_a_workspace_without_a_proposal_is_not_merged(sea):
 def test_a_wrong_rule_is_refused(text):
     with pytest.raises(Invalid):
         parse_auto_merge([text])
+
+
+def by_keys(lake, *rules, name="ws-1"):
+    with acting_as(Caller("ann", workspace=name)):
+        return merge(lake, *rules, name=name)
+
+
+@pytest.mark.parametrize("event", ["post-commit", "post-merge"])
+def test_code_of_hooks_that_came_later_is_not_replaced_by_keys(sea, event):
+    pull = proposed(sea)
+    action = CHECK.format(name="later", branch="main", script="x").replace("pre-merge", event)
+    action = action.replace("script: x", "script_path: out/ws-1.csv")
+    put(sea, "main", "_lakefs_actions/later.yaml", action.encode())
+    sea.commits.commit("sea", "main", message="a hook", committer="bob")
+    with pytest.raises(Denied, match="is code of hooks"):
+        by_keys(sea, "main")
+    assert not is_merged(sea, pull)
+
+
+@pytest.mark.parametrize("path", ["_lakefs_merge", "_lakefs/merge.yaml", "out/../x"])
+def test_paths_that_keys_never_write_need_a_person(sea, path):
+    sea.workspaces.create("sea", WorkspaceRequest(source="main", branch="ws-1", writable=["**"]))
+    put(sea, "ws-1", "a.csv", b"1")
+    pull = sea.workspaces.propose("sea", "ws-1", author="ann", committer="ann").id
+    put(sea, "ws-1", path, b"")
+    sea.commits.commit("sea", "ws-1", message="by another", committer="bob")
+    with pytest.raises(Denied, match="may not make"):
+        merge(sea, "main")
+    assert not is_merged(sea, pull)
+
+
+def test_what_the_source_has_beyond_the_destination_needs_a_person(sea):
+    sea.branches.create("sea", "dev", "main")
+    put(sea, "dev", "in/unreviewed.csv", b"b")
+    sea.commits.commit("sea", "dev", message="not for main yet", committer="bob")
+    sea.workspaces.create("sea", WorkspaceRequest(source="dev", branch="ws-1", writable=["out/**"]))
+    put(sea, "ws-1", "out/a.csv", b"1")
+    pull = sea.workspaces.propose(
+        "sea", "ws-1", destination="main", author="ann", committer="ann"
+    ).id
+    with pytest.raises(Denied, match="may not make"):
+        merge(sea, "main")
+    assert not is_merged(sea, pull)
+
+
+def test_a_commit_that_was_there_for_a_moment_is_not_merged(sea, monkeypatch):
+    pull = proposed(sea)
+    head = sea.branches.get("sea", "ws-1").commit_id
+    look, read_approvals = sea.refs.diff, sea.pulls._reviews.require_approvals
+    moved = []
+
+    def then_another_commits(*args, **kwargs):
+        page = look(*args, **kwargs)
+        put(sea, "ws-1", "in/b.csv", b"b")
+        moved.append(sea.commits.commit("sea", "ws-1", message="by another", committer="bob"))
+        return page
+
+    def then_it_is_taken_back(*args, **kwargs):
+        if moved.pop() if moved else None:
+            sea.branches.hard_reset("sea", "ws-1", head)
+        return read_approvals(*args, **kwargs)
+
+    monkeypatch.setattr(sea.refs, "diff", then_another_commits)
+    monkeypatch.setattr(sea.pulls._reviews, "require_approvals", then_it_is_taken_back)
+    with pytest.raises(Denied, match="may not make"):
+        merge(sea, "main")
+    assert not is_merged(sea, pull)

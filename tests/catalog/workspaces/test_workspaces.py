@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from anabranch.errors import AlreadyExists, Conflict, Invalid, NoChanges, NotFound
-from anabranch.model.caller import Caller, acting_as
+from anabranch.errors import (
+    AlreadyExists,
+    Conflict,
+    Invalid,
+    NoChanges,
+    NotFound,
+    ProtectedBranch,
+    ReadOnlyRepository,
+)
+from anabranch.model.caller import Caller, Principal, acting_as
+from anabranch.model.references.workspace import Workspace
 from anabranch.model.references.workspace_request import WorkspaceRequest
 
 HOUR = 3600
@@ -208,3 +217,57 @@ def test_commits_of_a_workspace_are_its_own_and_those_before_are_not(sea):
     later = sea.commits.commit("sea", "main", message="later", committer="ann").id
     owned = [sea.workspaces.has_commit("sea", name, each) for each in (before, source, own, later)]
     assert owned == [False, True, True, False]
+
+
+def test_what_a_restore_drops_returns_by_undo_and_stays(sea, clock):
+    name = create(sea).workspace.branch
+    put(sea, name, "out/a.csv", b"1")
+    sea.workspaces.restore("sea", name, "source")
+    assert paths(sea, name) == ["in/a.csv"]
+    for _ in range(2):  # the cleaner runs before the undo, and after it
+        clock.advance(600)
+        sea.core.cleaner.clean()
+        if paths(sea, name) == ["in/a.csv"]:
+            sea.operations.undo("sea")
+        assert read(sea, name, "out/a.csv") == b"1"
+
+
+def test_a_protected_branch_is_not_moved_back_by_a_restore(sea):
+    name = create(sea).workspace.branch
+    put(sea, name, "out/a.csv", b"1")
+    made = sea.workspaces.checkpoint("sea", name, "one", committer="ann")
+    sea.branches.set_expiry("sea", name, 0)
+    sea.protection.replace("sea", [name], approvals={name: 1})
+    with pytest.raises(ProtectedBranch):
+        sea.workspaces.restore("sea", name, "source")
+    assert sea.branches.get("sea", name).commit_id == made.commit_id
+
+
+def test_a_workspace_in_a_read_only_repository_does_not_change(lake):
+    lake.repositories.create("land", "local://land", read_only=True)
+    lake.branches.create("land", "ws", "main", force=True)
+    stored = lake.core.repositories.get("land")
+    workspace = Workspace(
+        branch="ws",
+        source="main",
+        source_commit=lake.branches.get("land", "ws").commit_id,
+        created_at=0,
+        creator=Principal("ann", 0),
+    )
+    writes, expect = lake.core.workspaces.creation(stored, workspace)
+    assert lake.core.keyvalue.apply(writes, expect)
+    with pytest.raises(ReadOnlyRepository):
+        lake.workspaces.restore("land", "ws", "source")
+    with pytest.raises(ReadOnlyRepository):
+        lake.workspaces.checkpoint("land", "ws", "one", committer="ann")
+    assert not lake.workspaces.get("land", "ws").workspace.checkpoints
+
+
+def test_history_that_others_move_a_workspace_to_is_not_its_own(sea):
+    first = sea.branches.get("sea", "main").commit_id
+    for path in ("in/b.csv", "in/c.csv"):
+        put(sea, "main", path, b"1")
+        sea.commits.commit("sea", "main", message=path, committer="ann")
+    name = create(sea).workspace.branch
+    sea.branches.hard_reset("sea", name, "main~1")
+    assert not sea.workspaces.has_commit("sea", name, first)

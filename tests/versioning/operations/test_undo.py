@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from anabranch.errors import Conflict, Denied, NotFound
+from anabranch.keyvalue.contract import Write
 from anabranch.versioning.operations.record import SINCE, operations_partition
+from anabranch.versioning.records import keys
 
 
 def undo(versions, operation=None):
@@ -140,3 +142,60 @@ def test_what_is_forgotten_is_discarded(versions):
         undo(versions, deleted)
     own = operations_partition(versions.repository.partition)
     assert [key for key, _ in versions.store.scan(own)] == [SINCE]
+
+
+def test_a_restore_leaves_what_other_operations_have_kept(versions):
+    """Of an operation on two branches, one gets its changes back; those of the other remain."""
+    core, repository = versions.core, versions.repository
+    versions.branch("dev")
+    versions.branch("fix")
+    kept = next(core.operation_log.all(repository))
+    core.branches.delete(repository, "dev")
+    versions.branch("dev")
+    versions.put("dev", a="second")
+    versions.put("fix", b="staged")
+    token = core.branches.read(repository, "dev").branch.staging_token
+    both = [Write(repository.partition, keys.branch(name), None) for name in ("dev", "fix")]
+    assert core.keyvalue.apply(both)
+    deleted = next(core.operation_log.all(repository))
+    assert core.undo.apply(core.undo.plan_restore(repository, kept.id))
+    assert versions.contents("fix") == {"b": "staged"}
+    (dev, fix) = sorted(
+        core.operation_log.get(repository, deleted.id).changes, key=lambda c: c.name
+    )
+    assert (dev.discarded, fix.discarded) == ((token,), ())
+    versions.clock.advance(31 * 86_400)
+    core.operation_retention.compact(repository)
+    versions.clock.advance(3600)
+    core.cleaner.clean()
+    assert list(versions.store.scan(token)) == []
+
+
+@pytest.mark.parametrize("moment", range(4))
+@pytest.mark.parametrize("change", ["undo", "delete"])
+def test_a_deleted_repository_leaves_no_area_that_moves_meanwhile(
+    versions, monkeypatch, change, moment
+):
+    core, repository = versions.core, versions.repository
+    versions.branch("dev")
+    versions.put("dev", a="staged")
+    token = core.branches.read(repository, "dev").branch.staging_token
+    if change == "undo":
+        core.branches.delete(repository, "dev")
+        plan = core.undo.plan_undo(repository, next(core.operation_log.all(repository)).id)
+    drop, drops = core.keyvalue.drop, []
+
+    def then_changed(partition):
+        drops.append(partition)
+        if len(drops) == moment + 1:
+            if change == "undo":
+                core.undo.apply(plan)
+            elif core.branches.find(repository, "dev") is not None:
+                core.branches.delete(repository, "dev")
+        drop(partition)
+
+    monkeypatch.setattr(core.keyvalue, "drop", then_changed)
+    core.repositories.delete(repository.id)
+    assert len(drops) > moment
+    for partition in (token, repository.partition, operations_partition(repository.partition)):
+        assert list(versions.store.scan(partition)) == []

@@ -22,7 +22,7 @@ from anabranch.access.policies.permissions import (
 )
 from anabranch.patterns.path_patterns import path_pattern
 
-__all__ = ["Confinement"]
+__all__ = ["Confinement", "may_write"]
 
 _RESERVED = "_lakefs"
 """The paths of action files and merge rules begin so."""
@@ -90,14 +90,21 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
             return not self.readable or _match(self.readable, path, is_prefix=is_prefix)
         if action not in _CHANGES or permission.changed_branch != self.branch:
             return False
-        return not _is_reserved(path, is_prefix=is_prefix) and _match(
-            self.writable, path, is_prefix=is_prefix
-        )
+        return may_write(self.writable, path, is_prefix=is_prefix)
 
     @property
     def readable_prefixes(self) -> list[str]:
         """Prefixes of all readable paths."""
         return [path_pattern(text).literal for text in self.readable] or [""]
+
+
+def may_write(writable: Iterable[str], path: str, *, is_prefix: bool = False) -> bool:
+    """Returns whether keys with patterns of writable paths may write a path, or all paths with a
+    prefix.
+    """
+    return not _is_reserved(path, is_prefix=is_prefix) and _match(
+        writable, path, is_prefix=is_prefix
+    )
 
 
 def _match(patterns: Iterable[str], path: str, *, is_prefix: bool) -> bool:

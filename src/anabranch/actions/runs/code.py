@@ -22,7 +22,7 @@ from anabranch.versioning.core import Core
 from anabranch.versioning.records.entries import Value, entry_from
 from anabranch.versioning.references.references import Resolved
 
-__all__ = ["Brought", "CodePlace", "code_brought", "tree_reader"]
+__all__ = ["Brought", "CodePlace", "code_brought", "require_same_code", "tree_reader"]
 
 ReadValue = Callable[[str], "Value | None"]
 """Returns the value at a path, None if there is none."""
@@ -99,6 +99,21 @@ def require_no_workspace(path: str) -> None:
             kind="workspace_changes_hooks",
             hint="Let a person change it, on another branch.",
         )
+
+
+def require_same_code(
+    core: Core, repository: Repository, actions: Iterable[Action], before: Commit, after: Commit
+) -> None:
+    """Raises Denied if a change by the keys of a workspace, from one commit to another, brings code
+    of actions, also of those that do not run now: they run the code after other changes.
+    """
+    if not current_caller().workspace:
+        return
+    old, new = (tree_reader(core, repository, commit) for commit in (before, after))
+    for path in sorted(_paths(actions)):
+        value = new(path)
+        if value is not None and value != old(path):
+            require_no_workspace(path)
 
 
 def tree_reader(core: Core, repository: Repository, commit: Commit) -> ReadValue:

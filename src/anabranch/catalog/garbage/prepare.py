@@ -253,16 +253,19 @@ class GarbagePreparation:
         """Yields the names of branches, in order, with their staging areas and those that
         operations can bring back to a branch with this name.
         """
-        # before branches, which are read one by one: a change that is undone meanwhile is in both
-        kept = sorted(
+        # records before and after branches: what moves from one to the other meanwhile is in both
+        found = self._kept_areas(repository)
+        found |= {(branch.id, branch.tokens) for branch in self._core.branches.all(repository)}
+        found |= self._kept_areas(repository)
+        for branch, areas in groupby(sorted(found), key=itemgetter(0)):
+            yield branch, list(dict.fromkeys(token for _, tokens in areas for token in tokens))
+
+    def _kept_areas(self, repository: Repository) -> set[tuple[str, tuple[str, ...]]]:
+        return {
             (former.id, former.tokens)
             for former in self._core.operation_retention.kept(repository).branches
             if former.staging_token
-        )
-        live = ((branch.id, branch.tokens) for branch in self._core.branches.all(repository))
-        found = heapq.merge(live, kept, key=itemgetter(0))
-        for branch, areas in groupby(found, key=itemgetter(0)):
-            yield branch, [token for _, tokens in areas for token in tokens]
+        }
 
     def _collected_address(
         self, collected: Repository, repository: Repository, entry: Entry

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from anabranch.catalog.references.branches import Branches
-from anabranch.errors import AnabranchError, Conflict, NotFound
+from anabranch.errors import AnabranchError, Conflict, Gone, NotFound
 from anabranch.model.caller import Caller, acting_as
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
@@ -52,8 +52,11 @@ class BranchExpiry:
         try:
             repository = self._core.repositories.get(due.repository)
             stored = self._core.branches.read(repository, due.branch)
-        except AnabranchError:
+        except (NotFound, Gone):
             return self._forget(due)
+        except AnabranchError as error:
+            _log.info("%s/%s cannot be read now: %s", due.repository, due.branch, error.message)
+            return False
         if repository.partition != due.partition or not self._core.branches.is_expired(
             stored.branch
         ):

@@ -190,13 +190,14 @@ class UndoOperations:
                 kind="insufficient_permissions",
                 hint="Ask somebody who may read all of them.",
             )
-        own = operation.user == actor.username
+        own = (operation.user, operation.record_id) == (actor.username, actor.record_id)
         require_permissions(self._core, repository, inverse(changes), actor, own=own)
 
     def _last_of_caller(self, repository: Repository) -> LoggedOperation:
-        user = current_caller().username
+        caller = current_caller()
         for operation in self._core.operation_log.all(repository):
-            if operation.user != user or operation.undone_at or operation.action in _ACTIONS:
+            own = (operation.user, operation.record_id) == (caller.username, caller.record_id)
+            if not own or operation.undone_at or operation.action in _ACTIONS:
                 continue
             if operation.given_up_at:
                 break

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 
 import msgspec
 
+from anabranch.access.actors.confinement import may_write
 from anabranch.actions.engine import Engine
 from anabranch.catalog.pulls.pulls import Pulls
 from anabranch.catalog.references.refs import Refs
 from anabranch.catalog.workspaces.unattended import AutoMergeRule, require_unattended
 from anabranch.errors import Conflict, Denied, Invalid
-from anabranch.model.page import MAX_AMOUNT
+from anabranch.model.commits.change import Change
+from anabranch.model.commits.commit import Commit
+from anabranch.model.page import MAX_AMOUNT, Page
 from anabranch.model.repositories.repository import Repository
-from anabranch.patterns.path_patterns import path_pattern
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.staging.extra_writes import ExtraWrites
@@ -83,7 +85,10 @@ class WorkspaceMerges:
             committer=committer,
             message=message,
             rights=rights,
-            extra_writes=[SameHead(self._core, stored, name, head)],
+            extra_writes=[
+                SameHead(self._core, stored, name, head),
+                WritableResult(self._core, stored, workspace.writable),
+            ],
         )
 
     def _require_writable(
@@ -95,14 +100,18 @@ class WorkspaceMerges:
             page = self._refs.diff(
                 repository, source, head, two_dot=True, after=after, amount=MAX_AMOUNT
             )
-            for change in page.items:
-                if not any(path_pattern(each).matches(change.path) for each in writable):
-                    raise Denied(
-                        "the branch has changes that the workspace may not make",
-                        kind="merge_needs_a_person",
-                        hint="Someone else has committed to it. Let a person merge it.",
-                    )
+            _require_writable_page(page, writable)
             after, has_more = page.next_offset, page.has_more
+
+
+def _require_writable_page(page: Page[Change], writable: Sequence[str]) -> None:
+    for change in page.items:
+        if not may_write(writable, change.path):
+            raise Denied(
+                "the branch has changes that the workspace may not make",
+                kind="merge_needs_a_person",
+                hint=f"{change.path} comes from elsewhere. Let a person merge it.",
+            )
 
 
 class SameHead(msgspec.Struct, frozen=True):
@@ -121,3 +130,26 @@ class SameHead(msgspec.Struct, frozen=True):
                 "the workspace has moved meanwhile", kind="workspace_moved", hint="Try again."
             )
         return (), [stored.unchanged(self.repository)]
+
+
+class WritableResult(msgspec.Struct, frozen=True):
+    """The condition of a merge: its result differs from the destination in writable paths alone,
+    whatever the workspace began at, and whichever commit was merged.
+    """
+
+    core: Core
+    repository: Repository
+    writable: Sequence[str]
+
+    def writes_for(self, commit: Commit, /) -> ExtraWrites:
+        """Returns no writes. Raises Denied."""
+        core = self.core
+        head = core.commits.get(self.repository, commit.parents[0])
+        before = core.trees.open(self.repository, head.metarange_id)
+        merged = core.trees.open(self.repository, commit.metarange_id)
+        after, has_more = "", True
+        while has_more:
+            page = core.differ.two_dot(before, merged, after=after, amount=MAX_AMOUNT)
+            _require_writable_page(page, self.writable)
+            after, has_more = page.next_offset, page.has_more
+        return (), ()

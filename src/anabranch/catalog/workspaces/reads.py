@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterable
 from contextlib import suppress
 
-from anabranch.errors import AnabranchError, NotFound
+from anabranch.errors import AnabranchError, Gone, NotFound
 from anabranch.model.references.workspace import WorkspaceRead, WorkspaceReads
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
@@ -59,14 +59,32 @@ class ReadRecorder:
                 self._amount += 1
 
     def flush(self) -> None:
-        """Stores what was collected."""
+        """Stores what was collected. Raises what prevents that, and then tries again later."""
         with self._lock:
             waiting, self._waiting = self._waiting, {}
             left_out, self._left_out = self._left_out, {}
             self._amount = 0
+        failed: AnabranchError | None = None
         for place, reads in waiting.items():
-            with suppress(NotFound):  # the workspace has ended
+            try:
                 self._store(*place, list(reads), left_out.get(place, 0))
+            except (NotFound, Gone):
+                continue  # the workspace has ended
+            except AnabranchError as error:
+                failed = error
+                self._put_back(place, reads, left_out.get(place, 0))
+        if failed is not None:
+            raise failed
+
+    def _put_back(
+        self, place: tuple[str, str], reads: dict[WorkspaceRead, None], left_out: int
+    ) -> None:
+        with self._lock:
+            again = self._waiting.setdefault(place, {})
+            before = len(again)
+            again.update(reads)
+            self._amount += len(again) - before
+            self._left_out[place] = self._left_out.get(place, 0) + left_out
 
     def _store(
         self, repository: str, branch: str, reads: list[WorkspaceRead], left_out: int

@@ -10,6 +10,7 @@ import msgspec
 
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.catalog.commits.commits import Commits
+from anabranch.catalog.protection import Protection
 from anabranch.catalog.pulls.pulls import Pulls
 from anabranch.catalog.references.branches import Branches
 from anabranch.catalog.references.refs import Refs
@@ -39,7 +40,8 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.pins import AdmitCommits
 from anabranch.versioning.references.branches import StoredBranch
-from anabranch.versioning.staging.cleanup import discard
+from anabranch.versioning.repositories.repositories import check_writable
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 
 __all__ = ["Workspaces", "new_name"]
 
@@ -57,6 +59,7 @@ class Workspaces:
         commits: Commits,
         refs: Refs,
         pulls: Pulls,
+        protection: Protection,
         clock: Callable[[], float],
     ) -> None:
         self.reads = ReadRecorder(core)
@@ -65,6 +68,7 @@ class Workspaces:
         self._commits = commits
         self._refs = refs
         self._pulls = pulls
+        self._protection = protection
         self._clock = clock
 
     def create(
@@ -128,6 +132,7 @@ class Workspaces:
         too long, and AlreadyExists for a used one.
         """
         stored = self._core.repositories.get(repository)
+        check_writable(stored, force=False)
         opened = self._read(stored, name)
         check_label(opened.workspace, label)
         addition = CheckpointAddition(self._core, stored, name, label, int(self._clock()))
@@ -159,12 +164,17 @@ class Workspaces:
         where it began; what it has written since is dropped. Raises NotFound for another text.
         """
         stored_repository = self._core.repositories.get(repository)
+        check_writable(stored_repository, force=False)
         opened = self._read(stored_repository, name)
+        self._protection.require_unprotected(stored_repository, name)
         found = find_checkpoint(opened.workspace, checkpoint)
-        admit = AdmitCommits(self._core.pins, stored_repository, [found.commit_id])
+        admitted: list[ExtraWritesFor[Branch]] = [
+            AdmitCommits(self._core.pins, stored_repository, [found.commit_id]),
+            self._core.protection.admission(stored_repository, name),
+        ]
         for stored in self._core.branches.attempts(stored_repository, name):
-            extra, expect = admit.writes_for(stored.branch)
-            writes = [*self._moved(stored_repository, stored, found.commit_id), *extra]
+            extra, expect = collect_extra_writes(admitted, stored.branch)
+            writes = [self._moved(stored_repository, stored, found.commit_id), *extra]
             if self._core.branches.apply(stored_repository, stored, writes, expect):
                 break
         return found
@@ -242,12 +252,12 @@ class Workspaces:
         workspace = opened.workspace
         if commit_id in {workspace.source_commit, *(c.commit_id for c in workspace.checkpoints)}:
             return True
-        current = opened.branch.commit_id
+        current, found = opened.branch.commit_id, False
         for _ in range(_MAX_WALKED):
             if current in ("", workspace.source_commit):
-                return False
-            if current == commit_id:
-                return True
+                # a branch that was moved elsewhere leads to history that never was the workspace's
+                return found and bool(current)
+            found = found or current == commit_id
             parents = self._core.commits.get(stored, current).parents
             current = parents[0] if parents else ""
         return False
@@ -259,14 +269,13 @@ class Workspaces:
     def _opened(self, workspace: Workspace, branch: Branch) -> OpenWorkspace:
         return OpenWorkspace(workspace, branch, self._core.branches.is_expired(branch))
 
-    def _moved(self, repository: Repository, stored: StoredBranch, commit_id: str) -> list[Write]:
-        """Returns the writes that move a branch to a commit and drop its staged changes."""
+    def _moved(self, repository: Repository, stored: StoredBranch, commit_id: str) -> Write:
+        """Returns the write that moves a branch to a commit without its staged changes, which the
+        operation log keeps.
+        """
         branch = msgspec.structs.replace(stored.branch, commit_id=commit_id)
         emptied = self._core.branches.empty(repository, branch)
-        return [
-            self._core.branches.write(repository, emptied),
-            *discard(stored.branch.tokens, self._clock()),
-        ]
+        return self._core.branches.write(repository, emptied)
 
     def _source_branch(self, repository: Repository, workspace: Workspace) -> str:
         if self._core.branches.find(repository, workspace.source) is not None:

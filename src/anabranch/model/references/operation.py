@@ -70,3 +70,5 @@ class LoggedOperation(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[ReferenceChanged, ...]
     undone_at: float = 0
     given_up_at: float = 0
+    record_id: str = ""
+    """That of the user's record, which no later user of the name has; empty if it is not known."""

@@ -164,10 +164,13 @@ class OperationLog:
                 return "" if change.before is None else change.before.commit_id
         return ""
 
-    def drop(self, repository: Repository) -> None:
-        """Removes the log of a repository that is being deleted, with what it has kept."""
+    def kept_areas(self, repository: Repository) -> Iterator[str]:
+        """Yields the staging areas that the operations of a repository have taken from branches."""
         for operation in self.all(repository):
             for change in operation.changes:
-                for token in change.discarded if isinstance(change, BranchChanged) else ():
-                    self._keyvalue.drop(token)
+                if isinstance(change, BranchChanged):
+                    yield from change.discarded
+
+    def drop(self, repository: Repository) -> None:
+        """Removes the log of a repository that is being deleted, without what it has kept."""
         self._keyvalue.drop(operations_partition(repository.partition))

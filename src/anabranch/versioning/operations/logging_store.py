@@ -115,6 +115,7 @@ class LoggingStore:
             id=new_id(moment),
             time=moment / 1e6,
             user=caller.username,
+            record_id=caller.record_id,
             request_id=caller.request_id,
             action=caller.action,
             changes=tuple(changes),

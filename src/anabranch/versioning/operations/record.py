@@ -63,6 +63,7 @@ class _Record(msgspec.Struct, frozen=True, omit_defaults=True):
     action: str = ""
     undone_at: float = 0
     given_up_at: float = 0
+    record_id: str = ""
 
 
 _ENCODER = msgspec.json.Encoder()
@@ -137,6 +138,7 @@ def log_write(partition: str, operation: LoggedOperation) -> Write:
         operation.action,
         operation.undone_at,
         operation.given_up_at,
+        operation.record_id,
     )
     key = log_key(operation.id)
     return Write(operations_partition(partition), key, _ENCODER.encode(record))
@@ -157,4 +159,5 @@ def operation_from(key: bytes, raw: bytes) -> LoggedOperation:
         changes=record.changes,
         undone_at=record.undone_at,
         given_up_at=record.given_up_at,
+        record_id=record.record_id,
     )

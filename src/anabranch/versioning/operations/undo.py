@@ -95,12 +95,12 @@ class Undo:
             for change in stored.operation.changes:
                 first_since[reference_key(change)] = change, stored
         planner = self._planner(repository)
-        emptied: dict[str, StoredOperation] = {}
+        emptied: dict[str, tuple[StoredOperation, list[ReferenceChanged]]] = {}
         for change, stored in first_since.values():
             if planner.restore(change) and isinstance(change, BranchChanged) and change.discarded:
-                emptied[stored.operation.id] = stored
-        for stored in emptied.values():
-            taken = _without(stored.operation, planner.changes)
+                emptied.setdefault(stored.operation.id, (stored, []))[1].append(change)
+        for stored, returned in emptied.values():
+            taken = _without(stored.operation, returned)
             planner.writes.append(log_write(repository.partition, taken))
             planner.unchanged.append(stored.unchanged)
         planner.unchanged.append(restored.unchanged)
@@ -191,8 +191,7 @@ class _Planner:
         before, discarded = change.before, self._filled(change.discarded)
         if branch is not None and change.after is not None and before is not None:
             before = _reverted(branch, before, change.after)
-            if 0 < branch.expires_at <= self._now and (discarded or _moves(branch, before)):
-                raise _changed(f"the branch {change.name} has expired")
+        self._require_unexpired(branch, before, discarded)
         self._add(BranchChanged(branch, before, discarded), raw)
 
     def restore(self, change: ReferenceChanged) -> bool:
@@ -207,8 +206,18 @@ class _Planner:
         before, discarded = change.before, self._filled(change.discarded)
         if not discarded and _state(branch) == _state(before):
             return False
+        self._require_unexpired(branch, before, discarded)
         self._add(BranchChanged(branch, before, discarded), raw)
         return True
+
+    def _require_unexpired(
+        self, branch: Branch | None, before: Branch | None, discarded: tuple[str, ...]
+    ) -> None:
+        """Raises Conflict if a branch has expired, and would move or get staged changes."""
+        if branch is None or before is None or not 0 < branch.expires_at <= self._now:
+            return
+        if discarded or branch.commit_id != before.commit_id:
+            raise _changed(f"the branch {branch.id} has expired")
 
     def _filled(self, tokens: tuple[str, ...]) -> tuple[str, ...]:
         """Returns staging areas, none of them if they are empty."""
@@ -273,9 +282,11 @@ class _Planner:
     ) -> Branch:
         """Returns a branch as it was before, with staging areas that are its own again. What was in
         the area that took changes is sealed: an upload that began then must not end in it now. If
-        it would have expired meanwhile, it does not expire.
+        it gets an end that is over, it does not expire.
         """
         expires_at = before.expires_at if before.expires_at > self._now else 0
+        if current is not None and current.expires_at == before.expires_at:
+            expires_at = current.expires_at
         before = msgspec.structs.replace(before, expires_at=expires_at)
         if current is None:
             token = self._identifiers.staging_token(self._repository.id, before.id)
@@ -303,10 +314,6 @@ def _reverted(current: Branch, before: Branch, after: Branch) -> Branch:
             raise _changed(f"the branch {current.id} was given another end since")
         target = msgspec.structs.replace(target, expires_at=before.expires_at)
     return target
-
-
-def _moves(current: Branch, target: Branch) -> bool:
-    return current.commit_id != target.commit_id
 
 
 def _state(branch: Branch | None) -> tuple[str, bool, int] | None:

@@ -170,18 +170,30 @@ class Repositories:
             ):
                 raise Busy(f"repository {name} was changed by another request")
             raw = marked
-        for _, record in self._keyvalue.scan(repository.partition, *keys.all_branches()):
-            for token in references.branch_from(record).tokens:
-                self._keyvalue.drop(token)
+        for token in self._staging_areas(repository):
+            self._keyvalue.drop(token)
         self._operations.drop(repository)
         abandon_all(self._keyvalue, repository.partition, self._clock())
         remove_branch_index(self._keyvalue, repository.partition)
         self._remove_runs(name)
         self._keyvalue.drop(repository.partition)
+        self._operations.drop(repository)  # a change that had begun may have been recorded since
         self._keyvalue.apply(
             [Write(keys.GRAVELER, keys.repository(name), None), self.left.leave(repository)],
             [Expect(keys.GRAVELER, keys.repository(name), raw)],
         )
+
+    def _staging_areas(self, repository: Repository) -> set[str]:
+        """Returns all staging areas of a repository: those of branches, and those that operations
+        have taken from them. Branches are read before and after, since either moves to the other.
+        """
+        areas = self._areas_of_branches(repository)
+        areas.update(self._operations.kept_areas(repository))
+        return areas | self._areas_of_branches(repository)
+
+    def _areas_of_branches(self, repository: Repository) -> set[str]:
+        records = self._keyvalue.scan(repository.partition, *keys.all_branches())
+        return {token for _, raw in records for token in references.branch_from(raw).tokens}
 
     def _remove_runs(self, name: str) -> None:
         """Removes the runs of hooks, which a later repository of that name must not have."""

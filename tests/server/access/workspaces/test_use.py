@@ -191,3 +191,31 @@ hooks:
     )
     assert answer.status_code in {401, 403}
     assert "is code of hooks" in answer.text
+
+
+def test_code_of_hooks_that_run_elsewhere_cannot_be_changed_either(team):
+    world = make_world(team)
+    script = "out/main.lua"
+    action = f"""
+name: check
+on:
+  pre-commit:
+    branches: ["main"]
+hooks:
+  - id: check
+    type: lua
+    properties:
+      script_path: {script}
+"""
+    put(team.admin.api, world.repository, "main", "_lakefs_actions/check.yaml", action.encode())
+    put(team.admin.api, world.repository, "main", script, b"print('checked')")
+    commit(team.admin.api, world.repository, "main")
+    body = {"source": "main", "branch": "work-1", "writable": ["out/**"]}
+    made = team.admin.api.post(f"/repositories/{world.repository}/workspaces", json=body)
+    worker = make_intruder(team, world._replace(workspace="work-1", fields=made.json()))
+    put(worker.api, world.repository, "work-1", script, b"print(lakefs.list_repositories())")
+    answer = worker.api.post(
+        f"/repositories/{world.repository}/branches/work-1/commits", json={"message": "m"}
+    )
+    assert answer.status_code == 403, answer.text
+    assert "is code of hooks" in answer.text
