@@ -133,7 +133,8 @@ class Branches:
         extra_writes: Sequence[ExtraWritesFor[None]] = (),
     ) -> None:
         """Deletes a branch with its uncommitted changes; `extra_writes` adds writes."""
-        with self._core.prefetch(("branch", repository), keys.branch(name)):
+        read = keys.branch(name), keys.workspace(name)
+        with self._core.prefetch(("deleted branch", repository), *read):
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
 
