@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import threading
 import time
@@ -167,24 +168,29 @@ def test_open_connections_are_limited(postgres_cluster, empty):
     store = PostgresStore(
         f"{empty}?application_name=counted", max_open_connections=3, max_idle_connections=1
     )
-    seen = []
+    seen, done = [0], threading.Event()
 
     def work(number):
-        for round_ in range(20):
+        for round_ in itertools.count():
             store.apply([Write("p", b"%d" % number, b"%d" % round_)])
+            if done.is_set():
+                return
 
     def look():
-        with postgres_cluster.connect() as raw:
-            while not done.is_set():
-                query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'counted'"
-                seen.append(raw.execute(query).fetchone()[0])
+        """Looks until it has seen several connections, and then twenty times more."""
+        query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'counted'"
+        deadline = time.monotonic() + 60
+        try:
+            with postgres_cluster.connect() as raw:
+                while max(seen[:-20], default=0) < 2 and time.monotonic() < deadline:
+                    seen.append(raw.execute(query).fetchone()[0])
+        finally:
+            done.set()
 
-    done = threading.Event()
     looking = threading.Thread(target=look)
     looking.start()
     with ThreadPoolExecutor(12) as pool:
         list(pool.map(work, range(12)))
-    done.set()
     looking.join()
     assert 1 < max(seen) <= 3
     assert len(store._executor._pool._idle) == 1
