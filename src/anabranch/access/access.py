@@ -120,6 +120,7 @@ class Access:
             keyvalue, self.actors, sessions, self.tokens, clock, random_bytes
         )
         self.workspace_keys = WorkspaceKeys(DerivedKeys(key, other_key, "workspaces"), random_bytes)
+        self.workspace_grants = WorkspaceGrants(Workspaces(keyvalue), self.workspace_keys, clock)
         self.authenticator = Authenticator(
             self.changes,
             self.actors,
@@ -131,7 +132,7 @@ class Access:
             random_bytes=random_bytes,
             cache_settings=cache_settings,
             throttle=LoginThrottle(failed_logins, lock_seconds, ticks),
-            workspaces=WorkspaceGrants(Workspaces(keyvalue), self.workspace_keys, clock),
+            workspaces=self.workspace_grants,
         )
 
     def changed(self) -> None:

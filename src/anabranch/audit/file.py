@@ -17,6 +17,7 @@ from typing import Any
 
 from anabranch.audit.chain import FIRST, digest_of, encode_line, is_intact
 from anabranch.errors import Invalid
+from anabranch.files.write_pieces import write_pieces
 
 __all__ = ["AuditFile", "with_older_files"]
 
@@ -52,7 +53,7 @@ class AuditFile:
             for record in records:
                 line, previous = encode_line(record, previous)
                 lines.append(line)
-            _write_all(file, b"".join(lines))
+            write_pieces(file, [b"".join(lines)])
             if os.fstat(file).st_size >= self._max_bytes:
                 self._rotate()
 
@@ -84,12 +85,12 @@ class AuditFile:
         if is_whole:
             return digest_of(last) or FIRST
         if is_intact(last):
-            _write_all(file, b"\n")
+            write_pieces(file, [b"\n"])
             return digest_of(last)
         complete = _last_line(file, before=os.fstat(file).st_size - len(last))[0]
         record = {"event": "torn", "torn": hashlib.sha256(last).hexdigest()}
         line, digest = encode_line(record, digest_of(complete) or FIRST)
-        _write_all(file, b"\n" + line)
+        write_pieces(file, [b"\n" + line])
         return digest
 
     def _digest_of_rotated(self) -> str:
@@ -134,9 +135,3 @@ def _last_line(file: int, before: int | None = None) -> tuple[bytes, bool]:
         return b"", True
     is_whole = tail.endswith(b"\n")
     return tail.rstrip(b"\n").rpartition(b"\n")[2], is_whole
-
-
-def _write_all(file: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(file, view) :]

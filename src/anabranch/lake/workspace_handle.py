@@ -13,7 +13,7 @@ from anabranch.model.commits.change import Change
 from anabranch.model.objects.entry import DEFAULT_CONTENT_TYPE
 from anabranch.model.objects.stat import Stat
 from anabranch.model.references.workspace import Checkpoint, OpenWorkspace, WorkspaceKeys
-from anabranch.patterns.path_patterns import path_pattern
+from anabranch.model.references.writable_paths import may_write
 
 if TYPE_CHECKING:
     from anabranch.lake.any_lake import AnyLake
@@ -139,9 +139,7 @@ class WorkspaceHandle(BranchHandle):
             self._lake.close()
 
     def _require_writable(self, path: str) -> None:
-        writable = self._opened.workspace.writable
-        is_odd = path.startswith("_lakefs") or not {".", ".."}.isdisjoint(path.split("/"))
-        if is_odd or not any(path_pattern(each).matches(path) for each in writable):
+        if not may_write(self._opened.workspace.writable, path):
             raise _outside(repr(path))
 
 

@@ -1,7 +1,7 @@
 """Data of a lake between lines with a mark, so that a model can tell them from instructions.
 
-The mark is random and drawn when the data are known, so whoever has written them cannot have
-written it: nothing within can end the data early.
+The mark is random and drawn when the data are known, so their author cannot have included it:
+nothing within can end the data early.
 """
 
 from __future__ import annotations

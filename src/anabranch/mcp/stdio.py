@@ -19,6 +19,7 @@ from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
+from anabranch.files.write_pieces import write_pieces
 from anabranch.mcp.daemon_thread import in_daemon_thread
 from anabranch.mcp.limits import MAX_MESSAGE_BYTES
 from anabranch.mcp.line_reader import LineReader
@@ -69,7 +70,7 @@ class _Output:
         """Writes a line. What nobody reads any more is dropped: the input ends as well, then."""
         async with self._lock:
             with suppress(BrokenPipeError):
-                await in_daemon_thread(partial(_write_all, self._descriptor, line.encode()))
+                await in_daemon_thread(partial(write_pieces, self._descriptor, [line.encode()]))
 
     async def flush(self) -> None:
         """Does nothing: what was written is not buffered."""
@@ -77,12 +78,6 @@ class _Output:
     async def refuse(self, fault: Fault) -> None:
         """Responds to a line that is no message."""
         await self.write(fault.response() + "\n")
-
-
-def _write_all(descriptor: int, content: bytes) -> None:
-    remaining = memoryview(content)
-    while remaining:
-        remaining = remaining[os.write(descriptor, remaining) :]
 
 
 class _Lines:

@@ -2,7 +2,7 @@
 
 The resources of most permissions do not name a reference. So a confined actor may do nothing until
 the gateway has said which references an operation reads: `admit` is called for operations that are
-known to name all of them. An operation that nobody has considered is refused as a whole.
+known to name all of them. An operation without an entry there is refused as a whole.
 """
 
 from __future__ import annotations

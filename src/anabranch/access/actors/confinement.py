@@ -7,8 +7,6 @@ refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
 
 from anabranch.access.policies.permissions import (
@@ -20,12 +18,11 @@ from anabranch.access.policies.permissions import (
     object_arn,
     repository_arn,
 )
+from anabranch.model.references.expression import branch_of
+from anabranch.model.references.writable_paths import any_matches, may_write
 from anabranch.patterns.path_patterns import path_pattern
 
-__all__ = ["Confinement", "may_write"]
-
-_RESERVED = "_lakefs"
-"""The paths of action files and merge rules begin so."""
+__all__ = ["Confinement"]
 
 _ON_REPOSITORY = frozenset(
     {
@@ -41,7 +38,6 @@ _ON_BRANCH = frozenset(
     {Action.READ_BRANCH, Action.CREATE_COMMIT, Action.REVERT_BRANCH, Action.DELETE_BRANCH}
 )
 _CHANGES = frozenset({Action.WRITE_OBJECT, Action.DELETE_OBJECT})
-_VIEWS = ("", "@", "$")
 
 
 class Confinement(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,9 +60,7 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
         """
         if repository != self.repository:
             return False
-        own = reference == self.source_commit or reference[: len(self.branch)] == self.branch
-        rest = "" if reference == self.source_commit else reference[len(self.branch) :]
-        return own and rest in _VIEWS
+        return reference == self.source_commit or branch_of(reference) == self.branch
 
     def allows(self, permission: Permission) -> bool:
         """Returns whether a permission is within reach; of reading, at a reference within reach."""
@@ -87,7 +81,7 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
             return False
         path, is_prefix = resource[len(objects) :], isinstance(resource, AllBelow)
         if action == Action.READ_OBJECT:
-            return not self.readable or _match(self.readable, path, is_prefix=is_prefix)
+            return not self.readable or any_matches(self.readable, path, is_prefix=is_prefix)
         if action not in _CHANGES or permission.changed_branch != self.branch:
             return False
         return may_write(self.writable, path, is_prefix=is_prefix)
@@ -96,33 +90,3 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     def readable_prefixes(self) -> list[str]:
         """Prefixes of all readable paths."""
         return [path_pattern(text).literal for text in self.readable] or [""]
-
-
-def may_write(writable: Iterable[str], path: str, *, is_prefix: bool = False) -> bool:
-    """Returns whether keys with patterns of writable paths may write a path, or all paths with a
-    prefix.
-    """
-    return not _is_reserved(path, is_prefix=is_prefix) and _match(
-        writable, path, is_prefix=is_prefix
-    )
-
-
-def _match(patterns: Iterable[str], path: str, *, is_prefix: bool) -> bool:
-    """Returns whether a path matches a pattern, or all paths with a prefix do."""
-    for text in patterns:
-        pattern = path_pattern(text)
-        if is_prefix:
-            if pattern.text == f"{pattern.literal}**" and path.startswith(pattern.literal):
-                return True
-        elif pattern.matches(path):
-            return True
-    return False
-
-
-def _is_reserved(path: str, *, is_prefix: bool) -> bool:
-    """Returns whether a path may be one of action files or merge rules, or has a segment that
-    programs which copy objects into folders resolve.
-    """
-    if path.startswith(_RESERVED) or (is_prefix and _RESERVED.startswith(path)):
-        return True
-    return not {".", ".."}.isdisjoint(path.split("/"))

@@ -107,8 +107,6 @@ def require_same_code(
     """Raises Denied if a change by the keys of a workspace, from one commit to another, brings code
     of actions, also of those that do not run now: they run the code after other changes.
     """
-    if not current_caller().workspace:
-        return
     old, new = (tree_reader(core, repository, commit) for commit in (before, after))
     for path in sorted(_paths(actions)):
         value = new(path)

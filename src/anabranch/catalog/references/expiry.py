@@ -88,7 +88,7 @@ class BranchExpiry:
 
 
 class StillExpired(msgspec.Struct, frozen=True):
-    """The condition of a deletion: nobody has given the branch more time."""
+    """The condition of a deletion: the branch was not given more time."""
 
     core: Core
     repository: Repository

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from operator import attrgetter
 
-import msgspec
-
 from anabranch.access.actors.actor import Actor
-from anabranch.catalog.references.readable_references import readable_references
+from anabranch.catalog.references.readable_references import readable_operation
 from anabranch.catalog.references.undo import UndoOperations
 from anabranch.errors import NotFound
 from anabranch.model.page import Page, take_page
@@ -28,7 +26,7 @@ class Operations(UndoOperations):
         operations = self._core.operation_log.all(
             self._core.repositories.get(repository), after=after
         )
-        visible = (_visible(repository, operation, actor) for operation in operations)
+        visible = (readable_operation(repository, operation, actor) for operation in operations)
         found = (operation for operation in visible if operation.changes)
         return take_page(found, amount, attrgetter("id"))
 
@@ -39,7 +37,9 @@ class Operations(UndoOperations):
         NotFound.
         """
         stored = self._core.repositories.get(repository)
-        operation = _visible(repository, self._core.operation_log.get(stored, operation_id), actor)
+        operation = readable_operation(
+            repository, self._core.operation_log.get(stored, operation_id), actor
+        )
         if not operation.changes:
             raise NotFound("operation not found", kind="operation_not_found")
         return operation
@@ -71,10 +71,3 @@ class Operations(UndoOperations):
         were forgotten.
         """
         return sum(map(self._core.operation_retention.compact, self._core.repositories.all()))
-
-
-def _visible(repository: str, operation: LoggedOperation, actor: Actor | None) -> LoggedOperation:
-    if actor is None or actor.is_unlimited:
-        return operation
-    readable = readable_references(repository, operation.changes, actor)
-    return msgspec.structs.replace(operation, changes=tuple(readable))

@@ -188,15 +188,15 @@ class UndoOperations:
             raise Denied(
                 "the operation has changed branches or tags that you may not read",
                 kind="insufficient_permissions",
-                hint="Ask somebody who may read all of them.",
+                hint="Ask a user who may read all of them.",
             )
-        own = (operation.user, operation.record_id) == (actor.username, actor.record_id)
+        own = operation.is_by(actor.username, actor.record_id)
         require_permissions(self._core, repository, inverse(changes), actor, own=own)
 
     def _last_of_caller(self, repository: Repository) -> LoggedOperation:
         caller = current_caller()
         for operation in self._core.operation_log.all(repository):
-            own = (operation.user, operation.record_id) == (caller.username, caller.record_id)
+            own = operation.is_by(caller.username, caller.record_id)
             if not own or operation.undone_at or operation.action in _ACTIONS:
                 continue
             if operation.given_up_at:
@@ -217,7 +217,7 @@ class UndoOperations:
         *,
         force: bool,
     ) -> LoggedOperation:
-        """Makes the changes of a plan, which is made anew if a reference changes meanwhile."""
+        """Makes the changes of a plan. If a reference changes meanwhile, it plans them again."""
         check_writable(repository, force=force)
         for _ in range(_MAX_ATTEMPTS):
             plan = plans.plan()

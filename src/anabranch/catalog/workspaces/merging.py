@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Protocol
 
 import msgspec
 
-from anabranch.access.actors.confinement import may_write
 from anabranch.actions.engine import Engine
 from anabranch.catalog.pulls.pulls import Pulls
 from anabranch.catalog.references.refs import Refs
@@ -15,6 +16,7 @@ from anabranch.errors import Conflict, Denied, Invalid
 from anabranch.model.commits.change import Change
 from anabranch.model.commits.commit import Commit
 from anabranch.model.page import MAX_AMOUNT, Page
+from anabranch.model.references.writable_paths import may_write
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ContentRights
@@ -34,13 +36,17 @@ class WorkspaceMerges:
 
     def destination(self, repository: str, name: str) -> str:
         """Returns the branch that a workspace is proposed for. Raises Invalid if it is not."""
+        return self._pulls.get(repository, self._proposed(repository, name)).destination
+
+    def _proposed(self, repository: str, name: str) -> str:
+        """Returns the id of a workspace's pull request. Raises Invalid if it has none."""
         stored = self._core.repositories.get(repository)
         pull_id = self._core.workspaces.read(stored, name).workspace.pull_request
         if not pull_id:
             raise Invalid(
                 "the workspace is not proposed", kind="not_proposed", hint="Propose it first."
             )
-        return self._pulls.get(repository, pull_id).destination
+        return pull_id
 
     def merge(
         self,
@@ -52,11 +58,11 @@ class WorkspaceMerges:
         rights: ContentRights | None = None,
     ) -> str:
         """Merges the proposal of a workspace, as `pulls.merge` does; returns the commit's id."""
-        self.destination(repository, name)
-        stored = self._core.repositories.get(repository)
-        pull_id = self._core.workspaces.read(stored, name).workspace.pull_request
         return self._pulls.merge(
-            repository, pull_id, committer=committer, message=message, rights=rights
+            *(repository, self._proposed(repository, name)),
+            committer=committer,
+            message=message,
+            rights=rights,
         )
 
     def merge_unattended(
@@ -78,7 +84,8 @@ class WorkspaceMerges:
         require_unattended(self._core, self._engine, stored, destination, rules)
         head = self._core.branches.read(stored, name).branch.commit_id
         workspace = self._core.workspaces.read(stored, name).workspace
-        self._require_writable(repository, workspace.source_commit, head, workspace.writable)
+        own = partial(self._refs.diff, repository, workspace.source_commit, head, two_dot=True)
+        _require_writable(own, workspace.writable)
         return self._pulls.merge(
             repository,
             workspace.pull_request,
@@ -91,27 +98,25 @@ class WorkspaceMerges:
             ],
         )
 
-    def _require_writable(
-        self, repository: str, source: str, head: str, writable: Sequence[str]
-    ) -> None:
-        """Raises Denied if a change is not one that the keys could have made."""
-        after, has_more = "", True
-        while has_more:
-            page = self._refs.diff(
-                repository, source, head, two_dot=True, after=after, amount=MAX_AMOUNT
-            )
-            _require_writable_page(page, writable)
-            after, has_more = page.next_offset, page.has_more
+
+class _ReadChanges(Protocol):
+    def __call__(self, *, after: str, amount: int) -> Page[Change]:
+        """Returns a page of changes."""
 
 
-def _require_writable_page(page: Page[Change], writable: Sequence[str]) -> None:
-    for change in page.items:
-        if not may_write(writable, change.path):
-            raise Denied(
-                "the branch has changes that the workspace may not make",
-                kind="merge_needs_a_person",
-                hint=f"{change.path} comes from elsewhere. Let a person merge it.",
-            )
+def _require_writable(read: _ReadChanges, writable: Sequence[str]) -> None:
+    """Raises Denied if a change is not one that the keys could have made."""
+    after, has_more = "", True
+    while has_more:
+        page = read(after=after, amount=MAX_AMOUNT)
+        for change in page.items:
+            if not may_write(writable, change.path):
+                raise Denied(
+                    "the branch has changes that the workspace may not make",
+                    kind="merge_needs_a_person",
+                    hint=f"{change.path} comes from elsewhere. Let a person merge it.",
+                )
+        after, has_more = page.next_offset, page.has_more
 
 
 class SameHead(msgspec.Struct, frozen=True):
@@ -147,9 +152,5 @@ class WritableResult(msgspec.Struct, frozen=True):
         head = core.commits.get(self.repository, commit.parents[0])
         before = core.trees.open(self.repository, head.metarange_id)
         merged = core.trees.open(self.repository, commit.metarange_id)
-        after, has_more = "", True
-        while has_more:
-            page = core.differ.two_dot(before, merged, after=after, amount=MAX_AMOUNT)
-            _require_writable_page(page, self.writable)
-            after, has_more = page.next_offset, page.has_more
+        _require_writable(partial(core.differ.two_dot, before, merged), self.writable)
         return (), ()

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from anabranch.errors import AnabranchError, Gone, NotFound
+from anabranch.model.references.expression import branch_of
 from anabranch.model.references.workspace import WorkspaceRead, WorkspaceReads
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
@@ -41,7 +42,7 @@ class ReadRecorder:
         reach.
         """
         commit_id = reference
-        if reference in (branch, f"{branch}@", f"{branch}$"):
+        if branch_of(reference) == branch:
             stored = self._core.repositories.get(repository)
             commit_id = self._core.branches.read(stored, branch).branch.commit_id
         with self._lock:

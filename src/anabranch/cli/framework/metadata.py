@@ -13,7 +13,7 @@ __all__ = ["META", "OBJECT_META", "REPLACED_META", "pairs"]
 def _pair(text: str) -> tuple[str, str]:
     key, separator, value = text.partition("=")
     if not separator or not key:
-        raise Usage(f"{text!r} is not KEY=VALUE", hint="Write it like --meta author=jane")
+        raise Usage(f"{text!r} is not KEY=VALUE", hint="Write it like author=jane")
     return key, value
 
 

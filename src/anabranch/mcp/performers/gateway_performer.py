@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -18,8 +18,9 @@ from anabranch.http.response import Response
 from anabranch.mcp.api import ApiRequest, ApiResponse
 from anabranch.mcp.cancellation import Cancellation
 from anabranch.mcp.limits import MAX_RESPONSE_BYTES
-from anabranch.mcp.performers.views import branch_of
+from anabranch.mcp.performers.first_bytes import first_bytes
 from anabranch.mcp.performers.workspace_access import WorkspaceAccess
+from anabranch.model.references.expression import branch_of
 from anabranch.rest.gateway import RestGateway
 from anabranch.rest.table import BASE_PATH
 
@@ -150,17 +151,10 @@ def _require_success(request: ApiRequest, response: Response) -> None:
 
 def _beginning(response: Response, max_bytes: int) -> tuple[bytes, bool]:
     """Returns the first bytes of a body, and whether they are all of it."""
-    if response.pieces is None:
-        return response.body[:max_bytes], len(response.body) <= max_bytes
-    pieces: Iterator[bytes] = response.pieces
-    body = bytearray()
+    pieces = [response.body] if response.pieces is None else response.pieces
     try:
-        for piece in pieces:
-            body += piece
-            if len(body) > max_bytes:
-                break
+        return first_bytes(pieces, max_bytes)
     finally:
         close: Callable[[], None] | None = getattr(pieces, "close", None)
         if close is not None:
             close()
-    return bytes(body[:max_bytes]), len(body) <= max_bytes

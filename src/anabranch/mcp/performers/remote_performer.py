@@ -9,11 +9,12 @@ from collections.abc import Mapping
 
 from anabranch.client.authorization import token_authorization
 from anabranch.client.rest_client import Request, RestClient
-from anabranch.client.transport import Response, TransportError
+from anabranch.client.transport import TransportError
 from anabranch.errors import NotFound
 from anabranch.mcp.api import ApiRequest, ApiResponse
 from anabranch.mcp.cancellation import Cancellation
-from anabranch.mcp.performers.views import branch_of
+from anabranch.mcp.performers.first_bytes import first_bytes
+from anabranch.model.references.expression import branch_of
 from anabranch.model.secret import Secret
 
 __all__ = ["RemotePerformer"]
@@ -98,19 +99,10 @@ def _perform(client: RestClient, request: ApiRequest, max_bytes: int) -> ApiResp
     )
     response = client.exchange(sent)
     try:
-        body, whole = _beginning(response, max_bytes)
+        body, whole = first_bytes(response.chunks(_CHUNK), max_bytes)
     except TransportError as error:
         raise client.transport_error(sent, error) from error
     finally:
         response.close()
     named = {name: response.header(name) for name in ("content-type", "content-range", "etag")}
     return ApiResponse(response.status, named, body, whole)
-
-
-def _beginning(response: Response, max_bytes: int) -> tuple[bytes, bool]:
-    body = bytearray()
-    for chunk in response.chunks(_CHUNK):
-        body += chunk
-        if len(body) > max_bytes:
-            return bytes(body[:max_bytes]), False
-    return bytes(body), True

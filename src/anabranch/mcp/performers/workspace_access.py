@@ -4,13 +4,9 @@ record of the workspace, so that no program needs to keep them.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 from anabranch.access.access import Access
 from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.confined_actor import ConfinedActor
-from anabranch.access.sessions.workspace_grants import WorkspaceGrants
 from anabranch.catalog.catalog import Catalog
 from anabranch.errors import Denied, NotFound
 
@@ -18,15 +14,11 @@ __all__ = ["WorkspaceAccess"]
 
 
 class WorkspaceAccess:
-    """Finds what the keys of workspaces may do, for their creators. `clock` returns seconds since
-    1970.
-    """
+    """Finds what the keys of workspaces may do, for their creators."""
 
-    def __init__(
-        self, catalog: Catalog, access: Access, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, catalog: Catalog, access: Access) -> None:
         self._catalog = catalog
-        self._grants = WorkspaceGrants(catalog.core.workspaces, access.workspace_keys, clock)
+        self._grants = access.workspace_grants
 
     def confine(self, actor: Actor, repository: str, workspace: str) -> ConfinedActor:
         """Returns the actor of the keys of a workspace, for the user who has created it. Raises

@@ -74,6 +74,13 @@ class Expression(msgspec.Struct, frozen=True):
         return self.base + moment + "".join(map(str, self.modifiers)) + self.view
 
 
+def branch_of(reference: str) -> str:
+    """Returns the branch that a reference is, or is a view of: `main` for `main`, `main@` and
+    `main$`. Other expressions are returned as they are.
+    """
+    return reference[:-1] if reference.endswith(("@", "$")) else reference
+
+
 @lru_cache(maxsize=256)
 def parse_expression(text: str) -> Expression:
     """Parses a reference expression.

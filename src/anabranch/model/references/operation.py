@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from anabranch.model.references.branch import Branch
@@ -72,3 +74,24 @@ class LoggedOperation(msgspec.Struct, frozen=True, kw_only=True):
     given_up_at: float = 0
     record_id: str = ""
     """That of the user's record, which no later user of the name has; empty if it is not known."""
+
+    def is_by(self, username: str, record_id: str) -> bool:
+        """Returns whether it was made by a user, not by another one of that name."""
+        return (self.user, self.record_id) == (username, record_id)
+
+    @property
+    def discarded(self) -> list[str]:
+        """The staging areas that it has taken from branches."""
+        branches = (each for each in self.changes if isinstance(each, BranchChanged))
+        return [token for each in branches for token in each.discarded]
+
+    def without_areas_of(self, changes: Iterable[ReferenceChanged]) -> LoggedOperation:
+        """Returns it without the staging areas of the branches of those changes."""
+        names = {each.name for each in changes if isinstance(each, BranchChanged)}
+        kept = [
+            msgspec.structs.replace(each, discarded=())
+            if isinstance(each, BranchChanged) and each.name in names
+            else each
+            for each in self.changes
+        ]
+        return msgspec.structs.replace(self, changes=tuple(kept))

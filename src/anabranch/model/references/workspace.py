@@ -1,4 +1,4 @@
-"""Workspaces: branches for a program that nobody watches, with keys that reach nothing else."""
+"""Workspaces: branches for a program that runs unattended, with keys that reach nothing else."""
 
 from __future__ import annotations
 

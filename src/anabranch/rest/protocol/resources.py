@@ -59,6 +59,7 @@ __all__ = [
     "on_tag",
     "on_triggered_branch",
     "on_user",
+    "on_workspace",
     "triggered_branch",
 ]
 
@@ -104,6 +105,11 @@ def _namespace_arns(call: _Call, namespace: str) -> list[str]:
 def on_branch(call: _Call) -> str:
     """The branch of the path."""
     return branch_arn(call.params.repository, call.params.branch)
+
+
+def on_workspace(call: _Call) -> str:
+    """The branch of the workspace of the path."""
+    return branch_arn(call.params.repository, call.params.workspace)
 
 
 def on_ref(call: _Call) -> str:

@@ -12,7 +12,7 @@ from anabranch.errors import Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore
 from anabranch.model.page import Page, take_page
 from anabranch.model.references.moment import AtOperation, parse_moment
-from anabranch.model.references.operation import BranchChanged, LoggedOperation
+from anabranch.model.references.operation import LoggedOperation
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.operations.record import (
     ID_LENGTH,
@@ -167,9 +167,7 @@ class OperationLog:
     def kept_areas(self, repository: Repository) -> Iterator[str]:
         """Yields the staging areas that the operations of a repository have taken from branches."""
         for operation in self.all(repository):
-            for change in operation.changes:
-                if isinstance(change, BranchChanged):
-                    yield from change.discarded
+            yield from operation.discarded
 
     def drop(self, repository: Repository) -> None:
         """Removes the log of a repository that is being deleted, without what it has kept."""

@@ -22,7 +22,6 @@ from anabranch.model.references.operation import (
     MAX_UNDO_DAYS,
     BranchChanged,
     LoggedOperation,
-    ReferenceChanged,
 )
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.operations.log import OperationLog, StoredOperation
@@ -170,16 +169,9 @@ class OperationRetention:
         has kept.
         """
         now = self._clock()
-        changes: list[ReferenceChanged] = []
-        writes: list[Write] = []
-        for change in operation.changes:
-            if isinstance(change, BranchChanged):
-                writes += discard(change.discarded, now)
-                changes.append(msgspec.structs.replace(change, discarded=()))
-            else:
-                changes.append(change)
-        given_up = msgspec.structs.replace(operation, changes=tuple(changes), given_up_at=now)
-        return given_up, writes
+        kept = operation.without_areas_of(operation.changes)
+        given_up = msgspec.structs.replace(kept, given_up_at=now)
+        return given_up, discard(operation.discarded, now)
 
 
 def _former(change: BranchChanged, before: Branch) -> Branch:

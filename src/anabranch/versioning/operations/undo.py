@@ -100,7 +100,7 @@ class Undo:
             if planner.restore(change) and isinstance(change, BranchChanged) and change.discarded:
                 emptied.setdefault(stored.operation.id, (stored, []))[1].append(change)
         for stored, returned in emptied.values():
-            taken = _without(stored.operation, returned)
+            taken = stored.operation.without_areas_of(returned)
             planner.writes.append(log_write(repository.partition, taken))
             planner.unchanged.append(stored.unchanged)
         planner.unchanged.append(restored.unchanged)
@@ -140,7 +140,7 @@ class Undo:
         planner = self._planner(repository)
         for change in changes:
             planner.undo(change)
-        taken = _without(operation, changes)
+        taken = operation.without_areas_of(changes)
         if len(changes) == len(operation.changes):
             taken = msgspec.structs.replace(taken, undone_at=self._clock())
         planner.writes.append(log_write(repository.partition, taken))
@@ -318,18 +318,6 @@ def _reverted(current: Branch, before: Branch, after: Branch) -> Branch:
 
 def _state(branch: Branch | None) -> tuple[str, bool, int] | None:
     return None if branch is None else (branch.commit_id, branch.hidden, branch.expires_at)
-
-
-def _without(operation: LoggedOperation, changes: Sequence[ReferenceChanged]) -> LoggedOperation:
-    """Returns an operation without the staging areas of those of its branches that change."""
-    names = {each.name for each in changes if isinstance(each, BranchChanged)}
-    kept = [
-        msgspec.structs.replace(each, discarded=())
-        if isinstance(each, BranchChanged) and each.name in names
-        else each
-        for each in operation.changes
-    ]
-    return msgspec.structs.replace(operation, changes=tuple(kept))
 
 
 def _changed(reason: str, hint: str = "") -> Conflict:

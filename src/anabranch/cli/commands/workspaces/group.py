@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from anabranch.cli.commands.differences.diff import show_changes
-from anabranch.cli.errors import Usage
 from anabranch.cli.framework.address import (
     address,
     ref_address,
@@ -15,6 +14,7 @@ from anabranch.cli.framework.address import (
 )
 from anabranch.cli.framework.command import YES, Argument, Command, Group, Option, positive
 from anabranch.cli.framework.context import CommandContext
+from anabranch.cli.framework.metadata import META
 from anabranch.cli.output.table import Column
 
 __all__ = ["COMMAND"]
@@ -31,13 +31,6 @@ _COLUMNS = (
     Column("RUN"),
     Column("PURPOSE"),
 )
-
-
-def _parse_pair(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not key or not equals:
-        raise Usage(f"{text!r} is not KEY=VALUE")
-    return key, value
 
 
 def _create(context: CommandContext) -> None:
@@ -206,7 +199,7 @@ COMMAND = Group(
                 ),
                 Option("--purpose", "What it is for", "TEXT", default=""),
                 Option("--run-id", "The run that it is for", "ID", default=""),
-                Option("--metadata", "More about it", "KEY=VALUE", parse=_parse_pair, repeat=True),
+                META._replace(names="--metadata", help="More about it"),
                 Option(
                     "--name", "The name of its branch; a random one by default", "NAME", default=""
                 ),

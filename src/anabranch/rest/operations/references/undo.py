@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from anabranch.access.policies.permissions import Action
-from anabranch.catalog.references.readable_references import readable_references
+from anabranch.catalog.references.readable_references import readable_operation
 from anabranch.model.references.operation import MAX_UNDO_DAYS, LoggedOperation
 from anabranch.rest.operations.references.operations import (
     AtOperation,
@@ -78,17 +79,13 @@ def undo_operation(call: Call[InRepository, UndoRequest]) -> OperationRecord:
 
 def restore_references(call: Call[RestoreReferences, None]) -> OperationRecord:
     """Changes all branches and tags back to what they were right after an operation."""
-    params, actor = call.params, call.authenticated
-
-    def record(operation: LoggedOperation) -> OperationRecord:
-        readable = readable_references(params.repository, operation.changes, actor)
-        return to_operation_record(msgspec.structs.replace(operation, changes=tuple(readable)))
-
+    params = call.params
+    record = partial(_readable_record, call)
     restored = call.services.catalog.operations.restore(
         params.repository,
         params.operation,
         force=params.force,
-        actor=actor,
+        actor=call.authenticated,
         extra_writes=call.recording(record),
     )
     return record(restored)
@@ -97,10 +94,7 @@ def restore_references(call: Call[RestoreReferences, None]) -> OperationRecord:
 def restore_branch(call: Call[RestoreBranch, None]) -> OperationRecord:
     """Brings a deleted branch back, and returns the operation that had deleted it."""
     params = call.params
-
-    def record(operation: LoggedOperation) -> OperationRecord:
-        return to_operation_record(operation, "branch", params.branch)
-
+    record = partial(to_operation_record, kind="branch", name=params.branch)
     deletion = call.services.catalog.operations.restore_branch(
         params.repository,
         params.branch,
@@ -114,10 +108,7 @@ def restore_branch(call: Call[RestoreBranch, None]) -> OperationRecord:
 def restore_tag(call: Call[RestoreTag, None]) -> OperationRecord:
     """Brings a deleted tag back, and returns the operation that had deleted it."""
     params = call.params
-
-    def record(operation: LoggedOperation) -> OperationRecord:
-        return to_operation_record(operation, "tag", params.tag)
-
+    record = partial(to_operation_record, kind="tag", name=params.tag)
     deletion = call.services.catalog.operations.restore_tag(
         params.repository,
         params.tag,
@@ -130,10 +121,15 @@ def restore_tag(call: Call[RestoreTag, None]) -> OperationRecord:
 
 def give_up_operation(call: Call[AtOperation, None]) -> OperationRecord:
     """Gives up what only an operation needs to garbage collection."""
-    params, actor = call.params, call.authenticated
+    params = call.params
     given_up = call.services.catalog.operations.give_up(params.repository, params.operation)
-    readable = readable_references(params.repository, given_up.changes, actor)
-    return to_operation_record(msgspec.structs.replace(given_up, changes=tuple(readable)))
+    return _readable_record(call, given_up)
+
+
+def _readable_record(call: Call[Any, None], operation: LoggedOperation) -> OperationRecord:
+    """Returns an operation with the changes that the user may read."""
+    repository, actor = call.params.repository, call.authenticated
+    return to_operation_record(readable_operation(repository, operation, actor))
 
 
 def get_undo_days(call: Call[InRepository, None]) -> UndoDays:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from anabranch.access.policies.permissions import Action, branch_arn
+from anabranch.access.policies.permissions import Action
 from anabranch.catalog.workspaces.open_lineage import run_event
 from anabranch.http.response import Response
 from anabranch.model.references.workspace import WorkspaceRead, WorkspaceReads
@@ -15,7 +15,7 @@ from anabranch.rest.operations.workspaces.workspaces import AtWorkspace
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import AtPull
-from anabranch.rest.protocol.resources import on_repository
+from anabranch.rest.protocol.resources import on_repository, on_workspace
 from anabranch.rest.protocol.responses import json_response
 
 __all__ = ["OPERATIONS"]
@@ -76,11 +76,6 @@ def _answer(
     return json_response(200, run_event(repository, branch, found, run_id=run, time=now))
 
 
-def _on_workspace(call: Call[GetWorkspaceReads, None]) -> str:
-    """The branch of the workspace."""
-    return branch_arn(call.params.repository, call.params.workspace)
-
-
 OPERATIONS = (
     Operation(
         id="getWorkspaceReads",
@@ -88,7 +83,7 @@ OPERATIONS = (
         method="GET",
         path="/repositories/{repository}/workspaces/{workspace}/reads",
         summary="list what the keys of a workspace have read",
-        permission=(Need(Action.READ_BRANCH, _on_workspace),),
+        permission=(Need(Action.READ_BRANCH, on_workspace),),
         params=GetWorkspaceReads,
         response=Reads,
         handler=get_workspace_reads,

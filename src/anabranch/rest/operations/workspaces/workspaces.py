@@ -35,7 +35,7 @@ from anabranch.rest.operations.workspaces.schemas import (
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation, OtherResponse
 from anabranch.rest.protocol.parameters import Amount, InRepository
-from anabranch.rest.protocol.resources import on_repository
+from anabranch.rest.protocol.resources import on_repository, on_workspace
 from anabranch.rest.schemas.diffs import DiffList, IncludeSides, diff_list
 from anabranch.rest.schemas.merge_conflicts import MergeConflictResult, described_conflicts
 from anabranch.rest.schemas.pagination import page_amount
@@ -213,11 +213,6 @@ def _new_name(call: Call[InRepository, WorkspaceCreation]) -> str:
     return call.body.branch or call.draw(new_name)
 
 
-def _on_workspace(call: Call[AtWorkspace, object]) -> str:
-    """The branch of the workspace."""
-    return branch_arn(call.params.repository, call.params.workspace)
-
-
 _WORKSPACES = "/repositories/{repository}/workspaces"
 _WORKSPACE = _WORKSPACES + "/{workspace}"
 
@@ -252,7 +247,7 @@ OPERATIONS = (
         method="GET",
         path=_WORKSPACE,
         summary="get a workspace",
-        permission=(Need(Action.READ_BRANCH, _on_workspace),),
+        permission=(Need(Action.READ_BRANCH, on_workspace),),
         params=AtWorkspace,
         response=Workspace,
         handler=get_workspace,
@@ -263,7 +258,7 @@ OPERATIONS = (
         method="DELETE",
         path=_WORKSPACE,
         summary="delete a workspace with its branch",
-        permission=(Need(Action.DELETE_BRANCH, _on_workspace),),
+        permission=(Need(Action.DELETE_BRANCH, on_workspace),),
         params=AtWorkspace,
         status=204,
         handler=discard_workspace,
@@ -274,7 +269,7 @@ OPERATIONS = (
         method="POST",
         path=_WORKSPACE + "/checkpoints",
         summary="commit what a workspace has written, with a label",
-        permission=(Need(Action.CREATE_COMMIT, _on_workspace),),
+        permission=(Need(Action.CREATE_COMMIT, on_workspace),),
         params=AtWorkspace,
         body=CheckpointCreation,
         status=201,
@@ -287,7 +282,7 @@ OPERATIONS = (
         method="POST",
         path=_WORKSPACE + "/restore",
         summary="move a workspace to one of its checkpoints",
-        permission=(Need(Action.REVERT_BRANCH, _on_workspace),),
+        permission=(Need(Action.REVERT_BRANCH, on_workspace),),
         params=AtWorkspace,
         body=Restoration,
         response=Checkpoint,
@@ -311,7 +306,7 @@ OPERATIONS = (
         path=_WORKSPACE + "/proposal",
         summary="open a pull request of a workspace",
         permission=(
-            Need(Action.CREATE_COMMIT, _on_workspace),
+            Need(Action.CREATE_COMMIT, on_workspace),
             Need(Action.WRITE_PULL_REQUEST, on_repository),
         ),
         params=AtWorkspace,
@@ -327,7 +322,7 @@ OPERATIONS = (
         path=_WORKSPACE + "/merge",
         summary="merge the proposal of a workspace",
         permission=(
-            Need(Action.READ_BRANCH, _on_workspace),
+            Need(Action.READ_BRANCH, on_workspace),
             Need(Action.WRITE_PULL_REQUEST, on_repository),
         ),
         params=AtWorkspace,
