@@ -65,6 +65,22 @@ def test_compose_starts_existing_commands():
     assert services["migrate"]["command"] in commands()
 
 
+def test_the_proxy_is_trusted_in_each_of_the_files(tmp_path):
+    """Else all of its clients are one: 60 wrong secrets of one lock out the others."""
+    (subnet,) = compose()["networks"]["default"]["ipam"]["config"]
+    lines = (DEPLOY / "environment").read_text("utf-8").splitlines()
+    on_this_machine = dict(line.split("=", 1) for line in lines if line.startswith("ANABRANCH_"))
+    environments = {
+        subnet["subnet"]: compose()["services"]["one"]["environment"],
+        "10.0.0.0/8": kubernetes()["ConfigMap"]["data"],
+        "127.0.0.1": on_this_machine,
+    }
+    for address, environment in environments.items():
+        given = {name: GIVEN.sub("secret", value) for name, value in environment.items()}
+        settings = settings_from(tmp_path, given)
+        assert address in settings.http.trusted_proxies
+
+
 def commands():
     return {word.name for _, words in SECTIONS for word in words}
 

@@ -24,6 +24,7 @@ class FixedRequest:
     execution = Execution.POOLED
     body = BodyKind.NONE
     max_body_bytes = 0
+    user = ""
     admits_first = False
     is_enough = None
 

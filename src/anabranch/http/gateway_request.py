@@ -29,6 +29,10 @@ class GatewayRequest(Protocol):
         """The id of the operation."""
 
     @property
+    def user(self) -> str:
+        """The name of the user, once the request is authenticated; empty before, and without."""
+
+    @property
     def execution(self) -> Execution:
         """The execution that the operation declares."""
 

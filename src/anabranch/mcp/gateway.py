@@ -136,6 +136,7 @@ class McpRequest:
     operation = MCP_OPERATION
     execution = Execution.POOLED
     max_body_bytes = MAX_BODY_BYTES
+    user = ""
     admits_first = False
     is_enough = None
 

@@ -107,6 +107,11 @@ class RestRequest:
             client=head.client,
         )
 
+    @property
+    def user(self) -> str:
+        """The name of the user, once the request is authenticated."""
+        return self._request.user
+
     def act_as(self, actor: Actor) -> None:
         """Sets the user of a request without credentials."""
         self._request.actor = actor

@@ -216,6 +216,11 @@ class S3Request:
         self._audit = gateway.audit(self.operation, client, request_id)
 
     @property
+    def user(self) -> str:
+        """The name of the user, once the request is authenticated."""
+        return "" if self._call is None else self._call.actor.username
+
+    @property
     def admits_first(self) -> bool:
         """Whether `admit` is called before any of the body is taken."""
         return self.body is BodyKind.WHOLE or _EXPECT in self.request.headers

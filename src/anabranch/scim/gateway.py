@@ -128,6 +128,7 @@ class ScimRequest:
     service: Literal[""] = ""
     execution = Execution.POOLED
     max_body_bytes = _MAX_BODY_BYTES
+    user = ""
     admits_first = False
     is_enough = None
 

@@ -66,12 +66,12 @@ _LOCAL = ("local", "mem")
 
 CALL_THREADS, CALLS_WAITING = 64, 512
 BATCHED_CALLS = 1024
-TRANSFER_THREADS, TRANSFERS_WAITING = 64, 64
+TRANSFER_THREADS, TRANSFERS_WAITING = 64, 128
 
 
 class Composition:
     """A server's objects. `dispatcher` handles requests, of those of the REST API `rest`; `limits`
-    bounds its connections.
+    bounds its connections. `count_logs` are to be logged regularly.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -98,13 +98,22 @@ class Composition:
             undo_days=settings.operations.undo_days,
         )
         self.services = _services(settings, keyvalue, self.lake, self.audit)
-        self._pool = ThreadPool("call", threads=CALL_THREADS, waiting=CALLS_WAITING)
-        self._transfers = ThreadPool(
-            "transfer", threads=TRANSFER_THREADS, waiting=TRANSFERS_WAITING
-        )
-        self._batch_thread = BatchThread("batch", max_calls=BATCHED_CALLS)
         methods = {operation.id: operation.method for operation in ALL_OPERATIONS}
         metrics = Metrics({**methods, MCP_OPERATION: "POST"})
+        http = settings.http
+        self._pool = ThreadPool(
+            "call",
+            threads=http.call_threads or CALL_THREADS,
+            waiting=CALLS_WAITING,
+            observer=metrics,
+        )
+        self._transfers = ThreadPool(
+            "transfer",
+            threads=http.transfer_threads or TRANSFER_THREADS,
+            waiting=TRANSFERS_WAITING,
+            observer=metrics,
+        )
+        self._batch_thread = BatchThread("batch", max_calls=BATCHED_CALLS)
         rest = self.rest = RestGateway(self.services)
         self.lake.hook_lakes.authority = RestAuthority(rest, self.services.access, self.lake.images)
         self.dispatcher = Dispatcher(
@@ -130,7 +139,6 @@ class Composition:
             ],
         )
 
-        http = settings.http
         self.limits = ConnectionLimits(
             head_timeout=http.head_timeout,
             max_connections=http.max_connections,
@@ -138,6 +146,7 @@ class Composition:
             proxies=proxies,
             count=metrics.connection_ended,
         )
+        self.count_logs = (*self.limits.logs, *metrics.logs)
 
     def start(self) -> None:
         """Creates the administrator that the settings name, and starts the periodic tasks."""

@@ -28,6 +28,7 @@ from anabranch.errors import AnabranchError, Invalid
 from anabranch.server.composition import Composition
 from anabranch.server.config.settings import Settings
 from anabranch.server.http.connection import Connection
+from anabranch.server.observability.count_log import log_regularly
 from anabranch.server.observability.logs import configure_logs
 from anabranch.server.observability.metrics import join_shared, shared_among_processes
 from anabranch.server.process.descriptors import watch_descriptors
@@ -84,7 +85,7 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         self._watches = [
             asyncio.ensure_future(watch_descriptors()),
-            asyncio.ensure_future(self._composition.limits.log_regularly()),
+            asyncio.ensure_future(log_regularly(self._composition.count_logs)),
         ]
         self._ready()
 

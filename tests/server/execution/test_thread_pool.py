@@ -102,7 +102,7 @@ def test_closing_waits_for_running_calls_and_drops_waiting_ones():
             await asyncio.sleep(0.001)
         closing = threading.Thread(target=workers.close)
         closing.start()
-        while workers._queue.qsize() != 1:  # noqa: ASYNC110  instead of two that wait, the end
+        while workers._queue.qsize() != 1:  # noqa: ASYNC110  the end of the only thread
             await asyncio.sleep(0.001)
         release.set()
         closing.join()
@@ -111,3 +111,56 @@ def test_closing_waits_for_running_calls_and_drops_waiting_ones():
             call.cancel()
 
     asyncio.run(scenario())
+
+
+def test_a_caller_whose_calls_do_not_end_leaves_threads_to_others():
+    release = threading.Event()
+
+    async def scenario() -> None:
+        workers = ThreadPool("test", threads=4, waiting=36)
+        slow = [asyncio.ensure_future(workers.run(release.wait, 60, caller="a")) for _ in range(30)]
+        await asyncio.sleep(0)
+        with pytest.raises(Busy):
+            await workers.run(int, caller="a")
+        assert await workers.run(int, "7", caller="b") == 7
+        release.set()
+        assert all(await asyncio.gather(*slow))
+        assert await workers.run(int, "8", caller="a") == 8
+        workers.close()
+
+    asyncio.run(scenario())
+
+
+class Observed:
+    """What a pool has reported."""
+
+    def __init__(self) -> None:
+        self.refused: list[str] = []
+        self.waiting: list[int] = []
+
+    def call_refused(self, pool: str) -> None:
+        self.refused.append(pool)
+
+    def calls_waiting(self, pool: str, count: int) -> None:
+        assert pool == "test"
+        self.waiting.append(count)
+
+
+def test_an_observer_learns_how_many_calls_wait_and_are_refused():
+    release = threading.Event()
+    observed = Observed()
+
+    async def scenario() -> None:
+        workers = ThreadPool("test", threads=1, waiting=2, observer=observed)
+        calls = [asyncio.ensure_future(workers.run(release.wait, 60)) for _ in range(3)]
+        await asyncio.sleep(0)
+        assert observed.waiting == [1, 2]
+        with pytest.raises(Busy):
+            await workers.run(int)
+        release.set()
+        await asyncio.gather(*calls)
+        workers.close()
+
+    asyncio.run(scenario())
+    assert observed.refused == ["test"]
+    assert observed.waiting == [1, 2, 1, 0]

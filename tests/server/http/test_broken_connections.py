@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import socket
 import struct
 import time
 
+import httpx2
 import pytest
 
 OBJECTS = "branches/main/objects"
@@ -161,29 +163,64 @@ def test_a_connection_serves_further_requests_after_an_error(shared_server):
         assert status(connection) == 200
 
 
-def test_stalled_uploads_do_not_delay_other_requests_and_are_limited(shared_server, eventually):
+BEGUN = b"x" * 140_000
+"""As much of a body as makes a thread begin with it."""
+
+
+def readable(connections):
+    return select.select(connections, [], [], 0)[0]
+
+
+def other_administrator(api):
+    """Returns the key pair of a second administrator."""
+    assert api.post("/auth/users", json={"id": "other"}).status_code == 201
+    assert api.put("/auth/groups/Admins/members/other").status_code == 201
+    pair = api.post("/auth/users/other/credentials").json()
+    return pair["access_key_id"], pair["secret_access_key"]
+
+
+def stall(server, stack, name, count, sent):
+    """Begins uploads of which no more than `sent` arrives; returns their connections."""
+    stalled = [stack.enter_context(server.connect()) for _ in range(count)]
+    for number, connection in enumerate(stalled):
+        target = f"{OBJECTS}?path={name}{number}"
+        connection.sendall(server.request("POST", target, "Content-Length: 1000000") + sent)
+    return stalled
+
+
+def test_uploads_that_stall_do_not_delay_others(shared_server):
     with contextlib.ExitStack() as stack:
-        stalled = [stack.enter_context(shared_server.connect()) for _ in range(128)]
-        for number, connection in enumerate(stalled):
-            head = shared_server.request(
-                "POST", f"{OBJECTS}?path=s{number}", "Content-Length: 99999"
-            )
-            connection.sendall(head + b"x")
-        time.sleep(0.3)
+        stall(shared_server, stack, "stalled", 300, b"x")
+        body = [BLOCK, BLOCK, b"z"]
+        put(shared_server, "meanwhile", iter(body))
+        assert shared_server.api.get("/repositories/sea/branches").status_code == 200
+    assert absent(shared_server, "stalled0")
+    assert not absent(shared_server, "meanwhile")
+
+
+def test_uploads_that_stall_later_take_a_share_of_the_threads(shared_server, eventually):
+    other = other_administrator(shared_server.api)
+    body = [BLOCK, BLOCK, b"z"]
+    with contextlib.ExitStack() as stack:
+        # of 64 threads and 128 places to wait one user has three quarters
+        stalled = stall(shared_server, stack, "later", 144 + 6, BEGUN)
+        eventually(lambda: len(readable(stalled)) == 6)
+        for refused in readable(stalled):
+            response = read_response(refused)
+            assert response.split()[1] == b"503"
+            assert b"retry-after: 1" in response
         started = time.monotonic()
         for _ in range(20):
             put(shared_server, "small", b"x")
             assert shared_server.api.get("/repositories/sea/branches").status_code == 200
         assert time.monotonic() - started < 60
-        beyond = stack.enter_context(shared_server.connect())
-        head = shared_server.request("POST", f"{OBJECTS}?path=beyond", "Content-Length: 99999")
-        beyond.sendall(head + b"x")
-        response = read_response(beyond)
-        assert response.split()[1] == b"503"
-        assert b"retry-after: 1" in response
+        with httpx2.Client(base_url=shared_server.api.base_url, auth=other, timeout=60) as client:
+            url = f"/repositories/sea/{OBJECTS}"
+            response = client.post(url, params={"path": "other"}, content=iter(body))
+        assert response.status_code == 201, response.text
+        assert "requests refused since too many wait" in shared_server.server.log.read_text()
     eventually(lambda: not shared_server.open_files())
-    assert absent(shared_server, "s0")
-    body = [b"y" * 70000, b"z"]
+    assert absent(shared_server, "later0")
     put(shared_server, "afterwards", iter(body))
 
 

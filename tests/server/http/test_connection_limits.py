@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import resource
 import select
 import socket
@@ -21,10 +22,14 @@ from anabranch.testing.server import running_server
 
 HEALTH = b"GET /_health HTTP/1.1\r\nHost: sea\r\n\r\n"
 HALF = b"GET /_health HTTP/1.1\r\nHost: sea\r\nX-Slow: "
-UPLOAD = (
-    b"POST /api/v1/repositories/sea/branches/main/objects?path=a HTTP/1.1\r\n"
-    b"Host: sea\r\nAuthorization: Basic YTpi\r\nContent-Length: 1000000\r\n\r\n"
-)
+
+
+def upload(server):
+    """Returns the head of an upload."""
+    pair = base64.b64encode(":".join(server.auth).encode()).decode()
+    target = "/api/v1/repositories/sea/branches/main/objects?path=a"
+    lines = [f"POST {target} HTTP/1.1", "Host: sea", f"Authorization: Basic {pair}"]
+    return "\r\n".join([*lines, "Content-Length: 1000000", "", ""]).encode()
 
 
 def connect(server, source=""):
@@ -149,7 +154,7 @@ def test_new_connections_replace_those_with_unfinished_heads(limited, wires):
 def test_new_connections_do_not_replace_those_with_running_requests(limited, wires):
     busy = [wires(limited) for _ in range(10)]
     for wire in busy:
-        wire.send(UPLOAD)
+        wire.send(upload(limited))
     deadline = time.monotonic() + 60
     while (response := attempt(limited)) != 503:
         assert response in {200, 0}
@@ -238,3 +243,20 @@ def test_proxies_are_trusted_by_address_or_network():
     assert not TrustedProxies().trust("127.0.0.1")
     with pytest.raises(Invalid, match="trusted_proxies"):
         TrustedProxies(["nginx"])
+
+
+FORWARDED = b"GET /_health HTTP/1.1\r\nHost: sea\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n"
+TOLD = "requests with X-Forwarded-For from addresses that are not in http.trusted_proxies"
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_proxy_that_is_not_trusted_is_told(tmp_path, wires, trusted):
+    env = limits(trusted_proxies="127.0.0.1") if trusted else {}
+    with running_server(tmp_path, env=env) as server:
+        wire = wires(server)
+        for _ in range(3):
+            wire.send(FORWARDED)
+            assert wire.read_response()[0] == 200
+        lines = [line for line in server.log.read_text().splitlines() if TOLD in line]
+    assert len(lines) == (0 if trusted else 1), lines
+    assert trusted or "127.0.0.1: 1" in lines[0]

@@ -32,7 +32,7 @@ class Request:
     received; iterating over it raises Truncated if the connection breaks. `id` is the request's
     name in logs, `client` the address of the client. `audit` is the request's record in the audit
     log, if there is one. `actor` is the user of a request that the server itself makes for a hook,
-    of the run `hook_run`.
+    of the run `hook_run`. `user` is the name of the user once it is authenticated.
     """
 
     __slots__ = (
@@ -47,6 +47,7 @@ class Request:
         "query",
         "secure",
         "segments",
+        "user",
     )
 
     def __init__(
@@ -69,6 +70,7 @@ class Request:
         self.content = content
         self.secure = secure
         self.client = client
+        self.user = ""
         self.audit: RequestAudit | None = None
         self.actor: Actor | None = None
         self.hook_run = ""

@@ -128,6 +128,7 @@ class OperationHandler:
             raise
         if actor is None:
             return None
+        request.user = actor.username
         if audit is not None:
             audit.authenticated(actor)
             return actor.in_context(request.client, self._services.clock(), audit.decided)

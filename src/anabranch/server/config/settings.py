@@ -184,6 +184,20 @@ class Http(SettingsGroup, frozen=True, kw_only=True):
             "IPv6; `0`: half of `http.max_connections`"
         ),
     ] = 0
+    call_threads: Annotated[
+        int,
+        SettingDoc(
+            "Threads of each process for requests, of which one user has at most three quarters; "
+            "`0`: 64"
+        ),
+    ] = 0
+    transfer_threads: Annotated[
+        int,
+        SettingDoc(
+            "Threads of each process for uploads of more than 128 KiB, of which one user has at "
+            "most three quarters; `0`: 64"
+        ),
+    ] = 0
     trusted_proxies: Annotated[
         tuple[str, ...],
         SettingDoc(

@@ -1,14 +1,15 @@
 """Thread pool for calls that block or take long, with a limit on the calls that wait for a thread.
 
-Calls are passed to the threads through one queue, and results return through the event loop; this
-takes a fifth of the CPU time of an executor's futures. Calls are counted on the event loop only, so
-the counters need no lock.
+Callers take turns, and none may hold all threads; see `FairQueue`. Calls are passed to the threads
+through one queue, and results return through the event loop; this takes a fifth of the CPU time of
+an executor's futures. Calls are counted on the event loop only, so the counters need no lock.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from queue import Empty, SimpleQueue
@@ -16,20 +17,39 @@ from typing import Any, Protocol, TypeAlias, TypeVar, TypeVarTuple
 
 from anabranch.batching.scheduler import DoneCallback
 from anabranch.errors import Busy
+from anabranch.server.execution.fair_queue import FairQueue
 
-__all__ = ["Executor", "ThreadPool", "too_many_calls"]
+__all__ = ["Executor", "PoolObserver", "ThreadPool", "too_many_calls"]
 
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
-_Call: TypeAlias = "tuple[asyncio.Future[Any], Callable[..., Any], tuple[Any, ...]]"
+_Call: TypeAlias = "tuple[str, asyncio.Future[Any], Callable[..., Any], tuple[Any, ...]]"
+
+_SHARE = 3 / 4
+"""The share of threads, and of the calls that may wait, that one caller can have."""
+
+
+class PoolObserver(Protocol):
+    """Learns how full pools are. Called on the event loop."""
+
+    def call_refused(self, pool: str) -> None:
+        """Counts a call that was refused since too many waited."""
+
+    def calls_waiting(self, pool: str, count: int) -> None:
+        """Receives how many calls of a pool wait for a thread, when that changes."""
 
 
 class Executor(Protocol):
     """Runs calls that may block."""
 
     def submit(
-        self, function: Callable[..., Any], arguments: tuple[Any, ...], done: DoneCallback
+        self,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        done: DoneCallback,
+        *,
+        caller: str = "",
     ) -> None:
         """Runs a function on another thread than the event loop's; `done` receives its result or
         its exception on the event loop. Raises Busy if too many calls are waiting.
@@ -37,67 +57,115 @@ class Executor(Protocol):
 
 
 class ThreadPool:
-    """Pool of at most `threads` threads, for which at most `waiting` calls wait.
+    """Pool of at most `threads` threads, for which at most `waiting` calls wait. Of either, one
+    caller has at most three quarters.
 
     Used by one event loop.
     """
 
-    def __init__(self, name: str, *, threads: int, waiting: int) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        threads: int,
+        waiting: int,
+        observer: PoolObserver | None = None,
+    ) -> None:
         self._name = name
         self._max_threads = threads
         self._max_admitted = threads + waiting
+        self._max_of_caller = max(1, int(self._max_admitted * _SHARE))
+        self._observer = observer
+        self._observed = 0
         self._admitted = 0
-        self._unfinished = 0  # calls in the queue or on a thread
+        self._admitted_of: Counter[str] = Counter()
+        self._unfinished = 0  # calls passed to the threads
+        self._waiting: FairQueue[_Call] = FairQueue(max(1, int(threads * _SHARE)))
         self._queue: SimpleQueue[_Call | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
 
-    async def run(self, function: Callable[[*Arguments], Result], *arguments: *Arguments) -> Result:
+    async def run(
+        self,
+        function: Callable[[*Arguments], Result],
+        *arguments: *Arguments,
+        caller: str = "",
+    ) -> Result:
         """Returns the result of the function, which runs on a thread. Raises Busy if too many calls
-        are waiting.
+        are waiting, in all or of the caller.
         """
-        self._acquire()
+        self._acquire(caller)
         try:
-            return await self.run_admitted(function, *arguments)
+            return await self.run_admitted(function, *arguments, caller=caller)
         finally:
-            self._admitted -= 1
+            self._leave(caller)
 
     async def run_admitted(
-        self, function: Callable[[*Arguments], Result], *arguments: *Arguments
+        self,
+        function: Callable[[*Arguments], Result],
+        *arguments: *Arguments,
+        caller: str = "",
     ) -> Result:
         """Returns the result of the function, which runs on a thread, for a caller that was
         admitted before: the limit does not apply.
         """
-        return await self._enqueue(function, arguments)
+        return await self._enqueue(caller, function, arguments)
 
     def submit(
-        self, function: Callable[..., Any], arguments: tuple[Any, ...], done: DoneCallback
+        self,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+        done: DoneCallback,
+        *,
+        caller: str = "",
     ) -> None:
         """Runs a function on a thread; see `Executor`."""
-        self._acquire()
-        self._enqueue(function, arguments).add_done_callback(partial(self._call_back, done))
+        self._acquire(caller)
+        future = self._enqueue(caller, function, arguments)
+        future.add_done_callback(partial(self._call_back, done, caller))
 
     def _enqueue(
-        self, function: Callable[..., Result], arguments: tuple[Any, ...]
+        self, caller: str, function: Callable[..., Result], arguments: tuple[Any, ...]
     ) -> asyncio.Future[Result]:
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        if len(self._threads) < min(self._unfinished + 1, self._max_threads):
-            self._start()
-        self._unfinished += 1
-        self._queue.put((future, function, arguments))
+        self._waiting.add(caller, (caller, future, function, arguments))
+        self._pass_on()
         return future
 
-    def _acquire(self) -> None:
-        if self._admitted >= self._max_admitted:
+    def _pass_on(self) -> None:
+        """Passes calls whose turn it is to the threads that are free."""
+        while self._unfinished < self._max_threads and (taken := self._waiting.take()) is not None:
+            self._unfinished += 1
+            if len(self._threads) < self._unfinished:
+                self._start()
+            self._queue.put(taken[1])
+        waiting = len(self._waiting)
+        if waiting != self._observed and self._observer is not None:
+            self._observed = waiting
+            self._observer.calls_waiting(self._name, waiting)
+
+    def _acquire(self, caller: str) -> None:
+        of_caller = self._admitted_of[caller] if caller else 0
+        if self._admitted >= self._max_admitted or of_caller >= self._max_of_caller:
+            if self._observer is not None:
+                self._observer.call_refused(self._name)
             raise too_many_calls()
         self._admitted += 1
+        self._admitted_of[caller] += 1
 
-    def _call_back(self, done: DoneCallback, future: asyncio.Future[Any]) -> None:
+    def _leave(self, caller: str) -> None:
         self._admitted -= 1
+        self._admitted_of[caller] -= 1
+        if not self._admitted_of[caller]:
+            del self._admitted_of[caller]
+
+    def _call_back(self, done: DoneCallback, caller: str, future: asyncio.Future[Any]) -> None:
+        self._leave(caller)
         error = future.exception()
         done(None if error is not None else future.result(), error)
 
     def close(self) -> None:
         """Waits for running calls; waiting calls are dropped."""
+        self._waiting.clear()
         try:
             while True:
                 self._queue.get_nowait()
@@ -117,7 +185,7 @@ class ThreadPool:
     def _work(self) -> None:
         """Main loop of a thread."""
         while (call := self._queue.get()) is not None:
-            future, function, arguments = call
+            caller, future, function, arguments = call
             result, error = None, None
             try:
                 if not future.cancelled():
@@ -125,15 +193,18 @@ class ThreadPool:
             except BaseException as raised:  # noqa: BLE001  raised again where the future is awaited
                 error = raised
             try:
-                future.get_loop().call_soon_threadsafe(self._settle, future, result, error)
+                loop = future.get_loop()
+                loop.call_soon_threadsafe(self._settle, caller, future, result, error)
             except RuntimeError:
                 return  # the loop is closed, so no caller waits for the result
             del call, future, function, arguments, result, error
 
     def _settle(
-        self, future: asyncio.Future[Any], result: object, error: BaseException | None
+        self, caller: str, future: asyncio.Future[Any], result: object, error: BaseException | None
     ) -> None:
         self._unfinished -= 1
+        self._waiting.release(caller)
+        self._pass_on()
         if future.cancelled():
             return
         if error is None:

@@ -220,6 +220,8 @@ class Connection(LimitedConnection):
         if self._is_proxy:
             scheme = _forwarded_scheme(headers)
             client = self._limits.client_of(client, headers.get("x-forwarded-for", ""))
+        elif "x-forwarded-for" in headers:
+            self._limits.note_untrusted(client)
         return RequestHead.sent(method, raw_path, query, headers, scheme=scheme, client=client)
 
     def _hold(self, data: bytes, start: int) -> None:

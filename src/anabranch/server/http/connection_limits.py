@@ -6,21 +6,20 @@ would exceed a limit.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import resource
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
 from anabranch.server.http.client_address import TrustedProxies, address_group
+from anabranch.server.observability.count_log import CountLog
 
 __all__ = ["ConnectionLimits", "Limited", "max_open_connections"]
 
 _MAX_AUTOMATIC = 1 << 16
 _SEARCH_PAUSE_SECONDS = 0.1
-LOG_INTERVAL_SECONDS = 60.0
 
 _log = logging.getLogger(__name__)
 
@@ -67,8 +66,13 @@ class ConnectionLimits:
         self._count = count
         self._all = _Pool(limit)
         self._by_address: dict[str, _Pool] = {}
-        self._reasons: Counter[str] = Counter()
-        self._logged = -LOG_INTERVAL_SECONDS
+        self._ended = CountLog("connections refused or closed")
+        self._untrusted = CountLog(
+            "requests with X-Forwarded-For from addresses that are not in http.trusted_proxies: if"
+            " these are proxies, add them, since all of their clients count as one"
+        )
+        self.logs = (self._ended, self._untrusted)
+        """Counts that are to be logged regularly."""
 
     def client_of(self, proxy: str, forwarded_for: str) -> str:
         """Returns the address of the client of a trusted proxy; see `TrustedProxies`."""
@@ -104,28 +108,15 @@ class ConnectionLimits:
                 del self._by_address[address_group(host)]
 
     def note(self, reason: str) -> None:
-        """Counts a connection that was refused or closed. The first one in a minute is logged
-        immediately.
-        """
+        """Counts a connection that was refused or closed."""
         self._count(reason)
-        if not self._reasons and time.monotonic() - self._logged >= LOG_INTERVAL_SECONDS:
-            self._reasons[reason] = 1
-            self._log_counts()
-        else:
-            self._reasons[reason] += 1
+        self._ended.note(reason)
 
-    async def log_regularly(self) -> None:
-        """Logs the counts once a minute; runs until it is cancelled."""
-        while True:
-            await asyncio.sleep(LOG_INTERVAL_SECONDS)
-            if self._reasons:
-                self._log_counts()
-
-    def _log_counts(self) -> None:
-        reasons, self._reasons = self._reasons, Counter()
-        self._logged = time.monotonic()
-        text = ", ".join(f"{reason}: {count}" for reason, count in sorted(reasons.items()))
-        _log.warning("connections refused or closed: %s", text)
+    def note_untrusted(self, host: str) -> None:
+        """Counts a request with the header of a proxy from an address that is not trusted: all
+        clients behind it are one for the limits on connections and on failed logins.
+        """
+        self._untrusted.note(host)
 
     def _evict_if_full(self, pool: _Pool | None, reason: str) -> bool:
         """Closes the oldest idle connections of a full pool; returns False if none is idle."""

@@ -31,6 +31,7 @@ from anabranch.http.response import Response
 from anabranch.rest.gateway import RestGateway
 from anabranch.s3.gateway import PREFLIGHT, S3Gateway
 from anabranch.server.execution.batch_thread import BatchThread
+from anabranch.server.execution.callers import Callers
 from anabranch.server.execution.policy import (
     MAX_SMALL_BODY,
     StoreCapabilities,
@@ -51,7 +52,11 @@ from anabranch.server.observability.request_log import RequestLog
 __all__ = ["Dispatcher", "Executors"]
 
 BEGIN_SECONDS = 20
-"""Timeout for the beginning of a body that must be received before a thread is used."""
+"""Timeout for the fields of a form, which must be received before a thread is used."""
+GATHERED_BYTES = 128 << 10
+"""How much of a longer body must have arrived before a thread is used: a client that sends a byte
+a second needs none.
+"""
 
 _log = logging.getLogger(__name__)
 
@@ -96,6 +101,7 @@ class Dispatcher:
         self._pages = pages
         self.executors = executors
         self._turns = Turns(executors.batched)
+        self._callers = Callers()
         self._stores = stores
         self._metrics = metrics
         self._request_ids = request_ids
@@ -130,6 +136,7 @@ class Dispatcher:
             exchange.response = request.respond(())
             self._turns.end_inline(time.perf_counter() - began)
             return exchange
+        exchange.caller = self._callers.of(head)
         exchange.takes_body_first = arrived
         if arrived:
             return exchange
@@ -173,7 +180,7 @@ class Dispatcher:
         try:
             if exchange.length is not None:
                 require_length(len(body), exchange.length)
-            executor.submit(work, ((body,),), partial(_finish, done))
+            executor.submit(work, ((body,),), partial(_finish, done), caller=exchange.caller)
         except (Busy, Truncated) as error:
             done(request.respond_to_error(error))
 
@@ -191,37 +198,52 @@ class Dispatcher:
         """Returns the response to a request whose body is still arriving; `ask` asks the client for
         it, if the client waits for that.
         """
-        request = exchange.request
+        request, caller = exchange.request, exchange.caller
         pool = self.executors.pool
         try:
-            if request.admits_first and not self._stores.local:
-                refused = await pool.run(request.admit)
+            streams = request.body is BodyKind.STREAM and request.is_enough is None
+            if streams or request.admits_first:
+                refused = await self._admit(exchange)
                 if refused is not None:
                     return refused
             if request.body is BodyKind.NONE:
-                return await pool.run(self._respond, exchange, ())
+                return await pool.run(self._respond, exchange, (), caller=caller)
             ask()
             if request.body is BodyKind.WHOLE:
                 return await self._serve_whole(exchange, body)
-            await _await_beginning(body, request.is_enough)
+            if request.is_enough is not None:
+                await _await_fields(body, request.is_enough)
+            else:
+                with self._running(request):
+                    await body.gather(GATHERED_BYTES)
             executor = pool if body.complete else self.executors.transfers
-            return await executor.run(self._respond, exchange, body)
+            return await executor.run(self._respond, exchange, body, caller=caller)
         except AnabranchError as error:
             return request.respond_to_error(error)
         finally:
             body.fail(Truncated("the rest of the body is not read"))
 
+    async def _admit(self, exchange: Exchange) -> Response | None:
+        """Returns the response that refuses the caller, before memory or a thread is used for the
+        body; None for a caller that may proceed.
+        """
+        if self._stores.local:
+            return exchange.request.admit()
+        return await self.executors.pool.run(exchange.request.admit, caller=exchange.caller)
+
     async def _serve_whole(self, exchange: Exchange, body: RequestBody) -> Response:
-        pool, request = self.executors.pool, exchange.request
+        pool, request, caller = self.executors.pool, exchange.request, exchange.caller
         try:
             content = await body.read(request.max_body_bytes)
         except Invalid as error:
             # errors in a body are reported to authenticated clients only
-            return await pool.run(request.admit) or request.respond_to_error(error)
-        return await pool.run(self._respond, exchange, (content,))
+            refused = await pool.run(request.admit, caller=caller)
+            return refused or request.respond_to_error(error)
+        return await pool.run(self._respond, exchange, (content,), caller=caller)
 
     async def stream(self, exchange: Exchange, response: Response, sink: Sink) -> Response:
         """Sends a response in pieces; see `send_pieces`."""
+        exchange.caller = exchange.caller or self._callers.of(exchange.head)
         with self._running(exchange.request):
             return await send_pieces(exchange, response, sink, self.executors.pool)
 
@@ -238,6 +260,8 @@ class Dispatcher:
         if not service:
             return
         self._usage.requests += 1
+        if exchange.caller and request.user and exchange.caller != f"user {request.user}":
+            self._callers.learn(exchange.head, request.user)
         self._metrics.completed(service, request.operation, status, exchange.began)
         if error is not None:
             log_failure(
@@ -254,13 +278,13 @@ class Dispatcher:
             )
 
 
-async def _await_beginning(body: RequestBody, is_enough: Callable[[bytes], bool] | None) -> None:
-    """Waits for the beginning of a body, so that no thread waits for a client that sends nothing,
-    or too little to be authenticated. Raises Truncated.
+async def _await_fields(body: RequestBody, is_enough: Callable[[bytes], bool]) -> None:
+    """Waits for the fields of a form, so that no thread waits for a client that sends too little to
+    be authenticated. Raises Truncated.
     """
     try:
-        async with asyncio.timeout(BEGIN_SECONDS if is_enough else None):
-            await body.begin(is_enough or bool)
+        async with asyncio.timeout(BEGIN_SECONDS):
+            await body.begin(is_enough)
     except TimeoutError:
         raise Truncated(
             f"the fields of the form did not come within {BEGIN_SECONDS} seconds", kind="idle"

@@ -18,6 +18,7 @@ class Exchange:
     __slots__ = (
         "awaits_continue",
         "began",
+        "caller",
         "execution",
         "head",
         "is_begun",
@@ -46,6 +47,8 @@ class Exchange:
         self.request_id = request_id
         self.began = began
         self.execution = Execution.INLINE
+        self.caller = ""
+        """Whose share of the threads it takes; see `Callers`. Empty if it needs none."""
         self.takes_body_first = False
         """Whether a small body is buffered before the operation starts."""
         self.response: Response | None = None

@@ -51,6 +51,7 @@ class RequestBody:
         self._is_paused = False
         self._error: Exception | None = None
         self._arrival: asyncio.Future[None] | None = None
+        self._awaited = 1  # bytes that a coroutine waits for
         self.complete = False
         """Whether nothing more of the body will arrive."""
 
@@ -68,7 +69,8 @@ class RequestBody:
                 self._changed.notify()
         if pause:
             self._flow(False)
-        self._wake()
+        if self._waiting >= self._awaited:
+            self._wake()
 
     def end(self) -> None:
         """Ends the body, which fails if its length differs from the declared one."""
@@ -93,6 +95,24 @@ class RequestBody:
             except TimeoutError:
                 raise self._idle() from None
         return self._taken()
+
+    async def gather(self, size: int) -> None:
+        """Waits until so many bytes, or the rest, have arrived, and leaves them in the buffer.
+        Raises Truncated if nothing arrives for too long.
+        """
+        size = min(size, self._max_waiting)
+        self._awaited = size
+        try:
+            while self._waiting < size and not self.complete:
+                received = self._received
+                self._arrival = self._loop.create_future()
+                try:
+                    await asyncio.wait_for(self._arrival, self._idle_seconds)
+                except TimeoutError:
+                    if received == self._received:
+                        raise self._idle() from None
+        finally:
+            self._awaited = 1
 
     async def begin(self, is_enough: Callable[[bytes], bool]) -> None:
         """Waits until `is_enough` is true for the received bytes, or for the end; the bytes remain

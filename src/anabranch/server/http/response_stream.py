@@ -35,9 +35,10 @@ async def send_pieces(
     sent, and the response for the error is returned. Raises errors that interrupt the body.
     """
     pieces = response.pieces or iter(())
+    caller = exchange.caller
     try:
         try:
-            piece = await pool.run(next, pieces, b"")
+            piece = await pool.run(next, pieces, b"", caller=caller)
         except AnabranchError as error:
             error_response = exchange.request.respond_to_error(error)
             error_response.error = error
@@ -45,14 +46,14 @@ async def send_pieces(
         sink.send_first(exchange, response, piece)
         missing = response.length - len(piece)
         while piece and not exchange.is_cut_off:
-            piece = await pool.run_admitted(next, pieces, b"")
+            piece = await pool.run_admitted(next, pieces, b"", caller=caller)
             await sink.send_more(piece)
             missing -= len(piece)
         if missing and not exchange.is_cut_off:
             raise RuntimeError(f"the body differs from its length by {-missing} bytes")
         return response
     finally:
-        await pool.run_admitted(_close, pieces)
+        await pool.run_admitted(_close, pieces, caller=caller)
 
 
 def _close(pieces: Iterator[bytes]) -> None:

@@ -20,6 +20,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from prometheus_client.process_collector import ProcessCollector
 
 from anabranch.files.work_folders import WorkFolder, hold
+from anabranch.server.observability.count_log import CountLog
 
 __all__ = [
     "CONTENT_TYPE",
@@ -65,6 +66,22 @@ class Metrics:
             ["reason"],
             registry=self._registry,
         )
+        self._calls_waiting = Gauge(
+            "anabranch_calls_waiting",
+            "Requests that wait for a thread",
+            ["pool"],
+            registry=self._registry,
+            multiprocess_mode="livesum",
+        )
+        self._calls_refused = Counter(
+            "anabranch_calls_refused",
+            "Requests refused since too many waited",
+            ["pool"],
+            registry=self._registry,
+        )
+        self._refusals = CountLog("requests refused since too many wait for a thread, by pool")
+        self.logs = (self._refusals,)
+        """Counts that are to be logged regularly."""
         ProcessCollector(registry=self._registry)
 
     def completed(self, service: Service, operation: str, status: int, began: float) -> None:
@@ -90,6 +107,15 @@ class Metrics:
     def connection_ended(self, reason: str) -> None:
         """Counts a connection that was refused, or closed for its limits."""
         self._connections.labels(reason).inc()
+
+    def call_refused(self, pool: str) -> None:
+        """Counts a request that was refused since too many waited for a thread."""
+        self._calls_refused.labels(pool).inc()
+        self._refusals.note(pool)
+
+    def calls_waiting(self, pool: str, count: int) -> None:
+        """Receives how many requests wait for a thread of a pool."""
+        self._calls_waiting.labels(pool).set(count)
 
     def text(self) -> bytes:
         """Returns the metrics of all processes in Prometheus's text format."""

@@ -28,7 +28,7 @@ def _doctor(context: CommandContext) -> int:
     from anabranch.server.doctor.run import run_checks  # noqa: PLC0415
 
     given = context.arguments
-    loaded = server_settings(context, given.data, given.config)
+    loaded = server_settings(context, given.data, given.config, given.listen)
     results = []
     for result in run_checks(loaded.settings, time.time, secrets.token_bytes):
         results.append(result)
@@ -55,12 +55,17 @@ COMMAND = Command(
     _doctor,
     options=(
         Option("--data", "The server's data folder [default: anabranch-data]", "DIR"),
+        Option("--listen", "The server's address [default: 127.0.0.1:8000]", "HOST:PORT"),
         Option("-c, --config", "Read settings from this file, TOML or lakeFS's YAML", "FILE"),
     ),
     details="Run it as the server's user with the server's settings; a server may run meanwhile. "
     "It tries every permission that the server needs in an object store, reports missing ones "
-    "and what to grant, and removes its test objects where it may. It exits with 1 if "
-    "something is wrong.",
-    examples=("doctor", "doctor --config /etc/anabranch.toml", "doctor --json"),
+    "and what to grant, and removes its test objects where it may. Of a running server it reads "
+    "the metrics, and says which of them show trouble. It exits with 1 if something is wrong.",
+    examples=(
+        "doctor",
+        "doctor --config /etc/anabranch.toml --listen 127.0.0.1:8001",
+        "doctor --json",
+    ),
     connects=False,
 )
