@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 
@@ -22,11 +23,17 @@ class Counted:
 
     def __init__(self, store: KeyValueStore) -> None:
         self._store = store
-        self.reads = 0
+        self.reads = self.scans = 0
+        self.seconds_of_scan = 0.0
 
     def get(self, partition, key):
         self.reads += 1
         return self._store.get(partition, key)
+
+    def scan(self, *arguments, **options):
+        self.scans += 1
+        time.sleep(self.seconds_of_scan)
+        return self._store.scan(*arguments, **options)
 
     def __getattr__(self, name):
         return getattr(self._store, name)

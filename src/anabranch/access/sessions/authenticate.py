@@ -16,8 +16,9 @@ import base64
 import hashlib
 import hmac
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TypeAlias
 
 import msgspec
 
@@ -32,6 +33,7 @@ from anabranch.access.sessions.sessions import Sessions
 from anabranch.access.sessions.tokens import IssuedToken, Tokens
 from anabranch.access.sessions.ttl_cache import TTLCache
 from anabranch.access.sessions.workspace_grants import WorkspaceGrant, WorkspaceGrants
+from anabranch.batching.scheduler import batch
 from anabranch.errors import AnabranchError, Unauthenticated
 
 __all__ = ["AuthCacheSettings", "Authenticator"]
@@ -39,6 +41,13 @@ __all__ = ["AuthCacheSettings", "Authenticator"]
 _MAX_CACHED_LENGTH = 8192
 _DIGEST = 16
 _HEADER, _COOKIE = b"header", b"cookie"  # separate domains: a cached cookie is no valid header
+
+
+_FINDERS = 64
+"""Locks of users that are being found, each of many users."""
+
+_FoundActor: TypeAlias = "tuple[Actor, float] | AnabranchError | None"
+"""A user with the deadline of the cache's entry, in ticks; the error that finding it raised."""
 
 
 class AuthCacheSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +90,7 @@ class Authenticator:
         self._random_bytes = random_bytes
         self._cache_settings = cache_settings
         self._polling = threading.Lock()
+        self._finding = [threading.Lock() for _ in range(_FINDERS)]
         self._next_poll = float("-inf")
         self._version: bytes | None = None
         self.forget()
@@ -256,15 +266,34 @@ class Authenticator:
         return found[0].in_session(binding), min(deadline, found[1])
 
     def _cached_actor(self, username: str) -> tuple[Actor, float] | None:
-        actors = self._actor_cache
-        known = actors.get_with_deadline(username)
+        known: _FoundActor = self._actor_cache.get_with_deadline(username)
         if known is None:
-            actor = self._actors.find(username)
+            known = batch(self._find_actors, username)
+        if isinstance(known, AnabranchError):
+            raise known
+        return known
+
+    def _find_actors(self, usernames: Sequence[str]) -> list[_FoundActor]:
+        """Finds users, each once for all calls that wait for it: to find one takes a dozen reads,
+        and all requests of a user miss the cache in the same moment.
+        """
+        return [self._found_actor(username) for username in usernames]
+
+    def _found_actor(self, username: str) -> _FoundActor:
+        with self._finding[hash(username) % _FINDERS]:
+            actors = self._actor_cache
+            known = actors.get_with_deadline(username)
+            if known is not None:
+                return known
+            try:
+                actor = self._actors.find(username)
+            except AnabranchError as error:
+                return error  # which is not one of the other users
             if actor is None:
                 return None
             known = actor, self._ticks() + self._cache_settings.lifetime
             actors.put(username, *known)
-        return known
+            return known
 
     def _cached_credential(self, access_key_id: str) -> tuple[Credential, float] | None:
         pairs = self._credential_cache
