@@ -9,6 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from anabranch.errors import Busy, Invalid, NotSupported
 from anabranch.keyvalue.contract import Expect, Write
@@ -277,3 +278,40 @@ def test_weaker_database_defaults_are_overridden(postgres_cluster, new):
         assert answer.get_value(0, 0) == wanted
     store._executor._pool.release(connection)
     store.close()
+
+
+@pytest.fixture
+def limited_role(postgres_cluster, empty):
+    """The connection string of a role that may have three connections."""
+    with postgres_cluster.connect(conninfo_to_dict(empty)["dbname"]) as admin:
+        admin.execute("CREATE ROLE limited LOGIN PASSWORD 'limited' CONNECTION LIMIT 3")
+        admin.execute("GRANT ALL ON ALL TABLES IN SCHEMA public TO limited")
+    yield make_conninfo(empty, user="limited", password="limited")
+    with postgres_cluster.connect(conninfo_to_dict(empty)["dbname"]) as admin:
+        admin.execute("DROP OWNED BY limited")
+        admin.execute("DROP ROLE limited")
+
+
+def test_requests_wait_for_open_connections_if_the_database_takes_no_further(limited_role):
+    store = PostgresStore(limited_role, max_open_connections=20)
+
+    def work(number):
+        for round_ in range(10):
+            assert store.apply([Write("p", b"%d" % number, b"%d" % round_)])
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(work, range(16)))
+    assert [value for _, value in store.scan("p")] == [b"9"] * 16
+    store.close()
+
+
+def test_a_database_that_takes_no_connection_at_all_fails_requests_at_once(limited_role):
+    first = PostgresStore(limited_role, max_open_connections=3)
+    held = [first._executor._pool.acquire() for _ in range(3)]
+    with pytest.raises(Busy) as caught:
+        PostgresStore(limited_role)
+    assert caught.value.kind == "database_unreachable"
+    assert "too many connections" in caught.value.message
+    for connection in held:
+        first._executor._pool.release(connection)
+    first.close()

@@ -1,8 +1,10 @@
 """The pool of a process's connections to PostgreSQL.
 
 A request acquires the connection that was used last, opens one if fewer than the maximum are open,
-or waits until one is released. When the database cannot be reached, the request that finds this out
-fails at once, and for a moment all others fail with the same error without trying.
+or waits until one is released. A database that takes no further connection, since it has too many
+of them, serves those that are open: requests wait a moment for one of these. When the database cannot
+be reached, there are none, the request that finds this out fails at once, and for a moment all others
+fail with the same error without trying.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from anabranch.keyvalue.postgres.connection import Connection
 __all__ = ["Pool"]
 
 _FAILURE_CACHE_SECONDS = 0.25
+_REFUSED_SECONDS = 2.0
+"""How long a request waits for an open connection after no further one could be opened."""
 
 
 class Pool:
@@ -55,10 +59,17 @@ class Pool:
         """
         if self._process != os.getpid():
             self._leave_to_parent()
+        deadline = 0.0
         while True:
             connection = self._acquire_idle()
             if connection is None:
-                return self._open_new()
+                try:
+                    return self._open_new()
+                except Busy:
+                    deadline = deadline or time.monotonic() + _REFUSED_SECONDS
+                    if not self._await_idle(deadline):
+                        raise
+                    continue
             if not connection.is_stale():
                 return connection
             self.discard(connection)
@@ -122,6 +133,16 @@ class Pool:
                 self._failure, self._failed_at = error, time.monotonic()
             self._release_slot()
             raise
+
+    def _await_idle(self, deadline: float) -> bool:
+        """Waits for an idle connection; returns False if there is none by the deadline, or none is
+        open that could become idle.
+        """
+        with self._state:
+            self._state.wait_for(
+                lambda: self._idle or self._closed or not self._open, deadline - time.monotonic()
+            )
+            return bool(self._idle)
 
     def _release_slot(self) -> None:
         with self._state:
