@@ -93,7 +93,8 @@ class AuthCache(SettingsGroup, frozen=True, kw_only=True):
     ttl: Annotated[
         Seconds,
         SettingDoc(
-            "How long credentials are cached; a revoked key may work for that long on other servers"
+            "How long credentials are cached. A revoked key works for two seconds at most; for so "
+            "long only on a server that cannot read the database"
         ),
     ] = Seconds(20)
 
