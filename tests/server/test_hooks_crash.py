@@ -91,6 +91,8 @@ def test_killed_server_loses_no_event_and_leaves_a_run_that_says_so(tmp_path, ev
                 eventually(lambda: len(webhook.events) == 2)
                 again = webhook.events[1]
                 assert again["commit_id"] == now
+                assert again["event_id"] == webhook.events[0]["event_id"]
+                assert again["run_id"] != webhook.events[0]["run_id"]
                 eventually(
                     lambda: api.get(f"{REPOSITORY}/actions/runs/{again['run_id']}").is_success
                 )

@@ -34,8 +34,10 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What happens in a repository; its JSON, without empty fields, is the body of webhooks.
 
     `event_time` is RFC 3339. `source_ref` is lakeFS's: before a commit the branch, before a merge
-    the source's commit. The last two fields are Anabranch's own: `merged_ref` is, before a branch
-    moves, the id of the commit that it would move to, which can be read until the hooks have run.
+    the source's commit. The last three fields are Anabranch's own: `event_id` is the same if the
+    hooks of an event run again, since a server was killed while they ran; `merged_ref` is, before a
+    branch moves, the id of the commit that it would move to, which can be read until the hooks have
+    run.
     """
 
     event_type: str
@@ -51,6 +53,7 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     committer: str = ""
     commit_metadata: dict[str, str] = {}
     merge_source: str = ""
+    event_id: str = ""
     run_id: str = ""
     merged_ref: str = ""
 

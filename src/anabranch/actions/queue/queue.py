@@ -64,8 +64,10 @@ class Queue:
 
     def add(self, queued: Queued) -> Write:
         """Returns the write that adds an event."""
-        key = self._identifiers.xid().encode()
-        return Write(_PARTITION, key, msgspec.json.encode(queued))
+        key = self._identifiers.xid()
+        event = msgspec.structs.replace(queued.event, id=key)
+        record = msgspec.json.encode(msgspec.structs.replace(queued, event=event))
+        return Write(_PARTITION, key.encode(), record)
 
     def waiting(self) -> Iterator[tuple[bytes, bytes]]:
         """Yields the keys and records of the events whose hooks no living server runs, the oldest

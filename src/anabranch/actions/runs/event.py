@@ -21,9 +21,11 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `username`, `created_at` and `record_id` are the user who caused it, and `others` those to whom
     it is attributed besides, as in `Caller`. `code` is where its hooks are read. `chain`
     are the branches, as `repository/branch`, of the events whose hooks have caused this one, the
-    first of them first. `pre_run_id` is the run of the hooks before the event.
+    first of them first. `pre_run_id` is the run of the hooks before the event. `id` is that of an
+    event in the queue.
     """
 
+    id: str = ""
     type: EventType
     time: float
     repository: str
@@ -63,6 +65,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             committer=self.committer,
             commit_metadata=self.commit_metadata,
             merge_source=self.merge_source,
+            event_id=self.id or run_id,
             run_id=run_id,
             merged_ref=self.merged_ref,
         )

@@ -2,9 +2,9 @@
 
 A request acquires the connection that was used last, opens one if fewer than the maximum are open,
 or waits until one is released. A database that takes no further connection, since it has too many
-of them, serves those that are open: requests wait a moment for one of these. When the database cannot
-be reached, there are none, the request that finds this out fails at once, and for a moment all others
-fail with the same error without trying.
+of them, serves those that are open: requests wait a moment for one of these. When the database
+cannot be reached, there are none: the request that finds this out fails at once, and for a moment
+all others fail with the same error without trying.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ _MARGIN_SECONDS = 1.0
 _MARGIN_SHARE = 0.2
 _EVENT_FIELDS = (
     *("action_name", "hook_id", "run_id", "event_type", "event_time", "commit_id", "branch_id"),
-    *("source_ref", "tag_id", "repository_id", "merge_source", "merged_ref"),
+    *("source_ref", "tag_id", "repository_id", "merge_source", "event_id", "merged_ref"),
 )
 
 
