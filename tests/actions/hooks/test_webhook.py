@@ -52,6 +52,7 @@ def test_the_event_is_sent_as_lakefs_sends_it(server):
         "commit_message": "add May",
         "committer": "ada",
         "commit_metadata": {"ticket": "FL-7"},
+        "event_id": "event-1",
         "run_id": "run-1",
         "merged_ref": "merged-1",
     }

@@ -29,6 +29,7 @@ EVENT = HookEvent(
     commit_message="add May",
     committer="ada",
     commit_metadata={"ticket": "FL-7"},
+    event_id="event-1",
     run_id="run-1",
     merged_ref="merged-1",
 )
