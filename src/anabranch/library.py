@@ -191,6 +191,7 @@ class Lake(Catalog, RepositoryHandles):
         self.branch_tasks.close()
         self.purges.close()
         super().close()
+        self.core.trees.close()
         self.keyvalue.close()
         self.blocks.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -125,3 +126,18 @@ def test_damaged_metadata_raises_corrupt_with_path(tmp_path, damage):
 def test_unknown_attribute_of_package_raises():
     with pytest.raises(AttributeError, match="no attribute 'sea'"):
         anabranch.sea  # noqa: B018
+
+
+def test_a_closed_lake_leaves_no_table_mapped(tmp_path):
+    """A process may map 65,530 areas of memory: notebooks open lakes again and again."""
+    folder = str(tmp_path / "block")
+    for number in range(5):
+        with anabranch.open(tmp_path) as lake:
+            if not number:
+                lake.repositories.create("sea", "local://sea")
+                lake.objects.upload("sea", "main", "a", [b"1"])
+                lake.commits.commit("sea", "main", message="First", committer="ada")
+            assert lake.objects.stat("sea", "main", "a").entry.size == 1
+        del lake
+    gc.collect()
+    assert folder not in Path("/proc/self/maps").read_text()

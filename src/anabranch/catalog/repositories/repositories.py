@@ -12,11 +12,9 @@ from anabranch.catalog.images.images import Images
 from anabranch.catalog.sample import files
 from anabranch.errors import (
     AlreadyExists,
-    AnabranchError,
     Gone,
     Invalid,
     NotFound,
-    OutcomeUnknown,
     StoreRefused,
 )
 from anabranch.model.names import check_branch, check_repository, check_storage_namespace
@@ -27,7 +25,7 @@ from anabranch.versioning.core import Core
 __all__ = ["Repositories"]
 
 MARK_KEY = "_lakefs/dummy"
-_MARK_TEXT = b"this is dummy data - created by lakeFS to check accessibility"
+_MARK_TEXT = b"this is dummy data - created by lakeFS to check accessibility\n"
 
 
 class Repositories:
@@ -65,23 +63,17 @@ class Repositories:
         if storage_id:
             raise Invalid(f"no storage named {storage_id!r}: invalid value", kind="invalid_storage")
         namespace = self._blocks.namespace(storage_namespace)
-        mark = None if bare or read_only else self._mark_namespace(namespace, storage_namespace)
-        try:
-            repository = self._core.repositories.create(
-                name,
-                namespace,
-                default_branch=default_branch,
-                bare=bare,
-                read_only=read_only,
-                storage_id=storage_id,
-                written_namespace=storage_namespace,
-            )
-        except OutcomeUnknown:
-            raise  # the repository may have been created
-        except AnabranchError:
-            if mark is not None:
-                self._blocks.delete([mark])
-            raise
+        if not (bare or read_only):
+            self._mark_namespace(name, namespace, storage_namespace)
+        repository = self._core.repositories.create(
+            name,
+            namespace,
+            default_branch=default_branch,
+            bare=bare,
+            read_only=read_only,
+            storage_id=storage_id,
+            written_namespace=storage_namespace,
+        )
         if sample_data and not bare:
             files.upload(self._core, self._blocks, repository, committer)
             self._core.protection.replace(repository, [default_branch], if_match="")
@@ -155,14 +147,18 @@ class Repositories:
             "error creating repository: not unique", kind="repository_already_exists"
         )
 
-    def _mark_namespace(self, namespace: str, written_namespace: str) -> str:
-        """Marks a namespace as used by writing an object; returns its address. Raises Invalid if
-        the object exists or the store refuses it.
+    def _mark_namespace(self, name: str, namespace: str, written_namespace: str) -> None:
+        """Marks a namespace as used by writing an object, which stays there if the creation fails
+        later: the next attempt finds its own. Raises Invalid if another object exists or the store
+        refuses it.
         """
         address = f"{namespace.rstrip('/')}/{MARK_KEY}"
+        mark = _MARK_TEXT + self._core.repositories.begun.begin(name, namespace).encode()
         try:
-            self._blocks.put(address, [_MARK_TEXT], if_absent=True)
+            self._blocks.put(address, [mark], if_absent=True)
         except AlreadyExists as error:
+            if self._blocks.read(address) == mark:
+                return
             raise Invalid(
                 "failed to create repository: found lakeFS objects in the storage "
                 f"(:{written_namespace}) key({MARK_KEY}): storage namespace already in use",
@@ -175,4 +171,3 @@ class Repositories:
                 kind=error.kind,
                 hint=error.hint,
             ) from error
-        return address

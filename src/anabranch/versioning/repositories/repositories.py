@@ -21,6 +21,7 @@ from anabranch.versioning.operations.log import OperationLog
 from anabranch.versioning.pulls.pulls import remove_branch_index
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.records.left_namespaces import LeftNamespaces
+from anabranch.versioning.repositories.begun_creations import BegunCreations
 
 __all__ = ["Repositories", "check_writable"]
 
@@ -50,6 +51,7 @@ class Repositories:
         self._clock = clock
         self.left = LeftNamespaces(keyvalue, clock)
         """The storage namespaces of deleted repositories."""
+        self.begun = BegunCreations(keyvalue, identifiers)
 
     def create(
         self,
@@ -82,7 +84,8 @@ class Repositories:
             written_namespace="" if written_namespace == storage_namespace else written_namespace,
         )
         writes = [
-            Write(keys.GRAVELER, keys.repository(name), references.repository_bytes(repository))
+            Write(keys.GRAVELER, keys.repository(name), references.repository_bytes(repository)),
+            self.begun.end(name),
         ]
         if not bare:
             writes += self._first_references(repository, now)

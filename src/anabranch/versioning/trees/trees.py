@@ -62,6 +62,13 @@ class Trees:
                 self._trees.popitem(last=False)
         return tree
 
+    def close(self) -> None:
+        """Forgets the opened trees. Each refers to this object, to locate its tables, in a way that
+        Python's garbage collection does not see: their files would stay mapped.
+        """
+        with self._lock:
+            self._trees.clear()
+
     def locate(self, repository: Repository, table_id: str) -> str:
         """Returns the path of a table's file, fetching the table if needed. Raises Gone."""
         return self._tables.locate(repository.storage_namespace, table_id)

@@ -1,0 +1,58 @@
+"""Creations of repositories that have begun: what tells a second attempt that the mark in the
+storage namespace is of the first, whose outcome was not learned.
+
+    partition            key   value
+    anabranch-creations  NAME  the storage namespace and a random text, as JSON
+
+A creation is recorded, then its namespace is marked with the text, then the repository's record is
+written in the transaction that removes that of the creation. Whatever fails in between, the same
+creation can be attempted again.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from anabranch.errors import Busy
+from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.versioning.identifiers import Identifiers
+
+__all__ = ["BegunCreations"]
+
+_PARTITION = "anabranch-creations"
+_MAX_ATTEMPTS = 100
+
+
+class _Creation(msgspec.Struct, frozen=True):
+    storage_namespace: str
+    text: str
+
+
+_DECODER = msgspec.json.Decoder(_Creation)
+
+
+class BegunCreations:
+    """The creations that have begun, by the repository's name."""
+
+    def __init__(self, keyvalue: KeyValueStore, identifiers: Identifiers) -> None:
+        self._keyvalue = keyvalue
+        self._identifiers = identifiers
+
+    def begin(self, name: str, storage_namespace: str) -> str:
+        """Records a creation and returns its text, that of an earlier attempt at the same."""
+        key = name.encode()
+        for _ in range(_MAX_ATTEMPTS):
+            raw = self._keyvalue.get(_PARTITION, key)
+            if raw is not None:
+                begun = _DECODER.decode(raw)
+                if begun.storage_namespace == storage_namespace:
+                    return begun.text
+            creation = _Creation(storage_namespace, self._identifiers.xid())
+            write = Write(_PARTITION, key, msgspec.json.encode(creation))
+            if self._keyvalue.apply([write], [Expect(_PARTITION, key, raw)]):
+                return creation.text
+        raise Busy("too many processes are creating a repository of this name")
+
+    def end(self, name: str) -> Write:
+        """Returns the write that removes the record of a creation."""
+        return Write(_PARTITION, name.encode(), None)
