@@ -1,0 +1,76 @@
+"""What must hold when all clients of a simulated world have ended, as a new server sees it."""
+
+from __future__ import annotations
+
+from simulation.client import REPOSITORY, SHARED, Client
+from simulation.world import World
+
+from anabranch.errors import NotFound
+
+__all__ = ["check"]
+
+ALL = 1000
+
+
+def check(world: World, clients: list[Client]) -> None:
+    """Raises AssertionError if something acknowledged is missing, or something else is there."""
+    world.faults = world.kills = 0.0
+    lake = world.server().lake
+    for client in clients:
+        client.server = world.server()
+        _check_own(lake, client)
+    _check_commits(lake, clients)
+    claims = [claim for client in clients for claim in client.claims]
+    assert len(claims) == len(set(claims)), f"two clients have created the same: {sorted(claims)}"
+    for branch in lake.branches.list(REPOSITORY, amount=ALL).items:
+        for item in lake.objects.listing(REPOSITORY, branch.id, amount=ALL).items:
+            b"".join(lake.objects.open(REPOSITORY, branch.id, item.path).chunks())
+    _check_operations(lake)
+
+
+def _check_own(lake, client: Client) -> None:
+    """Objects, branches and tags of one client."""
+    for branch, path in client.registers.written_keys():
+        if branch in SHARED or client.branches.get(branch) == "yes":
+            client.registers.read((branch, path), client._value(branch, path))
+    for name, exists in client.branches.items():
+        if exists != "maybe":
+            assert _exists(lake, name) == (exists == "yes"), f"{name}: {exists}"
+    for name, commit_id in client.tags.items():
+        if commit_id:
+            assert lake.tags.get(REPOSITORY, name).commit_id == commit_id
+
+
+def _check_commits(lake, clients: list[Client]) -> None:
+    """Each acknowledged commit is in the history of its branch."""
+    for branch in SHARED:
+        log = lake.commits.log(REPOSITORY, branch, amount=ALL).items
+        reachable = {each.id for each in log}
+        for client in clients:
+            for where, commit_id in client.commits:
+                assert where != branch or commit_id in reachable, f"{branch} has lost {commit_id}"
+
+
+def _exists(lake, name: str) -> bool:
+    try:
+        lake.branches.get(REPOSITORY, name)
+    except NotFound:
+        return False
+    return True
+
+
+def _check_operations(lake) -> None:
+    """The log has each move of a branch: they lead from its creation to where it is. The clocks of
+    servers differ, so the order in the log may be another.
+    """
+    moves: dict[str, dict[str, str]] = {}
+    for operation in lake.operations.list(REPOSITORY, amount=ALL).items:
+        for change in operation.changes:
+            if change.before is not None and change.after is not None:
+                before, after = change.before.commit_id, change.after.commit_id
+                if before != after:
+                    moves.setdefault(change.name, {})[before] = after
+    for branch in SHARED:
+        ends = set(moves.get(branch, {}).values()) - moves.get(branch, {}).keys()
+        head = lake.branches.get(REPOSITORY, branch).commit_id
+        assert ends in ({head}, set()), f"the log of {branch} ends at {ends}, not {head}"

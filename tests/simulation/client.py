@@ -1,0 +1,217 @@
+"""A client of a simulated world: it does what its random numbers say, and checks what it reads."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from simulation.registers import Registers
+from simulation.world import Killed, Server, World
+
+from anabranch.errors import (
+    AlreadyExists,
+    AnabranchError,
+    Busy,
+    Conflict,
+    NotFound,
+    OutcomeUnknown,
+    PreconditionFailed,
+)
+
+__all__ = ["SHARED", "Client"]
+
+REPOSITORY = "sea"
+SHARED = ("main", "dev")
+"""Branches of all clients, which are never reset or deleted."""
+
+
+def require(condition: bool, about: object) -> None:
+    """Raises AssertionError unless a condition holds."""
+    if not condition:
+        raise AssertionError(about)
+
+
+class Client:
+    """A client. Objects below its name are written by it alone, on the branch that is the first
+    part of their path; so merges never change them on that branch.
+    """
+
+    def __init__(self, world: World, number: int, actions: int) -> None:
+        self.world = world
+        self.name = f"c{number}"
+        self.server: Server = world.server()
+        self.registers = Registers()
+        self.commits: list[tuple[str, str]] = []
+        """Branches and acknowledged commits on them."""
+        self.branches: dict[str, str] = {}
+        """Branches of its own, and whether they exist: yes, no, or maybe."""
+        self.tags: dict[str, str] = {}
+        """Tags that it alone creates, and their commits; empty where that is unknown."""
+        self.claims: set[str] = set()
+        """Names and objects that only one client can have created, and that this one has."""
+        self._actions = actions
+        self._writes = 0
+
+    @property
+    def lake(self) -> Any:
+        return self.server.lake
+
+    def run(self) -> None:
+        """Acts until it has acted often enough."""
+        random = self.world.random
+        names = (
+            *("put", "put", "put", "delete", "read", "commit", "commit", "merge", "branch", "tag"),
+            *("name", "claim"),
+        )
+        for _ in range(self._actions):
+            try:
+                getattr(self, f"_{random.choice(names)}")()
+            except Killed:
+                self.server = self.world.server()
+
+    def _key(self) -> tuple[str, str]:
+        branch = self.world.random.choice(SHARED)
+        return branch, f"{branch}/{self.name}/{self.world.random.randrange(4)}"
+
+    def _put(self) -> None:
+        key = self._key()
+        self._writes += 1
+        value = f"{self.name} {self._writes}".encode()
+        self._write(key, value, lambda: self.lake.objects.upload(REPOSITORY, *key, [value]))
+
+    def _delete(self) -> None:
+        key = self._key()
+        self._write(key, None, lambda: self.lake.objects.delete(REPOSITORY, *key))
+
+    def _write(self, key: tuple[str, str], value: bytes | None, write: Any) -> None:
+        before = self.registers.possible(key)
+        self.registers.maybe_written(key, value)
+        try:
+            write()
+        except OutcomeUnknown:
+            pass
+        except AnabranchError as error:
+            require(isinstance(error, Busy), error)
+            self.registers.not_written(key, before)
+        else:
+            self.registers.written(key, value)
+
+    def _read(self) -> None:
+        key = self._key()
+        with suppress(Busy):
+            self.registers.read(key, self._value(*key))
+
+    def _value(self, reference: str, path: str) -> bytes | None:
+        try:
+            opened = self.lake.objects.open(REPOSITORY, reference, path)
+        except NotFound as error:
+            require(error.kind != "data_missing", f"{reference}/{path}: {error}")
+            return None
+        return b"".join(opened.chunks())
+
+    def _commit(self) -> None:
+        branch = self.world.random.choice(SHARED)
+        known = {key: value for key, value in self.registers.settled().items() if key[0] == branch}
+        try:
+            commit = self.lake.commits.commit(
+                REPOSITORY, branch, message=self.name, committer=self.name
+            )
+        except OutcomeUnknown:
+            return
+        except AnabranchError as error:
+            require(isinstance(error, Busy) or error.kind == "no_changes", error)
+            return
+        self.commits.append((branch, commit.id))
+        for (_, path), value in known.items():
+            try:
+                found = self._value(commit.id, path)
+            except Busy:
+                continue
+            assert found == value, f"{path} is {found!r} in the commit, and was {value!r}"
+
+    def _merge(self) -> None:
+        source, destination = self.world.random.sample(SHARED, 2)
+        try:
+            commit_id = self.lake.refs.merge(
+                REPOSITORY, source, destination, committer=self.name, message=self.name
+            )
+        except AnabranchError as error:
+            expected = {"no_changes", "dirty_branch"}
+            require(isinstance(error, Busy | OutcomeUnknown) or error.kind in expected, error)
+            return
+        self.commits.append((destination, commit_id))
+
+    def _branch(self) -> None:
+        """Creates, changes, deletes and restores a branch of its own."""
+        random = self.world.random
+        name = f"{self.name}-{random.randrange(2)}"
+        exists = self.branches.get(name, "no")
+        key = name, f"{name}/{self.name}"
+        if exists == "yes" and random.random() < 0.5:
+            value = f"{self.name} {random.randrange(1000)}".encode()
+            self._write(key, value, lambda: self.lake.objects.upload(REPOSITORY, *key, [value]))
+            return
+        if exists == "maybe":
+            self._look(name)
+            return
+        known = name in self.branches
+        self.branches[name] = "maybe"
+        try:
+            if exists == "yes":
+                self.lake.branches.delete(REPOSITORY, name)
+            elif known:
+                self.lake.operations.restore_branch(REPOSITORY, name)
+            else:
+                self.lake.branches.create(REPOSITORY, name, "main")
+        except OutcomeUnknown:
+            pass
+        except AnabranchError as error:
+            require(isinstance(error, Busy), (name, exists, error))
+            self.branches[name] = exists
+            if not known:
+                del self.branches[name]
+        else:
+            self.branches[name] = "no" if exists == "yes" else "yes"
+
+    def _look(self, name: str) -> None:
+        try:
+            self.lake.branches.get(REPOSITORY, name)
+        except NotFound:
+            self.branches[name] = "no"
+        except Busy:
+            pass
+        else:
+            self.branches[name] = "yes"
+
+    def _tag(self) -> None:
+        name = f"t-{self.name}-{len(self.tags)}"
+        self.tags[name] = ""
+        try:
+            tag = self.lake.tags.create(REPOSITORY, name, "main")
+        except OutcomeUnknown:
+            pass
+        except AnabranchError as error:
+            require(isinstance(error, Busy), error)
+        else:
+            self.tags[name] = tag.commit_id
+
+    def _name(self) -> None:
+        """Creates a tag whose name others want, too."""
+        name = f"wanted-{self.world.random.randrange(3)}"
+        try:
+            self.lake.tags.create(REPOSITORY, name, "main")
+        except AnabranchError as error:
+            require(isinstance(error, Busy | AlreadyExists | Conflict), error)
+        else:
+            self.claims.add(name)
+
+    def _claim(self) -> None:
+        """Creates an object that others want, too."""
+        path = f"main/wanted-{self.world.random.randrange(3)}"
+        body = [self.name.encode()]
+        try:
+            self.lake.objects.upload(REPOSITORY, "main", path, body, if_absent=True)
+        except AnabranchError as error:
+            require(isinstance(error, Busy | PreconditionFailed), error)
+        else:
+            self.claims.add(path)

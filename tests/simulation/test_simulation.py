@@ -1,0 +1,92 @@
+"""Random histories of several servers with faults: nothing acknowledged is lost.
+
+A seed that fails is run again by `ANABRANCH_SEED=123 pytest tests/simulation -k seed`.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+
+import pytest
+from simulation.checks import check
+from simulation.client import REPOSITORY, Client
+from simulation.planted import PLANTED
+from simulation.world import World
+
+ACTIONS = 12
+SEEDS_OF_A_TEST = 25
+SEEDS = 300
+SEEDS_OF_A_PLANT = 200
+
+
+@pytest.fixture(autouse=True)
+def unmapped():
+    """Frees the tables that the servers have mapped."""
+    yield
+    gc.collect()
+
+
+def simulate(cache, seed, plant=None):
+    """Runs the world of a seed, and checks it; returns what happened, call by call."""
+    world = World(cache, seed)
+    lake = world.server().lake
+    lake.repositories.create(REPOSITORY, f"mem://{REPOSITORY}", committer="first")
+    lake.branches.create(REPOSITORY, "dev", "main")
+    if plant is not None:
+        plant(world)
+    clients = [Client(world, number, ACTIONS) for number in range(3)]
+    world.run([client.run for client in clients])
+    check(world, clients)
+    return world.trace
+
+
+def check_seeds(cache, seeds):
+    for seed in seeds:
+        try:
+            simulate(cache, seed)
+        except Exception as error:
+            raise AssertionError(f"seed {seed}: {error!r}") from error
+
+
+@pytest.mark.skipif("ANABRANCH_SEED" not in os.environ, reason="no seed is named")
+@pytest.mark.slow
+def test_a_seed(tmp_path):
+    simulate(tmp_path, int(os.environ["ANABRANCH_SEED"]))
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, SEEDS_OF_A_TEST))
+def test_nothing_acknowledged_is_lost(tmp_path, first):
+    check_seeds(tmp_path, range(first, first + SEEDS_OF_A_TEST))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(SEEDS, 10_000, 100))
+def test_nothing_acknowledged_is_lost_in_many_histories(tmp_path, first):
+    check_seeds(tmp_path, range(first, min(first + 100, 10_000)))
+
+
+@pytest.mark.sample(5)
+@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+def test_a_planted_fault_is_found(tmp_path, plant):
+    """The world finds what it is there to find."""
+    for seed in range(SEEDS_OF_A_PLANT):
+        try:
+            simulate(tmp_path, seed, plant)
+        except Exception:  # noqa: BLE001  however it shows
+            return
+    raise AssertionError(f"{plant.__name__} is not found by {SEEDS_OF_A_PLANT} seeds")
+
+
+@pytest.mark.parametrize("seed", [3, 14, 15])
+def test_a_seed_runs_the_same_way_again(tmp_path, seed):
+    first = simulate(tmp_path / "a", seed)
+    again = simulate(tmp_path / "b", seed)
+    assert [_without_random(line) for line in again] == [_without_random(line) for line in first]
+    assert len(first) > 100
+
+
+def _without_random(line):
+    """Leaves out the random part of names in the store."""
+    return re.sub(r"[0-9a-v]{20}|[0-9a-f-]{36}", "?", line)
