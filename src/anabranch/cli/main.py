@@ -138,6 +138,9 @@ SECTIONS = (
             CommandEntry("audit", "servers.audit", "Search and verify the audit log"),
             CommandEntry("doctor", "servers.doctor", "Check a server's settings, stores and clock"),
             CommandEntry(
+                "fsck", "servers.fsck", "Verify an installation: records, tables, objects"
+            ),
+            CommandEntry(
                 "mcp",
                 "servers.mcp",
                 "Serve tools for language models on standard input and output",
