@@ -45,9 +45,11 @@ def commit(lake: Lake, branch: str, **files: bytes) -> str:
     return lake.commits.commit("sea", branch, message=f"commit of {branch}").id
 
 
-def use_every_feature(lake: Lake, tmp_path: Path) -> None:
-    """Uses the features of a lake, and collects garbage, with files below a folder."""
-    lake.repositories.create("sea", "local://sea")
+def use_every_feature(lake: Lake, tmp_path: Path, prefix: str = "local://") -> None:
+    """Uses the features of a lake, and collects garbage, with files below a folder. Storage
+    namespaces begin with a prefix.
+    """
+    lake.repositories.create("sea", f"{prefix}sea")
     for number in range(3):
         files = {f"{number}/{each}": b"%d" % each * 40 for each in range(20)}
         commit(lake, "main", **files)
@@ -75,8 +77,8 @@ def use_every_feature(lake: Lake, tmp_path: Path) -> None:
     lake.protection.replace("sea", ["v*"])
     lake.repositories.set_metadata("sea", {"owner": "ada"})
     lake.refs_dumps.dump("sea")
-    _share_with_others(lake)
-    _collect(lake, tmp_path)
+    _share_with_others(lake, prefix)
+    _collect(lake, tmp_path, prefix)
 
 
 def _keep_in_operations(lake: Lake) -> None:
@@ -100,12 +102,12 @@ def _upload_in_parts(lake: Lake) -> None:
     lake.uploads.put_part("sea", "main", "begun", begun.id, 1, [b"p" * 1000])
 
 
-def _share_with_others(lake: Lake) -> None:
+def _share_with_others(lake: Lake, prefix: str) -> None:
     """Refers to objects of other repositories, also of one that was deleted."""
-    lake.repositories.create("left", "local://left")
+    lake.repositories.create("left", f"{prefix}left")
     lake.objects.upload("left", "main", "a", [b"of a repository that is deleted"])
     lake.commits.commit("left", "main", message="m")
-    lake.repositories.create("lake", "local://lake")
+    lake.repositories.create("lake", f"{prefix}lake")
     for source in ("sea", "left"):
         lake.transfers.copy(
             *("lake", "main", "", f"{source}/"),
@@ -118,9 +120,9 @@ def _share_with_others(lake: Lake) -> None:
     lake.repositories.delete("left")
 
 
-def _collect(lake: Lake, tmp_path: Path) -> None:
+def _collect(lake: Lake, tmp_path: Path, prefix: str) -> None:
     """Lets commits expire, and removes what only they have."""
-    lake.repositories.create("old", "local://old")
+    lake.repositories.create("old", f"{prefix}old")
     lake.objects.upload("old", "main", "a", [b"old"])
     lake.commits.commit("old", "main", message="m")
     lake.objects.upload("old", "main", "a", [b"new"])
