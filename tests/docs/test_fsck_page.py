@@ -21,7 +21,9 @@ def test_the_command_prints_what_the_page_shows(tmp_path):
         lake.repositories.create("sea", "local://sea")
         lake.objects.upload("sea", "main", "a", [b"1"])
         lake.commits.commit("sea", "main", message="m")
-    ((line, shown),) = re.findall(r"^```sh\n(.*)\n```\n\n```\n(.*?)^```$", PAGE, re.M | re.S)
+    ((line, shown),) = re.findall(
+        r"^```sh\n(.*)\n```\n\n```\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL
+    )
     command = [sys.executable, "-m", *shlex.split(line)]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert ran.stdout == shown

@@ -55,7 +55,7 @@ def test_marks_agree_with_sets(tmp_path, monkeypatch, bits):
         needed.need(needs(needed, entries[start : start + 600]))
     names = sorted(listed)
     needed.list(pa.array(names), pa.array([listed[name] for name in names], pa.int64()))
-    marks = needed.mark(None, 7)
+    marks = needed.mark(None, 7, elsewhere=None)
     assert marks.objects == len({entry[:2] for entry in entries})
     found = {}
     for entry, mark in zip(entries, marks.flags.tolist(), strict=True):

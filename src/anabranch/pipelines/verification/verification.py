@@ -45,7 +45,7 @@ from anabranch.pipelines.verification.stores.object_sources import ObjectSources
 from anabranch.pipelines.verification.stores.objects import ObjectCheck
 from anabranch.versioning.core import Core
 
-__all__ = ["InstallationFiles", "Verification", "VerifiedStores"]
+__all__ = ["InstallationFiles", "Verification", "VerifiedStores", "record_checks"]
 
 SAMPLED_OBJECTS = 1000
 """How many objects are read by default."""
@@ -73,6 +73,22 @@ class VerifiedStores(NamedTuple):
     tables: TableCache
     snapshot: Callable[[], AbstractContextManager[StoreSnapshot]]
     undo_days: int
+
+
+def record_checks(*, check_all: bool) -> list[tuple[str, Check]]:
+    """Returns the checks of records, with their names; `check_all` compares all of the history
+    index.
+    """
+    return [
+        ("records", check_records),
+        ("references", check_references),
+        ("commits", check_commits),
+        ("staging", check_staging_areas),
+        ("uploads", check_uploads),
+        ("operations", check_operations),
+        ("garbage collection", check_collection_records),
+        ("history index", partial(check_history_index, check_all=check_all)),
+    ]
 
 
 class _Counted:
@@ -170,25 +186,12 @@ class Verification:
         found: list[Finding] = []
         with self._stores.snapshot() as snapshot:
             inspected = self._inspect(snapshot)
-            for name, check in self._record_checks():
+            for name, check in record_checks(check_all=self._sample is None):
                 counted = _Counted(self._progress)
                 begun = time.monotonic()
                 found += _unreadable_reported(name, check(inspected, counted))
                 reports.append(CheckReport(name, counted.items, time.monotonic() - begun))
         return found
-
-    def _record_checks(self) -> list[tuple[str, Check]]:
-        index = partial(check_history_index, check_all=self._sample is None)
-        return [
-            ("records", check_records),
-            ("references", check_references),
-            ("commits", check_commits),
-            ("staging", check_staging_areas),
-            ("uploads", check_uploads),
-            ("operations", check_operations),
-            ("garbage collection", check_collection_records),
-            ("history index", index),
-        ]
 
     def _lost_uploads(self, inspected: Inspected, progress: Progress) -> Iterator[Finding]:
         return check_lost_uploads(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from anabranch.pipelines.verification.verification import Verification
     from anabranch.server.installation.verification import VerifiedInstallation
 
-__all__ = ["COMMAND"]
+__all__ = ["COMMAND", "print_report"]
 
 _SAMPLE = 1000
 _PRINTED = 100
@@ -63,7 +63,7 @@ def _verify(context: CommandContext) -> int:
             )
             report = verification.run(installation.files)
         if not context.output.json:
-            _print(context, report)
+            print_report(context, report)
         if given.repair:
             report = _repair(context, verification, report, installation)
     if context.output.json:
@@ -95,7 +95,8 @@ def _repair(
     return msgspec.structs.replace(report, repaired=done)
 
 
-def _print(context: CommandContext, report: VerificationReport) -> None:
+def print_report(context: CommandContext, report: VerificationReport) -> None:
+    """Prints the first findings and the totals of a report."""
     output = context.output
     for finding in report.findings[:_PRINTED]:
         output.line(f"{finding.check}: {printable(finding.subject)}")

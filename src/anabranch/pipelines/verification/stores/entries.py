@@ -65,12 +65,15 @@ class Entries(NamedTuple):
 
 
 class EntryReader:
-    """Reads the entries of sources. Safe for use from many threads."""
+    """Reads the entries of sources. Safe for use from many threads. `absolute` is the prefix of the
+    second form of full addresses that a local store has; with a `mirror`, full addresses become
+    those of a mirror of their store below that prefix.
+    """
 
-    def __init__(self, blocks: BlockStore) -> None:
+    def __init__(self, blocks: BlockStore, *, absolute: str = "", mirror: str = "") -> None:
         self._blocks = blocks
-        # a local store has a second form of full addresses
-        self._absolute = blocks.qualify(_LOCAL)
+        self._absolute = absolute or blocks.qualify(_LOCAL)
+        self._mirror = mirror
 
     def read(self, source: Source) -> Iterator[Entries]:
         """Yields the entries of a source in batches. Raises Gone, Corrupt, ArrowInvalid."""
@@ -96,7 +99,7 @@ class EntryReader:
             full = is_full(stored, kinds)
             addresses = pc.binary_join_element_wise(root, stored, "")
             if pc.any(full).as_py():
-                addresses = pc.if_else(full, self._unqualified(stored), addresses)
+                addresses = pc.if_else(full, self._to_mirror(self._unqualified(stored)), addresses)
             yield Entries(
                 batch.column("path"),
                 addresses,
@@ -105,6 +108,12 @@ class EntryReader:
                 stored,
                 kinds,
             )
+
+    def _to_mirror(self, addresses: pa.StringArray) -> pa.StringArray:
+        if not self._mirror:
+            return addresses
+        slashed = pc.replace_substring(addresses, "://", "/", max_replacements=1)
+        return pc.binary_join_element_wise(f"{self._mirror}/", slashed, "")
 
     def _unqualified(self, addresses: pa.StringArray) -> pa.StringArray:
         if self._absolute == _LOCAL:

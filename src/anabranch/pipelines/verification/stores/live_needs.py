@@ -4,6 +4,8 @@ are by then.
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from anabranch import _kernel as kernel
 from anabranch.errors import AnabranchError, Gone, NotFound
 from anabranch.model.names import encode_path
@@ -14,7 +16,35 @@ from anabranch.pipelines.verification.stores.required_trees import required_tree
 from anabranch.versioning.core import Core
 from anabranch.versioning.records import keys
 
-__all__ = ["LiveNeeds"]
+__all__ = ["FixedNeeds", "LiveNeeds", "Needs"]
+
+
+class Needs(Protocol):
+    """What is needed by the references of now."""
+
+    def has_repository(self, repository: Repository) -> bool:
+        """Returns whether a repository exists still."""
+
+    def refresh(self) -> None:
+        """Forgets what was read: what is asked next is read anew."""
+
+    def needs(self, probe: Probe) -> bool:
+        """Returns whether the source of an entry still needs its object."""
+
+
+class FixedNeeds:
+    """The needs of references that do not change."""
+
+    def has_repository(self, repository: Repository) -> bool:  # noqa: ARG002  the protocol's
+        """Returns True."""
+        return True
+
+    def refresh(self) -> None:
+        """Does nothing."""
+
+    def needs(self, probe: Probe) -> bool:  # noqa: ARG002  the protocol's
+        """Returns True."""
+        return True
 
 
 class LiveNeeds:

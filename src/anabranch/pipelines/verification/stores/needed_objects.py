@@ -17,6 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
+from anabranch.pipelines.garbage.addresses.namespace import is_full
+from anabranch.pipelines.verification.stores.entries import Entries
 from anabranch.pipelines.verification.stores.spilled_rows import (
     LISTED,
     NEEDED,
@@ -94,6 +96,28 @@ class NeededObjects:
         for spilled, chosen in ((self._needed, inside), (self._elsewhere, ~inside)):
             spilled.add(hashes[chosen], sizes[chosen], numbers[chosen])
 
+    @property
+    def rows(self) -> int:
+        """The number of entries."""
+        return self._rows
+
+    def need_entries(self, entries: Entries) -> int:
+        """Adds what entries need, and returns their number."""
+        self.need(self.needs_of(entries))
+        return len(entries.paths)
+
+    def needs_of(self, entries: Entries) -> Needs:
+        """Returns what entries need. Those that are stored relative to the repository are in its
+        namespace, which is below a root.
+        """
+        inside = np.ones(len(entries.paths), np.bool_)
+        full = is_full(entries.stored, entries.kinds)
+        is_elsewhere = full.to_numpy(zero_copy_only=False)
+        if is_elsewhere.any():
+            inside[is_elsewhere] = self.is_inside(entries.addresses.filter(full))
+        hashes = hash_addresses(entries.addresses)
+        return Needs(hashes, entries.sizes.to_numpy(), inside, is_elsewhere)
+
     def is_inside(self, addresses: pa.StringArray) -> npt.NDArray[np.bool_]:
         """Returns for each address whether it is below a root."""
         texts = addresses.to_pylist()
@@ -103,23 +127,24 @@ class NeededObjects:
         """Adds objects of the store."""
         self._listed.add(hash_addresses(addresses), sizes.to_numpy())
 
-    def mark(self, sample: int | None, seed: int) -> Marks:
+    def mark(self, sample: int | None, seed: int, *, elsewhere: int | None = 0) -> Marks:
         """Returns the marked entries: of each object that is not listed as it is needed one, and
-        of the others those of a random `sample`, or all for None.
+        of the others those of a random `sample`, or all for None; of those that are outside of the
+        roots, a sample of the size `elsewhere`.
         """
         if not self._rows:
             return Marks(np.zeros(0, np.uint8), 0)
         flags = np.memmap(self._flags, np.uint8, "w+", shape=(self._rows,))
-        chosen, outside = _Sample(sample, seed), _Sample(sample, seed)
+        chosen, outside = _Sample(sample, seed), _Sample(elsewhere, seed)
         objects = 0
         for partition in range(self._needed.partitions):
             needed = _distinct(self._needed.read(partition))
             present = _is_listed(needed, self._listed.read(partition))
             flags[needed["row"][~present] & _NUMBER] = SUSPECT
             chosen.add(needed[present])
-            elsewhere = _distinct(self._elsewhere.read(partition))
-            outside.add(elsewhere)
-            objects += len(needed) + len(elsewhere)
+            away = _distinct(self._elsewhere.read(partition))
+            outside.add(away)
+            objects += len(needed) + len(away)
         flags[chosen.rows()] = READ
         flags[outside.rows()] = ELSEWHERE
         return Marks(flags, objects)

@@ -10,10 +10,10 @@ from anabranch.catalog.objects.own_checksums import own_md5
 from anabranch.errors import Gone, Invalid
 from anabranch.model.objects.entry import Entry
 from anabranch.pipelines.verification.findings import Finding
-from anabranch.pipelines.verification.stores.entries import RangeSource, Source
+from anabranch.pipelines.verification.stores.entries import Entries, RangeSource, Source
 from anabranch.pipelines.verification.stores.needed_objects import ELSEWHERE
 
-__all__ = ["CHECK", "Probe", "ProbeResult", "probe"]
+__all__ = ["CHECK", "Probe", "ProbeResult", "probe", "probe_of"]
 
 CHECK = "objects"
 
@@ -77,3 +77,15 @@ def _found(looked_at: Probe, kind: str, message: str) -> ProbeResult:
     subject = f"{source.repository.id} {looked_at.path}"
     text = f"{message}: {looked_at.address}, which {where} needs"
     return ProbeResult(looked_at, Finding(CHECK, kind, subject, text))
+
+
+def probe_of(source: Source, entries: Entries, row: int, mark: int) -> Probe:
+    """Returns the probe of a row of entries."""
+    entry = Entry(
+        address=entries.stored[row].as_py(),
+        address_type=entries.kinds[row].as_py(),
+        size=entries.sizes[row].as_py(),
+        mtime=0,
+        checksum=entries.checksums[row].as_py(),
+    )
+    return Probe(source, entry, entries.paths[row].as_py(), entries.addresses[row].as_py(), mark)

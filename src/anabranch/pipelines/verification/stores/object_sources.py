@@ -42,9 +42,15 @@ class ObjectSources(NamedTuple):
     roots: Sequence[str]
 
 
-def read_sources(inspected: Inspected, folder: Path, progress: Progress) -> ObjectSources:
+def read_sources(
+    inspected: Inspected,
+    folder: Path,
+    progress: Progress,
+    required_by: Mapping[str, set[str]] | None = None,
+) -> ObjectSources:
     """Returns the sources; staged changes are written to tables below a folder. Those that cannot
-    be read are left out: the check of records names them.
+    be read are left out: the check of records names them. `required_by` has the trees whose objects
+    must exist by the partition of their repository; by default they are found out.
     """
     repositories = []
     for repository in inspected.repositories:
@@ -53,7 +59,10 @@ def read_sources(inspected: Inspected, folder: Path, progress: Progress) -> Obje
             for _, commit in inspected.commits(repository)
             if commit.metarange_id != kernel.EMPTY_TREE_ID
         }
-        required = required_trees(inspected.core, repository, inspected.now)
+        if required_by is None:
+            required = required_trees(inspected.core, repository, inspected.now)
+        else:
+            required = required_by.get(repository.partition, set())
         repositories.append(RepositoryTrees(repository, trees, required))
     namespaces = [each.storage_namespace for each in inspected.repositories]
     namespaces += [left.storage_namespace for left in inspected.core.repositories.left.all()]

@@ -22,28 +22,29 @@ import pyarrow as pa
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockInfo, BlockStore
 from anabranch.errors import Corrupt, Gone, NotFound
-from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
-from anabranch.pipelines.column_hashes import hash_addresses
-from anabranch.pipelines.garbage.addresses.namespace import is_full
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.pipelines.verification.findings import Finding
+from anabranch.pipelines.verification.stores import live_needs
 from anabranch.pipelines.verification.stores.entries import (
-    Entries,
     EntryReader,
     RangeSource,
     Source,
     table_of,
 )
-from anabranch.pipelines.verification.stores.live_needs import LiveNeeds
 from anabranch.pipelines.verification.stores.needed_objects import (
     READ,
     NeededObjects,
     Needs,
     marked,
 )
-from anabranch.pipelines.verification.stores.object_probes import Probe, ProbeResult, probe
+from anabranch.pipelines.verification.stores.object_probes import (
+    Probe,
+    ProbeResult,
+    probe,
+    probe_of,
+)
 from anabranch.pipelines.verification.stores.object_sources import ObjectSources, RepositoryTrees
 from anabranch.pipelines.verification.stores.ranges import ListedRange, Ranges
 from anabranch.pipelines.verification.stores.table_files import (
@@ -87,19 +88,22 @@ class ObjectCheck:
     """Checks the tables and objects of an installation, with files below `folder`. `sample` is how
     many objects are read, None for all; `seed` chooses them. `tables` and `entries` were read,
     `compared` are the distinct objects that these need, and `read` those whose bytes were compared,
-    of `bytes_read`.
+    of `bytes_read`. Unless it `looks_elsewhere`, objects outside of the storage namespaces are not
+    looked up.
     """
 
     def __init__(
         self,
         sources: ObjectSources,
         blocks: BlockStore,
-        live: LiveNeeds,
+        live: live_needs.Needs,
         folder: Path,
         *,
         sample: int | None,
         seed: int,
         progress: Progress,
+        reader: EntryReader | None = None,
+        looks_elsewhere: bool = True,
     ) -> None:
         self._sources = sources
         self._blocks = blocks
@@ -108,7 +112,8 @@ class ObjectCheck:
         self._sample = sample
         self._seed = seed
         self._progress = progress
-        self._reader = EntryReader(blocks)
+        self._reader = reader or EntryReader(blocks)
+        self._elsewhere = 0 if not looks_elsewhere else sample
         self._numbered: list[_Numbered] = []
         self._rows = 0
         self._late: list[Finding] = []
@@ -126,7 +131,7 @@ class ObjectCheck:
         yield from self._scan_ranges(listed, needed)
         self._list_store(needed)
         self._progress.begin("comparing entries and objects", 0)
-        marks = needed.mark(self._sample, self._seed)
+        marks = needed.mark(self._sample, self._seed, elsewhere=self._elsewhere)
         self.compared = marks.objects
         yield from self._look_again(marks.flags)
 
@@ -168,7 +173,7 @@ class ObjectCheck:
                 if not each.is_required:
                     return _Scanned([], [])
                 entries = self._reader.read_range(RangeSource(repository, info), path)
-                return _Scanned([], [_needs(each, needed) for each in entries])
+                return _Scanned([], [needed.needs_of(each) for each in entries])
         except Gone:
             return _Scanned([missing_finding(*named)], [])
         except (Corrupt, pa.ArrowInvalid) as error:
@@ -176,7 +181,7 @@ class ObjectCheck:
 
     def _scan_areas(self, needed: NeededObjects) -> None:
         for area in self._sources.areas:
-            needs = [_needs(entries, needed) for entries in self._reader.read(area)]
+            needs = [needed.needs_of(entries) for entries in self._reader.read(area)]
             self._need(area, needs, needed)
 
     def _need(
@@ -253,7 +258,7 @@ class ObjectCheck:
         for entries in self._reader.read(source):
             count = len(entries.paths)
             for position in [each for each in wanted if first <= each < first + count]:
-                yield _probe_of(source, entries, position - first, wanted[position])
+                yield probe_of(source, entries, position - first, wanted[position])
             first += count
 
     def _if_it_exists(self, repository: Repository, finding: Finding) -> Iterator[Finding]:
@@ -274,25 +279,3 @@ def _description_problem(info: kernel.RangeInfo, path: str) -> str:
 def _described(keys_and_count: tuple[bytes, bytes, bytes]) -> str:
     first, last, count = (part.decode("utf-8", "backslashreplace") for part in keys_and_count)
     return f"{count} entries from {first!r} to {last!r}"
-
-
-def _needs(entries: Entries, needed: NeededObjects) -> Needs:
-    # those that are stored relative to the repository are in its namespace, which is listed
-    inside = np.ones(len(entries.paths), np.bool_)
-    full = is_full(entries.stored, entries.kinds)
-    is_elsewhere = full.to_numpy(zero_copy_only=False)
-    if is_elsewhere.any():
-        inside[is_elsewhere] = needed.is_inside(entries.addresses.filter(full))
-    hashes = hash_addresses(entries.addresses)
-    return Needs(hashes, entries.sizes.to_numpy(), inside, is_elsewhere)
-
-
-def _probe_of(source: Source, entries: Entries, row: int, mark: int) -> Probe:
-    entry = Entry(
-        address=entries.stored[row].as_py(),
-        address_type=entries.kinds[row].as_py(),
-        size=entries.sizes[row].as_py(),
-        mtime=0,
-        checksum=entries.checksums[row].as_py(),
-    )
-    return Probe(source, entry, entries.paths[row].as_py(), entries.addresses[row].as_py(), mark)
