@@ -37,7 +37,7 @@ def place(tmp_path: Path) -> Path:
 @pytest.fixture
 def target(folder: Path, place: Path) -> Callable[[], object]:
     """Opens the target."""
-    return lambda: open_target(settings_of(folder), str(place))
+    return lambda: open_target(settings_of(folder), str(place), create=True)
 
 
 @pytest.fixture
@@ -60,9 +60,9 @@ def restore(place: Path) -> Callable[..., Restored]:
         objects: bool = True,
     ) -> Restored:
         settings = settings_of(new)
-        with open_restore(settings, str(place), NO_PROGRESS, alone=bool(repository)) as opened:
-            job, target = opened
+        with open_target(settings, str(place)) as target:
             manifest = target.find(backup, before)
+        with open_restore(settings, str(place), NO_PROGRESS, alone=bool(repository)) as job:
             restored = job.run(manifest, repository=repository, objects=objects)
         write_keys(settings, restored)
         return restored

@@ -5,13 +5,15 @@ from __future__ import annotations
 import stat
 from contextlib import closing
 
+import msgspec
 import pytest
 from support.verification.used_installation import commit, open_lake, verification_of
 
 from anabranch.errors import AlreadyExists, Invalid, NotFound
+from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.sqlite.snapshot import SQLiteSnapshot
 from anabranch.pipelines.backups.restore import _LEFT_OUT, _LEFT_OUT_PREFIXES
-from anabranch.versioning.records import keys
+from anabranch.versioning.records import keys, references
 
 
 def rows(folder):
@@ -167,3 +169,19 @@ def test_only_its_user_can_read_a_backup(back_up, restore, place, tmp_path):
     assert keys_of_new
     for path in (*place.rglob("*"), *keys_of_new):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
+
+
+def test_a_repository_that_is_being_deleted_is_left_out(folder, back_up, restore, tmp_path):
+    with open_lake(folder) as lake:
+        lake.repositories.create("brief", "local://brief")
+        lake.objects.upload("brief", "main", "staged", [b"x"])
+        repository = lake.core.repositories.get("brief")
+        deleted = msgspec.structs.replace(repository, in_deletion=True)
+        raw = references.repository_bytes(deleted)
+        lake.keyvalue.apply([Write(keys.GRAVELER, keys.repository("brief"), raw)])
+    assert verification_of(folder).findings == []
+    back_up()
+    restored = restore(tmp_path / "new")
+    assert "brief" not in restored.repositories
+    assert not any("brief" in partition for partition, _ in rows(tmp_path / "new"))
+    assert verification_of(tmp_path / "new", sample=None).findings == []

@@ -30,7 +30,7 @@ from anabranch.pipelines.backups.running_work import excluding
 from anabranch.pipelines.backups.table_copies import Place, copy_tables
 from anabranch.pipelines.backups.target import BackupTarget
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
-from anabranch.pipelines.verification.inspected import Inspected
+from anabranch.pipelines.verification.inspected import Inspected, is_staging_area
 from anabranch.pipelines.verification.stores.object_sources import ObjectSources
 from anabranch.versioning.records import keys, references
 
@@ -221,20 +221,29 @@ def _choose(inspected: Inspected, name: str) -> list[Repository]:
 
 def _all_rows(inspected: Inspected) -> Iterator[StoredRow]:
     """Yields the rows that are restored, except for the repositories themselves."""
-    deleted = {each.partition for each in inspected.in_deletion}
     partitions = {each.partition for each in inspected.repositories}
     for partition in inspected.rows:
-        if (
-            partition in deleted
-            or partition in _LEFT_OUT
-            or partition.startswith(_LEFT_OUT_PREFIXES)
-        ):
+        if not _is_restored(inspected, partition):
             continue
         for key, value in inspected.store.scan(partition):
             if partition == keys.GRAVELER and key.startswith(keys.repository("")):
                 continue
             if partition not in partitions or not key.startswith(keys.all_uploads()[0]):
                 yield StoredRow(partition, key, value)
+
+
+def _is_restored(inspected: Inspected, partition: str) -> bool:
+    """Returns whether a partition is restored: not those of work that was going on, and of
+    repositories that were being deleted.
+    """
+    if partition in _LEFT_OUT or partition.startswith(_LEFT_OUT_PREFIXES):
+        return False
+    for deleted in inspected.in_deletion:
+        if partition.rpartition(":")[2] == deleted.partition:
+            return False
+        if is_staging_area(partition) and partition.startswith(f"{deleted.id}-"):
+            return False
+    return True
 
 
 def _rows_of(inspected: Inspected, chosen: list[Repository]) -> Iterator[StoredRow]:

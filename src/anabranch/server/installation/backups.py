@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch.blocks.local.store import LocalBlocks
-from anabranch.errors import AlreadyExists, Invalid
+from anabranch.errors import AlreadyExists, Invalid, NotFound
 from anabranch.files.private_folders import make_private_folder
 from anabranch.server.config.field import build
 from anabranch.server.config.settings import Settings
@@ -38,14 +38,21 @@ _FOLDER_NAMESPACE = "local://anabranch-backup"
 
 
 @contextmanager
-def open_target(settings: Settings, target: str) -> Iterator[BackupTarget]:
+def open_target(settings: Settings, target: str, *, create: bool = False) -> Iterator[BackupTarget]:
     """Yields a target of backups: a folder, or an address such as `s3://bucket/prefix`, whose store
-    has the credentials of the settings. Raises Invalid for an address of no store.
+    has the credentials of the settings. Raises Invalid for an address of no store, and NotFound for
+    a folder that does not exist, unless it may `create` it.
     """
     with missing_libraries_reported("backup"):
         from anabranch.pipelines.backups.target import BackupTarget  # noqa: PLC0415  an extra
     scheme, separator, _ = target.partition("://")
     if not separator:
+        if not create and not Path(target).is_dir():
+            raise NotFound(
+                f"{target}: there is no such folder",
+                kind="target_not_found",
+                hint="`anabranch backup TARGET` makes a backup there.",
+            )
         make_private_folder(Path(target))
         with closing(LocalBlocks(target)) as blocks:
             yield BackupTarget(blocks, _FOLDER_NAMESPACE)
@@ -65,7 +72,10 @@ def open_backup_job(settings: Settings, target: str, progress: Progress) -> Iter
     """Yields what makes backups of the settings' installation. Raises the errors of
     `open_verification` and `open_target`.
     """
-    with open_verification(settings) as installation, open_target(settings, target) as place:
+    with (
+        open_verification(settings) as installation,
+        open_target(settings, target, create=True) as place,
+    ):
         from anabranch.pipelines.backups.backup import Backup  # noqa: PLC0415  an extra
 
         keys = {path.name: path.read_bytes() for _, path in key_files(settings) if path.exists()}
@@ -75,8 +85,8 @@ def open_backup_job(settings: Settings, target: str, progress: Progress) -> Iter
 @contextmanager
 def open_restore(
     settings: Settings, target: str, progress: Progress, *, alone: bool
-) -> Iterator[tuple[Restore, BackupTarget]]:
-    """Yields what restores backups of a target to the settings' installation, and the target.
+) -> Iterator[Restore]:
+    """Yields what restores backups of a target to the settings' installation.
     Unless a repository is restored `alone`, the installation must not exist. Raises AlreadyExists,
     and Invalid for stores in memory.
     """
@@ -93,7 +103,7 @@ def open_restore(
             closing(open_blocks(settings.blockstore)) as blocks,
         ):
             stores = NewStores(keyvalue, blocks, partial(open_snapshot, settings.database))
-            yield Restore(stores, place, time.time, progress), place
+            yield Restore(stores, place, time.time, progress)
 
 
 def require_no_keys(settings: Settings) -> None:

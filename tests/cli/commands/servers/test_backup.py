@@ -52,6 +52,7 @@ def test_a_restore_at_a_time_before_all_backups_finds_none(run, folder, target, 
     ran = run("restore", target, "--data", tmp_path / "new", "--at", "2001-01-01T00:00")
     assert ran.code == 1
     assert "there is no such backup" in ran.err
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_restore_says_what_it_has_written(run, folder, target, tmp_path):
@@ -78,3 +79,11 @@ def test_a_target_of_no_store_is_refused(run, folder):
     ran = run("backup", "ftp://somewhere/else", "--data", folder)
     assert ran.code == 1
     assert "not a folder, and not an address" in ran.err
+
+
+@pytest.mark.parametrize("words", [["backup", "list"], ["backup", "verify"], ["restore"]])
+def test_a_target_that_does_not_exist_is_not_created(run, folder, target, words):
+    ran = run(*words, target, "--data", folder)
+    assert ran.code == 1
+    assert "there is no such folder" in ran.err
+    assert not target.exists()

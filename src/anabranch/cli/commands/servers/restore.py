@@ -15,17 +15,17 @@ __all__ = ["COMMAND"]
 
 def _restore(context: CommandContext) -> None:
     # the server's libraries are slow to import, and --help must not wait for them
-    from anabranch.server.installation.backups import open_restore, write_keys  # noqa: PLC0415
+    from anabranch.server.installation.backups import open_restore, open_target, write_keys  # noqa: PLC0415
 
     given = context.arguments
     loaded = server_settings(context, given.data, given.config)
     name = given.repository or ""
+    with open_target(loaded.settings, given.target) as target:  # before anything is made
+        manifest = target.find(given.backup or "", given.at)
     with (
         show_progress(context.output) as progress,
-        open_restore(loaded.settings, given.target, progress, alone=bool(name)) as opened,
+        open_restore(loaded.settings, given.target, progress, alone=bool(name)) as restore,
     ):
-        restore, target = opened
-        manifest = target.find(given.backup or "", given.at)
         objects = manifest.objects and not given.no_objects
         restored = restore.run(manifest, repository=name, objects=objects)
     written = write_keys(loaded.settings, restored)

@@ -36,9 +36,10 @@ def check_history_index(
         bounds = keys.all_changed_paths()
         total = sum(1 for _ in inspected.store.scan(repository.partition, *bounds))
         step = 1 if check_all else max(1, total // _SAMPLED_COMMITS)
-        for number, (key, raw) in enumerate(inspected.store.scan(repository.partition, *bounds)):
+        for number, (key, raw, record) in enumerate(_with_commits(inspected, repository)):
             commit_id = keys.changed_paths_commit(key)
-            problem = _problem(inspected, repository, commit_id, raw, walk=number % step == 0)
+            walk = number % step == 0
+            problem = _problem(inspected, repository, commit_id, raw, record, walk=walk)
             progress.advance(1)
             if problem:
                 yield Finding(
@@ -52,22 +53,42 @@ def check_history_index(
                 )
 
 
+def _with_commits(
+    inspected: Inspected, repository: Repository
+) -> Iterator[tuple[bytes, bytes, bytes | None]]:
+    """Yields the keys and records of the index, each with the record of its commit, or None. Both
+    are sorted by the ids of commits.
+    """
+    commits = inspected.store.scan(repository.partition, *keys.all_commits())
+    row = next(commits, None)
+    for key, raw in inspected.store.scan(repository.partition, *keys.all_changed_paths()):
+        wanted = keys.all_commits()[0] + key.removeprefix(keys.all_changed_paths()[0])
+        while row is not None and row[0] < wanted:
+            row = next(commits, None)
+        yield key, raw, row[1] if row is not None and row[0] == wanted else None
+
+
 def _problem(
-    inspected: Inspected, repository: Repository, commit_id: str, raw: bytes, *, walk: bool
+    inspected: Inspected,
+    repository: Repository,
+    commit_id: str,
+    raw: bytes,
+    record: bytes | None,
+    *,
+    walk: bool,
 ) -> str:
-    record = inspected.store.get(repository.partition, keys.commit(commit_id))
     if record is None:
         return "the commit of this record does not exist"
     try:
         commit = references.commit_from(record)
-        parents = [_record(inspected, repository, parent) for parent in commit.parents]
+        parents = [_record(inspected, repository, each) for each in commit.parents if walk]
         graph = kernel.CommitGraph()
         graph.add([*(each for each in parents if each), record])
     except (AnabranchError, kernel.KernelError):
         return ""  # the commit's own record is damaged
     if graph.set_changed([(commit_id, raw)]) != 1:
         return "the record is damaged"
-    if not walk or len(parents) != 1 or not parents[0]:
+    if len(parents) != 1 or not parents[0]:
         return ""
     return _left_out(inspected, repository, commit, references.commit_from(parents[0]), graph)
 
