@@ -137,7 +137,11 @@ SECTIONS = (
             ),
             CommandEntry("audit", "servers.audit", "Search and verify the audit log"),
             CommandEntry("doctor", "servers.doctor", "Check a server's settings, stores and clock"),
-            CommandEntry("backup", "servers.backup", "Make, list, verify and prune backups"),
+            CommandEntry(
+                "backup",
+                "servers.backup",
+                "Make, list, verify and prune backups of an installation",
+            ),
             CommandEntry("restore", "servers.restore", "Restore a backup to a new place"),
             CommandEntry(
                 "fsck", "servers.fsck", "Verify an installation: records, tables, objects"

@@ -72,3 +72,13 @@ def test_faults_in_the_bucket_and_the_database_are_found(lake, verify):
     lake.keyvalue.apply([Write(sea.partition, keys.commit(head.id), None)])
     counts = verify().counts
     assert {"table_damaged", "object_missing", "upload_lost", "commit_missing"} <= counts.keys()
+
+
+def test_an_upload_that_only_the_store_has_completed_is_no_finding(lake, verify):
+    """As between the two steps of a completion, and after a crash there."""
+    sea = lake.core.repositories.get("sea")
+    begun = lake.uploads.create("sea", "main", "half")
+    part = lake.uploads.put_part("sea", "main", "half", begun.id, 1, [b"p" * 1000])
+    stored = lake.core.uploads.find(sea, begun.id).upload
+    lake.blocks.complete_upload(stored.block, stored.id, [(1, part.checksum)])
+    assert verify().findings == []

@@ -90,8 +90,9 @@ def check_lost_uploads(
         try:
             blocks.parts(upload.block, upload.id)
         except NotFound:
-            key = upload.id.encode()
-            if keyvalue.get(keys.UPLOADS, key) == raw:
+            if blocks.stat(upload.block) is not None:
+                continue  # the store has completed it, the record comes next, or by a retry
+            if keyvalue.get(keys.UPLOADS, upload.id.encode()) == raw:
                 yield _lost(upload, raw, inspected.now)
         except AnabranchError as error:
             yield Finding(
