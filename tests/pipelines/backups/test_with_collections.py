@@ -6,10 +6,15 @@ import threading
 import time
 from itertools import count
 
-from support.verification.used_installation import open_lake
+from support.verification.used_installation import commit, open_lake, settings_of
+from support.wall_clock import wait_a_second
 
+from anabranch.model.repositories.retention import RetentionRules
+from anabranch.pipelines.backups.backup import Backup
 from anabranch.pipelines.backups.backup_verification import verify_backup
 from anabranch.pipelines.garbage.collector import Collector
+from anabranch.server.installation.verification import open_verification
+from anabranch.testing.stores import FaultyBlocks
 
 LIVING_BRANCHES = 8
 BACKUPS = 4
@@ -65,3 +70,43 @@ def test_collections_take_nothing_from_backups(folder, back_up, target, tmp_path
     with target() as opened:
         for each in made:
             assert verify_backup(opened, each, sample=None).findings == []
+
+
+def test_a_collection_while_objects_are_copied_leaves_what_the_backup_needs(
+    folder, target, tmp_path
+):
+    """A branch is deleted when the first object is copied, and a collection runs at once."""
+    removed, lock = [], threading.Lock()
+    with open_lake(folder) as lake:
+        sea = lake.core.repositories.get("sea")
+        lake.core.operation_retention.set_undo_days(sea, 0)
+        lake.garbage_rules.set("sea", RetentionRules(0, {"main": 1}))
+        collector = Collector(lake.core, lake.blocks, tmp_path / "marks", clock=time.time)
+        lake.branches.create("sea", "brief", "main")
+        commit(lake, "brief", committed=b"only here")
+        lake.objects.upload("sea", "brief", "staged", [b"only here, too"])
+        wait_a_second()
+
+        def collect():
+            with collector.mark("sea", grace_seconds=0, window_seconds=0) as run:
+                removed.append(run.sweep().swept.objects)
+
+        def before(step, subject):
+            if step != "get" or "/data/" not in subject:
+                return
+            with lock:  # the other copies wait
+                if len(removed) == 1:
+                    lake.branches.delete("sea", "brief")
+                    collect()
+
+        collect()  # what was garbage before
+        with open_verification(settings_of(folder)) as installation, target() as opened:
+            blocks = FaultyBlocks(installation.stores.blocks, before)
+            stores = installation.stores._replace(blocks=blocks)
+            manifest = Backup(stores, opened, time.time, keys={}).make(objects=True)
+            assert opened.unfinished() == []  # it was made at the first attempt
+        collect()
+    assert removed[1:] == [0, 2]
+    assert manifest.problems == []
+    with target() as opened:
+        assert verify_backup(opened, manifest, sample=None).findings == []
