@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,15 +26,20 @@ from anabranch.testing.server import running_server
 BRANCH = "/repositories/sea/branches/main"
 LIMIT = 250
 COMMITS_MEANWHILE = 5
+KILLED_AFTER = (1, 6, 15)
+"""How many tables and objects a backup copies before it is killed."""
 
 
 class Drill(NamedTuple):
-    """A server's data folder and environment, where its objects are, and the target of backups."""
+    """A server's data folder and environment, where its objects are, and the target of backups,
+    whose blocks `stored` counts.
+    """
 
     data: Path
     environment: dict[str, str]
     storage: str
     target: str
+    stored: Callable[[], int]
     database: str = ""
 
     def run(self, *words, data=None, kill_when=None, **changed):
@@ -47,7 +53,7 @@ class Drill(NamedTuple):
         )
         if kill_when is not None:
             while process.poll() is None and not kill_when():
-                time.sleep(0.001)
+                time.sleep(0.002)
             process.send_signal(signal.SIGKILL)
         out, err = process.communicate(timeout=LIMIT)
         if kill_when is not None:
@@ -58,7 +64,12 @@ class Drill(NamedTuple):
 
 @pytest.fixture
 def local(tmp_path):
-    return Drill(tmp_path / "lake", {}, "local://sea", str(tmp_path / "kept"))
+    kept = tmp_path / "kept"
+
+    def stored():
+        return sum(1 for path in kept.rglob("*") if path.is_file() and "store" in path.parts)
+
+    return Drill(tmp_path / "lake", {}, "local://sea", str(kept), stored)
 
 
 @pytest.fixture
@@ -71,7 +82,15 @@ def services(tmp_path, postgres_database, s3_service):
         "ANABRANCH_DATABASE_POSTGRES_CONNECTION_STRING": postgres_database,
     }
     target = f"s3://{bucket}/kept"
-    return Drill(tmp_path / "lake", environment, f"s3://{bucket}/sea", target, postgres_database)
+    blocks = s3_service.blocks()
+    return Drill(
+        tmp_path / "lake",
+        environment,
+        f"s3://{bucket}/sea",
+        target,
+        lambda: sum(1 for _ in blocks.list(f"{target}/store/")),
+        postgres_database,
+    )
 
 
 class Writer:
@@ -116,17 +135,12 @@ def backed_up(drill, writer, server):
     how many commits had been acknowledged when it began.
     """
     made = {}
-    for lines in (1, 2, 5):
+    for blocks in KILLED_AFTER:
         writer.wait_for(COMMITS_MEANWHILE)
-        begun = len(writer.acknowledged)
-        # the first commits that are acknowledged after the process began
+        reached = drill.stored() + blocks
         drill.run(
-            "backup",
-            drill.target,
-            "--objects",
-            kill_when=lambda begun=begun, lines=lines: (
-                len(writer.acknowledged) >= begun + lines and drill_has_begun(drill)
-            ),
+            *("backup", drill.target, "--objects"),
+            kill_when=lambda reached=reached: drill.stored() >= reached,
         )
         begun = len(writer.acknowledged)
         manifest = drill.run("backup", drill.target, "--objects")
@@ -134,14 +148,6 @@ def backed_up(drill, writer, server):
         made[manifest["id"]] = begun
     assert server.pid
     return made
-
-
-def drill_has_begun(drill):
-    """Returns whether a backup has written something; in a bucket, time alone tells it."""
-    if "://" in drill.target:
-        return True
-    running = Path(drill.target) / "anabranch-backup" / "running"
-    return running.is_dir() and any(running.iterdir())
 
 
 def restored_log(drill, folder, backup, database=""):
