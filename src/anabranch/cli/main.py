@@ -138,6 +138,15 @@ SECTIONS = (
             CommandEntry("audit", "servers.audit", "Search and verify the audit log"),
             CommandEntry("doctor", "servers.doctor", "Check a server's settings, stores and clock"),
             CommandEntry(
+                "backup",
+                "servers.backup",
+                "Make, list, verify and prune backups of an installation",
+            ),
+            CommandEntry("restore", "servers.restore", "Restore a backup to a new place"),
+            CommandEntry(
+                "fsck", "servers.fsck", "Verify an installation: records, tables, objects"
+            ),
+            CommandEntry(
                 "mcp",
                 "servers.mcp",
                 "Serve tools for language models on standard input and output",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-__all__ = ["Expect", "KeyRange", "KeyValueStore", "Row", "Write"]
+__all__ = ["Expect", "KeyRange", "KeyValueStore", "PartitionSize", "Row", "StoreSnapshot", "Write"]
 
 Row = tuple[bytes, bytes]
 """A key and its value."""
@@ -81,3 +81,35 @@ class KeyValueStore(Protocol):
 
     def close(self) -> None:
         """Finishes writes in flight and releases the store."""
+
+
+class PartitionSize(NamedTuple):
+    """A partition, and the number of its keys."""
+
+    partition: bytes
+    keys: int
+
+
+class StoreSnapshot(Protocol):
+    """All keys of a store as they were at one moment. Used by one thread; `close` releases what
+    keeps the moment, which the store needs space for.
+    """
+
+    def get(self, partition: str, key: bytes) -> bytes | None:
+        """Returns the value, or None."""
+
+    def scan(
+        self,
+        partition: str,
+        start: bytes = b"",
+        end: bytes | None = None,
+        *,
+        limit: int | None = None,
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yields (key, value) with start <= key < end, in order, at most `limit` of them."""
+
+    def partitions(self) -> Sequence[PartitionSize]:
+        """Returns all partitions, with the numbers of their keys."""
+
+    def close(self) -> None:
+        """Releases the snapshot."""

@@ -1,4 +1,4 @@
-"""A read-only view of another program's database in lakeFS's layout, at one moment.
+"""A read-only view of a database in lakeFS's layout, at one moment.
 
 Everything is read in one transaction of isolation level REPEATABLE READ, so that it is of one
 moment, however long reading takes and whatever others write meanwhile. PostgreSQL itself rejects
@@ -12,17 +12,18 @@ import secrets
 from collections.abc import Iterator
 from functools import partial
 from types import TracebackType
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Self, cast
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from anabranch.errors import AnabranchError, Busy, Invalid, NotSupported
+from anabranch.keyvalue.contract import PartitionSize
 from anabranch.keyvalue.postgres.connection import Connection
 from anabranch.keyvalue.postgres.database import SCHEMA_VERSION, parse_version
 from anabranch.keyvalue.scan_pages import scan_in_pages
 
-__all__ = ["PartitionSize", "Snapshot", "encode_partition"]
+__all__ = ["Snapshot", "encode_partition"]
 
 _DEFAULTS = {"connect_timeout": "5", "application_name": "anabranch migrate"}
 _SETTINGS = """
@@ -56,13 +57,6 @@ _HOLD = "SELECT pg_advisory_lock(%s), 'kv'::regclass::oid"
 _RELEASE = "SELECT pg_advisory_unlock(%s)"
 _TRY = b"SELECT pg_try_advisory_lock($1::text::bigint)::int, 'kv'::regclass::oid::text"
 _UNLOCK = b"SELECT pg_advisory_unlock($1::text::bigint)"
-
-
-class PartitionSize(NamedTuple):
-    """A partition, and the number of its keys."""
-
-    partition: bytes
-    keys: int
 
 
 class Snapshot:
@@ -203,7 +197,7 @@ def encode_partition(partition: str) -> bytes:
 
 
 def _unreachable(error: Exception) -> Busy:
-    return Busy(f"lakeFS's database cannot be read: {_reason(error)}", kind="database_unreachable")
+    return Busy(f"the database cannot be read: {_reason(error)}", kind="database_unreachable")
 
 
 def _reason(error: Exception) -> str:

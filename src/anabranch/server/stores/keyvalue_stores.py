@@ -5,12 +5,15 @@ PostgreSQL's client is imported only if it is used.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 from anabranch.errors import Invalid
 from anabranch.files.private_folders import make_private_folder
-from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.keyvalue.contract import KeyValueStore, StoreSnapshot
 from anabranch.keyvalue.memory import MemoryStore
+from anabranch.keyvalue.sqlite.snapshot import SQLiteSnapshot
 from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.library import DATABASE_FILE
 from anabranch.server.config.settings import Database
@@ -21,6 +24,7 @@ __all__ = [
     "is_on_this_machine",
     "migrate_keyvalue",
     "open_keyvalue",
+    "open_snapshot",
     "require_postgres_client",
 ]
 
@@ -59,6 +63,24 @@ def open_keyvalue(database: Database) -> KeyValueStore:
             connection_max_lifetime=database.postgres.connection_max_lifetime,
         )
     )
+
+
+@contextmanager
+def open_snapshot(database: Database) -> Iterator[StoreSnapshot]:
+    """Yields all keys as they are at this moment. Raises Invalid for a store in memory and for
+    invalid settings, and the errors of the store.
+    """
+    if database.type == "mem":
+        raise Invalid("stores in memory cannot be read by another process", kind="invalid_settings")
+    if database.type == "local":
+        with closing(SQLiteSnapshot(database.local.path / DATABASE_FILE)) as snapshot:
+            yield snapshot
+        return
+    url = connection_string(database)
+    from anabranch.keyvalue.postgres.snapshot import Snapshot  # noqa: PLC0415  an extra
+
+    with Snapshot(url) as remote:
+        yield remote
 
 
 def migrate_keyvalue(database: Database) -> Migrated:

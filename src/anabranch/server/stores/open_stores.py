@@ -32,10 +32,12 @@ if TYPE_CHECKING:
 __all__ = [
     "HookedStores",
     "Stores",
+    "missing_libraries_reported",
     "open_collector",
     "open_hooked_stores",
     "open_restorer",
     "open_stores",
+    "table_cache",
 ]
 
 _INDEX_FOLDER = "gc"
@@ -78,7 +80,7 @@ def open_stores(settings: Settings) -> Iterator[Stores]:
     try:
         with _open_blocks(settings) as blocks:
             undo_days = settings.operations.undo_days
-            core = Core(keyvalue, _tables(settings, blocks), undo_days=undo_days)
+            core = Core(keyvalue, table_cache(settings, blocks), undo_days=undo_days)
             yield Stores(core, blocks)
     finally:
         keyvalue.close()
@@ -109,7 +111,7 @@ def open_collector(
     server and needs no database. Raises the errors of `open_stores`, and Invalid if a library that
     it needs is not installed.
     """
-    with _missing_libraries_reported():
+    with missing_libraries_reported():
         from anabranch.pipelines.garbage.collector import Collector  # noqa: PLC0415  an extra
     indexes = settings.committed.local_cache.dir / _INDEX_FOLDER
     if requests is None:
@@ -126,19 +128,20 @@ def open_restorer(settings: Settings) -> Iterator[Restorer]:
     """Yields a restorer of quarantined objects over the settings' stores. Raises the errors of
     `open_collector`.
     """
-    with _missing_libraries_reported():
+    with missing_libraries_reported():
         from anabranch.pipelines.garbage.sweeping.restore import Restorer  # noqa: PLC0415  an extra
     with open_stores(settings) as (core, blocks):
         yield Restorer(core, blocks, clock=time.time)
 
 
 @contextmanager
-def _missing_libraries_reported() -> Iterator[None]:
+def missing_libraries_reported(job: str = "garbage collection") -> Iterator[None]:
+    """Raises Invalid if a library that a job needs cannot be imported in this context."""
     try:
         yield
     except ImportError as error:
         raise Invalid(
-            f"garbage collection needs more libraries: {error}",
+            f"{job} needs more libraries: {error}",
             kind="extra_missing",
             hint="pip install 'anabranch[gc]'",
         ) from error
@@ -149,7 +152,9 @@ def _served_installation(
 ) -> ServedInstallation:
     from anabranch.pipelines.garbage.installations.served import ServedInstallation  # noqa: PLC0415  an extra
 
-    return ServedInstallation(requests, blocks, _tables(settings, blocks), Identifiers(time.time))
+    return ServedInstallation(
+        requests, blocks, table_cache(settings, blocks), Identifiers(time.time)
+    )
 
 
 @contextmanager
@@ -161,6 +166,7 @@ def _open_blocks(settings: Settings) -> Iterator[BlockStore]:
         blocks.close()
 
 
-def _tables(settings: Settings, blocks: BlockStore) -> TableCache:
+def table_cache(settings: Settings, blocks: BlockStore) -> TableCache:
+    """Returns the cache of tables that the settings describe."""
     cache = settings.committed.local_cache
     return TableCache(blocks, cache.dir, cache.size_bytes, verify=kernel.verify_table)

@@ -21,9 +21,10 @@ from anabranch.blocks.local.journal.record_format import Damage, Record, read_re
 from anabranch.blocks.local.journal.segment import parse_identity, try_lock
 from anabranch.errors import Invalid
 
-__all__ = ["RestoredBlocks", "recover", "restore_blocks"]
+__all__ = ["DAMAGED", "RestoredBlocks", "recover", "restore_blocks"]
 
-_DAMAGED = ".damaged"
+DAMAGED = ".damaged"
+"""Suffix of the names of segments whose recovery has lost blocks."""
 _TAKEN = frozenset({errno.EISDIR, errno.ENOTDIR, errno.EEXIST, errno.ELOOP, errno.ENXIO})
 """What opening a file for writing raises if its name is not that of a regular file."""
 
@@ -117,7 +118,7 @@ def _recover(path: str, identity: bytes, folders: LocalFolders) -> None:
             block = damage.path or "a block whose name cannot be read"
             _log.error("%s is damaged at byte %d: %s is lost", path, damage.position, block)
         if lost or restored.blocked:
-            os.rename(path, path + _DAMAGED)
+            os.rename(path, path + DAMAGED)
         else:
             os.unlink(path)
         sync_folder(path.rpartition("/")[0])

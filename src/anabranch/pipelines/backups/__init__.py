@@ -1,0 +1,1 @@
+"""Backups of an installation in a folder or a bucket: references, tables and objects."""
