@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
-from anabranch.tables.iceberg.commits.draft import DEFAULT_VERSION, Draft
+from anabranch.tables.iceberg.commits.draft import Draft
 from anabranch.tables.iceberg.commits.encoded_metadata import check_depth
+from anabranch.tables.iceberg.commits.normal_metadata import DEFAULT_VERSION
 from anabranch.tables.iceberg.commits.partition_specs import (
     check_spec,
     fresh_spec,
@@ -60,15 +61,14 @@ def new_table_metadata(
     given_order = request.write_order or UNSORTED
     check_order(given_order, columns)
     order = fresh_order(given_order, new_ids)
+    draft.schemas.add(schema, schema["schema-id"])
+    draft.specs.add(spec, spec["spec-id"])
+    draft.orders.add(order, order["order-id"])
+    for each in (draft.schemas, draft.specs, draft.orders):
+        each.choose(-1)
     draft.set(
-        schemas=[schema],
-        current_schema_id=0,
         last_column_id=max(new_ids.values(), default=0),
-        partition_specs=[spec],
-        default_spec_id=0,
         last_partition_id=highest_field_id([spec]),
-        sort_orders=[order],
-        default_sort_order_id=order["order-id"],
     )
     assign_uuid(draft, uuid)
     set_location(draft, location)

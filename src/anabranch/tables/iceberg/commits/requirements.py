@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from anabranch.tables.iceberg.commits.draft import normal_metadata
+from anabranch.tables.iceberg.commits.normal_metadata import normal_metadata
 from anabranch.tables.iceberg.commits.refusals import changed_meanwhile, checked
 from anabranch.tables.iceberg.commits.shapes import Int32, Int64
 

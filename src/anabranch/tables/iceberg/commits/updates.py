@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from anabranch.tables.iceberg.commits import definitions, snapshots, table_fields
-from anabranch.tables.iceberg.commits.draft import DEFAULT_VERSION, Draft
+from anabranch.tables.iceberg.commits.draft import Draft
 from anabranch.tables.iceberg.commits.encoded_metadata import check_depth
+from anabranch.tables.iceberg.commits.normal_metadata import DEFAULT_VERSION
 from anabranch.tables.iceberg.commits.refusals import checked, refused
 from anabranch.tables.iceberg.commits.shapes import (
     EncryptionKey,
@@ -48,7 +49,7 @@ def apply_updates(
         if change is None:
             raise refused(f"update {number + 1} has an unknown action: {action!r:.100}")
         change(draft, update)
-    if metadata is not None and not draft.is_changed:
+    if metadata is not None and not draft.changes_something:
         return metadata
     return draft.finish(metadata_location if metadata is not None else None)
 
@@ -107,18 +108,16 @@ _CHANGES: Mapping[str, _Change] = {
         draft, _field(update, "format-version", int)
     ),
     "add-schema": _add_schema,
-    "set-current-schema": lambda draft, update: definitions.set_current_schema(
-        draft, _field(update, "schema-id", _INT32)
+    "set-current-schema": lambda draft, update: draft.schemas.choose(
+        _field(update, "schema-id", _INT32)
     ),
     "add-spec": lambda draft, update: definitions.add_spec(draft, _object(update, "spec")),
-    "set-default-spec": lambda draft, update: definitions.set_default_spec(
-        draft, _field(update, "spec-id", _INT32)
-    ),
+    "set-default-spec": lambda draft, update: draft.specs.choose(_field(update, "spec-id", _INT32)),
     "add-sort-order": lambda draft, update: definitions.add_order(
         draft, _object(update, "sort-order")
     ),
-    "set-default-sort-order": lambda draft, update: definitions.set_default_order(
-        draft, _field(update, "sort-order-id", _INT32)
+    "set-default-sort-order": lambda draft, update: draft.orders.choose(
+        _field(update, "sort-order-id", _INT32)
     ),
     "add-snapshot": lambda draft, update: snapshots.add_snapshot(
         draft, _object(update, "snapshot")
@@ -149,11 +148,11 @@ _CHANGES: Mapping[str, _Change] = {
     "remove-partition-statistics": lambda draft, update: table_fields.remove_statistics(
         draft, "partition-statistics", _field(update, "snapshot-id", _INT64)
     ),
-    "remove-partition-specs": lambda draft, update: definitions.remove_specs(
-        draft, _field(update, "spec-ids", _INTS32)
+    "remove-partition-specs": lambda draft, update: draft.specs.remove(
+        _field(update, "spec-ids", _INTS32)
     ),
-    "remove-schemas": lambda draft, update: definitions.remove_schemas(
-        draft, _field(update, "schema-ids", _INTS32)
+    "remove-schemas": lambda draft, update: draft.schemas.remove(
+        _field(update, "schema-ids", _INTS32)
     ),
     "enable-row-lineage": lambda draft, _: table_fields.require_row_lineage(draft),
     "add-encryption-key": lambda draft, update: table_fields.add_encryption_key(
