@@ -11,25 +11,29 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from anabranch.tables.iceberg.commits.definition_sets import DefinitionSet
+from anabranch.tables.iceberg.commits.current_logs import completed_log
+from anabranch.tables.iceberg.commits.definitions.definition_sets import DefinitionSet
+from anabranch.tables.iceberg.commits.definitions.partition_specs import (
+    check_spec,
+    field_ids,
+    spec_identity,
+)
+from anabranch.tables.iceberg.commits.definitions.schemas import (
+    Columns,
+    read_columns,
+    schema_identity,
+)
+from anabranch.tables.iceberg.commits.definitions.sort_orders import (
+    FIRST_ORDER_ID,
+    check_order,
+    order_identity,
+)
 from anabranch.tables.iceberg.commits.normal_metadata import (
     MAIN,
     empty_metadata,
     normal_metadata,
 )
-from anabranch.tables.iceberg.commits.partition_specs import (
-    check_spec,
-    field_ids,
-    spec_identity,
-)
 from anabranch.tables.iceberg.commits.refusals import refused
-from anabranch.tables.iceberg.commits.schemas import Columns, read_columns, schema_identity
-from anabranch.tables.iceberg.commits.snapshot_log import completed_log
-from anabranch.tables.iceberg.commits.sort_orders import (
-    FIRST_ORDER_ID,
-    check_order,
-    order_identity,
-)
 
 __all__ = ["Draft"]
 
@@ -188,15 +192,20 @@ class Draft:
         current = self.refs[MAIN]["snapshot-id"] if MAIN in self.refs else None
         if current is not None:
             new["current-snapshot-id"] = current
-        new["snapshot-log"] = completed_log(
-            self.snapshot_log,
-            self.snapshots.keys(),
-            self.added_snapshots - {current},
-            has_removed=self.has_removed_snapshots,
-        )
+        new["snapshot-log"] = self._snapshot_log(current)
         if self.version == 1:  # readers of version 1 know these only
             new |= {"schema": self.schemas.get(schema_id), "partition-spec": spec["fields"]}
         return new
+
+    def _snapshot_log(self, current: int | None) -> list[Mapping[str, Any]]:
+        # what was current only between two updates of the commit, nobody has seen
+        between = self.added_snapshots - {current}
+        log = [each for each in self.snapshot_log if each["snapshot-id"] not in between]
+        return (
+            completed_log(log, self.snapshots.keys(), "snapshot-id")
+            if self.has_removed_snapshots
+            else log
+        )
 
 
 def _kept_files(properties: Mapping[str, str]) -> int:

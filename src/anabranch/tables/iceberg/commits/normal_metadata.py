@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from anabranch.tables.iceberg.commits.partition_specs import FIRST_FIELD_ID, highest_field_id
+from anabranch.tables.iceberg.commits.definitions.partition_specs import (
+    FIRST_FIELD_ID,
+    highest_field_id,
+)
+from anabranch.tables.iceberg.commits.definitions.sort_orders import UNSORTED
+from anabranch.tables.iceberg.commits.forms import METADATA
 from anabranch.tables.iceberg.commits.refusals import checked, refused
 from anabranch.tables.iceberg.commits.shapes import MetadataShape
-from anabranch.tables.iceberg.commits.sort_orders import UNSORTED
 
 __all__ = [
     "DEFAULT_VERSION",
@@ -74,7 +78,7 @@ def normal_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the metadata of a table with all fields that version 2 has, for whatever version;
     other fields are kept. Raises Invalid if they are damaged.
     """
-    shape = checked(metadata, MetadataShape, "table metadata")
+    shape = checked(metadata, METADATA, "table metadata")
     check_version(shape.format_version)
     given = {name: value for name, value in metadata.items() if value is not None}
     normal = {**given, **{name: given.get(name, []) for name in _LISTS}}

@@ -10,9 +10,10 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from anabranch.tables.iceberg.commits.draft import Draft
+from anabranch.tables.iceberg.commits.forms import REF, SNAPSHOT
 from anabranch.tables.iceberg.commits.normal_metadata import LINEAGE_VERSION, MAIN
 from anabranch.tables.iceberg.commits.refusals import changed_meanwhile, checked, refused
-from anabranch.tables.iceberg.commits.shapes import RefShape, SnapshotShape
+from anabranch.tables.iceberg.commits.shapes import SnapshotShape
 
 __all__ = ["add_snapshot", "remove_ref", "remove_snapshots", "set_ref"]
 
@@ -29,7 +30,7 @@ def add_snapshot(draft: Draft, given: Mapping[str, Any]) -> None:
     """Adds a snapshot. Raises Invalid for one that the table has already or cannot have, Conflict
     if numbers in it were taken by another commit meanwhile.
     """
-    shape = checked(given, SnapshotShape, "snapshot")
+    shape = checked(given, SNAPSHOT, "snapshot")
     if not (draft.schemas and draft.specs and draft.orders):
         raise refused("a snapshot comes after a schema, a partition spec and a sort order")
     if shape.snapshot_id in draft.snapshots:
@@ -72,7 +73,7 @@ def _take_row_ids(draft: Draft, shape: SnapshotShape) -> None:
 
 def set_ref(draft: Draft, name: str, given: Mapping[str, Any]) -> None:
     """Creates or changes a branch or a tag. Raises Invalid for a snapshot that is not there."""
-    shape = checked(given, RefShape, f"reference {name!r}")
+    shape = checked(given, REF, f"reference {name!r}")
     ref = {field: given[field] for field in _REF_FIELDS if given.get(field) is not None}
     if draft.refs.get(name) == ref:
         return

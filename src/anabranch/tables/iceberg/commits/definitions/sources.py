@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from anabranch.tables.iceberg.commits.definitions.schemas import Columns
 from anabranch.tables.iceberg.commits.refusals import refused
-from anabranch.tables.iceberg.commits.schemas import Columns
 from anabranch.tables.iceberg.commits.shapes import PartitionFieldShape, SortFieldShape
 
 __all__ = ["VOID", "check_source", "source_id", "with_source"]

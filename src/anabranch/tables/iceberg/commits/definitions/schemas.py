@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from anabranch.tables.iceberg.commits.column_types import (
+from anabranch.tables.iceberg.commits.definitions.column_types import (
     base_name,
     check_default,
     first_version,
     normal_name,
 )
+from anabranch.tables.iceberg.commits.forms import FIELD, FLAG, INT32, SCHEMA
 from anabranch.tables.iceberg.commits.refusals import checked, refused
-from anabranch.tables.iceberg.commits.shapes import FieldShape, Int32, SchemaShape
 
 __all__ = [
     "MAX_DEPTH",
@@ -80,7 +80,7 @@ def read_columns(schema: Mapping[str, Any]) -> Columns:
     columns: dict[int, Column] = {}
     names: dict[str, int] = {}
     length = 0
-    for number, column in _struct_columns(checked(schema, SchemaShape, "schema").fields, _Place()):
+    for number, column in _struct_columns(checked(schema, SCHEMA, "schema").fields, _Place()):
         if number in columns:
             raise refused(f"the schema has the field id {number} twice")
         length += len(column.name)
@@ -147,7 +147,7 @@ def _struct_columns(fields: Any, place: _Place) -> Iterator[tuple[int, Column]]:
     if not isinstance(fields, list):
         raise refused(f"{_shown(place)}: the fields of a struct must be a list")
     for given in fields:
-        field = checked(given, FieldShape, f"a field of {_shown(place)}")
+        field = checked(given, FIELD, f"a field of {_shown(place)}")
         below = place.below(field.name, optional=not field.required)
         yield from _columns(field.id, field.type, below)
         for default in (field.initial_default, field.write_default):
@@ -185,11 +185,11 @@ def _shown(place: _Place) -> str:
 
 
 def _id(given: Mapping[str, Any], name: str, place: _Place) -> int:
-    return checked(given.get(name), Int32, f"{name} of {_shown(place)}")
+    return checked(given.get(name), INT32, f"{name} of {_shown(place)}")
 
 
 def _flag(given: Mapping[str, Any], name: str, place: _Place) -> bool:
-    return checked(given.get(name), bool, f"{name} of {_shown(place)}")
+    return checked(given.get(name), FLAG, f"{name} of {_shown(place)}")
 
 
 def _has_default(given: Any) -> bool:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from anabranch.tables.iceberg.commits.refusals import checked, refused
-from anabranch.tables.iceberg.commits.schemas import Columns
-from anabranch.tables.iceberg.commits.shapes import PartitionFieldShape, SpecShape
-from anabranch.tables.iceberg.commits.sources import (
+from anabranch.tables.iceberg.commits.definitions.schemas import Columns
+from anabranch.tables.iceberg.commits.definitions.sources import (
     VOID,
     check_source,
     source_id,
     with_source,
 )
+from anabranch.tables.iceberg.commits.forms import PARTITION_FIELDS, SPEC
+from anabranch.tables.iceberg.commits.refusals import checked, refused
 
 __all__ = [
     "FIRST_FIELD_ID",
@@ -34,7 +34,7 @@ def check_spec(spec: Mapping[str, Any], columns: Columns, *, allow_missing: bool
     columns that were dropped.
     """
     names: set[str] = set()
-    for field in checked(spec, SpecShape, "partition spec").fields:
+    for field in checked(spec, SPEC, "partition spec").fields:
         what = f"partition field {field.name!r}"
         source = source_id(field)
         if allow_missing and source not in columns.by_id:
@@ -54,7 +54,7 @@ def fresh_spec(spec: Mapping[str, Any], new_ids: Mapping[int, int]) -> dict[str,
     Raises Invalid for a column that is not there.
     """
     fields = []
-    shape = checked(spec, SpecShape, "partition spec")
+    shape = checked(spec, SPEC, "partition spec")
     for number, (given, field) in enumerate(zip(spec["fields"], shape.fields, strict=True)):
         source = new_ids.get(source_id(field))
         if source is None:
@@ -72,7 +72,7 @@ def with_field_ids(
     """Returns a spec with an id for each field: the given one, that which is `known` of the same
     field of other specs, or the next after `last_id`. Raises Invalid for an id that is there twice.
     """
-    shape = checked(spec, SpecShape, "partition spec")
+    shape = checked(spec, SPEC, "partition spec")
     last_id = max([last_id, *(field.field_id or 0 for field in shape.fields)])
     fields = []
     for given, field in zip(spec["fields"], shape.fields, strict=True):
@@ -94,7 +94,7 @@ def field_ids(specs: Iterable[Mapping[str, Any]]) -> dict[tuple[int, str], int]:
     return {
         (source_id(field), field.transform): field.field_id
         for each in specs
-        for field in checked(each, SpecShape, "partition spec").fields
+        for field in checked(each, SPEC, "partition spec").fields
         if field.field_id is not None
     }
 
@@ -103,7 +103,7 @@ def spec_identity(spec: Mapping[str, Any]) -> Hashable:
     """Returns what two specs have in common if they differ at most in their ids and those of their
     fields.
     """
-    fields = checked(spec["fields"], list[PartitionFieldShape], "partition spec")
+    fields = checked(spec["fields"], PARTITION_FIELDS, "partition spec")
     return tuple((source_id(field), field.transform, field.name) for field in fields)
 
 

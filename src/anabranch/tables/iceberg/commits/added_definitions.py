@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from anabranch.tables.iceberg.commits.draft import Draft
-from anabranch.tables.iceberg.commits.partition_specs import (
+from anabranch.tables.iceberg.commits.definitions.partition_specs import (
     FIRST_FIELD_ID,
     check_spec,
     field_ids,
     highest_field_id,
     with_field_ids,
 )
+from anabranch.tables.iceberg.commits.definitions.schemas import check_schema
+from anabranch.tables.iceberg.commits.definitions.sort_orders import UNSORTED, check_order
+from anabranch.tables.iceberg.commits.draft import Draft
 from anabranch.tables.iceberg.commits.refusals import refused
-from anabranch.tables.iceberg.commits.schemas import check_schema
-from anabranch.tables.iceberg.commits.sort_orders import UNSORTED, check_order
 
 __all__ = ["add_order", "add_schema", "add_spec"]
 

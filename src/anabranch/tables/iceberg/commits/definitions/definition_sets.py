@@ -44,7 +44,7 @@ class DefinitionSet:
         try:
             return self._by_id[number]
         except KeyError:
-            raise refused(f"the table has no {self._id_name} {number}") from None
+            raise refused(f"there is no {self._id_name} {number}") from None
 
     def values(self) -> list[Mapping[str, Any]]:
         """Returns all."""
@@ -62,6 +62,11 @@ class DefinitionSet:
         if found is not None:
             self.last_added = found
         return found
+
+    @property
+    def next_id(self) -> int:
+        """The id after the highest."""
+        return self._next
 
     def add(self, given: Mapping[str, Any], number: int | None = None) -> None:
         """Adds one that is not the same as another, with an id or the one after the highest."""
