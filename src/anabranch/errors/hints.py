@@ -92,5 +92,6 @@ HINTS = {
     "too_many_files": "Raise the limit of open files (`ulimit -n`) of the server's process.",
     "too_many_hooks": "Try again later, or raise actions.concurrency.",
     "unsupported_condition": "Leave the header out: only If-None-Match: * is supported.",
+    "table_changed": "Read the table again, and repeat the change on what it is now.",
 }
 """The hints of errors that are raised without one."""
