@@ -63,10 +63,10 @@ class Call:
         self.repetition: Repetition | None = None
         self._names = names
 
-    def body(self, shape: type[T]) -> T:
+    def body(self, decoder: msgspec.json.Decoder[T]) -> T:
         """Returns the body as a structure. Raises Invalid for one of another form."""
         try:
-            return msgspec.json.decode(self.content or b"{}", type=shape)
+            return decoder.decode(self.content or b"{}")
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             raise Invalid(f"the body: {error}", kind="invalid_body") from error
 

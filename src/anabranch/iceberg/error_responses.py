@@ -17,8 +17,8 @@ __all__ = ["JSON", "error_response"]
 JSON = "application/json"
 
 _BY_KIND = {
-    "table_not_found": (404, "NoSuchTableException"),
-    "view_not_found": (404, "NoSuchViewException"),
+    "iceberg_table_not_found": (404, "NoSuchTableException"),
+    "iceberg_view_not_found": (404, "NoSuchViewException"),
     "namespace_not_found": (404, "NoSuchNamespaceException"),
     "repository_not_found": (404, "NoSuchNamespaceException"),
     "branch_not_found": (404, "NoSuchNamespaceException"),

@@ -1,6 +1,6 @@
 """The addresses of the catalog, and the repository and reference that each request is about.
 
-    /iceberg/v1/REPO/REF/namespaces/…                   the prefix of `/iceberg/v1/config?warehouse=`
+    /iceberg/v1/REPO/REF/namespaces/…                   the prefix that `/iceberg/v1/config` gives
     /iceberg/v1/REPO%2FREF/namespaces/…                 the same, as clients may encode it
     /iceberg/api/v1/namespaces/REPO%1FREF%1FNAME/…      lakeFS's form: both are in the namespace
     /iceberg/relative_to/REPO.REF/api/v1/namespaces/…   lakeFS's form for clients without levels

@@ -40,6 +40,11 @@ class _PropertyChanges(msgspec.Struct):
     updates: dict[str, str] = {}
 
 
+_properties_of = msgspec.json.Decoder(dict[str, str])
+_creation = msgspec.json.Decoder(_Creation)
+_property_changes = msgspec.json.Decoder(_PropertyChanges)
+
+
 def list_namespaces(call: Call) -> Response:
     """Returns the namespaces in a namespace, or at the top."""
     parent = parse_namespace(call.query.get("parent", ""))
@@ -63,7 +68,7 @@ def list_namespaces(call: Call) -> Response:
 
 def create_namespace(call: Call) -> Response:
     """Creates a namespace."""
-    body = call.body(_Creation)
+    body = call.body(_creation)
     named = tuple(body.namespace)
     inner = call.scope.inner(named)
     if not inner:
@@ -103,7 +108,7 @@ def drop_namespace(call: Call) -> Response:
 
 def change_properties(call: Call) -> Response:
     """Sets and removes properties of a namespace."""
-    body = call.body(_PropertyChanges)
+    body = call.body(_property_changes)
     place, inner = call.place, call.namespace
     if not inner:
         raise Invalid("only namespaces have properties", kind="invalid_namespace")
@@ -179,7 +184,7 @@ def _to_read(call: Call) -> list[Permission]:
 
 
 def _to_create(call: Call) -> list[Permission]:
-    named: Namespace = tuple(call.body(_Creation).namespace)
+    named: Namespace = tuple(call.body(_creation).namespace)
     if not call.scope.inner(named):
         full = call.scope.full(named)
         if not full:
@@ -199,8 +204,8 @@ def _to_change(call: Call) -> list[Permission]:
 
 
 def _answer_creation(call: Call, recorded: bytes) -> Response:
-    named = call.body(_Creation).namespace
-    return json_response({"namespace": named, "properties": msgspec.json.decode(recorded)})
+    named = call.body(_creation).namespace
+    return json_response({"namespace": named, "properties": _properties_of.decode(recorded)})
 
 
 def _answer_drop(_call: Call, _recorded: bytes) -> Response:

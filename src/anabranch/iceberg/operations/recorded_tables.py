@@ -22,6 +22,9 @@ class _Recorded(msgspec.Struct, frozen=True):
     registered: bool = False
 
 
+_recorded = msgspec.json.Decoder(_Recorded)
+
+
 def record_table(
     call: Call, location: Callable[[], str], area: Area, *, registered: bool = False
 ) -> None:
@@ -36,7 +39,7 @@ def record_table(
 
 def answer_table(call: Call, recorded: bytes) -> Response:
     """Returns the response to a repeated request."""
-    found = msgspec.json.decode(recorded, type=_Recorded)
+    found = _recorded.decode(recorded)
     tables = call.services.catalog.iceberg.tables
     area = call.services.catalog.table_areas.find_by_address(call.place.repository, found.area)
     file: MetadataFile = tables.read_metadata(

@@ -40,11 +40,16 @@ class _Source(msgspec.Struct, frozen=True):
     area: Area | None
 
 
+_registration = msgspec.json.Decoder(_Registration)
+
+
 def register_table(call: Call) -> Response:
     """Registers a table."""
-    body, place = call.body(_Registration), call.place
+    body, place = call.body(_registration), call.place
     if body.overwrite:
-        raise NotSupported("a table is not overwritten by registering: drop it first")
+        raise NotSupported(
+            "a table is not overwritten by registering", hint="Drop the table first."
+        )
     tables = call.services.catalog.iceberg.tables
     identifier = Identifier(call.namespace, body.name)
     tables.require_free(place, identifier)
@@ -97,7 +102,7 @@ def _read(call: Call, place: Place, location: str) -> _Source:
         raise Invalid(
             f"{location!r:.200} is no metadata file of this repository",
             kind="foreign_location",
-            hint=f"Name one below {root}, such as {root}main/tables/trips/metadata/v3.metadata.json.",
+            hint=f"Name one such as {root}main/tables/trips/metadata/v3.metadata.json.",
         )
     tables = call.services.catalog.iceberg.tables
     if reference == AREAS:
@@ -111,7 +116,7 @@ def _read(call: Call, place: Place, location: str) -> _Source:
 
 
 def _to_register(call: Call) -> list[Permission]:
-    path = record_path(Identifier(call.namespace, call.body(_Registration).name))
+    path = record_path(Identifier(call.namespace, call.body(_registration).name))
     return [call.on_path(action, path) for action in (Action.READ_OBJECT, Action.WRITE_OBJECT)]
 
 

@@ -41,9 +41,13 @@ class _Transaction(msgspec.Struct, rename="kebab"):
     table_changes: list[_Commit]
 
 
+_commit = msgspec.json.Decoder(_Commit)
+_transaction = msgspec.json.Decoder(_Transaction)
+
+
 def commit_table(call: Call) -> Response:
     """Commits to a table, or creates one that was prepared."""
-    body, place = call.body(_Commit), call.place
+    body, place = call.body(_commit), call.place
     commit, properties, registered = _prepare(call, place, call.identifier, body)
     writing = call.writing(place, [*properties, call.namespace_properties(place, call.namespace)])
     tables = call.services.catalog.iceberg.tables
@@ -121,7 +125,7 @@ def _prepared_area(place: Place, updates: Sequence[Mapping[str, Any]]) -> str:
 
 def _named(call: Call) -> tuple[Place, list[tuple[Identifier, _Commit]]]:
     """Returns the branch and the tables of a transaction. Raises Invalid."""
-    changes = call.body(_Transaction).table_changes
+    changes = call.body(_transaction).table_changes
     if not 0 < len(changes) <= _MAX_TABLES:
         raise Invalid(f"a transaction has 1 to {_MAX_TABLES} tables", kind="invalid_body")
     named: list[tuple[Identifier, _Commit]] = []

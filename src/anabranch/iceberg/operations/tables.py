@@ -45,6 +45,11 @@ class _Renaming(msgspec.Struct):
     destination: _Named
 
 
+_object = msgspec.json.Decoder(dict[str, Any])
+_creation = msgspec.json.Decoder(_Creation)
+_renaming = msgspec.json.Decoder(_Renaming)
+
+
 def list_tables(call: Call) -> Response:
     """Returns the tables of a namespace."""
     return list_records(call, TABLE_FILE)
@@ -67,8 +72,8 @@ def list_records(call: Call, file: str) -> Response:
 
 def create_table(call: Call) -> Response:
     """Creates a table, or prepares one that a commit creates."""
-    body = call.body(_Creation)
-    request = call.body(dict[str, Any])
+    body = call.body(_creation)
+    request = call.body(_object)
     tables, place = call.services.catalog.iceberg.tables, call.place
     identifier = Identifier(call.namespace, body.name)
     if body.location:
@@ -147,7 +152,7 @@ def rename_table(call: Call) -> Response:
 
 def rename_record(call: Call, file: str) -> Response:
     """Gives a table or a view another name, by the name of their files."""
-    body = call.body(_Renaming)
+    body = call.body(_renaming)
     source, target = tuple(body.source.namespace), tuple(body.destination.namespace)
     place = call.scope.place(source)
     if call.scope.place(target) != place:
@@ -183,13 +188,13 @@ def writing_properties(call: Call, found: FoundTable) -> list[dict[str, str]]:
 
 
 def _to_create(call: Call) -> list[Permission]:
-    path = record_path(Identifier(call.namespace, call.body(_Creation).name))
+    path = record_path(Identifier(call.namespace, call.body(_creation).name))
     return [call.on_path(action, path) for action in (Action.READ_OBJECT, Action.WRITE_OBJECT)]
 
 
 def to_rename(call: Call, file: str = TABLE_FILE) -> list[Permission]:
     """Returns the permissions that renaming needs, at both names."""
-    body = call.body(_Renaming)
+    body = call.body(_renaming)
     source, target = tuple(body.source.namespace), tuple(body.destination.namespace)
     before = record_path(Identifier(call.scope.inner(source), body.source.name), file)
     after = record_path(Identifier(call.scope.inner(target), body.destination.name), file)

@@ -40,8 +40,8 @@ class BranchChange(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     `known` is the branch, if the caller has read it already, and `is_staged` whether it has seen
     changes in its active staging area. `extra_writes` are made atomically with the move. With an
     `examination`, the commit can be read as a proposal while that runs; the branch can be changed
-    meanwhile, and if it has moved, the next commit is examined. With `keeps_staged`, the commits hold
-    nothing of what is staged on the branch, which remains staged on top of them.
+    meanwhile, and if it has moved, the next commit is examined. With `keeps_staged`, the commits
+    hold nothing of what is staged on the branch, which remains staged on top of them.
     """
 
     repository: Repository

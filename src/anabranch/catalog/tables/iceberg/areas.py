@@ -52,6 +52,9 @@ class _AreaRecord(msgspec.Struct, frozen=True):
     path: str
 
 
+_decoder = msgspec.json.Decoder(_AreaRecord)
+
+
 class Area(NamedTuple):
     """An area of a repository, and the path of the record that it was made for."""
 
@@ -150,10 +153,8 @@ class TableAreas:
 
     def list(self, area: Area, prefix: str, after: str) -> Iterator[AreaFile]:
         """Yields the files whose paths begin with a prefix, after a path, in order."""
-        root = f"{_root(area.repository)}/{area.id}/"
-        begin = self._blocks.unqualify(root)
-        start = self._blocks.unqualify(root + after) if after else ""
-        for info in self._blocks.list(begin + prefix, start):
+        begin = self._blocks.unqualify(f"{_root(area.repository)}/{area.id}") + "/"
+        for info in self._blocks.list(begin + prefix, begin + after if after else ""):
             yield AreaFile(self._blocks.unqualify(info.address)[len(begin) :], *info[1:])
 
     def open_upload(self, area: Area, path: str) -> str:
@@ -209,7 +210,7 @@ class TableAreas:
         except Gone:
             raise _area_not_found(area_id) from None
         try:
-            return msgspec.json.decode(content, type=_AreaRecord).path
+            return _decoder.decode(content).path
         except msgspec.MsgspecError as error:
             raise Corrupt(f"the record of the area {area_id} is damaged: {error}") from error
 

@@ -196,7 +196,8 @@ class Namespaces:
         repository, _ = self._changes.require_branch(place)
         path = namespace_path(namespace)
         before = dict(self.properties(place, namespace, None))
-        after = {name: text for name, text in before.items() if name not in removals} | updates
+        after = {name: text for name, text in before.items() if name not in removals}
+        after.update(updates)
         removed = [name for name in removals if name in before]
         changes = PropertyChanges(list(updates), removed, [n for n in removals if n not in before])
         if after == before:

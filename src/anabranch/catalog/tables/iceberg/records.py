@@ -62,6 +62,10 @@ class NamespaceRecord(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.format(msgspec.json.encode(self, order="sorted"), indent=2) + b"\n"
 
 
+_tables = msgspec.json.Decoder(TableRecord)
+_namespaces = msgspec.json.Decoder(NamespaceRecord)
+
+
 def area_location(repository: str, area: str) -> str:
     """Returns the S3 address of an area, without a slash at its end."""
     return f"s3://{repository}/{AREAS}/{area}"
@@ -72,7 +76,7 @@ def table_from(content: bytes, repository: str, path: str) -> TableRecord:
     names: everybody who may write to the path can store other bytes there.
     """
     try:
-        record = msgspec.json.decode(content, type=TableRecord)
+        record = _tables.decode(content)
     except msgspec.MsgspecError as error:
         raise Corrupt(f"{path}: not a table's record: {error}", kind="damaged_record") from error
     location = area_location(repository, record.area)
@@ -88,6 +92,6 @@ def table_from(content: bytes, repository: str, path: str) -> TableRecord:
 def namespace_from(content: bytes, path: str) -> NamespaceRecord:
     """Returns the record in an object. Raises Corrupt."""
     try:
-        return msgspec.json.decode(content, type=NamespaceRecord)
+        return _namespaces.decode(content)
     except msgspec.MsgspecError as error:
         raise Corrupt(f"{path}: not a namespace: {error}", kind="damaged_record") from error

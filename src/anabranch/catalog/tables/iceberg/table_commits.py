@@ -28,7 +28,7 @@ from anabranch.tables.iceberg.commits.requirements import check_requirements
 from anabranch.tables.iceberg.commits.updates import apply_updates
 from anabranch.versioning.identifiers import Identifiers
 
-__all__ = ["CommitTables", "TableCommit", "TableParts", "new_record", "table_not_found"]
+__all__ = ["CommitTables", "TableCommit", "TableParts", "new_record", "iceberg_table_not_found"]
 
 _MILLISECONDS = 1000
 
@@ -182,4 +182,4 @@ def new_record(
 
 def table_not_found(identifier: Identifier) -> NotFound:
     """Returns the error for a table that does not exist."""
-    return NotFound(f"there is no table {identifier}", kind="table_not_found")
+    return NotFound(f"there is no table {identifier}", kind="iceberg_table_not_found")

@@ -104,7 +104,7 @@ class IcebergTables:
         if found is not None:
             return found
         if file == VIEW_FILE:
-            raise NotFound(f"there is no view {identifier}", kind="view_not_found")
+            raise NotFound(f"there is no view {identifier}", kind="iceberg_view_not_found")
         raise table_not_found(identifier)
 
     def metadata(self, found: FoundTable) -> MetadataFile:

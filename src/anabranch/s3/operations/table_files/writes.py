@@ -22,13 +22,23 @@ from anabranch.s3.operations.table_files.addresses import (
     table_resource,
 )
 from anabranch.s3.protocol.addressing import Address
+from anabranch.s3.protocol.errors import S3Error
 
 __all__ = ["OPERATIONS", "keep_table_file"]
 
 
+_EMPTY = "d41d8cd98f00b204e9800998ecf8427e"
+
+
 def put_file(call: Call) -> Response:
-    """Stores a file; the same bytes may be stored again, others not."""
+    """Stores a file; the same bytes may be stored again, others not. The empty object by which
+    clients mark a folder is acknowledged: areas have no folders.
+    """
     payload = call.delimited_payload()
+    if call.address.path.endswith("/"):
+        if payload.read(1):
+            raise S3Error("InvalidArgument", "A file's name does not end in a slash")
+        return Response(200, headers=[("ETag", quote_etag(_EMPTY))])
     stored = call.services.catalog.table_areas.put(area_of(call), file_of(call.address), payload)
     headers = [("ETag", quote_etag(stored.checksum)), *checksum_headers(payload.checksum)]
     return Response(200, headers=headers)
