@@ -10,12 +10,12 @@ import msgspec
 
 from anabranch.catalog.tables.iceberg.areas import Area
 from anabranch.catalog.tables.iceberg.metadata_files import MetadataFile
-from anabranch.catalog.tables.iceberg.records import TableRecord
 from anabranch.http.etags import lists_etag
 from anabranch.http.response import Response
 from anabranch.iceberg.call import Call
 from anabranch.iceberg.delegation import file_settings, table_keys, wants_keys
 from anabranch.iceberg.error_responses import JSON
+from anabranch.model.tables.table_record import TableRecord
 from anabranch.tables.iceberg.commits.encoded_metadata import decode_metadata
 
 __all__ = ["json_response", "named_snapshots", "not_modified", "table_etag", "table_response"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from anabranch.access.policies.permissions import Action, Permission
-from anabranch.catalog.tables.iceberg.records import AREAS
+from anabranch.model.tables.table_area import AREAS
 from anabranch.model.uri import IMAGES
 from anabranch.s3.call import Call
 from anabranch.s3.headers.copy_source import COPY_SOURCE, copy_source

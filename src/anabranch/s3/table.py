@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from anabranch.catalog.tables.iceberg.records import AREAS
+from anabranch.model.tables.table_area import AREAS
 from anabranch.s3.headers.copy_source import COPY_SOURCE
 from anabranch.s3.operation import Level, Operation
 from anabranch.s3.operations import (

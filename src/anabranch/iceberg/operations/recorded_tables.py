@@ -8,10 +8,10 @@ import msgspec
 
 from anabranch.catalog.tables.iceberg.areas import Area
 from anabranch.catalog.tables.iceberg.metadata_files import MetadataFile
-from anabranch.catalog.tables.iceberg.records import TableRecord
 from anabranch.http.response import Response
 from anabranch.iceberg.answers import table_response
 from anabranch.iceberg.call import Call
+from anabranch.model.tables.table_record import TableRecord
 
 __all__ = ["answer_table", "record_table"]
 

@@ -15,13 +15,13 @@ from anabranch.access.policies.permissions import Action, Permission, object_arn
 from anabranch.catalog.tables.iceberg.areas import Area
 from anabranch.catalog.tables.iceberg.identifiers import Identifier, record_path
 from anabranch.catalog.tables.iceberg.places import Place
-from anabranch.catalog.tables.iceberg.records import AREAS
 from anabranch.errors import Invalid, NotSupported
 from anabranch.http.response import Response
 from anabranch.iceberg.answers import table_response
 from anabranch.iceberg.call import Call
 from anabranch.iceberg.operation import Operation
 from anabranch.iceberg.operations.recorded_tables import answer_table, record_table
+from anabranch.model.tables.table_area import AREAS
 from anabranch.tables.iceberg.commits.updates import apply_updates
 
 __all__ = ["OPERATIONS"]

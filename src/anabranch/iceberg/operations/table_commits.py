@@ -10,7 +10,6 @@ import msgspec
 from anabranch.access.policies.permissions import Action, Permission
 from anabranch.catalog.tables.iceberg.identifiers import Identifier, record_path
 from anabranch.catalog.tables.iceberg.places import Place
-from anabranch.catalog.tables.iceberg.records import AREAS
 from anabranch.catalog.tables.iceberg.table_commits import TableCommit, table_not_found
 from anabranch.errors import Invalid
 from anabranch.http.response import Response
@@ -18,6 +17,7 @@ from anabranch.iceberg.answers import table_response
 from anabranch.iceberg.call import Call
 from anabranch.iceberg.operation import Operation
 from anabranch.iceberg.operations.recorded_tables import answer_table, record_table
+from anabranch.model.tables.table_area import AREAS
 from anabranch.tables.iceberg.commits.encoded_metadata import decode_metadata
 
 __all__ = ["OPERATIONS"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from anabranch.catalog.tables.iceberg.records import AREAS
+from anabranch.model.tables.table_area import AREAS
 from anabranch.s3.call import Call
 from anabranch.s3.protocol.addressing import Address, parse_address
 from anabranch.s3.protocol.errors import S3Error

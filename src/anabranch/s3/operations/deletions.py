@@ -8,10 +8,10 @@ from typing import NamedTuple
 from anabranch.access.actors.authorize import authorize
 from anabranch.access.policies.permissions import Action, Permission, object_arn
 from anabranch.catalog.objects.objects import MAX_DELETE
-from anabranch.catalog.tables.iceberg.records import AREAS
 from anabranch.errors import AnabranchError, Invalid, NotFound
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.response import Response
+from anabranch.model.tables.table_area import AREAS
 from anabranch.s3.call import Call
 from anabranch.s3.headers.deletion_conditions import DeletionCondition, require_readable
 from anabranch.s3.operation import BY_KEY, Level, Need, Operation

@@ -23,36 +23,34 @@ import msgspec
 
 from anabranch.blocks.contract import BlockInfo, BlockStore, Stored
 from anabranch.blocks.multipart.errors import upload_not_found
-from anabranch.catalog.tables.iceberg.records import AREAS, area_location
 from anabranch.errors import (
     AlreadyExists,
     AnabranchError,
     Conflict,
-    Corrupt,
     Gone,
     Invalid,
     NotFound,
 )
 from anabranch.model.names import check_path
 from anabranch.model.repositories.repository import Repository
+from anabranch.model.tables.table_area import (
+    AREA_ID,
+    AREAS,
+    AreaRecord,
+    area_location,
+    area_path_from,
+    areas_folder,
+)
 from anabranch.model.uploads.part import Part, multipart_checksum
 from anabranch.versioning.core import Core
 from anabranch.versioning.repositories.repositories import check_writable
 
 __all__ = ["Area", "AreaFile", "TableAreas"]
 
-_ID = re.compile(r"[0-9a-f]{32}")
 _TOKEN = re.compile(r"([0-9a-f]{32})\.(.+)")
 _CACHED = 10_000
 _MAX_FILE_BYTES = 700
 """The longest path in an area: with the storage namespace it must be a key of an object store."""
-
-
-class _AreaRecord(msgspec.Struct, frozen=True):
-    path: str
-
-
-_decoder = msgspec.json.Decoder(_AreaRecord)
 
 
 class Area(NamedTuple):
@@ -89,8 +87,8 @@ class TableAreas:
     def create(self, repository: Repository, path: str) -> Area:
         """Returns a new area for the table whose record has a path."""
         area = Area(repository, self._core.identifiers.random_hex(), path)
-        address = f"{_root(repository)}/{area.id}.json"
-        self._blocks.put(address, [msgspec.json.encode(_AreaRecord(path))], if_absent=True)
+        address = f"{areas_folder(repository)}/{area.id}.json"
+        self._blocks.put(address, [msgspec.json.encode(AreaRecord(path))], if_absent=True)
         return area
 
     def find(self, repository: Repository, area_id: str) -> Area:
@@ -153,7 +151,7 @@ class TableAreas:
 
     def list(self, area: Area, prefix: str, after: str) -> Iterator[AreaFile]:
         """Yields the files whose paths begin with a prefix, after a path, in order."""
-        begin = self._blocks.unqualify(f"{_root(area.repository)}/{area.id}") + "/"
+        begin = self._blocks.unqualify(f"{areas_folder(area.repository)}/{area.id}") + "/"
         for info in self._blocks.list(begin + prefix, begin + after if after else ""):
             yield AreaFile(self._blocks.unqualify(info.address)[len(begin) :], *info[1:])
 
@@ -203,16 +201,13 @@ class TableAreas:
         self._blocks.abort_upload(*self._parse_upload(area, path, upload))
 
     def _read_path(self, repository: Repository, area_id: str) -> str:
-        if not _ID.fullmatch(area_id):
+        if not AREA_ID.fullmatch(area_id):
             raise _area_not_found(area_id)
         try:
-            content = self._blocks.read(f"{_root(repository)}/{area_id}.json")
+            content = self._blocks.read(f"{areas_folder(repository)}/{area_id}.json")
         except Gone:
             raise _area_not_found(area_id) from None
-        try:
-            return _decoder.decode(content).path
-        except msgspec.MsgspecError as error:
-            raise Corrupt(f"the record of the area {area_id} is damaged: {error}") from error
+        return area_path_from(content, area_id)
 
     def _address(self, area: Area, path: str) -> str:
         check_path(path)
@@ -223,7 +218,7 @@ class TableAreas:
                 kind="invalid_path",
                 hint=f"Use at most {_MAX_FILE_BYTES} bytes, and no empty name, `.` or `..`.",
             )
-        return f"{_root(area.repository)}/{area.id}/{path}"
+        return f"{areas_folder(area.repository)}/{area.id}/{path}"
 
     def _parse_upload(self, area: Area, path: str, upload: str) -> tuple[str, str]:
         match = _TOKEN.fullmatch(upload)
@@ -259,14 +254,10 @@ class _Digested:
         return self._size, self._digest.hexdigest()
 
 
-def _root(repository: Repository) -> str:
-    return f"{repository.storage_namespace.rstrip('/')}/tables"
-
-
 def _upload_address(area: Area, path: str, token: str) -> str:
     """Returns where an upload is joined: of this file of this area alone."""
     named = hashlib.sha256(f"{area.id}/{path}".encode()).hexdigest()[:32]
-    return f"{_root(area.repository)}/uploads/{named}-{token}"
+    return f"{areas_folder(area.repository)}/uploads/{named}-{token}"
 
 
 def _area_not_found(area_id: str) -> NotFound:

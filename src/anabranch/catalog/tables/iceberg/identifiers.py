@@ -15,10 +15,10 @@ from urllib.parse import quote, unquote
 
 from anabranch.errors import Invalid
 from anabranch.model.names import check_path
+from anabranch.model.tables.table_record import RECORDS_ROOT, TABLE_FILE
 
 __all__ = [
     "NAMESPACE_FILE",
-    "ROOT",
     "TABLE_FILE",
     "VIEW_FILE",
     "Identifier",
@@ -31,10 +31,7 @@ __all__ = [
     "record_path",
 ]
 
-ROOT = "_tables/"
-"""The prefix of all records."""
-
-TABLE_FILE, VIEW_FILE, NAMESPACE_FILE = "table.json", "view.json", "namespace.json"
+VIEW_FILE, NAMESPACE_FILE = "view.json", "namespace.json"
 
 _MAX_LEVELS = 32
 _SAFE = "!$&'()+,;=@ "
@@ -67,9 +64,9 @@ def check_namespace(namespace: Namespace) -> None:
 def namespace_prefix(namespace: Namespace) -> str:
     """Returns the prefix of the paths of all records in and below a namespace. Raises Invalid."""
     if not namespace:
-        return ROOT
+        return RECORDS_ROOT
     check_namespace(namespace)
-    prefix = ROOT + "".join(f"{encode_part(part)}/" for part in namespace)
+    prefix = RECORDS_ROOT + "".join(f"{encode_part(part)}/" for part in namespace)
     check_path(prefix)
     return prefix
 

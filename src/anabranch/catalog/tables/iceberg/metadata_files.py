@@ -8,8 +8,8 @@ from collections import OrderedDict
 from typing import NamedTuple
 
 from anabranch.catalog.tables.iceberg.areas import Area, TableAreas
-from anabranch.catalog.tables.iceberg.records import TableRecord
 from anabranch.errors import Invalid
+from anabranch.model.tables.table_record import TableRecord
 from anabranch.tables.iceberg.commits.encoded_metadata import MAX_BYTES
 
 __all__ = ["MetadataFile", "MetadataFiles"]

@@ -21,9 +21,9 @@ from anabranch.catalog.tables.iceberg.identifiers import (
     namespace_path,
     namespace_prefix,
 )
+from anabranch.catalog.tables.iceberg.namespace_records import NamespaceRecord, namespace_from
 from anabranch.catalog.tables.iceberg.places import Place
 from anabranch.catalog.tables.iceberg.record_store import RecordStore
-from anabranch.catalog.tables.iceberg.records import NamespaceRecord, namespace_from
 from anabranch.errors import AlreadyExists, Conflict, Invalid, NotFound
 from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository

@@ -19,16 +19,17 @@ from anabranch.catalog.tables.iceberg.identifiers import Identifier, record_path
 from anabranch.catalog.tables.iceberg.locations import check_metadata, check_updates
 from anabranch.catalog.tables.iceberg.metadata_files import MetadataFile, MetadataFiles
 from anabranch.catalog.tables.iceberg.record_store import RecordStore
-from anabranch.catalog.tables.iceberg.records import TableRecord, area_location, table_from
 from anabranch.errors import AlreadyExists, AnabranchError, Conflict, NotFound
 from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
+from anabranch.model.tables.table_area import area_location
+from anabranch.model.tables.table_record import TableRecord, table_from
 from anabranch.tables.iceberg.commits.encoded_metadata import decode_metadata, encode_metadata
 from anabranch.tables.iceberg.commits.requirements import check_requirements
 from anabranch.tables.iceberg.commits.updates import apply_updates
 from anabranch.versioning.identifiers import Identifiers
 
-__all__ = ["CommitTables", "TableCommit", "TableParts", "new_record", "iceberg_table_not_found"]
+__all__ = ["CommitTables", "TableCommit", "TableParts", "new_record", "table_not_found"]
 
 _MILLISECONDS = 1000
 
@@ -182,4 +183,4 @@ def new_record(
 
 def table_not_found(identifier: Identifier) -> NotFound:
     """Returns the error for a table that does not exist."""
-    return NotFound(f"there is no table {identifier}", kind="iceberg_table_not_found")
+    return NotFound(f"there is no table {identifier}", kind="table_not_found")

@@ -21,7 +21,6 @@ from anabranch.catalog.tables.iceberg.identifiers import (
 from anabranch.catalog.tables.iceberg.metadata_files import MetadataFile
 from anabranch.catalog.tables.iceberg.namespaces import Namespaces
 from anabranch.catalog.tables.iceberg.places import Place
-from anabranch.catalog.tables.iceberg.records import TableRecord, table_from
 from anabranch.catalog.tables.iceberg.table_commits import (
     CommitTables,
     TableCommit,
@@ -40,6 +39,7 @@ from anabranch.errors import (
 )
 from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
+from anabranch.model.tables.table_record import TableRecord, table_from
 from anabranch.tables.iceberg.commits.encoded_metadata import (
     MAX_BYTES,
     decode_metadata,

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from anabranch.access.policies.permissions import Action
 from anabranch.catalog.tables.iceberg.areas import AreaFile
-from anabranch.catalog.tables.iceberg.records import AREAS
 from anabranch.http.response import Response
+from anabranch.model.tables.table_area import AREAS
 from anabranch.s3.call import Call
 from anabranch.s3.headers.object_headers import precise_time
 from anabranch.s3.operation import Level, Need, Operation

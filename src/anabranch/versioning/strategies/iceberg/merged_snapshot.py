@@ -71,24 +71,26 @@ class MergedSnapshot:
         self._unique = str(uuid.UUID(bytes=self._digest[:16], version=5))
         self._sequence_number = destination.metadata.get("last-sequence-number", 0) + 1
         self._files: dict[str, bytes] = {}
+        self._names, self._hint = _next_names(
+            destination.name, source.name, destination.files.hint, self._unique
+        )
+
+    @property
+    def metadata_name(self) -> str:
+        """The name of the current metadata file."""
+        return self._names[-1]
 
     def files(self) -> dict[str, bytes]:
         """Returns the new metadata files by their names; the version hint is one of them, if the
         destination has it.
         """
         listed = [*self._added_manifests(), *self._kept_manifests()]
-        names, hint = _next_names(
-            self._destination.name,
-            self._source.name,
-            self._destination.files.hint,
-            self._unique,
-        )
         list_name = f"snap-{self.id}-1-{self._unique}.avro"
         self._files[list_name] = self._manifest_list(listed)
         metadata = json.dumps(self._metadata(list_name), separators=(",", ":")).encode()
-        self._files |= dict.fromkeys(names, metadata)
-        if hint:
-            self._files["version-hint.text"] = hint.encode()
+        self._files |= dict.fromkeys(self._names, metadata)
+        if self._hint:
+            self._files["version-hint.text"] = self._hint.encode()
         return self._files
 
     def _identify(self) -> bytes:

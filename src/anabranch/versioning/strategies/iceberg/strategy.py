@@ -1,14 +1,19 @@
 """The strategy `iceberg`: merges the metadata of an Iceberg table.
 
-All files in the table's metadata folder become those of the destination; a metadata file and a
-snapshot with the source's changes are added. Data files are merged as any other paths, except for
-those that one side refers to again and the other has removed.
+A table of the Iceberg catalog is one object, its record. A metadata file and a snapshot with the
+source's changes are added to its area, and the record names the file.
+
+Of other tables, all files in the metadata folder become those of the destination; a metadata file
+and a snapshot with the source's changes are added. Data files are merged as any other paths, except
+for those that one side refers to again and the other has removed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
+
+import msgspec
 
 from anabranch.errors import Conflict, Invalid
 from anabranch.tables.iceberg.metadata_files import (
@@ -36,6 +41,12 @@ from anabranch.versioning.strategies.iceberg.conflict_rules import (
     require_mergeable,
 )
 from anabranch.versioning.strategies.iceberg.merged_snapshot import MergedSnapshot
+from anabranch.versioning.strategies.iceberg.recorded_files import RecordedFiles, metadata_folder
+from anabranch.versioning.strategies.iceberg.side_records import (
+    is_record,
+    read_record,
+    require_same_table,
+)
 from anabranch.versioning.strategies.installed_libraries import require_installed
 from anabranch.versioning.strategies.side_objects import (
     SideObjects,
@@ -87,7 +98,50 @@ class _IcebergStrategy:
         tables that cannot be merged.
         """
         with refusing_unreadable():
+            if is_record(conflict.path):
+                return self._merge_records(conflict, output)
             return self._merge(conflict, output)
+
+    def _merge_records(
+        self, conflict: PathConflict, output: MergeOutput
+    ) -> Sequence[ContentConflict]:
+        """Merges a table of the Iceberg catalog."""
+        records = [read_record(conflict, side) for side in _SIDES]
+        destination = records[2]
+        require_same_table(*records)
+        files = [
+            RecordedFiles(conflict, record, side)
+            for record, side in zip(records, _SIDES, strict=True)
+        ]
+        versions = [read_version(each) for each in files]
+        changes, _, conflicts = self._changes(versions)
+        if conflicts:
+            return conflicts
+        if not changes.added and not changes.removed:
+            output.take(conflict.path, "destination")
+            return []
+        folder = metadata_folder(conflict.repository, destination)
+        merged = MergedSnapshot(versions[1], versions[2], changes, folder.rstrip("/"))
+        for name, content in merged.files().items():
+            with output.create_table_file(destination.area, METADATA_FOLDER + name) as stream:
+                stream.write(content)
+        record = msgspec.structs.replace(destination, metadata=folder + merged.metadata_name)
+        with output.create(conflict.path) as stream:
+            stream.write(record.to_bytes())
+        return []
+
+    def _changes(
+        self, versions: Sequence[TableVersion]
+    ) -> tuple[SideChanges, SideChanges, list[ContentConflict]]:
+        """Returns what the source and the destination have changed, and their conflicts."""
+        base, source, destination = versions
+        for side in (source, destination):
+            require_mergeable(base, side)
+        changes = find_changes(base, source, destination)
+        others = find_changes(base, destination, source)
+        changes, others = changes.without(others), others.without(changes)
+        isolation = self._isolation or isolation_level(destination)
+        return changes, others, find_conflicts(versions, changes, others, isolation)
 
     def _merge(self, conflict: PathConflict, output: MergeOutput) -> Sequence[ContentConflict]:
         place = TablePlace(conflict.repository, _table_folder(conflict.path))
@@ -95,14 +149,8 @@ class _IcebergStrategy:
         sides = [MetadataFiles(SideObjects(conflict, side), place, side) for side in _SIDES]
         _require_tables(sides)
         _require_first(conflict.path, sides)
-        versions = base, source, destination = [read_version(files) for files in sides]
-        for side in (source, destination):
-            require_mergeable(base, side)
-        changes = find_changes(base, source, destination)
-        others = find_changes(base, destination, source)
-        changes, others = changes.without(others), others.without(changes)
-        isolation = self._isolation or isolation_level(destination)
-        conflicts = find_conflicts(versions, changes, others, isolation)
+        versions = _, source, destination = [read_version(files) for files in sides]
+        changes, others, conflicts = self._changes(versions)
         if conflicts:
             return conflicts
         _take_destination(output, sides)
