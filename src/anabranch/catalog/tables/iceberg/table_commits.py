@@ -28,7 +28,7 @@ from anabranch.tables.iceberg.commits.requirements import check_requirements
 from anabranch.tables.iceberg.commits.updates import apply_updates
 from anabranch.versioning.identifiers import Identifiers
 
-__all__ = ["CommitTables", "TableCommit", "TableParts", "new_record", "iceberg_table_not_found"]
+__all__ = ["CommitTables", "TableCommit", "TableParts", "new_record", "table_not_found"]
 
 _MILLISECONDS = 1000
 

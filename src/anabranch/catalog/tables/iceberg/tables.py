@@ -18,6 +18,7 @@ from anabranch.catalog.tables.iceberg.identifiers import (
     Identifier,
     record_path,
 )
+from anabranch.catalog.tables.iceberg.locations import check_metadata
 from anabranch.catalog.tables.iceberg.metadata_files import MetadataFile
 from anabranch.catalog.tables.iceberg.namespaces import Namespaces
 from anabranch.catalog.tables.iceberg.places import Place
@@ -132,13 +133,17 @@ class IcebergTables:
             raise AlreadyExists(f"{identifier} is a view", kind="view_already_exists")
 
     def describe(self, area: Area, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the metadata of the new table that a request describes, in an area."""
-        return new_table_metadata(
+        """Returns the metadata of the new table that a request describes, in an area. Raises
+        Invalid.
+        """
+        metadata = new_table_metadata(
             request,
             location=area.location,
             uuid=self._parts.identifiers.random_uuid(),
             now_ms=self._parts.now(),
         )
+        check_metadata(metadata, area.location)
+        return metadata
 
     def store(self, area: Area, metadata: Mapping[str, Any], before: str = "") -> MetadataFile:
         """Returns a new file in an area with these metadata, which no record names yet; `before` is
