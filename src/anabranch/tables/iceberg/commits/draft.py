@@ -1,56 +1,98 @@
 """The metadata of a table while the updates of one commit are applied to it.
 
 All versions of the format have the same fields here, those of version 2; `finish()` writes those
-that version 1 has besides. Nothing of the metadata that are changed is changed itself: lists and
-objects are replaced.
+that version 1 has besides. Whatever a commit does takes time by what it changes, not by what the
+table has: commits may have very many updates.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from anabranch.tables.iceberg.commits.partition_specs import check_spec, highest_field_id
-from anabranch.tables.iceberg.commits.refusals import checked, refused
-from anabranch.tables.iceberg.commits.schemas import Column, read_columns
-from anabranch.tables.iceberg.commits.shapes import MetadataShape
-from anabranch.tables.iceberg.commits.snapshot_log import completed_log
-from anabranch.tables.iceberg.commits.sort_orders import UNSORTED, check_order
+from anabranch.tables.iceberg.commits.current_logs import completed_log
+from anabranch.tables.iceberg.commits.definitions.definition_sets import DefinitionSet
+from anabranch.tables.iceberg.commits.definitions.partition_specs import (
+    check_spec,
+    field_ids,
+    spec_identity,
+)
+from anabranch.tables.iceberg.commits.definitions.schemas import (
+    Columns,
+    read_columns,
+    schema_identity,
+)
+from anabranch.tables.iceberg.commits.definitions.sort_orders import (
+    FIRST_ORDER_ID,
+    check_order,
+    order_identity,
+)
+from anabranch.tables.iceberg.commits.normal_metadata import (
+    MAIN,
+    empty_metadata,
+    normal_metadata,
+)
+from anabranch.tables.iceberg.commits.refusals import refused
 
-__all__ = ["DEFAULT_VERSION", "LAST_VERSION", "LINEAGE_VERSION", "MAIN", "Draft"]
+__all__ = ["Draft"]
 
-LAST_VERSION = 3
-DEFAULT_VERSION = 2
-"""The newest format version, and that of tables which ask for none."""
-
-LINEAGE_VERSION = 3
-"""The first format version whose rows have ids."""
-
-MAIN = "main"
-"""The branch of a table that is its current state."""
-
-_LISTS = ("snapshots", "statistics", "partition-statistics", "snapshot-log", "metadata-log")
 _MAX_PREVIOUS_FILES = "write.metadata.previous-versions-max"
 _DEFAULT_PREVIOUS_FILES = 100
 _INT32 = re.compile(r"-?[0-9]{1,9}")
 
+_STATISTICS = ("statistics", "partition-statistics")
+
 
 class Draft:
-    """Metadata under change. `now_ms` is the time of the commit, in milliseconds since 1970."""
+    """Metadata under change. `now_ms` is the time of the commit, in milliseconds since 1970.
+
+    `properties` and `refs` by their names, `snapshots` and `encryption_keys` by their ids and
+    `statistics` of each kind by the ids of their snapshots may be changed; whoever does sets
+    `is_changed`.
+    """
 
     def __init__(self, metadata: Mapping[str, Any], now_ms: int) -> None:
-        self.now_ms = now_ms
         self.is_changed = False
         self.updated_ms: int | None = None
         self.added_snapshots: set[int] = set()
-        self.replaced_snapshots: set[int] = set()
         self.has_removed_snapshots = False
-        self.last_schema: int | None = None
-        self.last_spec: int | None = None
-        self.last_order: int | None = None
+        self.properties: dict[str, str] = dict(metadata["properties"])
+        self.refs: dict[str, Mapping[str, Any]] = dict(metadata["refs"])
+        self.snapshots: dict[int, Mapping[str, Any]] = {
+            each["snapshot-id"]: each for each in metadata["snapshots"]
+        }
+        self.statistics: dict[str, dict[int, Mapping[str, Any]]] = {
+            name: {each["snapshot-id"]: each for each in metadata[name]} for name in _STATISTICS
+        }
+        self.encryption_keys: dict[str, Mapping[str, Any]] = {
+            each["key-id"]: each for each in metadata.get("encryption-keys", ())
+        }
+        self.snapshot_log: list[Mapping[str, Any]] = list(metadata["snapshot-log"])
+        self.schemas = DefinitionSet(
+            metadata["schemas"],
+            "schema-id",
+            schema_identity,
+            chosen=metadata.get("current-schema-id"),
+        )
+        self.specs = DefinitionSet(
+            metadata["partition-specs"],
+            "spec-id",
+            spec_identity,
+            chosen=metadata.get("default-spec-id"),
+        )
+        self.orders = DefinitionSet(
+            metadata["sort-orders"],
+            "order-id",
+            order_identity,
+            chosen=metadata.get("default-sort-order-id"),
+            first=FIRST_ORDER_ID,
+        )
         self._last_updated = int(metadata["last-updated-ms"])
-        self._now = dict(metadata)
+        self._now_ms = now_ms
+        self._fields = dict(metadata)
+        self._columns: dict[int, Columns] = {}
+        self._partition_field_ids: dict[tuple[int, str], int] | None = None
 
     @classmethod
     def of(cls, metadata: Mapping[str, Any], now_ms: int) -> Draft:
@@ -60,190 +102,110 @@ class Draft:
     @classmethod
     def empty(cls, format_version: int, now_ms: int) -> Draft:
         """Returns a draft of the metadata of a table that does not exist yet."""
-        check_version(format_version)
-        metadata = {
-            "format-version": format_version,
-            "last-updated-ms": 0,
-            "last-column-id": 0,
-            "last-partition-id": highest_field_id(()),
-            "schemas": [],
-            "partition-specs": [],
-            "sort-orders": [],
-            "properties": {},
-            "refs": {},
-            **{name: [] for name in _LISTS},
-        }
-        if format_version > 1:
-            metadata["last-sequence-number"] = 0
-        if format_version >= LINEAGE_VERSION:
-            metadata["next-row-id"] = 0
-        return cls(metadata, now_ms)
+        return cls(empty_metadata(format_version), now_ms)
 
     @property
     def version(self) -> int:
         """The format version."""
-        return int(self._now["format-version"])
+        return int(self._fields["format-version"])
+
+    @property
+    def changes_something(self) -> bool:
+        """Whether the metadata are no longer what they were."""
+        sets = self.schemas, self.specs, self.orders
+        return self.is_changed or any(each.is_changed for each in sets)
 
     def get(self, name: str) -> Any:
-        """Returns a field, None if it is not there."""
-        return self._now.get(name)
+        """Returns one of the other fields, None if it is not there."""
+        return self._fields.get(name)
 
     def set(self, **fields: Any) -> None:
-        """Sets fields, whose names have underscores for hyphens; None removes one."""
-        for name, value in fields.items():
-            self._now.pop(name.replace("_", "-"), None)
-            if value is not None:
-                self._now[name.replace("_", "-")] = value
+        """Sets other fields, whose names have underscores for hyphens."""
+        self._fields.update((name.replace("_", "-"), value) for name, value in fields.items())
         self.is_changed = True
 
-    def append(self, name: str, value: Any) -> None:
-        """Appends to a list."""
-        self.set(**{name.replace("-", "_"): [*self._now[name], value]})
-
-    def snapshot(self, number: int) -> Mapping[str, Any] | None:
-        """Returns the snapshot with an id, None without one."""
-        found = (each for each in self._now["snapshots"] if each["snapshot-id"] == number)
-        return next(found, None)
-
-    def by_id(self, kind: str, name: str, number: int) -> Mapping[str, Any]:
-        """Returns the schema, partition spec or sort order with an id, the field `name` of the list
-        `kind`. Raises Invalid without one.
-        """
-        for each in self._now[kind]:
-            if each[name] == number:
-                found: Mapping[str, Any] = each
-                return found
-        raise refused(f"the table has no {name} {number}")
-
-    def columns(self) -> dict[int, Column]:
-        """Returns the columns of the current schema, or of the last one that was added, by their
-        ids.
-        """
-        number = self._now.get("current-schema-id")
+    def columns(self) -> Columns:
+        """Returns the columns of the current schema, or of the one that was added last."""
+        number = self.schemas.chosen
         if number is None:
-            number = self.last_schema
+            number = self.schemas.last_added
         if number is None:
             raise refused("the table has no schema yet")
-        return read_columns(self.by_id("schemas", "schema-id", number))
+        if number not in self._columns:
+            self._columns[number] = read_columns(self.schemas.get(number))
+        return self._columns[number]
+
+    def partition_field_ids(self) -> dict[tuple[int, str], int]:
+        """Returns the ids of the fields of all partition specs, by their columns and transforms."""
+        if self._partition_field_ids is None:
+            self._partition_field_ids = field_ids(self.specs.values())
+        return self._partition_field_ids
 
     def time(self) -> int:
         """Returns the time of the commit: that of its snapshot, if it adds one, and never before
         that of the commit before it.
         """
-        return max(self._last_updated, self.now_ms if self.updated_ms is None else self.updated_ms)
+        return max(self._last_updated, self._now_ms if self.updated_ms is None else self.updated_ms)
 
     def finish(self, previous_file: str | None) -> dict[str, Any]:
         """Returns the new metadata. `previous_file` is the address of the metadata file that they
         replace, if there is one. Raises Invalid if they are not complete.
         """
         for name in ("table-uuid", "location"):
-            if not self._now.get(name):
+            if not self._fields.get(name):
                 raise refused(f"no update sets the {name} of the table")
         columns = self.columns()
-        for name in ("current-schema-id", "default-spec-id", "default-sort-order-id"):
-            if self._now.get(name) is None:
-                raise refused(f"no update sets the {name} of the table")
-        spec = self.by_id("partition-specs", "spec-id", self._now["default-spec-id"])
+        schema_id, spec_id = self.schemas.chosen, self.specs.chosen
+        order_id = self.orders.chosen
+        if schema_id is None or spec_id is None or order_id is None:
+            raise refused("no update sets the schema, the partition spec or the sort order")
+        spec = self.specs.get(spec_id)
         check_spec(spec, columns)
-        order_id = self._now["default-sort-order-id"]
-        check_order(self.by_id("sort-orders", "order-id", order_id), columns)
-        self.set(
-            last_updated_ms=self.time(),
-            snapshot_log=completed_log(
-                self._now["snapshot-log"],
-                {each["snapshot-id"] for each in self._now["snapshots"]},
-                self.replaced_snapshots - {self._now.get("current-snapshot-id")},
-                has_removed=self.has_removed_snapshots,
-            ),
-        )
+        check_order(self.orders.get(order_id), columns)
+        if self.has_removed_snapshots:
+            self.refs = {
+                name: ref for name, ref in self.refs.items() if ref["snapshot-id"] in self.snapshots
+            }
+        metadata_log = list(self._fields["metadata-log"])
         if previous_file is not None:
             entry = {"metadata-file": previous_file, "timestamp-ms": self._last_updated}
-            log = [*self._now["metadata-log"], entry]
-            self.set(metadata_log=log[-_kept_files(self._now["properties"]) :])
-        return self._versioned()
-
-    def _versioned(self) -> dict[str, Any]:
-        """Returns the metadata with the fields that their version has."""
+            metadata_log = [*metadata_log, entry][-_kept_files(self.properties) :]
+        new = {
+            **self._fields,
+            "last-updated-ms": self.time(),
+            "schemas": self.schemas.values(),
+            "current-schema-id": schema_id,
+            "partition-specs": self.specs.values(),
+            "default-spec-id": spec_id,
+            "sort-orders": self.orders.values(),
+            "default-sort-order-id": order_id,
+            "properties": self.properties,
+            "refs": self.refs,
+            "snapshots": list(self.snapshots.values()),
+            **{name: list(each.values()) for name, each in self.statistics.items()},
+            "metadata-log": metadata_log,
+        }
+        for name in ("current-snapshot-id", "schema", "partition-spec", "encryption-keys"):
+            new.pop(name, None)
+        if self.encryption_keys:
+            new["encryption-keys"] = list(self.encryption_keys.values())
+        current = self.refs[MAIN]["snapshot-id"] if MAIN in self.refs else None
+        if current is not None:
+            new["current-snapshot-id"] = current
+        new["snapshot-log"] = self._snapshot_log(current)
         if self.version == 1:  # readers of version 1 know these only
-            number = self._now["current-schema-id"]
-            spec = self.by_id("partition-specs", "spec-id", self._now["default-spec-id"])
-            schema = self.by_id("schemas", "schema-id", number)
-            self.set(schema=schema, partition_spec=spec["fields"])
-        else:
-            self.set(schema=None, partition_spec=None)
-        return self._now
+            new |= {"schema": self.schemas.get(schema_id), "partition-spec": spec["fields"]}
+        return new
 
-
-def check_version(version: int) -> None:
-    """Raises Invalid for a format version that is not known."""
-    if not 1 <= version <= LAST_VERSION:
-        raise refused(f"there is no format version {version}: 1 to {LAST_VERSION} are known")
-
-
-def normal_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the metadata of a table with all fields that version 2 has, for whatever version;
-    other fields are kept. Raises Invalid if they are damaged.
-    """
-    shape = checked(metadata, MetadataShape, "table metadata")
-    check_version(shape.format_version)
-    given = {name: value for name, value in metadata.items() if value is not None}
-    normal = {**given, **{name: given.get(name, []) for name in _LISTS}}
-    if not normal.get("schemas"):
-        if shape.schema is None:
-            raise refused("table metadata: there is no schema")
-        number = shape.schema.schema_id or 0
-        normal["schemas"] = [{**given["schema"], "schema-id": number}]
-        normal["current-schema-id"] = number
-    if not normal.get("partition-specs"):
-        fields = _with_ids(given.get("partition-spec", []))
-        normal["partition-specs"] = [{"spec-id": 0, "fields": fields}]
-        normal["default-spec-id"] = 0
-    if not normal.get("sort-orders"):
-        normal["sort-orders"] = [dict(UNSORTED)]
-        normal["default-sort-order-id"] = 0
-    for name, kind, number_name in (
-        ("current-schema-id", "schemas", "schema-id"),
-        ("default-spec-id", "partition-specs", "spec-id"),
-        ("default-sort-order-id", "sort-orders", "order-id"),
-    ):
-        normal[name] = given.get(name, normal.get(name, 0))
-        if any(each.get(number_name) is None for each in normal[kind]):
-            raise refused(f"table metadata: one of the {kind} has no {number_name}")
-        if all(each[number_name] != normal[name] for each in normal[kind]):
-            raise refused(f"table metadata: there is no {number_name} {normal[name]}")
-    known = highest_field_id(normal["partition-specs"])
-    normal["last-partition-id"] = given.get("last-partition-id", known)
-    normal.setdefault("properties", {})
-    _set_current(normal)
-    if shape.format_version > 1:
-        normal["last-sequence-number"] = shape.last_sequence_number
-    if shape.format_version >= LINEAGE_VERSION:
-        normal["next-row-id"] = shape.next_row_id or 0
-    return normal
-
-
-def _set_current(normal: dict[str, Any]) -> None:
-    """Sets the branch main and the current snapshot, by each other."""
-    refs = normal.setdefault("refs", {})
-    current = normal.get("current-snapshot-id")
-    if current in (None, -1):  # -1 stands for none in files of older libraries
-        current = refs[MAIN]["snapshot-id"] if MAIN in refs else None
-    elif MAIN not in refs:
-        normal["refs"] = {**refs, MAIN: {"snapshot-id": current, "type": "branch"}}
-    normal.pop("current-snapshot-id", None)
-    if current is not None:
-        normal["current-snapshot-id"] = current
-    ids = {each["snapshot-id"] for each in normal["snapshots"]}
-    for name, ref in normal["refs"].items():
-        if ref["snapshot-id"] not in ids:
-            raise refused(f"table metadata: there is no snapshot of the reference {name!r}")
-    if current is not None and normal["refs"][MAIN]["snapshot-id"] != current:
-        raise refused("table metadata: the current snapshot is not that of the branch main")
-
-
-def _with_ids(fields: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Returns the fields of a spec of version 1, which may have no ids of their own."""
-    return [{"field-id": 1000 + number, **field} for number, field in enumerate(fields)]
+    def _snapshot_log(self, current: int | None) -> list[Mapping[str, Any]]:
+        # what was current only between two updates of the commit, nobody has seen
+        between = self.added_snapshots - {current}
+        log = [each for each in self.snapshot_log if each["snapshot-id"] not in between]
+        return (
+            completed_log(log, self.snapshots.keys(), "snapshot-id")
+            if self.has_removed_snapshots
+            else log
+        )
 
 
 def _kept_files(properties: Mapping[str, str]) -> int:

@@ -7,16 +7,22 @@ from typing import Any
 
 import msgspec
 
-from anabranch.tables.iceberg.commits.draft import DEFAULT_VERSION, Draft
-from anabranch.tables.iceberg.commits.encoded_metadata import check_depth
-from anabranch.tables.iceberg.commits.partition_specs import (
+from anabranch.converter import Converter
+from anabranch.tables.iceberg.commits.definitions.partition_specs import (
     check_spec,
     fresh_spec,
     highest_field_id,
 )
+from anabranch.tables.iceberg.commits.definitions.schemas import check_schema, fresh_schema
+from anabranch.tables.iceberg.commits.definitions.sort_orders import (
+    UNSORTED,
+    check_order,
+    fresh_order,
+)
+from anabranch.tables.iceberg.commits.draft import Draft
+from anabranch.tables.iceberg.commits.encoded_metadata import check_depth
+from anabranch.tables.iceberg.commits.normal_metadata import DEFAULT_VERSION
 from anabranch.tables.iceberg.commits.refusals import checked
-from anabranch.tables.iceberg.commits.schemas import check_schema, fresh_schema
-from anabranch.tables.iceberg.commits.sort_orders import UNSORTED, check_order, fresh_order
 from anabranch.tables.iceberg.commits.table_fields import (
     FORMAT_VERSION,
     assign_uuid,
@@ -38,6 +44,9 @@ class _Request(msgspec.Struct, rename="kebab"):
     properties: dict[str, str] | None = None
 
 
+_REQUEST = Converter(_Request)
+
+
 def new_table_metadata(
     create_request: Mapping[str, Any], *, location: str, uuid: str, now_ms: int
 ) -> dict[str, Any]:
@@ -46,7 +55,7 @@ def new_table_metadata(
     Invalid for a request that is malformed or describes no table.
     """
     check_depth(create_request, "the request")
-    request = checked(create_request, _Request, "the request")
+    request = checked(create_request, _REQUEST, "the request")
     properties = request.properties or {}
     version = DEFAULT_VERSION
     if FORMAT_VERSION in properties:
@@ -60,15 +69,14 @@ def new_table_metadata(
     given_order = request.write_order or UNSORTED
     check_order(given_order, columns)
     order = fresh_order(given_order, new_ids)
+    draft.schemas.add(schema, schema["schema-id"])
+    draft.specs.add(spec, spec["spec-id"])
+    draft.orders.add(order, order["order-id"])
+    for each in (draft.schemas, draft.specs, draft.orders):
+        each.choose(-1)
     draft.set(
-        schemas=[schema],
-        current_schema_id=0,
         last_column_id=max(new_ids.values(), default=0),
-        partition_specs=[spec],
-        default_spec_id=0,
         last_partition_id=highest_field_id([spec]),
-        sort_orders=[order],
-        default_sort_order_id=order["order-id"],
     )
     assign_uuid(draft, uuid)
     set_location(draft, location)

@@ -6,34 +6,31 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from anabranch.converter import Converter
 from anabranch.errors import Conflict, Invalid
 
-__all__ = ["INVALID_METADATA", "TABLE_CHANGED", "changed_meanwhile", "checked", "refused"]
-
-INVALID_METADATA = "invalid_table_metadata"
-TABLE_CHANGED = "table_changed"
-"""The kinds of the errors."""
+__all__ = ["changed_meanwhile", "checked", "refused"]
 
 T = TypeVar("T")
 
 
 def refused(reason: str, hint: str | None = None) -> Invalid:
     """Returns the error for a request or metadata that are wrong, whatever the table's state."""
-    return Invalid(reason, kind=INVALID_METADATA, hint=hint)
+    return Invalid(reason, kind="invalid_table_metadata", hint=hint)
 
 
 def changed_meanwhile(reason: str) -> Conflict:
     """Returns the error for a request that was made for an earlier state of the table: its client
     reads the table again and repeats it.
     """
-    return Conflict(reason, kind=TABLE_CHANGED)
+    return Conflict(reason, kind="table_changed")
 
 
-def checked(value: Any, shape: type[T], what: str) -> T:
-    """Returns a value of JSON as a structure. Raises Invalid, with the name of `what` it is, for
+def checked(value: Any, form: Converter[T], what: str) -> T:
+    """Returns a value of JSON in a form. Raises Invalid, with the name of `what` it is, for
     one of another form.
     """
     try:
-        return msgspec.convert(value, shape)
+        return form.convert(value)
     except (msgspec.ValidationError, RecursionError) as error:
         raise refused(f"{what}: {error}") from error

@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from anabranch.tables.iceberg.commits.draft import normal_metadata
+from anabranch.converter import Converter
+from anabranch.tables.iceberg.commits.normal_metadata import normal_metadata
 from anabranch.tables.iceberg.commits.refusals import changed_meanwhile, checked
 from anabranch.tables.iceberg.commits.shapes import Int32, Int64
 
@@ -61,6 +62,7 @@ _Any = (
     | _DefaultSpecId
     | _DefaultSortOrderId
 )
+_REQUIREMENTS: Converter[list[Any]] = Converter(list[_Any])
 _FIELDS = {
     "last-assigned-field-id": "last-column-id",
     "last-assigned-partition-id": "last-partition-id",
@@ -74,7 +76,7 @@ def check_requirements(
     """Raises Conflict of the kind `table_changed` if a requirement does not hold for the metadata
     of a table, None if it does not exist; Invalid for a requirement that is malformed or not known.
     """
-    given: Any = checked(requirements, list[_Any], "requirements")
+    given = checked(requirements, _REQUIREMENTS, "requirements")
     known = None if metadata is None else normal_metadata(metadata)
     for each in given:
         if known is None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from anabranch.tables.iceberg.commits.draft import LINEAGE_VERSION, MAIN, Draft
+from anabranch.tables.iceberg.commits.draft import Draft
+from anabranch.tables.iceberg.commits.forms import REF, SNAPSHOT
+from anabranch.tables.iceberg.commits.normal_metadata import LINEAGE_VERSION, MAIN
 from anabranch.tables.iceberg.commits.refusals import changed_meanwhile, checked, refused
-from anabranch.tables.iceberg.commits.shapes import RefShape, SnapshotShape
+from anabranch.tables.iceberg.commits.shapes import SnapshotShape
 
 __all__ = ["add_snapshot", "remove_ref", "remove_snapshots", "set_ref"]
 
@@ -28,11 +30,10 @@ def add_snapshot(draft: Draft, given: Mapping[str, Any]) -> None:
     """Adds a snapshot. Raises Invalid for one that the table has already or cannot have, Conflict
     if numbers in it were taken by another commit meanwhile.
     """
-    shape = checked(given, SnapshotShape, "snapshot")
-    for name in ("schemas", "partition-specs", "sort-orders"):
-        if not draft.get(name):
-            raise refused(f"a snapshot cannot be added before there are {name}")
-    if draft.snapshot(shape.snapshot_id) is not None:
+    shape = checked(given, SNAPSHOT, "snapshot")
+    if not (draft.schemas and draft.specs and draft.orders):
+        raise refused("a snapshot comes after a schema, a partition spec and a sort order")
+    if shape.snapshot_id in draft.snapshots:
         raise refused(f"the table has the snapshot {shape.snapshot_id} already")
     if not shape.manifest_list and (draft.version > 1 or shape.manifests is None):
         raise refused(f"snapshot {shape.snapshot_id} has no manifest-list")
@@ -43,7 +44,8 @@ def add_snapshot(draft: Draft, given: Mapping[str, Any]) -> None:
         _take_sequence_number(draft, shape)
     if draft.version >= LINEAGE_VERSION:
         _take_row_ids(draft, shape)
-    draft.append("snapshots", snapshot)
+    draft.snapshots[shape.snapshot_id] = snapshot
+    draft.is_changed = True
     draft.added_snapshots.add(shape.snapshot_id)
     draft.updated_ms = shape.timestamp_ms
 
@@ -71,12 +73,12 @@ def _take_row_ids(draft: Draft, shape: SnapshotShape) -> None:
 
 def set_ref(draft: Draft, name: str, given: Mapping[str, Any]) -> None:
     """Creates or changes a branch or a tag. Raises Invalid for a snapshot that is not there."""
-    shape = checked(given, RefShape, f"reference {name!r}")
+    shape = checked(given, REF, f"reference {name!r}")
     ref = {field: given[field] for field in _REF_FIELDS if given.get(field) is not None}
-    if draft.get("refs").get(name) == ref:
+    if draft.refs.get(name) == ref:
         return
     number = shape.snapshot_id
-    snapshot = draft.snapshot(number)
+    snapshot = draft.snapshots.get(number)
     if snapshot is None:
         raise refused(f"reference {name!r}: the table has no snapshot {number}")
     if shape.type == "tag":
@@ -86,32 +88,24 @@ def set_ref(draft: Draft, name: str, given: Mapping[str, Any]) -> None:
             raise refused(f"the tag {name!r} cannot keep snapshots: only branches can")
     if number in draft.added_snapshots:
         draft.updated_ms = snapshot["timestamp-ms"]
-    draft.set(refs={**draft.get("refs"), name: ref})
+    draft.refs[name] = ref
+    draft.is_changed = True
     if name == MAIN:
-        draft.set(current_snapshot_id=number)
-        draft.append("snapshot-log", {"timestamp-ms": draft.time(), "snapshot-id": number})
-        if number in draft.added_snapshots:
-            draft.replaced_snapshots.add(number)
+        draft.snapshot_log.append({"timestamp-ms": draft.time(), "snapshot-id": number})
 
 
 def remove_ref(draft: Draft, name: str) -> None:
     """Removes a branch or a tag, if it is there."""
-    refs = draft.get("refs")
-    if name in refs:
-        draft.set(refs={each: ref for each, ref in refs.items() if each != name})
-        if name == MAIN:
-            draft.set(current_snapshot_id=None)
+    if draft.refs.pop(name, None) is not None:
+        draft.is_changed = True
 
 
 def remove_snapshots(draft: Draft, numbers: Collection[int]) -> None:
-    """Removes the snapshots that are there, with their statistics, branches and tags."""
-    gone = set(numbers) & {each["snapshot-id"] for each in draft.get("snapshots")}
-    if not gone:
-        return
-    for name in ("snapshots", "statistics", "partition-statistics"):
-        kept = [each for each in draft.get(name) if each["snapshot-id"] not in gone]
-        draft.set(**{name.replace("-", "_"): kept})
-    for name, ref in list(draft.get("refs").items()):
-        if ref["snapshot-id"] in gone:
-            remove_ref(draft, name)
-    draft.has_removed_snapshots = True
+    """Removes the snapshots that are there, and their statistics. Branches and tags that are left
+    without a snapshot are removed when the commit is finished.
+    """
+    for number in numbers:
+        if draft.snapshots.pop(number, None) is not None:
+            draft.has_removed_snapshots = draft.is_changed = True
+            for each in draft.statistics.values():
+                each.pop(number, None)

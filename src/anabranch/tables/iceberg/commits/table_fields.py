@@ -6,7 +6,8 @@ import uuid
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from anabranch.tables.iceberg.commits.draft import LINEAGE_VERSION, Draft, check_version
+from anabranch.tables.iceberg.commits.draft import Draft
+from anabranch.tables.iceberg.commits.normal_metadata import LINEAGE_VERSION, check_version
 from anabranch.tables.iceberg.commits.refusals import refused
 
 __all__ = [
@@ -64,7 +65,7 @@ def upgrade(draft: Draft, version: int) -> None:
     if version == before:
         return
     if before == 1:
-        for snapshot in draft.get("snapshots"):
+        for snapshot in draft.snapshots.values():
             if not snapshot.get("manifest-list"):
                 raise refused(
                     f"snapshot {snapshot['snapshot-id']} has no manifest list, which version "
@@ -95,10 +96,10 @@ def set_properties(draft: Draft, updates: Mapping[str, str]) -> None:
     """Sets properties. The format version among them is raised, as in the Java library."""
     if FORMAT_VERSION in updates:
         upgrade(draft, version_number(updates[FORMAT_VERSION]))
-    before = draft.get("properties")
-    new = {name: value for name, value in updates.items() if name not in RESERVED}
-    if {**before, **new} != before:
-        draft.set(properties={**before, **new})
+    for name, value in updates.items():
+        if name not in RESERVED and draft.properties.get(name) != value:
+            draft.properties[name] = value
+            draft.is_changed = True
 
 
 def version_number(given: str) -> int:
@@ -110,44 +111,38 @@ def version_number(given: str) -> int:
 
 def remove_properties(draft: Draft, names: Collection[str]) -> None:
     """Removes the properties that are there."""
-    before = draft.get("properties")
-    kept = {name: value for name, value in before.items() if name not in names}
-    if len(kept) != len(before):
-        draft.set(properties=kept)
+    for name in names:
+        if draft.properties.pop(name, None) is not None:
+            draft.is_changed = True
 
 
 def set_statistics(draft: Draft, kind: str, given: Mapping[str, Any]) -> None:
     """Sets the file of statistics of a snapshot."""
-    number = given["snapshot-id"]
-    kept = [each for each in draft.get(kind) if each["snapshot-id"] != number]
-    new = [*kept, given]
-    if new != draft.get(kind):
-        draft.set(**{kind.replace("-", "_"): new})
+    files = draft.statistics[kind]
+    if files.get(given["snapshot-id"]) != given:
+        files.pop(given["snapshot-id"], None)  # the new one stands at the end
+        files[given["snapshot-id"]] = given
+        draft.is_changed = True
 
 
 def remove_statistics(draft: Draft, kind: str, number: int) -> None:
     """Removes the file of statistics of a snapshot, if it has one."""
-    kept = [each for each in draft.get(kind) if each["snapshot-id"] != number]
-    if len(kept) != len(draft.get(kind)):
-        draft.set(**{kind.replace("-", "_"): kept})
+    if draft.statistics[kind].pop(number, None) is not None:
+        draft.is_changed = True
 
 
 def add_encryption_key(draft: Draft, given: Mapping[str, Any]) -> None:
     """Adds an encrypted key. Raises Invalid if another has its id, or the table has no keys."""
     if draft.version < LINEAGE_VERSION:
         raise refused(f"encryption keys need format version {LINEAGE_VERSION}")
-    keys = draft.get("encryption-keys") or []
-    for each in keys:
-        if each["key-id"] == given["key-id"]:
-            if each != given:
-                raise refused(f"the table has another key with the id {given['key-id']!r}")
-            return
-    draft.set(encryption_keys=[*keys, given])
+    known = draft.encryption_keys.setdefault(given["key-id"], given)
+    if known is given:
+        draft.is_changed = True
+    elif known != given:
+        raise refused(f"the table has another key with the id {given['key-id']!r}")
 
 
 def remove_encryption_key(draft: Draft, key_id: str) -> None:
     """Removes an encrypted key, if it is there."""
-    keys = draft.get("encryption-keys") or []
-    kept = [each for each in keys if each["key-id"] != key_id]
-    if len(kept) != len(keys):
-        draft.set(encryption_keys=kept)
+    if draft.encryption_keys.pop(key_id, None) is not None:
+        draft.is_changed = True

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from anabranch.tables.iceberg.commits.definitions.schemas import Columns
 from anabranch.tables.iceberg.commits.refusals import refused
-from anabranch.tables.iceberg.commits.schemas import Column
 from anabranch.tables.iceberg.commits.shapes import PartitionFieldShape, SortFieldShape
 
 __all__ = ["VOID", "check_source", "source_id", "with_source"]
@@ -47,9 +47,9 @@ def with_source(given: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 
 def check_source(
-    what: str, transform: str, number: int, columns: Mapping[int, Column], *, is_partition: bool
+    what: str, transform: str, number: int, columns: Columns, *, is_partition: bool
 ) -> None:
-    """Raises Invalid unless a schema with these `columns` has the column with an id, and a
+    """Raises Invalid unless there is a column with an id, and a
     transform can have it. Only fields of partitions may be `void`, whose column may be gone, and
     none may be in a list or map.
     """
@@ -62,7 +62,7 @@ def check_source(
         raise refused(f"{what}: the parameter of {transform} is too large")
     if kind == VOID and is_partition:
         return
-    column = columns.get(number)
+    column = columns.by_id.get(number)
     if column is None:
         raise refused(f"{what}: the schema has no column with the id {number}")
     bases = _BASES.get(kind)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
+from anabranch.tables.iceberg.commits.definitions.schemas import Columns
+from anabranch.tables.iceberg.commits.definitions.sources import (
+    check_source,
+    source_id,
+    with_source,
+)
+from anabranch.tables.iceberg.commits.forms import SORT_FIELDS, SORT_ORDER
 from anabranch.tables.iceberg.commits.refusals import checked, refused
-from anabranch.tables.iceberg.commits.schemas import Column
-from anabranch.tables.iceberg.commits.shapes import SortFieldShape, SortOrderShape
-from anabranch.tables.iceberg.commits.sources import check_source, source_id, with_source
 
-__all__ = ["FIRST_ORDER_ID", "UNSORTED", "check_order", "fresh_order", "same_order"]
+__all__ = ["FIRST_ORDER_ID", "UNSORTED", "check_order", "fresh_order", "order_identity"]
 
 FIRST_ORDER_ID = 1
 """The id of the first order that sorts; 0 is the one that does not."""
@@ -18,9 +22,9 @@ FIRST_ORDER_ID = 1
 UNSORTED: Mapping[str, Any] = {"order-id": 0, "fields": []}
 
 
-def check_order(order: Mapping[str, Any], columns: Mapping[int, Column]) -> None:
+def check_order(order: Mapping[str, Any], columns: Columns) -> None:
     """Raises Invalid unless a table with these columns can have a sort order."""
-    for field in checked(order, SortOrderShape, "sort order").fields:
+    for field in checked(order, SORT_ORDER, "sort order").fields:
         source = source_id(field)
         check_source("sort order", field.transform, source, columns, is_partition=False)
 
@@ -29,7 +33,7 @@ def fresh_order(order: Mapping[str, Any], new_ids: Mapping[int, int]) -> dict[st
     """Returns a sort order as the first of a new table, for the new ids of the columns by the old
     ones. Raises Invalid for a column that is not there.
     """
-    shape = checked(order, SortOrderShape, "sort order")
+    shape = checked(order, SORT_ORDER, "sort order")
     if not shape.fields:
         return dict(UNSORTED)
     fields = []
@@ -41,13 +45,9 @@ def fresh_order(order: Mapping[str, Any], new_ids: Mapping[int, int]) -> dict[st
     return {**order, "order-id": FIRST_ORDER_ID, "fields": fields}
 
 
-def same_order(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Returns whether two sort orders differ at most in their ids."""
-    return _identity(one) == _identity(other)
-
-
-def _identity(order: Mapping[str, Any]) -> list[tuple[int, str, str, str]]:
-    fields = checked(order["fields"], list[SortFieldShape], "sort order")
-    return [
+def order_identity(order: Mapping[str, Any]) -> Hashable:
+    """Returns what two sort orders have in common if they differ at most in their ids."""
+    fields = checked(order["fields"], SORT_FIELDS, "sort order")
+    return tuple(
         (source_id(field), field.transform, field.direction, field.null_order) for field in fields
-    ]
+    )

@@ -8,21 +8,34 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from anabranch.tables.iceberg.commits.column_types import (
+import msgspec
+
+from anabranch.tables.iceberg.commits.definitions.column_types import (
     base_name,
     check_default,
     first_version,
     normal_name,
 )
+from anabranch.tables.iceberg.commits.forms import FIELD, FLAG, INT32, SCHEMA
 from anabranch.tables.iceberg.commits.refusals import checked, refused
-from anabranch.tables.iceberg.commits.shapes import FieldShape, Int32, SchemaShape
 
-__all__ = ["MAX_DEPTH", "Column", "check_schema", "fresh_schema", "read_columns", "same_schema"]
+__all__ = [
+    "MAX_DEPTH",
+    "Column",
+    "Columns",
+    "check_schema",
+    "fresh_schema",
+    "read_columns",
+    "schema_identity",
+]
 
 MAX_DEPTH = 64
 """How deeply types may be nested."""
 
-DEFAULTS_VERSION = 3
+_MAX_NAMES = 64 << 20
+"""The most characters of the full names of all columns."""
+
+_DEFAULTS_VERSION = 3
 """The first format version with default values."""
 
 
@@ -36,6 +49,13 @@ class Column(NamedTuple):
     base: str
     is_repeated: bool
     is_optional: bool
+
+
+class Columns(NamedTuple):
+    """The columns of a schema, at any depth: by their ids, and their ids by their full names."""
+
+    by_id: Mapping[int, Column]
+    ids: Mapping[str, int]
 
 
 class _Place(NamedTuple):
@@ -53,39 +73,43 @@ class _Place(NamedTuple):
         )
 
 
-def read_columns(schema: Mapping[str, Any]) -> dict[int, Column]:
-    """Returns the columns of a schema, at any depth, by their ids. Raises Invalid if the schema has
-    an id or a name twice, or anything that is not one of the specification's forms.
+def read_columns(schema: Mapping[str, Any]) -> Columns:
+    """Returns the columns of a schema. Raises Invalid if it has an id or a name twice, or anything
+    that is not one of the specification's forms.
     """
     columns: dict[int, Column] = {}
-    names: set[str] = set()
-    for number, column in _struct_columns(checked(schema, SchemaShape, "schema").fields, _Place()):
+    names: dict[str, int] = {}
+    length = 0
+    for number, column in _struct_columns(checked(schema, SCHEMA, "schema").fields, _Place()):
         if number in columns:
             raise refused(f"the schema has the field id {number} twice")
+        length += len(column.name)
+        if length > _MAX_NAMES:  # each has the names of those that it is in
+            raise refused("the names of the columns are too long")
         if column.name in names:
             raise refused(f"the schema has the column {column.name!r} twice")
         columns[number] = column
-        names.add(column.name)
-    return columns
+        names[column.name] = number
+    return Columns(columns, names)
 
 
-def check_schema(schema: Mapping[str, Any], format_version: int) -> dict[int, Column]:
-    """Returns the columns of a schema that a table of a format version may have, by their ids.
-    Raises Invalid for another.
+def check_schema(schema: Mapping[str, Any], format_version: int) -> Columns:
+    """Returns the columns of a schema that a table of a format version may have. Raises Invalid for
+    another.
     """
     columns = read_columns(schema)
-    for column in columns.values():
+    for column in columns.by_id.values():
         if first_version(column.base) > format_version:
             raise refused(
                 f"column {column.name!r}: the type {column.base} needs format version "
                 f"{first_version(column.base)}, the table has {format_version}"
             )
-    if format_version < DEFAULTS_VERSION and _has_default(schema):
-        raise refused(f"default values need format version {DEFAULTS_VERSION}")
+    if format_version < _DEFAULTS_VERSION and _has_default(schema):
+        raise refused(f"default values need format version {_DEFAULTS_VERSION}")
     for number in schema.get("identifier-field-ids") or ():
-        if number not in columns:
+        if number not in columns.by_id:
             raise refused(f"the identifier field {number} is not in the schema")
-        column = columns[number]
+        column = columns.by_id[number]
         is_exact = column.base and column.base not in {"float", "double"}
         if not is_exact or column.is_repeated or column.is_optional:
             raise refused(
@@ -113,16 +137,17 @@ def fresh_schema(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[int, i
     return fresh, new_ids
 
 
-def same_schema(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Returns whether two schemas differ at most in their ids."""
-    return _normal_schema(one) == _normal_schema(other)
+def schema_identity(schema: Mapping[str, Any]) -> bytes:
+    """Returns what two schemas have in common if they differ at most in their ids."""
+    identifiers = sorted(set(schema.get("identifier-field-ids") or ()))
+    return msgspec.json.encode([_normal(schema["fields"]), identifiers], order="deterministic")
 
 
 def _struct_columns(fields: Any, place: _Place) -> Iterator[tuple[int, Column]]:
     if not isinstance(fields, list):
         raise refused(f"{_shown(place)}: the fields of a struct must be a list")
     for given in fields:
-        field = checked(given, FieldShape, f"a field of {_shown(place)}")
+        field = checked(given, FIELD, f"a field of {_shown(place)}")
         below = place.below(field.name, optional=not field.required)
         yield from _columns(field.id, field.type, below)
         for default in (field.initial_default, field.write_default):
@@ -160,11 +185,11 @@ def _shown(place: _Place) -> str:
 
 
 def _id(given: Mapping[str, Any], name: str, place: _Place) -> int:
-    return checked(given.get(name), Int32, f"{name} of {_shown(place)}")
+    return checked(given.get(name), INT32, f"{name} of {_shown(place)}")
 
 
 def _flag(given: Mapping[str, Any], name: str, place: _Place) -> bool:
-    return checked(given.get(name), bool, f"{name} of {_shown(place)}")
+    return checked(given.get(name), FLAG, f"{name} of {_shown(place)}")
 
 
 def _has_default(given: Any) -> bool:
@@ -194,10 +219,6 @@ def _fresh_type(given: Any, assign: Callable[[int], int]) -> Any:
     parts = ("element",) if given["type"] == "list" else ("key", "value")
     ids = {f"{part}-id": assign(given[f"{part}-id"]) for part in parts}
     return {**given, **ids, **{part: _fresh_type(given[part], assign) for part in parts}}
-
-
-def _normal_schema(schema: Mapping[str, Any]) -> tuple[Any, Any]:
-    return _normal(schema["fields"]), sorted(set(schema.get("identifier-field-ids") or ()))
 
 
 def _normal(given: Any) -> Any:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from anabranch.tables.iceberg.commits.refusals import checked, refused
-from anabranch.tables.iceberg.commits.schemas import Column
-from anabranch.tables.iceberg.commits.shapes import PartitionFieldShape, SpecShape
-from anabranch.tables.iceberg.commits.sources import (
+from anabranch.tables.iceberg.commits.definitions.schemas import Columns
+from anabranch.tables.iceberg.commits.definitions.sources import (
     VOID,
     check_source,
     source_id,
     with_source,
 )
+from anabranch.tables.iceberg.commits.forms import PARTITION_FIELDS, SPEC
+from anabranch.tables.iceberg.commits.refusals import checked, refused
 
 __all__ = [
     "FIRST_FIELD_ID",
     "check_spec",
+    "field_ids",
     "fresh_spec",
     "highest_field_id",
-    "same_spec",
+    "spec_identity",
     "with_field_ids",
 ]
 
@@ -28,24 +29,21 @@ FIRST_FIELD_ID = 1000
 """The id of the first field of the first spec of a table."""
 
 
-def check_spec(
-    spec: Mapping[str, Any], columns: Mapping[int, Column], *, allow_missing: bool = False
-) -> None:
+def check_spec(spec: Mapping[str, Any], columns: Columns, *, allow_missing: bool = False) -> None:
     """Raises Invalid unless a table with these columns can have a spec. `allow_missing` accepts
     columns that were dropped.
     """
-    by_name = {column.name: number for number, column in columns.items()}
     names: set[str] = set()
-    for field in checked(spec, SpecShape, "partition spec").fields:
+    for field in checked(spec, SPEC, "partition spec").fields:
         what = f"partition field {field.name!r}"
         source = source_id(field)
-        if allow_missing and source not in columns:
+        if allow_missing and source not in columns.by_id:
             continue
         check_source(what, field.transform, source, columns, is_partition=True)
         if field.name in names:
             raise refused(f"the partition spec has the field {field.name!r} twice")
         names.add(field.name)
-        same_name = by_name.get(field.name)
+        same_name = columns.ids.get(field.name)
         is_own = field.transform in {"identity", VOID} and same_name == source
         if same_name is not None and not is_own:
             raise refused(f"{what}: a column of the schema has this name")
@@ -56,7 +54,7 @@ def fresh_spec(spec: Mapping[str, Any], new_ids: Mapping[int, int]) -> dict[str,
     Raises Invalid for a column that is not there.
     """
     fields = []
-    shape = checked(spec, SpecShape, "partition spec")
+    shape = checked(spec, SPEC, "partition spec")
     for number, (given, field) in enumerate(zip(spec["fields"], shape.fields, strict=True)):
         source = new_ids.get(source_id(field))
         if source is None:
@@ -69,24 +67,19 @@ def fresh_spec(spec: Mapping[str, Any], new_ids: Mapping[int, int]) -> dict[str,
 
 
 def with_field_ids(
-    spec: Mapping[str, Any], known: Iterable[Mapping[str, Any]], last_id: int
+    spec: Mapping[str, Any], known: Mapping[tuple[int, str], int], last_id: int
 ) -> dict[str, Any]:
-    """Returns a spec with an id for each field: the given one, that of the same field of a spec
-    that is `known`, or the next after `last_id`. Raises Invalid for an id that is there twice.
+    """Returns a spec with an id for each field: the given one, that which is `known` of the same
+    field of other specs, or the next after `last_id`. Raises Invalid for an id that is there twice.
     """
-    shape = checked(spec, SpecShape, "partition spec")
-    before = {
-        (source_id(field), field.transform): field.field_id
-        for each in known
-        for field in checked(each, SpecShape, "partition spec").fields
-    }
+    shape = checked(spec, SPEC, "partition spec")
     last_id = max([last_id, *(field.field_id or 0 for field in shape.fields)])
     fields = []
     for given, field in zip(spec["fields"], shape.fields, strict=True):
         source = source_id(field)
         number = field.field_id
         if number is None:
-            number = before.get((source, field.transform))
+            number = known.get((source, field.transform))
         if number is None:
             last_id = number = last_id + 1
         fields.append(with_source(given, source) | {"field-id": number})
@@ -96,17 +89,25 @@ def with_field_ids(
     return {**spec, "fields": fields}
 
 
-def same_spec(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Returns whether two specs differ at most in their ids and those of their fields."""
-    return _identity(one) == _identity(other)
+def field_ids(specs: Iterable[Mapping[str, Any]]) -> dict[tuple[int, str], int]:
+    """Returns the ids of the fields of specs, by their columns and transforms."""
+    return {
+        (source_id(field), field.transform): field.field_id
+        for each in specs
+        for field in checked(each, SPEC, "partition spec").fields
+        if field.field_id is not None
+    }
+
+
+def spec_identity(spec: Mapping[str, Any]) -> Hashable:
+    """Returns what two specs have in common if they differ at most in their ids and those of their
+    fields.
+    """
+    fields = checked(spec["fields"], PARTITION_FIELDS, "partition spec")
+    return tuple((source_id(field), field.transform, field.name) for field in fields)
 
 
 def highest_field_id(specs: Sequence[Mapping[str, Any]]) -> int:
     """Returns the highest id of a field of specs, or the one before the first id."""
     ids = [field.get("field-id") or 0 for spec in specs for field in spec["fields"]]
     return max([FIRST_FIELD_ID - 1, *ids])
-
-
-def _identity(spec: Mapping[str, Any]) -> list[tuple[int, str, str]]:
-    fields = checked(spec["fields"], list[PartitionFieldShape], "partition spec")
-    return [(source_id(field), field.transform, field.name) for field in fields]
