@@ -56,6 +56,8 @@ def minimal(lake, operation):
         "iceberg updateProperties": {"updates": {"a": "b"}},
         "iceberg createTable": {"name": "made", "schema": {"type": "struct", "fields": []}},
         "iceberg updateTable": {"requirements": [], "updates": []},
+        "iceberg createView": {"name": "seen2", "schema": {}, "view-version": {}},
+        "iceberg replaceView": {"updates": []},
         "iceberg renameTable": {"source": names, "destination": {**names, "name": "moved"}},
         "iceberg renameView": {"source": names, "destination": {**names, "name": "moved"}},
         "iceberg commitTransaction": {

@@ -53,9 +53,11 @@ def commit_table(call: Call) -> Response:
     tables = call.services.catalog.iceberg.tables
     change = tables.begin(place, [commit])
     area = call.services.catalog.table_areas.find_by_address(place.repository, commit.area)
-    record_table(call, lambda: change.files[commit.path].location, area, registered=registered)
+    record_table(call, lambda: change.files[commit.path].location, area, has_keys=not registered)
     tables.commit(place, change, writing)
-    return table_response(call, area, commit.path, change.files[commit.path], registered=registered)
+    return table_response(
+        call, area, commit.path, change.files[commit.path], has_keys=not registered
+    )
 
 
 def commit_transaction(call: Call) -> Response:

@@ -109,7 +109,7 @@ def load_table(call: Call) -> Response:
     content = named_snapshots(file.content) if wanted == "refs" else file.content
     return table_response(
         *(call, found.area, found.path, file),
-        registered=found.record.registered,
+        has_keys=not found.record.registered,
         content=content,
     )
 

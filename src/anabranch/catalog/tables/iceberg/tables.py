@@ -47,6 +47,7 @@ from anabranch.tables.iceberg.commits.encoded_metadata import (
     encode_metadata,
 )
 from anabranch.tables.iceberg.commits.new_table import new_table_metadata
+from anabranch.tables.iceberg.commits.views import new_view_metadata
 
 __all__ = ["FoundTable", "IcebergTables", "NewTable"]
 
@@ -144,6 +145,15 @@ class IcebergTables:
         )
         check_metadata(metadata, area.location)
         return metadata
+
+    def describe_view(self, area: Area, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the metadata of the new view that a request describes. Raises Invalid."""
+        return new_view_metadata(
+            request,
+            location=area.location,
+            uuid=self._parts.identifiers.random_uuid(),
+            now_ms=self._parts.now(),
+        )
 
     def store(self, area: Area, metadata: Mapping[str, Any], before: str = "") -> MetadataFile:
         """Returns a new file in an area with these metadata, which no record names yet; `before` is
