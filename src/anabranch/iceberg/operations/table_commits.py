@@ -18,7 +18,6 @@ from anabranch.iceberg.answers import table_response
 from anabranch.iceberg.call import Call
 from anabranch.iceberg.operation import Operation
 from anabranch.iceberg.operations.recorded_tables import answer_table, record_table
-from anabranch.tables.iceberg.commits.encoded_metadata import decode_metadata
 
 __all__ = ["OPERATIONS"]
 
@@ -102,7 +101,7 @@ def _prepare(
         return commit, [_set_properties(body.updates)], False
     if found.area.path != found.path:
         call.authorize_at(place, found.area.path, Action.READ_OBJECT, Action.WRITE_OBJECT)
-    metadata = decode_metadata(tables.metadata(found).content)
+    metadata = tables.decoded(found)
     return commit, [metadata.get("properties") or {}], found.record.registered
 
 

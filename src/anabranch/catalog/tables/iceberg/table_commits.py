@@ -28,7 +28,6 @@ from anabranch.catalog.tables.iceberg.records import TableRecord, area_location,
 from anabranch.errors import AlreadyExists, AnabranchError, Conflict, NotFound
 from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
-from anabranch.tables.iceberg.commits.encoded_metadata import decode_metadata, encode_metadata
 from anabranch.tables.iceberg.commits.requirements import check_requirements
 from anabranch.tables.iceberg.commits.updates import apply_updates
 from anabranch.tables.iceberg.commits.views import apply_view_updates, check_view_requirements
@@ -148,14 +147,13 @@ class CommitTables:
         if record.area != commit.area:
             raise Conflict(f"{commit.identifier} is another table now", kind="table_changed")
         area = self._parts.areas.find(self._repository, record.area)
-        file = self._parts.files.read(area, record)
-        metadata = decode_metadata(file.content)
-        changed = self._change(commit, metadata, file.location)
+        metadata = self._parts.files.decoded(area, record)
+        changed = self._change(commit, metadata, record.metadata)
         if changed is metadata:
-            self.files[commit.path] = file
+            self.files[commit.path] = self._parts.files.read(area, record)
             return None
         check_metadata(changed, location)
-        return self._store(area, changed, file.location, registered=record.registered)
+        return self._store(area, changed, record.metadata, registered=record.registered)
 
     def _change(
         self, commit: TableCommit, metadata: Mapping[str, Any], location: str
@@ -180,9 +178,8 @@ class CommitTables:
     def _store(
         self, area: Area, metadata: Mapping[str, Any], before: str, *, registered: bool
     ) -> _Outcome:
-        content = encode_metadata(metadata)
         uuid = self._parts.identifiers.random_uuid()
-        file = self._parts.files.write(area, content, before, uuid)
+        file = self._parts.files.write(area, metadata, before, uuid)
         record = new_record(area, metadata, file, registered=registered)
         return _Outcome(area, file, self._parts.records.store(self._repository, record.to_bytes()))
 

@@ -44,7 +44,6 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.tables.iceberg.commits.encoded_metadata import (
     MAX_BYTES,
     decode_metadata,
-    encode_metadata,
 )
 from anabranch.tables.iceberg.commits.new_table import new_table_metadata
 from anabranch.tables.iceberg.commits.views import new_view_metadata
@@ -113,6 +112,10 @@ class IcebergTables:
         """Returns the metadata of a table."""
         return self._parts.files.read(found.area, found.record)
 
+    def decoded(self, found: FoundTable) -> Mapping[str, Any]:
+        """Returns the metadata of a table, decoded, which nobody may change."""
+        return self._parts.files.decoded(found.area, found.record)
+
     def read_metadata(self, area: Area, record: TableRecord) -> MetadataFile:
         """Returns the metadata that a record names in its area."""
         return self._parts.files.read(area, record)
@@ -160,7 +163,7 @@ class IcebergTables:
         the address of the metadata that they follow.
         """
         uuid = self._parts.identifiers.random_uuid()
-        return self._parts.files.write(area, encode_metadata(metadata), before, uuid)
+        return self._parts.files.write(area, metadata, before, uuid)
 
     def new_record(
         self,
