@@ -34,15 +34,15 @@ def table_response(
     path: str,
     file: MetadataFile,
     *,
-    registered: bool = False,
+    has_keys: bool = True,
     content: bytes = _NO_METADATA,
 ) -> Response:
     """Returns the response with a table whose record is at a path: `content` are the metadata to
-    send, by default those in the file. A table that was registered gets no keys: files of it are
-    outside of its area.
+    send, by default those in the file. Without `has_keys`, a client gets no keys of an area: for a
+    view, and for a table that was registered, of which files are outside of its area.
     """
     config, credentials = file_settings(call), b""
-    if wants_keys(call) and not registered:
+    if has_keys and wants_keys(call):
         keys = table_keys(call, area, path)
         config |= keys
         prefix = f"{area.location}/"

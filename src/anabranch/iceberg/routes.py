@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anabranch.iceberg.operation import Operation
-from anabranch.iceberg.operations import namespaces, registration, table_commits, tables
+from anabranch.iceberg.operations import (
+    namespaces,
+    registration,
+    table_commits,
+    tables,
+    views,
+)
 from anabranch.iceberg.operations.configuration import configuration
 
 __all__ = ["ALL_OPERATIONS", "SIGN_IN", "UNKNOWN", "find_operation"]
@@ -20,6 +26,7 @@ _WITHIN: tuple[Operation, ...] = (
     *tables.OPERATIONS,
     *table_commits.OPERATIONS,
     *registration.OPERATIONS,
+    *views.OPERATIONS,
 )
 
 ALL_OPERATIONS: tuple[Operation, ...] = (

@@ -19,21 +19,21 @@ __all__ = ["answer_table", "record_table"]
 class _Recorded(msgspec.Struct, frozen=True):
     area: str
     location: str
-    registered: bool = False
+    has_keys: bool = True
 
 
 _recorded = msgspec.json.Decoder(_Recorded)
 
 
 def record_table(
-    call: Call, location: Callable[[], str], area: Area, *, registered: bool = False
+    call: Call, location: Callable[[], str], area: Area, *, has_keys: bool = True
 ) -> None:
     """Records with the change of a call which metadata answer it; `location` is called when they
     are stored.
     """
     if call.repetition is not None:
         call.repetition.outcome = lambda: msgspec.json.encode(
-            _Recorded(area.id, location(), registered)
+            _Recorded(area.id, location(), has_keys)
         )
 
 
@@ -45,4 +45,4 @@ def answer_table(call: Call, recorded: bytes) -> Response:
     file: MetadataFile = tables.read_metadata(
         area, TableRecord(uuid="", area=area.id, metadata=found.location)
     )
-    return table_response(call, area, area.path, file, registered=found.registered)
+    return table_response(call, area, area.path, file, has_keys=found.has_keys)

@@ -63,11 +63,11 @@ def register_table(call: Call) -> Response:
     registered = source.area is None
     file = tables.store(area, metadata, body.metadata_location)
     new = tables.new_record(area, metadata, file, registered=registered)
-    record_table(call, lambda: file.location, area, registered=registered)
+    record_table(call, lambda: file.location, area, has_keys=not registered)
     tables.create(place, identifier, new, writing, verb="register")
     return table_response(
         *(call, area, record_path(identifier), file),
-        registered=registered,
+        has_keys=not registered,
     )
 
 

@@ -18,7 +18,6 @@ from anabranch.iceberg.call import Call
 from anabranch.iceberg.operation import Operation
 from anabranch.iceberg.operations.recorded_tables import answer_table, record_table
 from anabranch.model.tables.table_area import AREAS
-from anabranch.tables.iceberg.commits.encoded_metadata import decode_metadata
 
 __all__ = ["OPERATIONS"]
 
@@ -53,9 +52,11 @@ def commit_table(call: Call) -> Response:
     tables = call.services.catalog.iceberg.tables
     change = tables.begin(place, [commit])
     area = call.services.catalog.table_areas.find_by_address(place.repository, commit.area)
-    record_table(call, lambda: change.files[commit.path].location, area, registered=registered)
+    record_table(call, lambda: change.files[commit.path].location, area, has_keys=not registered)
     tables.commit(place, change, writing)
-    return table_response(call, area, commit.path, change.files[commit.path], registered=registered)
+    return table_response(
+        call, area, commit.path, change.files[commit.path], has_keys=not registered
+    )
 
 
 def commit_transaction(call: Call) -> Response:
@@ -100,7 +101,7 @@ def _prepare(
         return commit, [_set_properties(body.updates)], False
     if found.area.path != found.path:
         call.authorize_at(place, found.area.path, Action.READ_OBJECT, Action.WRITE_OBJECT)
-    metadata = decode_metadata(tables.metadata(found).content)
+    metadata = tables.decoded(found)
     return commit, [metadata.get("properties") or {}], found.record.registered
 
 

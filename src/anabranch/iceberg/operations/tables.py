@@ -24,7 +24,7 @@ from anabranch.iceberg.delegation import file_settings, table_keys
 from anabranch.iceberg.operation import Operation
 from anabranch.iceberg.operations.paging import read_page
 from anabranch.iceberg.operations.recorded_tables import answer_table, record_table
-from anabranch.tables.iceberg.commits.encoded_metadata import decode_metadata, encode_metadata
+from anabranch.tables.iceberg.commits.encoded_metadata import encode_metadata
 
 __all__ = ["OPERATIONS", "find_table", "to_rename"]
 
@@ -109,7 +109,7 @@ def load_table(call: Call) -> Response:
     content = named_snapshots(file.content) if wanted == "refs" else file.content
     return table_response(
         *(call, found.area, found.path, file),
-        registered=found.record.registered,
+        has_keys=not found.record.registered,
         content=content,
     )
 
@@ -180,8 +180,8 @@ def writing_properties(call: Call, found: FoundTable) -> list[dict[str, str]]:
     namespace.
     """
     try:
-        content = call.services.catalog.iceberg.tables.metadata(found).content
-        own = decode_metadata(content).get("properties") or {}
+        decoded = call.services.catalog.iceberg.tables.decoded(found)
+        own = decoded.get("properties") or {}
     except NotFound:  # a table whose metadata are lost can be dropped
         own = {}
     return [own, dict(call.namespace_properties(call.place, call.namespace))]

@@ -122,6 +122,11 @@ class TableAreas:
                 return Stored(size, checksum, stored.mtime)
             raise _file_exists(area, path) from None
 
+    def put_new(self, area: Area, path: str, content: bytes) -> None:
+        """Stores a file whose name nobody else can know yet. Raises as `put` does."""
+        check_writable(area.repository, force=False)
+        self._blocks.put(self._address(area, path), [content], unique_address=True)
+
     def stat(self, area: Area, path: str) -> BlockInfo:
         """Returns the size and the time of a file. Raises NotFound."""
         stored = self._blocks.stat(self._address(area, path))

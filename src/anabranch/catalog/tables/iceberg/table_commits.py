@@ -15,7 +15,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from anabranch.catalog.tables.iceberg.areas import Area, TableAreas
-from anabranch.catalog.tables.iceberg.identifiers import Identifier, record_path
+from anabranch.catalog.tables.iceberg.identifiers import (
+    TABLE_FILE,
+    VIEW_FILE,
+    Identifier,
+    record_path,
+)
 from anabranch.catalog.tables.iceberg.locations import check_metadata, check_updates
 from anabranch.catalog.tables.iceberg.metadata_files import MetadataFile, MetadataFiles
 from anabranch.catalog.tables.iceberg.record_store import RecordStore
@@ -24,9 +29,9 @@ from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.table_area import area_location
 from anabranch.model.tables.table_record import TableRecord, table_from
-from anabranch.tables.iceberg.commits.encoded_metadata import decode_metadata, encode_metadata
 from anabranch.tables.iceberg.commits.requirements import check_requirements
 from anabranch.tables.iceberg.commits.updates import apply_updates
+from anabranch.tables.iceberg.commits.views import apply_view_updates, check_view_requirements
 from anabranch.versioning.identifiers import Identifiers
 
 __all__ = ["CommitTables", "TableCommit", "TableParts", "new_record", "table_not_found"]
@@ -35,19 +40,20 @@ _MILLISECONDS = 1000
 
 
 class TableCommit(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit to one table. `area` is that of the table when the caller was authorized, or the
-    area of the table that the commit creates.
+    """A commit to one table, or to a view. `area` is that of the table when the caller was
+    authorized, or the area of the table that the commit creates.
     """
 
     identifier: Identifier
     requirements: Sequence[Mapping[str, Any]]
     updates: Sequence[Mapping[str, Any]]
     area: str
+    is_view: bool = False
 
     @property
     def path(self) -> str:
         """The path of the table's record."""
-        return record_path(self.identifier)
+        return record_path(self.identifier, VIEW_FILE if self.is_view else TABLE_FILE)
 
     @property
     def creates(self) -> bool:
@@ -142,17 +148,24 @@ class CommitTables:
         if record.area != commit.area:
             raise Conflict(f"{commit.identifier} is another table now", kind="table_changed")
         area = self._parts.areas.find(self._repository, record.area)
-        file = self._parts.files.read(area, record)
-        metadata = decode_metadata(file.content)
-        check_requirements(metadata, commit.requirements)
-        changed = apply_updates(
-            metadata, commit.updates, self._parts.now(), metadata_location=file.location
-        )
+        metadata = self._parts.files.decoded(area, record)
+        changed = self._change(commit, metadata, record.metadata)
         if changed is metadata:
-            self.files[commit.path] = file
+            self.files[commit.path] = self._parts.files.read(area, record)
             return None
         check_metadata(changed, location)
-        return self._store(area, changed, file.location, registered=record.registered)
+        return self._store(area, changed, record.metadata, registered=record.registered)
+
+    def _change(
+        self, commit: TableCommit, metadata: Mapping[str, Any], location: str
+    ) -> Mapping[str, Any]:
+        if commit.is_view:
+            check_view_requirements(metadata, commit.requirements)
+            return apply_view_updates(metadata, commit.updates, self._parts.now())
+        check_requirements(metadata, commit.requirements)
+        return apply_updates(
+            metadata, commit.updates, self._parts.now(), metadata_location=location
+        )
 
     def _create(self, commit: TableCommit, location: str) -> _Outcome:
         if not commit.creates:
@@ -166,9 +179,8 @@ class CommitTables:
     def _store(
         self, area: Area, metadata: Mapping[str, Any], before: str, *, registered: bool
     ) -> _Outcome:
-        content = encode_metadata(metadata)
         uuid = self._parts.identifiers.random_uuid()
-        file = self._parts.files.write(area, content, before, uuid)
+        file = self._parts.files.write(area, metadata, before, uuid)
         record = new_record(area, metadata, file, registered=registered)
         return _Outcome(area, file, self._parts.records.store(self._repository, record.to_bytes()))
 
@@ -183,4 +195,4 @@ def new_record(
 
 def table_not_found(identifier: Identifier) -> NotFound:
     """Returns the error for a table that does not exist."""
-    return NotFound(f"there is no table {identifier}", kind="table_not_found")
+    return NotFound(f"there is no table {identifier}", kind="iceberg_table_not_found")

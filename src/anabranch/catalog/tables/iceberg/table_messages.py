@@ -17,8 +17,11 @@ _VERBS = {
     "delete": "delete from",
     "replace": "rewrite files of",
 }
-_SCHEMA = frozenset({"add-schema", "set-current-schema", "remove-schemas"})
-_PARTITIONS = frozenset({"add-spec", "set-default-spec", "remove-partition-specs"})
+_BY_ACTION = (
+    ({"add-schema", "set-current-schema", "remove-schemas"}, "change the schema of"),
+    ({"add-spec", "set-default-spec", "remove-partition-specs"}, "change the partitions of"),
+    ({"remove-snapshots"}, "expire snapshots of"),
+)
 
 
 def commit_message(commits: Sequence[TableCommit]) -> str:
@@ -31,19 +34,18 @@ def commit_message(commits: Sequence[TableCommit]) -> str:
 
 
 def _verb(commit: TableCommit) -> str:
-    if commit.creates:
-        return "create"
-    actions = [update.get("action") for update in commit.updates if isinstance(update, Mapping)]
-    for update in commit.updates:
-        snapshot = update.get("snapshot") if isinstance(update, Mapping) else None
-        if isinstance(snapshot, Mapping):
-            summary = snapshot.get("summary")
-            operation = summary.get("operation") if isinstance(summary, Mapping) else None
-            return _VERBS.get(str(operation), "commit to")
-    if not _SCHEMA.isdisjoint(actions):
-        return "change the schema of"
-    if not _PARTITIONS.isdisjoint(actions):
-        return "change the partitions of"
-    if "remove-snapshots" in actions:
-        return "expire snapshots of"
-    return "change"
+    if commit.creates or commit.is_view:
+        return "create" if commit.creates else "replace view"
+    updates = [update for update in commit.updates if isinstance(update, Mapping)]
+    operation = next((_operation(each) for each in updates if "snapshot" in each), None)
+    if operation is not None:
+        return _VERBS.get(operation, "commit to")
+    actions = {str(update.get("action")) for update in updates}
+    return next((verb for named, verb in _BY_ACTION if not named.isdisjoint(actions)), "change")
+
+
+def _operation(update: Mapping[str, object]) -> str:
+    """Returns the operation in the summary of a new snapshot."""
+    snapshot = update["snapshot"]
+    summary = snapshot.get("summary") if isinstance(snapshot, Mapping) else None
+    return str(summary.get("operation")) if isinstance(summary, Mapping) else ""

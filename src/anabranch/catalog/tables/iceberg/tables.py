@@ -18,6 +18,7 @@ from anabranch.catalog.tables.iceberg.identifiers import (
     Identifier,
     record_path,
 )
+from anabranch.catalog.tables.iceberg.locations import check_metadata
 from anabranch.catalog.tables.iceberg.metadata_files import MetadataFile
 from anabranch.catalog.tables.iceberg.namespaces import Namespaces
 from anabranch.catalog.tables.iceberg.places import Place
@@ -43,9 +44,9 @@ from anabranch.model.tables.table_record import TableRecord, table_from
 from anabranch.tables.iceberg.commits.encoded_metadata import (
     MAX_BYTES,
     decode_metadata,
-    encode_metadata,
 )
 from anabranch.tables.iceberg.commits.new_table import new_table_metadata
+from anabranch.tables.iceberg.commits.views import new_view_metadata
 
 __all__ = ["FoundTable", "IcebergTables", "NewTable"]
 
@@ -111,6 +112,10 @@ class IcebergTables:
         """Returns the metadata of a table."""
         return self._parts.files.read(found.area, found.record)
 
+    def decoded(self, found: FoundTable) -> Mapping[str, Any]:
+        """Returns the metadata of a table, decoded, which nobody may change."""
+        return self._parts.files.decoded(found.area, found.record)
+
     def read_metadata(self, area: Area, record: TableRecord) -> MetadataFile:
         """Returns the metadata that a record names in its area."""
         return self._parts.files.read(area, record)
@@ -132,8 +137,21 @@ class IcebergTables:
             raise AlreadyExists(f"{identifier} is a view", kind="view_already_exists")
 
     def describe(self, area: Area, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the metadata of the new table that a request describes, in an area."""
-        return new_table_metadata(
+        """Returns the metadata of the new table that a request describes, in an area. Raises
+        Invalid.
+        """
+        metadata = new_table_metadata(
+            request,
+            location=area.location,
+            uuid=self._parts.identifiers.random_uuid(),
+            now_ms=self._parts.now(),
+        )
+        check_metadata(metadata, area.location)
+        return metadata
+
+    def describe_view(self, area: Area, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the metadata of the new view that a request describes. Raises Invalid."""
+        return new_view_metadata(
             request,
             location=area.location,
             uuid=self._parts.identifiers.random_uuid(),
@@ -145,7 +163,7 @@ class IcebergTables:
         the address of the metadata that they follow.
         """
         uuid = self._parts.identifiers.random_uuid()
-        return self._parts.files.write(area, encode_metadata(metadata), before, uuid)
+        return self._parts.files.write(area, metadata, before, uuid)
 
     def new_record(
         self,
