@@ -177,6 +177,19 @@ def test_schema_changes_on_both_branches_are_a_conflict(lake, branches):
     assert any("schema" in each for each in details)
 
 
+def test_a_column_that_one_branch_adds_is_in_the_merge(lake, branches):
+    main, dev = branches
+    with dev.load_table(TRIPS).update_schema() as update:
+        update.add_column("score", LongType())
+    scored = trips(4).append_column("score", pa.array([7], pa.int64()))
+    dev.load_table(TRIPS).append(scored)
+    main.load_table(TRIPS).append(trips(5))
+    assert lake.merge("dev").status_code == 200
+    found = main.load_table(TRIPS).scan().to_arrow().sort_by("id").to_pydict()
+    assert found["id"] == [1, 2, 3, 4, 5]
+    assert found["score"] == [None, None, None, 7, None]
+
+
 def test_files_of_both_branches_have_each_row_once(lake, branches):
     main, dev = branches
     for number in range(10, 20):

@@ -6,7 +6,6 @@ import shutil
 
 import pytest
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
-from pyiceberg.types import StringType
 from support.formats.iceberg_tables import IcebergBranches, rows_table
 from support.merged_trees import read_tree
 
@@ -106,43 +105,6 @@ def test_isolation_level_of_the_table(branches, operations):
     assert run.conflicts == []
     assert branches.rows(merged) == {2: "mon", 3: "tue", 4: "wed", 6: "mon"}
     assert branches.merge(isolation="serializable")[1].conflicts
-
-
-@pytest.mark.parametrize("changed", ["source", "destination"])
-def test_schema_that_one_side_changed(branches, changed):
-    def add_column(table):
-        table.update_schema().add_column("note", StringType()).commit()
-
-    for side in ("source", "destination"):
-        change = getattr(branches, f"change_{side}")
-        change(add_column if side == changed else append({5: "mon"}))
-    (conflict,) = branches.merge()[1].conflicts
-    assert conflict.key == {"metadata": "schema"}
-    assert conflict.message == f"the {changed} changed the schema"
-
-
-@pytest.mark.parametrize("changed", ["source", "destination"])
-def test_partition_spec_that_one_side_changed(branches, changed):
-    def add_field(table):
-        table.update_spec().add_identity("id").commit()
-
-    for side in ("source", "destination"):
-        change = getattr(branches, f"change_{side}")
-        change(add_field if side == changed else append({5: "mon"}))
-    (conflict,) = branches.merge()[1].conflicts
-    assert conflict.key == {"metadata": "partition spec"}
-
-
-def test_properties_are_those_of_the_destination(branches):
-    def set_owner(table):
-        table.transaction().set_properties(owner="ada").commit_transaction()
-
-    branches.change_source(append({5: "mon"}))
-    branches.change_destination(set_owner)
-    merged, run = branches.merge()
-    assert branches.open(merged).properties == {"owner": "ada"}
-    _, run = branches.merge(branches.base, branches.destination, branches.source)
-    assert [conflict.key for conflict in run.conflicts] == [{"metadata": "properties"}]
 
 
 def test_tags_of_the_source(branches):

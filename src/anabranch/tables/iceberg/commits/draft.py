@@ -35,7 +35,7 @@ from anabranch.tables.iceberg.commits.normal_metadata import (
 )
 from anabranch.tables.iceberg.commits.refusals import refused
 
-__all__ = ["Draft"]
+__all__ = ["Draft", "check_definitions"]
 
 _MAX_PREVIOUS_FILES = "write.metadata.previous-versions-max"
 _DEFAULT_PREVIOUS_FILES = 100
@@ -206,6 +206,13 @@ class Draft:
             if self.has_removed_snapshots
             else log
         )
+
+
+def check_definitions(metadata: Mapping[str, Any]) -> None:
+    """Raises Invalid for the metadata of a table whose partition spec and sort order do not fit its
+    schema, and for damaged metadata.
+    """
+    Draft.of(metadata, 0).finish(None)
 
 
 def _kept_files(properties: Mapping[str, str]) -> int:

@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 from anabranch.versioning.strategies.contract import ContentConflict
 from anabranch.versioning.strategies.iceberg.changes import SideChanges, TableVersion
+from anabranch.versioning.strategies.iceberg.settings import settings_conflicts
 from anabranch.versioning.strategies.side_objects import refusal
 
 __all__ = ["IsolationLevel", "find_conflicts", "isolation_level", "require_mergeable"]
@@ -32,19 +33,10 @@ _ISOLATION_PROPERTIES = tuple(
 
 _MAX_CONFLICTS = 1000
 _FORMAT_VERSIONS = (1, 2)
-_SCHEMA = {
-    "schema": ("schemas", "current-schema-id", "last-column-id"),
-    "partition spec": ("partition-specs", "default-spec-id", "last-partition-id"),
-    "format version": ("format-version",),
-}
-"""What neither side may change, by its name."""
+_FORMAT = "format version", "format-version"
+"""What neither side may change: its name, and its field."""
 
-_SETTINGS = {
-    "sort order": ("sort-orders", "default-sort-order-id"),
-    "properties": ("properties",),
-    "location": ("location",),
-    "encryption keys": ("encryption-keys",),
-}
+_OWN = {"location": "location", "encryption keys": "encryption-keys"}
 """What only the destination may change, since its metadata is continued."""
 
 
@@ -86,10 +78,10 @@ def find_conflicts(
 def _metadata_conflicts(
     base: TableVersion, source: TableVersion, destination: TableVersion
 ) -> Iterator[ContentConflict]:
+    yield from settings_conflicts(base, source, destination)
     for side in (source, destination):
-        parts = {**_SCHEMA, **(_SETTINGS if side is source else {})}
-        for part, names in parts.items():
-            if any(_value(side, name) != _value(base, name) for name in names):
+        for part, name in (_FORMAT, *(_OWN.items() if side is source else ())):
+            if _value(side, name) != _value(base, name):
                 yield _conflict({"metadata": part}, f"the {side.files.owner} changed the {part}")
     if _references(source) != _references(base):
         yield _conflict(

@@ -56,12 +56,20 @@ _MAX_PREVIOUS_FILES = "write.metadata.previous-versions-max"
 
 class MergedSnapshot:
     """The merged version of a table. `folder` is the address of its metadata files on the
-    destination, without a slash at its end.
+    destination, without a slash at its end; `settings` are the fields of its metadata that are not
+    those of the destination, None for one that is left out. Without changes of files, there is no
+    snapshot.
     """
 
     def __init__(
-        self, source: TableVersion, destination: TableVersion, changes: SideChanges, folder: str
+        self,
+        source: TableVersion,
+        destination: TableVersion,
+        changes: SideChanges,
+        settings: Mapping[str, Any],
+        folder: str,
     ) -> None:
+        self._settings = settings
         self._source = source
         self._destination = destination
         self._changes = changes
@@ -84,10 +92,13 @@ class MergedSnapshot:
         """Returns the new metadata files by their names; the version hint is one of them, if the
         destination has it.
         """
-        listed = [*self._added_manifests(), *self._kept_manifests()]
-        list_name = f"snap-{self.id}-1-{self._unique}.avro"
-        self._files[list_name] = self._manifest_list(listed)
-        metadata = json.dumps(self._metadata(list_name), separators=(",", ":")).encode()
+        new = self._settled_metadata()
+        if self._changes.added or self._changes.removed:
+            listed = [*self._added_manifests(), *self._kept_manifests()]
+            list_name = f"snap-{self.id}-1-{self._unique}.avro"
+            self._files[list_name] = self._manifest_list(listed)
+            new = self._with_snapshot(new, list_name)
+        metadata = json.dumps(new, separators=(",", ":")).encode()
         self._files |= dict.fromkeys(self._names, metadata)
         if self._hint:
             self._files["version-hint.text"] = self._hint.encode()
@@ -98,6 +109,7 @@ class MergedSnapshot:
         parts = [version.metadata.get("current-snapshot-id") for version in versions]
         parts += [self._destination.name, self._folder]
         parts += [sorted(self._changes.added), sorted(self._changes.removed)]
+        parts.append(sorted(self._settings.items()))
         return hashlib.sha256(json.dumps(parts).encode()).digest()
 
     def _snapshot_id(self) -> int:
@@ -188,9 +200,18 @@ class MergedSnapshot:
         records = [{name: each.get(number) for number, name in names.items()} for each in listed]
         return write_avro(file.schema, header, records)
 
-    def _metadata(self, list_name: str) -> dict[str, Any]:
+    def _settled_metadata(self) -> dict[str, Any]:
+        """Returns the destination's metadata with the changes of settings."""
         old = self._destination.metadata
         time = max(version.get("last-updated-ms", 0) for version in (old, self._source.metadata))
+        new = {**old, **self._settings}
+        left_out = {name for name, value in self._settings.items() if value is None}
+        new = {name: value for name, value in new.items() if name not in left_out}
+        return {**new, "last-updated-ms": time, "metadata-log": self._metadata_log()}
+
+    def _with_snapshot(self, old: dict[str, Any], list_name: str) -> dict[str, Any]:
+        """Returns metadata with the snapshot as the current one."""
+        time = old["last-updated-ms"]
         snapshot: dict[str, Any] = {
             "snapshot-id": self.id,
             "timestamp-ms": time,
@@ -203,13 +224,11 @@ class MergedSnapshot:
             snapshot["parent-snapshot-id"] = old["current-snapshot-id"]
         new = {
             **old,
-            "last-updated-ms": time,
             "current-snapshot-id": self.id,
             "snapshot-log": [
                 *(old.get("snapshot-log") or ()),
                 {"snapshot-id": self.id, "timestamp-ms": time},
             ],
-            "metadata-log": self._metadata_log(),
         }
         if old["format-version"] > 1:
             snapshot["sequence-number"] = new["last-sequence-number"] = self._sequence_number

@@ -42,6 +42,7 @@ from anabranch.versioning.strategies.iceberg.conflict_rules import (
 )
 from anabranch.versioning.strategies.iceberg.merged_snapshot import MergedSnapshot
 from anabranch.versioning.strategies.iceberg.recorded_files import RecordedFiles, metadata_folder
+from anabranch.versioning.strategies.iceberg.settings import merged_settings
 from anabranch.versioning.strategies.iceberg.side_records import (
     is_record,
     read_record,
@@ -113,15 +114,16 @@ class _IcebergStrategy:
             RecordedFiles(conflict, record, side)
             for record, side in zip(records, _SIDES, strict=True)
         ]
-        versions = [read_version(each) for each in files]
+        versions = _, source, ours = [read_version(each) for each in files]
         changes, _, conflicts = self._changes(versions)
         if conflicts:
             return conflicts
-        if not changes.added and not changes.removed:
+        settings = merged_settings(*versions)
+        if not (changes.added or changes.removed or settings):
             output.take(conflict.path, "destination")
             return []
         folder = metadata_folder(conflict.repository, destination)
-        merged = MergedSnapshot(versions[1], versions[2], changes, folder.rstrip("/"))
+        merged = MergedSnapshot(source, ours, changes, settings, folder.rstrip("/"))
         for name, content in merged.files().items():
             with output.create_table_file(destination.area, METADATA_FOLDER + name) as stream:
                 stream.write(content)
@@ -154,8 +156,10 @@ class _IcebergStrategy:
         if conflicts:
             return conflicts
         _take_destination(output, sides)
-        if changes.added or changes.removed:
-            merged = MergedSnapshot(source, destination, changes, self._address(versions))
+        settings = merged_settings(*versions)
+        if changes.added or changes.removed or settings:
+            address = self._address(versions)
+            merged = MergedSnapshot(source, destination, changes, settings, address)
             for name, content in merged.files().items():
                 with output.create(folder + name) as stream:
                     stream.write(content)
