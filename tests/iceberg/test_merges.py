@@ -147,6 +147,34 @@ def test_a_change_of_another_branch_is_picked(lake, branches):
     assert ids(main.load_table(TRIPS)) == [1, 2, 3, 4, 5]
 
 
+def test_an_append_is_reverted_and_later_ones_stay(lake):
+    main = lake.catalog()
+    main.create_table(TRIPS, trips(1).schema).append(trips(1, 2, 3))
+    main.load_table(TRIPS).append(trips(4))
+    main.load_table(TRIPS).append(trips(5))
+    with main.load_table(TRIPS).update_schema() as update:
+        update.add_column("score", LongType())
+    path = f"{lake.root}/branches/main/revert"
+    body = {"ref": "main~2", "parent_number": 0}
+    assert lake.api.post(path, json=body).status_code == 204
+    table = main.load_table(TRIPS)
+    assert ids(table) == [1, 2, 3, 5]
+    assert table.schema().column_names == ["id", "name", "score"]
+    assert lake.api.post(path, json={"ref": "main", "parent_number": 0}).status_code == 204
+    assert ids(main.load_table(TRIPS)) == [1, 2, 3, 4, 5]  # the revert is reverted
+
+
+def test_changes_of_a_branch_are_rebased(lake, branches):
+    main, dev = branches
+    for number in (4, 5):
+        dev.load_table(TRIPS).append(trips(number))
+    main.load_table(TRIPS).append(trips(6))
+    response = lake.api.post(f"{lake.root}/branches/dev/rebase", json={"onto": "main"})
+    assert response.status_code in (200, 201, 204), response.text
+    assert ids(dev.load_table(TRIPS)) == [1, 2, 3, 4, 5, 6]
+    assert ids(main.load_table(TRIPS)) == [1, 2, 3, 6]
+
+
 def test_a_record_that_names_other_files_is_refused(lake, branches):
     main, dev = branches
     secret = main.create_table("city.secret", trips(1).schema)
