@@ -75,6 +75,18 @@ def test_rows_deleted_on_a_branch_are_deleted_in_the_merge(lake):
     assert ids(main.load_table(TRIPS)) == [1, 3, 9]
 
 
+def test_namespaces_of_both_branches_are_merged(lake, branches):
+    main, dev = branches
+    for catalog, name in ((main, "a"), (dev, "b")):
+        catalog.create_namespace("raw")
+        catalog.create_table(f"raw.{name}", trips(1).schema)
+        catalog.update_namespace_properties("city", updates={name: "1", "owner": "ada"})
+    assert lake.merge("dev").status_code == 200
+    assert sorted(main.list_tables("raw")) == [("raw", "a"), ("raw", "b")]
+    properties = main.load_namespace_properties("city")
+    assert {"a": "1", "b": "1", "owner": "ada"}.items() <= properties.items()
+
+
 def test_a_conflict_names_the_file_and_changes_nothing(lake, branches):
     main, dev = branches
     dev.load_table(TRIPS).delete("id = 1")
