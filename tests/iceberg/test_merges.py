@@ -75,6 +75,18 @@ def test_rows_deleted_on_a_branch_are_deleted_in_the_merge(lake):
     assert ids(main.load_table(TRIPS)) == [1, 3, 9]
 
 
+def test_namespaces_of_both_branches_are_merged(lake, branches):
+    main, dev = branches
+    for catalog, name in ((main, "a"), (dev, "b")):
+        catalog.create_namespace("raw")
+        catalog.create_table(f"raw.{name}", trips(1).schema)
+        catalog.update_namespace_properties("city", updates={name: "1", "owner": "ada"})
+    assert lake.merge("dev").status_code == 200
+    assert sorted(main.list_tables("raw")) == [("raw", "a"), ("raw", "b")]
+    properties = main.load_namespace_properties("city")
+    assert {"a": "1", "b": "1", "owner": "ada"}.items() <= properties.items()
+
+
 def test_a_conflict_names_the_file_and_changes_nothing(lake, branches):
     main, dev = branches
     dev.load_table(TRIPS).delete("id = 1")
@@ -145,6 +157,34 @@ def test_a_change_of_another_branch_is_picked(lake, branches):
     response = lake.api.post(f"{lake.root}/branches/main/cherry-pick", json=body)
     assert response.status_code in (200, 201), response.text
     assert ids(main.load_table(TRIPS)) == [1, 2, 3, 4, 5]
+
+
+def test_an_append_is_reverted_and_later_ones_stay(lake):
+    main = lake.catalog()
+    main.create_table(TRIPS, trips(1).schema).append(trips(1, 2, 3))
+    main.load_table(TRIPS).append(trips(4))
+    main.load_table(TRIPS).append(trips(5))
+    with main.load_table(TRIPS).update_schema() as update:
+        update.add_column("score", LongType())
+    path = f"{lake.root}/branches/main/revert"
+    body = {"ref": "main~2", "parent_number": 0}
+    assert lake.api.post(path, json=body).status_code == 204
+    table = main.load_table(TRIPS)
+    assert ids(table) == [1, 2, 3, 5]
+    assert table.schema().column_names == ["id", "name", "score"]
+    assert lake.api.post(path, json={"ref": "main", "parent_number": 0}).status_code == 204
+    assert ids(main.load_table(TRIPS)) == [1, 2, 3, 4, 5]  # the revert is reverted
+
+
+def test_changes_of_a_branch_are_rebased(lake, branches):
+    main, dev = branches
+    for number in (4, 5):
+        dev.load_table(TRIPS).append(trips(number))
+    main.load_table(TRIPS).append(trips(6))
+    response = lake.api.post(f"{lake.root}/branches/dev/rebase", json={"onto": "main"})
+    assert response.status_code in (200, 201, 204), response.text
+    assert ids(dev.load_table(TRIPS)) == [1, 2, 3, 4, 5, 6]
+    assert ids(main.load_table(TRIPS)) == [1, 2, 3, 6]
 
 
 def test_a_record_that_names_other_files_is_refused(lake, branches):

@@ -14,13 +14,13 @@ import msgspec
 from anabranch.errors import Corrupt
 from anabranch.model.tables.table_area import AREA_ID, area_location
 
-__all__ = ["RECORDS_ROOT", "TABLE_FILE", "TableRecord", "table_from"]
+__all__ = ["NAMESPACE_FILE", "RECORDS_ROOT", "TABLE_FILE", "TableRecord", "table_from"]
 
 RECORDS_ROOT = "_tables/"
 """The prefix of all records."""
 
-TABLE_FILE = "table.json"
-"""The name of the record of a table, in the folder that has the table's name."""
+TABLE_FILE, NAMESPACE_FILE = "table.json", "namespace.json"
+"""The names of the records of a table and a namespace, in the folder that has its name."""
 
 
 class TableRecord(msgspec.Struct, frozen=True, kw_only=True):

@@ -32,7 +32,7 @@ from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.merging.conflicts import MergeTrees, SideTree
 from anabranch.versioning.merging.merged_tree import WriteMerge
-from anabranch.versioning.merging.rules import TABLES_RULE, MergeRules, Rule, outdated
+from anabranch.versioning.merging.rules import CATALOG_RULES, MergeRules, Rule, outdated
 from anabranch.versioning.merging.rules_file import (
     MAX_BYTES,
     RULES_FILE,
@@ -238,7 +238,7 @@ class TreeMerger:
         rules = self._given_rules(trees)
         if rules.strategy or not trees.conflicts(prefix=RECORDS_ROOT, amount=1)[0]:
             return rules
-        return rules.followed_by([TABLES_RULE])
+        return rules.followed_by(CATALOG_RULES)
 
     def _given_rules(self, trees: MergeTrees) -> MergeRules:
         """Returns the rules of the request and those of the destination's file."""

@@ -1,5 +1,6 @@
 """Updates of tables that pyiceberg applies otherwise, or not: as the specification says."""
 
+import gzip
 import time
 from typing import Any
 
@@ -247,6 +248,18 @@ def test_a_column_of_the_default_partitions_cannot_be_dropped() -> None:
     assert len(apply_updates(metadata, updates + unpartitioned, NOW)["partition-specs"]) == 2
 
 
+def test_a_column_may_get_the_name_of_a_partition() -> None:
+    spec = {"fields": [{"source-id": 2, "field-id": 1000, "name": "day", "transform": "day"}]}
+    metadata = created(simple_request(**{"partition-spec": spec}))
+    schema = metadata["schemas"][0]
+    column = {"id": 4, "name": "day", "required": False, "type": "date"}
+    updates: list[dict[str, Any]] = [
+        {"action": "add-schema", "schema": {**schema, "fields": [*schema["fields"], column]}},
+        {"action": "set-current-schema", "schema-id": -1},
+    ]
+    assert apply_updates(metadata, updates, NOW)["current-schema-id"] == 1
+
+
 def test_fields_that_are_not_known_stay() -> None:
     metadata = {**created(simple_request()), "future": {"n": 2**70}, "statistics": None}
     after = apply_updates(metadata, adding(1, 1, future=[1]), NOW)
@@ -261,6 +274,17 @@ def test_metadata_of_more_than_100_mib_are_refused() -> None:
         encode_metadata(large)
     with pytest.raises(Invalid, match="more than 100 MiB"):
         decode_metadata(b" " * ((100 << 20) + 1))
+
+
+def test_compressed_metadata_are_read() -> None:
+    metadata = created(simple_request())
+    content = gzip.compress(encode_metadata(metadata))
+    assert decode_metadata(content) == metadata
+    for damaged in (content[:-9], content[:2] + b"x" + content[3:], gzip.compress(b"1" * 10)):
+        with pytest.raises(Invalid):
+            decode_metadata(damaged)
+    with pytest.raises(Invalid, match="more than 100 MiB"):
+        decode_metadata(gzip.compress(b" " * ((100 << 20) + 1)))
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b"[" * 100_000, b'{"a": 1e999}', b"\xff"])

@@ -135,6 +135,17 @@ def test_rollback_of_the_source_and_changes_of_the_destination(branches):
     ]
 
 
+def test_an_append_that_is_taken_back_and_rows_of_its_partition(branches):
+    before = branches.base
+    branches.change_base(append({5: "mon"}))
+    branches.change_destination(append({6: "mon"}))
+    sides = branches.base, before, branches.destination
+    merged, run = branches.merge(*sides)
+    assert run.conflicts == []
+    assert branches.rows(merged) == {1: "mon", 2: "mon", 3: "tue", 4: "wed", 6: "mon"}
+    assert branches.merge(*sides, isolation="serializable")[1].conflicts
+
+
 def test_files_that_a_rollback_needs_and_the_other_side_removed(branches):
     branches.change_base(delete("id = 3"))
     first = branches.open(branches.base).snapshots()[0].snapshot_id

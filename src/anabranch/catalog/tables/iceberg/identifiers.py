@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote
 
 from anabranch.errors import Invalid
 from anabranch.model.names import check_path
-from anabranch.model.tables.table_record import RECORDS_ROOT, TABLE_FILE
+from anabranch.model.tables.table_record import NAMESPACE_FILE, RECORDS_ROOT, TABLE_FILE
 
 __all__ = [
     "NAMESPACE_FILE",
@@ -31,7 +31,7 @@ __all__ = [
     "record_path",
 ]
 
-VIEW_FILE, NAMESPACE_FILE = "view.json", "namespace.json"
+VIEW_FILE = "view.json"
 
 _MAX_LEVELS = 32
 _SAFE = "!$&'()+,;=@ "

@@ -11,7 +11,7 @@ from typing import Any
 
 from anabranch.tables.iceberg.commits.definitions.partition_specs import (
     FIRST_FIELD_ID,
-    check_spec,
+    check_new_spec,
     field_ids,
     highest_field_id,
     with_field_ids,
@@ -37,7 +37,7 @@ def add_schema(draft: Draft, schema: Mapping[str, Any], last_column: int) -> Non
 
 def add_spec(draft: Draft, spec: Mapping[str, Any]) -> None:
     """Adds a partition spec, for the current schema."""
-    check_spec(spec, draft.columns())
+    check_new_spec(spec, draft.columns())
     if draft.specs.find(spec) is not None:
         return
     last = draft.get("last-partition-id")

@@ -14,7 +14,7 @@ from typing import Any
 from anabranch.tables.iceberg.commits.current_logs import completed_log
 from anabranch.tables.iceberg.commits.definitions.definition_sets import DefinitionSet
 from anabranch.tables.iceberg.commits.definitions.partition_specs import (
-    check_spec,
+    check_columns,
     field_ids,
     spec_identity,
 )
@@ -160,7 +160,7 @@ class Draft:
         if schema_id is None or spec_id is None or order_id is None:
             raise refused("no update sets the schema, the partition spec or the sort order")
         spec = self.specs.get(spec_id)
-        check_spec(spec, columns)
+        check_columns(spec, columns)
         check_order(self.orders.get(order_id), columns)
         if self.has_removed_snapshots:
             self.refs = {

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from anabranch.tables.iceberg.commits.refusals import refused
+from anabranch.tables.iceberg.plain_content import plain_content
 
 __all__ = ["MAX_BYTES", "check_depth", "decode_metadata", "encode_metadata"]
 
@@ -19,12 +20,13 @@ _MAX_DEPTH = 300
 
 
 def decode_metadata(content: bytes) -> dict[str, Any]:
-    """Returns the content of a metadata file, of a table or a view, with exact integers. Raises
-    Invalid for what is not an object of JSON, too large or nested too deeply.
+    """Returns the content of a metadata file, of a table or a view, with exact integers; it may
+    be a gzip file. Raises Invalid for what is not an object of JSON, too large or nested too
+    deeply.
     """
     _check_size(len(content))
     try:
-        metadata = msgspec.json.decode(content)
+        metadata = msgspec.json.decode(plain_content(content, MAX_BYTES))
     except (ValueError, RecursionError) as error:
         raise refused(f"the metadata are no JSON: {error}") from error
     if not isinstance(metadata, dict):

@@ -9,7 +9,7 @@ import msgspec
 
 from anabranch.converter import Converter
 from anabranch.tables.iceberg.commits.definitions.partition_specs import (
-    check_spec,
+    check_new_spec,
     fresh_spec,
     highest_field_id,
 )
@@ -64,7 +64,7 @@ def new_table_metadata(
     columns = check_schema(request.schema, version)
     schema, new_ids = fresh_schema(request.schema)
     given_spec = request.partition_spec or {"fields": []}
-    check_spec(given_spec, columns)
+    check_new_spec(given_spec, columns)
     spec = fresh_spec(given_spec, new_ids)
     given_order = request.write_order or UNSORTED
     check_order(given_order, columns)

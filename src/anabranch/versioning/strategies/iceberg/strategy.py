@@ -32,6 +32,7 @@ from anabranch.versioning.strategies.iceberg.changes import (
     SideChanges,
     TableVersion,
     find_changes,
+    goes_back,
     read_version,
 )
 from anabranch.versioning.strategies.iceberg.conflict_rules import (
@@ -142,7 +143,10 @@ class _IcebergStrategy:
         changes = find_changes(base, source, destination)
         others = find_changes(base, destination, source)
         changes, others = changes.without(others), others.without(changes)
-        isolation = self._isolation or isolation_level(destination)
+        level = isolation_level(destination)
+        if goes_back(base, source):
+            level = "snapshot"  # what is taken back has no condition that new rows could match
+        isolation = self._isolation or level
         return changes, others, find_conflicts(versions, changes, others, isolation)
 
     def _merge(self, conflict: PathConflict, output: MergeOutput) -> Sequence[ContentConflict]:

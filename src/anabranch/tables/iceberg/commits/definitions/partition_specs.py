@@ -17,7 +17,8 @@ from anabranch.tables.iceberg.commits.refusals import checked, refused
 
 __all__ = [
     "FIRST_FIELD_ID",
-    "check_spec",
+    "check_columns",
+    "check_new_spec",
     "field_ids",
     "fresh_spec",
     "highest_field_id",
@@ -29,17 +30,24 @@ FIRST_FIELD_ID = 1000
 """The id of the first field of the first spec of a table."""
 
 
-def check_spec(spec: Mapping[str, Any], columns: Columns, *, allow_missing: bool = False) -> None:
-    """Raises Invalid unless a table with these columns can have a spec. `allow_missing` accepts
-    columns that were dropped.
+def check_columns(spec: Mapping[str, Any], columns: Columns) -> None:
+    """Raises Invalid unless the columns of a spec are among these, and its transforms can have
+    them.
     """
+    for field in checked(spec, SPEC, "partition spec").fields:
+        what = f"partition field {field.name!r}"
+        check_source(what, field.transform, source_id(field), columns, is_partition=True)
+
+
+def check_new_spec(spec: Mapping[str, Any], columns: Columns) -> None:
+    """Raises Invalid unless a table with these columns can get a spec. Columns that are added later
+    may have the names of its fields.
+    """
+    check_columns(spec, columns)
     names: set[str] = set()
     for field in checked(spec, SPEC, "partition spec").fields:
         what = f"partition field {field.name!r}"
         source = source_id(field)
-        if allow_missing and source not in columns.by_id:
-            continue
-        check_source(what, field.transform, source, columns, is_partition=True)
         if field.name in names:
             raise refused(f"the partition spec has the field {field.name!r} twice")
         names.add(field.name)
