@@ -34,10 +34,9 @@ _BY_CLASS: dict[type[BaseException], tuple[int, str]] = {
     errors.Unauthenticated: (401, "NotAuthorizedException"),
     errors.Throttled: (429, "TooManyRequestsException"),
     errors.Denied: (403, "ForbiddenException"),
-    errors.HookFailed: (403, "ForbiddenException"),
     errors.AlreadyExists: (409, "AlreadyExistsException"),
     errors.Conflict: (409, "CommitFailedException"),
-    errors.PreconditionFailed: (412, "PreconditionFailedException"),
+    errors.PreconditionFailed: (403, "ForbiddenException"),  # a hook refuses the change
     errors.Gone: (404, "NotFoundException"),
     errors.NotSupported: (406, "UnsupportedOperationException"),
     errors.OutcomeUnknown: (500, "CommitStateUnknownException"),
