@@ -163,6 +163,7 @@ def test_a_damaged_record_is_reported(lake):
     params = {"path": "_tables/city/trips/table.json"}
     for content in (
         b"",
+        b"x" * (2 << 20),
         b"{}",
         b"\xff",
         b'{"format":"iceberg","uuid":"","area":"x","metadata":""}',
