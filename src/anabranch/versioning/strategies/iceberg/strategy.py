@@ -177,6 +177,9 @@ class _IcebergStrategy:
             return f"{self._location}/metadata"
         lists = [each.snapshot["manifest-list"] for each in versions if each.snapshot is not None]
         folders = sorted({str(address).rpartition("/")[0] for address in lists})
+        if not folders:  # there are no snapshots
+            locations = {str(each.metadata.get("location", "")).rstrip("/") for each in versions}
+            folders = sorted(f"{location}/metadata" for location in locations)
         if len(folders) == 1:
             return folders[0]
         raise refusal(
