@@ -136,14 +136,17 @@ class IcebergTables:
         name is for a table or a view, as the file says, which has been called `before`.
         """
         self._namespaces.require(place, identifier.namespace)
-        for kind, other in (("Table", TABLE_FILE), ("View", VIEW_FILE)):
-            if self.find_record(place, identifier, other) is None:
-                continue
-            same = "" if other == file else " with same name"
-            text = f"{kind}{same} already exists: {identifier}"
-            if before:
-                text = f"Cannot rename {before} to {identifier}. {kind} already exists"
-            raise AlreadyExists(text, kind=f"{kind.lower()}_already_exists")
+        table = self.find_record(place, identifier, TABLE_FILE)
+        view = self.find_record(place, identifier, VIEW_FILE)
+        if table is None and view is None:
+            return
+        kind, other = ("View", VIEW_FILE) if table is None else ("Table", TABLE_FILE)
+        text = f"{kind}{'' if other == file else ' with same name'} already exists: {identifier}"
+        if before:
+            text = f"Cannot rename {before} to {identifier}. {kind} already exists"
+        if table is None:
+            raise AlreadyExists(text, kind="view_already_exists")
+        raise AlreadyExists(text, kind="table_already_exists")
 
     def describe(self, area: Area, request: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the metadata of the new table that a request describes, in an area. Raises
