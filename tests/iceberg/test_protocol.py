@@ -85,6 +85,24 @@ def test_an_access_key_is_exchanged_for_a_token(lake, grant):
     assert listed.json()["namespaces"] == [["city"]]
 
 
+def test_a_token_is_exchanged_for_itself_or_with_the_access_key(lake):
+    url = f"{lake.url}/iceberg/v1/oauth/tokens"
+    form = {"grant_type": "client_credentials"}
+    token = httpx2.post(url, data=form, auth=lake.server.auth).json()["access_token"]
+    exchange = {
+        "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
+        "subject_token": token,
+        "subject_token_type": "urn:ietf:params:oauth:token-type:access_token",
+    }
+    same = httpx2.post(url, data=exchange, headers={"Authorization": f"Bearer {token}"}).json()
+    assert (same["access_token"], same["expires_in"] > 3600) == (token, True)
+    renewed = httpx2.post(url, data=exchange, auth=lake.server.auth).json()
+    assert renewed["access_token"] != token
+    for subject in ("x", "", token[:-2], "workspace-AKIAW-x"):
+        answer = httpx2.post(url, data={**exchange, "subject_token": subject})
+        assert (answer.status_code, answer.json()["error"]) == (401, "invalid_grant")
+
+
 def test_wrong_credentials_are_refused(lake):
     url = f"{lake.url}/iceberg/v1/oauth/tokens"
     form = {"grant_type": "client_credentials", "client_id": "a", "client_secret": "b"}
