@@ -194,3 +194,35 @@ def test_branches_that_spark_has_changed_are_merged(lake, sql, mode):
         "options => map('rewrite-all', 'true'))"
     )
     assert dict(sql(f"select id, value from main.city.{name}")) == expected | {22: 4}
+
+
+@pytest.mark.timeout(600)
+def test_appends_to_a_table_of_version_3_are_merged(lake, sql):
+    sql(
+        "create table main.city.lineage (id bigint, day string) using iceberg "
+        "tblproperties ('format-version' = '3')"
+    )
+    sql("insert into main.city.lineage select id, 'base' from range(5)")
+    assert lake.merge("main", "dev").status_code == 200
+    for number in (10, 11):
+        sql(f"insert into dev.city.lineage select id + {number} * 10, 'dev' from range(3)")
+        sql(f"insert into main.city.lineage select id + {number} * 100, 'main' from range(2)")
+    sql("delete from main.city.lineage where id = 4")
+    assert lake.merge("dev").status_code == 200
+    sql("insert into main.city.lineage values (9, 'later')")
+    rows = sql("select id, _row_id, _last_updated_sequence_number from main.city.lineage")
+    assert sorted(row[0] for row in rows) == [
+        *(0, 1, 2, 3, 9),
+        *(100, 101, 102, 110, 111, 112),
+        *(1000, 1001, 1100, 1101),
+    ]
+    assert len({row[1] for row in rows}) == len(rows)
+    assert {row[0]: row[1] for row in rows if row[0] < 4} == {0: 0, 1: 1, 2: 2, 3: 3}
+    stored = metadata(lake, "lineage")
+    assert max(row[1] for row in rows) < stored["next-row-id"]
+    assert lake.merge("main", "dev").status_code == 200
+    sql("insert into main.city.lineage values (50, 'main')")
+    sql("update dev.city.lineage set day = 'new' where id = 0")
+    refused = lake.merge("dev")
+    assert refused.status_code == 409
+    assert "more than append" in refused.json()["conflicts"][0]["reason"]

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from anabranch.tables.iceberg.avro_files import write_avro
+from anabranch.tables.iceberg.commits.normal_metadata import LINEAGE_VERSION
 from anabranch.tables.iceberg.manifests import (
     DATA,
     DELETED,
@@ -51,6 +52,9 @@ _MEASURES: tuple[tuple[str, str, str, _Measure], ...] = (
 )
 """The totals of a summary, the names of what is added to them and removed, and its measure."""
 
+_FIRST_ROW_ID, _FILE_FIRST_ROW_ID = 520, 142
+"""The fields of the first row id of a manifest in the manifest list, and of a file."""
+
 _MAX_PREVIOUS_FILES = "write.metadata.previous-versions-max"
 
 
@@ -79,6 +83,9 @@ class MergedSnapshot:
         self._unique = str(uuid.UUID(bytes=self._digest[:16], version=5))
         self._sequence_number = destination.metadata.get("last-sequence-number", 0) + 1
         self._files: dict[str, bytes] = {}
+        first = destination.metadata.get("next-row-id")
+        self._has_row_ids = destination.metadata["format-version"] >= LINEAGE_VERSION
+        self._first_row = self._next_row = first or 0
         self._names, self._hint = _next_names(
             destination.name, source.name, destination.files.hint, self._unique
         )
@@ -162,6 +169,7 @@ class MergedSnapshot:
                 record[names[1]] = self.id
             if status == _ADDED:  # the sequence numbers of the new snapshot are inherited
                 record |= {names[number]: None for number in (3, 4) if number in names}
+                record[names[2]] = self._with_new_row_ids(like, record[names[2]])
             records.append(record)
         content = write_avro(like.file.schema, like.file.metadata, records)
         name = f"{self._unique}-m{len(self._files)}.avro"
@@ -175,8 +183,13 @@ class MergedSnapshot:
             for status, entry in entries
             if status != DELETED
         ]
+        row_ids = {}
+        if self._has_row_ids:
+            row_ids[_FIRST_ROW_ID] = self._next_row
+            self._next_row += counts[_COUNTS[_ADDED][1]]
         return {
             **{number: like.value(number) for number in like.names},
+            **row_ids,
             500: f"{self._folder}/{name}",
             501: len(content),
             503: self.id,
@@ -184,6 +197,13 @@ class MergedSnapshot:
             516: min(numbers, default=self._sequence_number),
             **{number: counts[number] for pair in _COUNTS.values() for number in pair},
         }
+
+    def _with_new_row_ids(self, like: ListedManifest, described: dict[str, Any]) -> dict[str, Any]:
+        """Returns the description of a file whose rows get ids in the new snapshot: those that the
+        source has given them may be of other rows on the destination.
+        """
+        name = like.file.names("data_file").get(_FILE_FIRST_ROW_ID)
+        return described if name is None else {**described, name: None}
 
     def _manifest_list(self, listed: Iterable[Mapping[int, Any]]) -> bytes:
         file = self._destination.manifests.file or self._source.manifests.file
@@ -230,6 +250,10 @@ class MergedSnapshot:
                 {"snapshot-id": self.id, "timestamp-ms": time},
             ],
         }
+        if self._has_row_ids:
+            snapshot["first-row-id"] = self._first_row
+            snapshot["added-rows"] = self._next_row - self._first_row
+            new["next-row-id"] = self._next_row
         if old["format-version"] > 1:
             snapshot["sequence-number"] = new["last-sequence-number"] = self._sequence_number
         main = {"type": "branch", **(old.get("refs") or {}).get("main", {}), "snapshot-id": self.id}
