@@ -68,9 +68,10 @@ def test_addresses_outside_of_the_area_are_refused(lake, made):
 
 
 def test_a_location_is_not_chosen_by_the_client(lake, made):
-    for place in foreign_places(lake, made[1])[:-1]:
-        body = {"name": "placed", "schema": SCHEMA, "location": place}
-        lake.post("main", TABLES, body, status=400)
+    for number, place in enumerate(foreign_places(lake, made[1])):
+        answer = create(lake, f"placed{number}", location=place).json()["metadata"]
+        assert answer["location"].startswith(f"s3://{lake.name}/.tables/")
+        assert answer["location"] not in {made[1], made[0].json()["metadata"]["location"]}
     body = {"name": "placed", "schema": SCHEMA, "properties": {"write.data.path": "file:///x"}}
     lake.post("main", TABLES, body, status=400)
 
@@ -162,6 +163,7 @@ def test_a_damaged_record_is_reported(lake):
     params = {"path": "_tables/city/trips/table.json"}
     for content in (
         b"",
+        b"x" * (2 << 20),
         b"{}",
         b"\xff",
         b'{"format":"iceberg","uuid":"","area":"x","metadata":""}',

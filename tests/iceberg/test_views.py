@@ -103,9 +103,9 @@ def test_a_requirement_that_does_not_hold_is_a_conflict(lake):
     moved = {"updates": [{"action": "set-location", "location": "file:///etc"}]}
     lake.post("main", f"{VIEWS}/seen", moved, status=400)
     body = {"name": "x", "schema": SCHEMA, "view-version": {}}
-    assert error_of(lake.post("main", VIEWS, body, status=400)) == "BadRequestException"
-    make_elsewhere = {**body, "view-version": version(1, "a"), "location": "file:///etc"}
-    lake.post("main", VIEWS, make_elsewhere, status=400)
+    assert error_of(lake.post("main", VIEWS, body, status=400)) == "IllegalArgumentException"
+    elsewhere = make(lake, "placed", location="file:///etc").json()["metadata"]["location"]
+    assert elsewhere.startswith(f"s3://{lake.name}/.tables/")
 
 
 def test_a_view_keeps_its_namespace(lake):

@@ -10,6 +10,7 @@ import msgspec
 
 from anabranch.catalog.tables.iceberg.areas import Area
 from anabranch.catalog.tables.iceberg.metadata_files import MetadataFile
+from anabranch.errors import Corrupt
 from anabranch.http.etags import lists_etag
 from anabranch.http.response import Response
 from anabranch.iceberg.call import Call
@@ -75,10 +76,12 @@ def not_modified(call: Call, record: TableRecord) -> Response | None:
 def named_snapshots(content: bytes) -> bytes:
     """Returns metadata with those snapshots alone that a branch or a tag of the table names."""
     metadata = decode_metadata(content)
-    refs = metadata.get("refs") or {}
-    named = {ref.get("snapshot-id") for ref in refs.values()} | {
-        metadata.get("current-snapshot-id")
-    }
-    snapshots = metadata.get("snapshots") or []
-    kept = [each for each in snapshots if each.get("snapshot-id") in named]
+    try:
+        refs = metadata.get("refs") or {}
+        named = {ref.get("snapshot-id") for ref in refs.values()}
+        named.add(metadata.get("current-snapshot-id"))
+        snapshots = metadata.get("snapshots") or []
+        kept = [each for each in snapshots if each.get("snapshot-id") in named]
+    except (AttributeError, TypeError) as error:
+        raise Corrupt(f"the metadata are damaged: {error}") from error
     return msgspec.json.encode({**metadata, "snapshots": kept})

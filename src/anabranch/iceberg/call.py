@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -130,12 +130,13 @@ class Call:
         """Raises Denied unless the caller has the rights to the object at a path."""
         authorize(self.actor, [self.on_path(each, path, place) for each in actions])
 
-    def writing(self, place: Place, properties: Iterable[Mapping[str, Any]]) -> Writing:
+    def writing(self, place: Place, properties: Iterable[object]) -> Writing:
         """Returns how a change is made, which the first of the properties that says it decides.
         Raises Denied unless the caller may commit, if it is a commit.
         """
-        mode = next((each[_MODE] for each in properties if _MODE in each), _AUTO)
-        if mode not in {_AUTO, _STAGED}:
+        named = (each.get(_MODE) for each in properties if isinstance(each, Mapping))
+        mode = next((each for each in named if each is not None), _AUTO)
+        if mode != _AUTO and mode != _STAGED:  # noqa: PLR1714  what was read may be no text
             raise Invalid(f"{_MODE} is {mode!r}: use auto or staged", kind="invalid_commit_mode")
         staged = mode == _STAGED
         if not staged:

@@ -24,6 +24,7 @@ _BY_KIND = {
     "branch_not_found": (404, "NoSuchNamespaceException"),
     "reference_not_found": (404, "NoSuchNamespaceException"),
     "namespace_not_empty": (409, "NamespaceNotEmptyException"),
+    "invalid_table_metadata": (400, "IllegalArgumentException"),
     "property_twice": (422, "UnprocessableEntityException"),
     "idempotency_key_reused": (422, "UnprocessableEntityException"),
 }
@@ -33,10 +34,9 @@ _BY_CLASS: dict[type[BaseException], tuple[int, str]] = {
     errors.Unauthenticated: (401, "NotAuthorizedException"),
     errors.Throttled: (429, "TooManyRequestsException"),
     errors.Denied: (403, "ForbiddenException"),
-    errors.HookFailed: (403, "ForbiddenException"),
     errors.AlreadyExists: (409, "AlreadyExistsException"),
     errors.Conflict: (409, "CommitFailedException"),
-    errors.PreconditionFailed: (412, "PreconditionFailedException"),
+    errors.PreconditionFailed: (403, "ForbiddenException"),  # a hook refuses the change
     errors.Gone: (404, "NotFoundException"),
     errors.NotSupported: (406, "UnsupportedOperationException"),
     errors.OutcomeUnknown: (500, "CommitStateUnknownException"),
@@ -51,7 +51,7 @@ def error_response(error: BaseException, *, bodiless: bool = False) -> Response:
     """Returns the response for an error; `bodiless` leaves out the document, as for HEAD."""
     status, name = _status(error)
     message = str(error) if isinstance(error, AnabranchError) else "an internal error"
-    hint = error.hint if isinstance(error, AnabranchError) else ""
+    hint = error.hint if isinstance(error, errors.Invalid | errors.Denied) else ""
     text = f"{message} ({hint})" if hint else message
     detail = {"message": text, "type": name, "code": status}
     headers = []

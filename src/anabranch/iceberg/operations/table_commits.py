@@ -10,8 +10,11 @@ import msgspec
 from anabranch.access.policies.permissions import Action, Permission
 from anabranch.catalog.tables.iceberg.identifiers import Identifier, record_path
 from anabranch.catalog.tables.iceberg.places import Place
-from anabranch.catalog.tables.iceberg.table_commits import TableCommit, table_not_found
-from anabranch.errors import Invalid
+from anabranch.catalog.tables.iceberg.table_commits import (
+    TableCommit,
+    table_not_found,
+)
+from anabranch.errors import AlreadyExists, Invalid
 from anabranch.http.response import Response
 from anabranch.iceberg.answers import table_response
 from anabranch.iceberg.call import Call
@@ -99,6 +102,8 @@ def _prepare(
                 kind="foreign_location",
             )
         return commit, [_set_properties(body.updates)], False
+    if commit.creates:
+        raise AlreadyExists("Requirement failed: table already exists", kind="table_already_exists")
     if found.area.path != found.path:
         call.authorize_at(place, found.area.path, Action.READ_OBJECT, Action.WRITE_OBJECT)
     metadata = tables.decoded(found)

@@ -31,7 +31,6 @@ __all__ = ["OPERATIONS", "find_table", "to_rename"]
 
 class _Creation(msgspec.Struct, rename="kebab"):
     name: str
-    location: str | None = None
     stage_create: bool = False
 
 
@@ -71,17 +70,13 @@ def list_records(call: Call, file: str) -> Response:
 
 
 def create_table(call: Call) -> Response:
-    """Creates a table, or prepares one that a commit creates."""
+    """Creates a table, or prepares one that a commit creates. A location that the client asks for
+    is not used: the catalog chooses it, and tells it in the response.
+    """
     body = call.body(_creation)
     request = call.body(_object)
     tables, place = call.services.catalog.iceberg.tables, call.place
     identifier = Identifier(call.namespace, body.name)
-    if body.location:
-        raise Invalid(
-            "the location of a table is chosen by the catalog",
-            kind="foreign_location",
-            hint="Leave the location out. An existing table is registered.",
-        )
     properties = request.get("properties") or {}
     writing = call.writing(place, [properties, call.namespace_properties(place, call.namespace)])
     area = tables.new_area(place, identifier)

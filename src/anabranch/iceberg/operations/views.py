@@ -9,7 +9,6 @@ import msgspec
 from anabranch.access.policies.permissions import Action, Permission
 from anabranch.catalog.tables.iceberg.identifiers import VIEW_FILE, Identifier, record_path
 from anabranch.catalog.tables.iceberg.table_commits import TableCommit
-from anabranch.errors import Invalid
 from anabranch.http.response import Response
 from anabranch.iceberg.answers import table_response
 from anabranch.iceberg.call import Call
@@ -30,7 +29,6 @@ _Objects = list[dict[str, Any]]
 
 class _Creation(msgspec.Struct):
     name: str
-    location: str | None = None
 
 
 class _Commit(msgspec.Struct):
@@ -49,14 +47,8 @@ def list_views(call: Call) -> Response:
 
 
 def create_view(call: Call) -> Response:
-    """Creates a view."""
+    """Creates a view, at a location that the catalog chooses."""
     body = call.body(_creation)
-    if body.location:
-        raise Invalid(
-            "the location of a view is chosen by the catalog",
-            kind="foreign_location",
-            hint="Leave the location out.",
-        )
     request = call.body(_object)
     tables, place = call.services.catalog.iceberg.tables, call.place
     identifier = Identifier(call.namespace, body.name)

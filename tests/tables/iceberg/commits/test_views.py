@@ -180,7 +180,7 @@ TWICE = [{"type": "sql", "sql": "SELECT 1", "dialect": each} for each in ("spark
         (adding(**{"schema-id": 9}), "no schema-id"),
         (adding(**{"schema-id": -1}), "no schema"),
         (adding(representations=[]), "length"),
-        (adding(representations=TWICE), "same dialect"),
+        (adding(representations=TWICE), "multiple queries for dialect"),
         (adding(summary=None), "Expected"),
         ({"action": "add-view-version"}, "missing"),
     ],

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from anabranch.catalog.tables.iceberg.areas import Area, TableAreas
+from anabranch.catalog.tables.iceberg.recent_values import RecentValues
 from anabranch.model.tables.table_record import TableRecord
 from anabranch.tables.iceberg.commits.encoded_metadata import (
     MAX_BYTES,
@@ -24,43 +23,11 @@ _DECODED_BYTES = 8 << 20
 _NUMBER = re.compile(r"(\d{1,9})-[^/]*|v(\d{1,9})\.[^/]*")
 
 
-T = TypeVar("T")
-
-
 class MetadataFile(NamedTuple):
     """A metadata file: its S3 address and its content."""
 
     location: str
     content: bytes
-
-
-class _Cache(Generic[T]):
-    """Values by address, of which the least recently used ones are forgotten."""
-
-    def __init__(self, most_bytes: int, largest: int) -> None:
-        self._most_bytes, self._largest = most_bytes, largest
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, str], tuple[T, int]] = OrderedDict()
-        self._bytes = 0
-
-    def get(self, key: tuple[str, str]) -> T | None:
-        """Returns a value, None if it is not known."""
-        with self._lock:
-            found = self._kept.get(key)
-            if found is None:
-                return None
-            self._kept.move_to_end(key)
-            return found[0]
-
-    def put(self, key: tuple[str, str], value: T, size: int) -> None:
-        """Keeps a value of so many bytes, unless it is too large."""
-        with self._lock:
-            if size > self._largest or key in self._kept:
-                return
-            self._kept[key] = value, size
-            self._bytes += size
-            while self._bytes > self._most_bytes:
-                self._bytes -= self._kept.popitem(last=False)[1][1]
 
 
 class MetadataFiles:
@@ -70,8 +37,10 @@ class MetadataFiles:
 
     def __init__(self, areas: TableAreas) -> None:
         self._areas = areas
-        self._contents: _Cache[bytes] = _Cache(_CACHED_BYTES, _LARGEST_CACHED)
-        self._decoded: _Cache[Mapping[str, Any]] = _Cache(_DECODED_BYTES, _DECODED_BYTES // 2)
+        self._contents: RecentValues[bytes] = RecentValues(_CACHED_BYTES, _LARGEST_CACHED)
+        self._decoded: RecentValues[Mapping[str, Any]] = RecentValues(
+            _DECODED_BYTES, _DECODED_BYTES // 2
+        )
 
     def read(self, area: Area, record: TableRecord) -> MetadataFile:
         """Returns the metadata that a record names. Raises NotFound if the file is lost."""

@@ -166,7 +166,7 @@ class Namespaces:
                 found = True
             elif rest not in {TABLE_FILE, VIEW_FILE}:
                 raise Conflict(
-                    f"the namespace {_named(namespace)} is not empty", kind="namespace_not_empty"
+                    f"Namespace {_named(namespace)} is not empty", kind="namespace_not_empty"
                 )
         if not found:
             raise namespace_not_found(namespace)
@@ -259,12 +259,12 @@ class _Replace:
 
 def namespace_not_found(namespace: Namespace) -> NotFound:
     """Returns the error for a namespace that does not exist."""
-    return NotFound(f"there is no namespace {_named(namespace)}", kind="namespace_not_found")
+    return NotFound(f"Namespace does not exist: {_named(namespace)}", kind="namespace_not_found")
 
 
 def _namespace_exists(namespace: Namespace) -> AlreadyExists:
     return AlreadyExists(
-        f"there is a namespace {_named(namespace)} already", kind="namespace_already_exists"
+        f"Namespace already exists: {_named(namespace)}", kind="namespace_already_exists"
     )
 
 

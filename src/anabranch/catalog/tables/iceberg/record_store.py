@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -10,7 +9,8 @@ from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.readable_listing import list_objects
 from anabranch.catalog.tables.iceberg.places import Place
-from anabranch.errors import AnabranchError
+from anabranch.catalog.tables.iceberg.recent_values import RecentValues
+from anabranch.errors import AnabranchError, Corrupt
 from anabranch.model.names import decode_key
 from anabranch.model.objects.entry import Entry, physical_address
 from anabranch.model.repositories.repository import Repository
@@ -19,7 +19,9 @@ from anabranch.versioning.core import Core
 __all__ = ["RecordStore"]
 
 _PAGE = 1_000
-_CACHED = 10_000
+_CACHED_BYTES = 8 << 20
+_LARGEST = 1 << 20
+"""The most bytes of a record: everybody who may write to its path can store more."""
 _CONTENT_TYPE = "application/json"
 
 
@@ -29,7 +31,7 @@ class RecordStore:
     def __init__(self, core: Core, blocks: BlockStore) -> None:
         self._core = core
         self._blocks = blocks
-        self._contents: OrderedDict[str, bytes] = OrderedDict()
+        self._contents: RecentValues[bytes] = RecentValues(_CACHED_BYTES, _LARGEST)
 
     def find(self, place: Place, path: str) -> bytes | None:
         """Returns the content of the record at a path, None without one. Raises NotFound for the
@@ -41,14 +43,18 @@ class RecordStore:
         return None if entry is None else self.content(repository, entry)
 
     def content(self, repository: Repository, entry: Entry) -> bytes:
-        """Returns the bytes of a record, which never change at their address."""
+        """Returns the bytes of a record, which never change at their address. Raises Corrupt for an
+        object that is too large to be one.
+        """
         address = physical_address(repository.storage_namespace, entry.address, entry.address_type)
-        known = self._contents.get(address)
+        known = self._contents.get(("", address))
         if known is None:
-            known = self._contents[address] = self._blocks.read(address)
-            while len(self._contents) > _CACHED:
-                with suppress(KeyError):  # another thread was faster
-                    self._contents.popitem(last=False)
+            if entry.size > _LARGEST:
+                raise Corrupt(
+                    f"a record of {entry.size:,} bytes, at most {_LARGEST:,}", kind="damaged_record"
+                )
+            known = self._blocks.read(address)
+            self._contents.put(("", address), known, len(known))
         return known
 
     def store(self, repository: Repository, content: bytes) -> Entry:

@@ -34,7 +34,14 @@ from anabranch.tables.iceberg.commits.updates import apply_updates
 from anabranch.tables.iceberg.commits.views import apply_view_updates, check_view_requirements
 from anabranch.versioning.identifiers import Identifiers
 
-__all__ = ["CommitTables", "TableCommit", "TableParts", "new_record", "table_not_found"]
+__all__ = [
+    "CommitTables",
+    "TableCommit",
+    "TableParts",
+    "new_record",
+    "table_exists",
+    "table_not_found",
+]
 
 _MILLISECONDS = 1000
 
@@ -144,7 +151,9 @@ class CommitTables:
             commit.path,
         )
         if commit.creates:
-            raise AlreadyExists(f"{commit.identifier} exists already", kind="table_already_exists")
+            raise AlreadyExists(
+                "Requirement failed: table already exists", kind="table_already_exists"
+            )
         if record.area != commit.area:
             raise Conflict(f"{commit.identifier} is another table now", kind="table_changed")
         area = self._parts.areas.find(self._repository, record.area)
@@ -193,6 +202,11 @@ def new_record(
     return TableRecord(uuid=str(uuid), area=area.id, metadata=file.location, registered=registered)
 
 
+def table_exists(identifier: Identifier) -> AlreadyExists:
+    """Returns the error for a table that exists already, in the words of Iceberg's library."""
+    return AlreadyExists(f"Table already exists: {identifier}", kind="table_already_exists")
+
+
 def table_not_found(identifier: Identifier) -> NotFound:
     """Returns the error for a table that does not exist."""
-    return NotFound(f"there is no table {identifier}", kind="iceberg_table_not_found")
+    return NotFound(f"Table does not exist: {identifier}", kind="iceberg_table_not_found")

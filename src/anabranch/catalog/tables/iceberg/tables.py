@@ -27,6 +27,7 @@ from anabranch.catalog.tables.iceberg.table_commits import (
     TableCommit,
     TableParts,
     new_record,
+    table_exists,
     table_not_found,
 )
 from anabranch.catalog.tables.iceberg.table_messages import commit_message
@@ -105,7 +106,7 @@ class IcebergTables:
         if found is not None:
             return found
         if file == VIEW_FILE:
-            raise NotFound(f"there is no view {identifier}", kind="iceberg_view_not_found")
+            raise NotFound(f"View does not exist: {identifier}", kind="iceberg_view_not_found")
         raise table_not_found(identifier)
 
     def metadata(self, found: FoundTable) -> MetadataFile:
@@ -125,16 +126,27 @@ class IcebergTables:
         AlreadyExists if there is a table or a view of the name.
         """
         repository, _ = self._changes.require_branch(place)
-        self.require_free(place, identifier)
+        self.require_free(place, identifier, file)
         return self._parts.areas.create(repository, record_path(identifier, file))
 
-    def require_free(self, place: Place, identifier: Identifier) -> None:
-        """Raises NotFound for a namespace that does not exist, AlreadyExists for a name in use."""
+    def require_free(
+        self, place: Place, identifier: Identifier, file: str = TABLE_FILE, before: str = ""
+    ) -> None:
+        """Raises NotFound for a namespace that does not exist, AlreadyExists for a name in use; the
+        name is for a table or a view, as the file says, which has been called `before`.
+        """
         self._namespaces.require(place, identifier.namespace)
-        if self.find_record(place, identifier) is not None:
-            raise AlreadyExists(f"{identifier} exists already", kind="table_already_exists")
-        if self._parts.records.find(place, record_path(identifier, VIEW_FILE)) is not None:
-            raise AlreadyExists(f"{identifier} is a view", kind="view_already_exists")
+        table = self.find_record(place, identifier, TABLE_FILE)
+        view = self.find_record(place, identifier, VIEW_FILE)
+        if table is None and view is None:
+            return
+        kind, other = ("View", VIEW_FILE) if table is None else ("Table", TABLE_FILE)
+        text = f"{kind}{'' if other == file else ' with same name'} already exists: {identifier}"
+        if before:
+            text = f"Cannot rename {before} to {identifier}. {kind} already exists"
+        if table is None:
+            raise AlreadyExists(text, kind="view_already_exists")
+        raise AlreadyExists(text, kind="table_already_exists")
 
     def describe(self, area: Area, request: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the metadata of the new table that a request describes, in an area. Raises
@@ -242,7 +254,7 @@ class IcebergTables:
         self, place: Place, found: FoundTable, name: Identifier, file: str, writing: Writing
     ) -> None:
         """Gives a table another name. Raises AlreadyExists, NotFound for the namespace."""
-        self.require_free(place, name)
+        self.require_free(place, name, file, str(found.identifier))
         path = record_path(name, file)
         moving = _Move(found, name, path, self._parts, found.area.repository)
         self._changes.make(
@@ -268,7 +280,7 @@ class _Insert:
     def apply(self, current: Mapping[str, Entry | None]) -> Mapping[str, Entry | None]:
         """Returns the new record."""
         if current[self._path] is not None:
-            raise AlreadyExists(f"{self._identifier} exists already", kind="table_already_exists")
+            raise table_exists(self._identifier)
         return {self._path: self._entry}
 
 
@@ -309,5 +321,5 @@ class _Move(_Delete):
         """Returns the record at its new path."""
         entry = self.require_same(current[self._found.path])
         if current[self._path] is not None:
-            raise AlreadyExists(f"{self._name} exists already", kind="table_already_exists")
+            raise table_exists(self._name)
         return {self._found.path: None, self._path: entry}

@@ -70,6 +70,15 @@ _FIELDS = {
 """The fields of the metadata that have other names than in requirements."""
 
 
+_CHANGED = {
+    "last-assigned-field-id": "last assigned field id changed",
+    "current-schema-id": "current schema changed",
+    "last-assigned-partition-id": "last assigned partition id changed",
+    "default-spec-id": "default partition spec changed",
+    "default-sort-order-id": "default sort order changed",
+}
+
+
 def check_requirements(
     metadata: Mapping[str, Any] | None, requirements: Sequence[Mapping[str, Any]]
 ) -> None:
@@ -97,22 +106,25 @@ def _check_missing(requirement: Any) -> None:
 
 def _check(requirement: Any, known: Mapping[str, Any]) -> None:
     if isinstance(requirement, _Create):
-        raise changed_meanwhile("the table exists already")
+        raise changed_meanwhile("Requirement failed: table already exists")
     if isinstance(requirement, _TableUuid):
-        _require_same("table-uuid", requirement.uuid.lower(), str(known.get("table-uuid")).lower())
+        now = str(known.get("table-uuid")).lower()
+        _require_same("UUID does not match", requirement.uuid.lower(), now)
     elif isinstance(requirement, _RefSnapshotId):
         ref = known["refs"].get(requirement.ref)
-        now = None if ref is None else ref["snapshot-id"]
-        _require_same(f"snapshot of {requirement.ref!r}", requirement.snapshot_id, now)
+        snapshot = None if ref is None else ref["snapshot-id"]
+        kind = "branch" if ref is None else ref.get("type", "branch")
+        _require_same(f"{kind} {requirement.ref} has changed", requirement.snapshot_id, snapshot)
     else:
         ((name, expected),) = (
             (name, value)
             for name, value in msgspec.to_builtins(requirement).items()
             if name != "type"
         )
-        _require_same(name, expected, known.get(_FIELDS.get(name, name)))
+        _require_same(_CHANGED[name], expected, known.get(_FIELDS.get(name, name)))
 
 
 def _require_same(what: str, expected: Any, now: Any) -> None:
+    """Raises Conflict, in the words of Iceberg's library, unless both are equal."""
     if expected != now:
-        raise changed_meanwhile(f"the {what} is {now}, the commit was made for {expected}")
+        raise changed_meanwhile(f"Requirement failed: {what}: expected {expected} != {now}")

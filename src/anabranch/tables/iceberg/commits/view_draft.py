@@ -130,8 +130,11 @@ class ViewDraft:
         """
         shape = checked(version, VIEW_VERSION, "view version")
         dialects = shape.dialects()
-        if len(set(dialects)) != len(dialects):
-            raise refused("the version has two definitions in the same dialect")
+        for dialect in dialects:
+            if dialects.count(dialect) > 1:  # in the words of Iceberg's library
+                raise refused(
+                    f"Invalid view version: Cannot add multiple queries for dialect {dialect}"
+                )
         number = shape.schema_id
         if number == _LAST_ADDED:
             if self._schemas.last_added is None:
