@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -24,16 +23,16 @@ from anabranch.tables.iceberg.manifests import (
     EQUALITY_DELETES,
     POSITION_DELETES,
     FileEntry,
-    ListedManifest,
 )
 from anabranch.tables.iceberg.metadata_files import HADOOP_NAME, metadata_version
 from anabranch.versioning.strategies.iceberg.changes import SideChanges, TableVersion
+from anabranch.versioning.strategies.iceberg.manifest_writer import (
+    ADDED,
+    EXISTING,
+    ManifestWriter,
+)
 
 __all__ = ["MergedSnapshot"]
-
-_EXISTING, _ADDED = range(2)
-_COUNTS = {_ADDED: (504, 512), _EXISTING: (505, 513), DELETED: (506, 514)}
-"""The fields of a manifest list for the numbers of files and rows, by the status of entries."""
 
 _Measure = Callable[[FileEntry], int]
 _MEASURES: tuple[tuple[str, str, str, _Measure], ...] = (
@@ -51,9 +50,6 @@ _MEASURES: tuple[tuple[str, str, str, _Measure], ...] = (
     ),
 )
 """The totals of a summary, the names of what is added to them and removed, and its measure."""
-
-_FIRST_ROW_ID, _FILE_FIRST_ROW_ID = 520, 142
-"""The fields of the first row id of a manifest in the manifest list, and of a file."""
 
 _MAX_PREVIOUS_FILES = "write.metadata.previous-versions-max"
 
@@ -82,10 +78,14 @@ class MergedSnapshot:
         self.id = self._snapshot_id()
         self._unique = str(uuid.UUID(bytes=self._digest[:16], version=5))
         self._sequence_number = destination.metadata.get("last-sequence-number", 0) + 1
-        self._files: dict[str, bytes] = {}
-        first = destination.metadata.get("next-row-id")
+        self._first_row = destination.metadata.get("next-row-id") or 0
         self._has_row_ids = destination.metadata["format-version"] >= LINEAGE_VERSION
-        self._first_row = self._next_row = first or 0
+        self._manifests = ManifestWriter(
+            self.id,
+            f"{folder}/{self._unique}",
+            self._sequence_number,
+            self._first_row if self._has_row_ids else None,
+        )
         self._names, self._hint = _next_names(
             destination.name, source.name, destination.files.hint, self._unique
         )
@@ -99,17 +99,18 @@ class MergedSnapshot:
         """Returns the new metadata files by their names; the version hint is one of them, if the
         destination has it.
         """
+        files: dict[str, bytes] = {}
         new = self._settled_metadata()
         if self._changes.added or self._changes.removed:
             listed = [*self._added_manifests(), *self._kept_manifests()]
             list_name = f"snap-{self.id}-1-{self._unique}.avro"
-            self._files[list_name] = self._manifest_list(listed)
+            files = {**self._manifests.files, list_name: self._manifest_list(listed)}
             new = self._with_snapshot(new, list_name)
         metadata = json.dumps(new, separators=(",", ":")).encode()
-        self._files |= dict.fromkeys(self._names, metadata)
+        files |= dict.fromkeys(self._names, metadata)
         if self._hint:
-            self._files["version-hint.text"] = self._hint.encode()
-        return self._files
+            files["version-hint.text"] = self._hint.encode()
+        return files
 
     def _identify(self) -> bytes:
         versions = self._source, self._destination
@@ -132,9 +133,9 @@ class MergedSnapshot:
             if manifest.address in self._destination.manifests.manifests:
                 continue
             added = self._changes.added
-            entries = [(_ADDED, entry) for entry in manifest.live if entry.path in added]
+            entries = [(ADDED, entry) for entry in manifest.live if entry.path in added]
             if entries:
-                yield self._write_manifest(manifest, entries)
+                yield self._manifests.write(manifest, entries)
 
     def _kept_manifests(self) -> Iterator[dict[int, Any]]:
         """Yields the records of the destination's manifests."""
@@ -144,66 +145,15 @@ class MergedSnapshot:
             # a manifest that the source has, too, has no file that the source removed
             is_changed = removed and manifest.address not in theirs
             if is_changed and any(entry.path in removed for entry in manifest.live):
-                yield self._write_manifest(
+                yield self._manifests.write(
                     manifest,
                     [
-                        (DELETED if entry.path in removed else _EXISTING, entry)
+                        (DELETED if entry.path in removed else EXISTING, entry)
                         for entry in manifest.live
                     ],
                 )
             else:
                 yield {number: manifest.value(number) for number in manifest.names}
-
-    def _write_manifest(
-        self, like: ListedManifest, entries: Iterable[tuple[int, FileEntry]]
-    ) -> dict[int, Any]:
-        """Writes a manifest and returns its record in the manifest list. The bounds of partitions
-        are those of the manifest that it is made from, which has more files.
-        """
-        names = like.file.names()
-        entries = list(entries)
-        records = []
-        for status, entry in entries:
-            record = {**entry.record, names[0]: status}
-            if status != _EXISTING:
-                record[names[1]] = self.id
-            if status == _ADDED:  # the sequence numbers of the new snapshot are inherited
-                record |= {names[number]: None for number in (3, 4) if number in names}
-                record[names[2]] = self._with_new_row_ids(like, record[names[2]])
-            records.append(record)
-        content = write_avro(like.file.schema, like.file.metadata, records)
-        name = f"{self._unique}-m{len(self._files)}.avro"
-        self._files[name] = content
-        counts: Counter[int] = Counter()
-        for status, entry in entries:
-            files, rows = _COUNTS[status]
-            counts.update({files: 1, rows: entry.rows})
-        numbers = [
-            self._sequence_number if status == _ADDED else entry.sequence_number
-            for status, entry in entries
-            if status != DELETED
-        ]
-        row_ids = {}
-        if self._has_row_ids:
-            row_ids[_FIRST_ROW_ID] = self._next_row
-            self._next_row += counts[_COUNTS[_ADDED][1]]
-        return {
-            **{number: like.value(number) for number in like.names},
-            **row_ids,
-            500: f"{self._folder}/{name}",
-            501: len(content),
-            503: self.id,
-            515: self._sequence_number,
-            516: min(numbers, default=self._sequence_number),
-            **{number: counts[number] for pair in _COUNTS.values() for number in pair},
-        }
-
-    def _with_new_row_ids(self, like: ListedManifest, described: dict[str, Any]) -> dict[str, Any]:
-        """Returns the description of a file whose rows get ids in the new snapshot: those that the
-        source has given them may be of other rows on the destination.
-        """
-        name = like.file.names("data_file").get(_FILE_FIRST_ROW_ID)
-        return described if name is None else {**described, name: None}
 
     def _manifest_list(self, listed: Iterable[Mapping[int, Any]]) -> bytes:
         file = self._destination.manifests.file or self._source.manifests.file
@@ -252,8 +202,8 @@ class MergedSnapshot:
         }
         if self._has_row_ids:
             snapshot["first-row-id"] = self._first_row
-            snapshot["added-rows"] = self._next_row - self._first_row
-            new["next-row-id"] = self._next_row
+            snapshot["added-rows"] = self._manifests.added_rows
+            new["next-row-id"] = self._first_row + self._manifests.added_rows
         if old["format-version"] > 1:
             snapshot["sequence-number"] = new["last-sequence-number"] = self._sequence_number
         main = {"type": "branch", **(old.get("refs") or {}).get("main", {}), "snapshot-id": self.id}
