@@ -241,12 +241,12 @@ def test_table_that_one_side_created_anew_or_deleted(branches):
         )
 
 
-@pytest.mark.parametrize("version", [3, "2", None])
+@pytest.mark.parametrize("version", [4, "2", None])
 def test_unknown_format_versions(branches, version):
     branches.change_source(append({5: "mon"}))
     branches.change_destination(append({6: "mon"}))
     edit(branches.source, **{"format-version": version})
-    with pytest.raises(Conflict, match=r"format version 3|cannot be read"):
+    with pytest.raises(Conflict, match=r"format version 4|cannot be read"):
         branches.merge()
 
 

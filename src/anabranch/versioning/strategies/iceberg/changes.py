@@ -19,7 +19,14 @@ from anabranch.tables.iceberg.manifests import (
 from anabranch.tables.iceberg.metadata_files import MetadataFiles
 from anabranch.versioning.strategies.side_objects import refusal
 
-__all__ = ["SideChanges", "TableVersion", "find_changes", "goes_back", "read_version"]
+__all__ = [
+    "SideChanges",
+    "TableVersion",
+    "find_changes",
+    "goes_back",
+    "only_appends",
+    "read_version",
+]
 
 _COMPACTION = "replace"
 _ROWS_STAY = ("append", _COMPACTION)
@@ -127,6 +134,12 @@ def goes_back(base: TableVersion, side: TableVersion) -> bool:
         if current == wanted:
             return True
     return False
+
+
+def only_appends(base: TableVersion, side: TableVersion, other: TableVersion) -> bool:
+    """Returns whether a side has only appended files since the base, as far as is known."""
+    operations = _operations(base, side, other)
+    return operations is not None and set(operations.values()) <= {"append"}
 
 
 def _live(manifests: Iterator[ListedManifest]) -> dict[str, FileEntry]:

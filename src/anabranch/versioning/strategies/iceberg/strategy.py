@@ -40,6 +40,7 @@ from anabranch.versioning.strategies.iceberg.conflict_rules import (
     find_conflicts,
     isolation_level,
     require_mergeable,
+    require_row_ids,
 )
 from anabranch.versioning.strategies.iceberg.merged_snapshot import MergedSnapshot
 from anabranch.versioning.strategies.iceberg.recorded_files import RecordedFiles, metadata_folder
@@ -147,6 +148,7 @@ class _IcebergStrategy:
         if goes_back(base, source):
             level = "snapshot"  # what is taken back has no condition that new rows could match
         isolation = self._isolation or level
+        require_row_ids(base, source, destination, changes)
         return changes, others, find_conflicts(versions, changes, others, isolation)
 
     def _merge(self, conflict: PathConflict, output: MergeOutput) -> Sequence[ContentConflict]:
