@@ -212,3 +212,12 @@ def test_the_forms_of_lakefs(lake):
     relative = load_catalog("b", uri=uri, **common)
     assert relative.list_tables("city") == [("city", "trips")]
     assert ids(relative.load_table("city.trips")) == [1, 2, 3]
+
+
+def test_an_undo_is_one_of_the_table(lake, table):
+    table.overwrite(trips(9))
+    lake.catalog().drop_table("city.trips")
+    for expected in ([9], [1, 2]):
+        undone = lake.api.post(f"{lake.root}/undo", json={})
+        assert undone.status_code in {200, 201}, undone.text
+        assert ids(lake.catalog().load_table("city.trips")) == expected
