@@ -15,16 +15,18 @@ import msgspec
 
 __all__ = ["Converter"]
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
-class Converter(Generic[T]):
+class Converter(Generic[T_co]):
     """Converts builtin values to a type. Unless `strict`, numbers and booleans may be text."""
 
-    def __init__(self, type_: type[T], *, strict: bool = True) -> None:
+    def __init__(self, type_: type[T_co], *, strict: bool = True) -> None:
         msgspec.json.Decoder(type_)  # reads the type's fields now
-        self._convert: Callable[[object], T] = partial(msgspec.convert, type=type_, strict=strict)
+        self._convert: Callable[[object], T_co] = partial(
+            msgspec.convert, type=type_, strict=strict
+        )
 
-    def convert(self, value: object) -> T:
+    def convert(self, value: object) -> T_co:
         """Returns a value of the type. Raises msgspec.ValidationError."""
         return self._convert(value)

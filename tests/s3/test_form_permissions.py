@@ -52,7 +52,8 @@ def visit(lake, statements):
         find_credential=lambda key: credential if key == KEY else None,
         find_actor_by_key=lambda key: ada if key == KEY else None,
     )
-    gateway = S3Gateway(Services(lake, SimpleNamespace(authenticator=authenticator), time.time))
+    access = SimpleNamespace(authenticator=authenticator, table_keys=None)
+    gateway = S3Gateway(Services(lake, access, time.time))
     s3 = boto3.client(
         "s3",
         endpoint_url="http://localhost",

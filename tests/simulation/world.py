@@ -96,8 +96,8 @@ class Server:
 
 
 class World:
-    """Servers over two stores. `faults` is the probability that a call to a store fails, `kills` the
-    probability that the server is killed at one.
+    """Servers over two stores. `faults` and `kills` are the probabilities that a call to a store
+    fails, and that the server is killed at it.
     """
 
     def __init__(self, cache: Path, seed: int) -> None:

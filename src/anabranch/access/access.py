@@ -17,6 +17,7 @@ from anabranch.access.credentials.credentials import Credentials
 from anabranch.access.credentials.derived_keys import DerivedKeys
 from anabranch.access.credentials.key_rotation import KeyRotation
 from anabranch.access.credentials.secret_encryption import SecretCipher
+from anabranch.access.credentials.table_keys import TableKeys
 from anabranch.access.credentials.workspace_keys import WorkspaceKeys
 from anabranch.access.identities.administrators import AdministratorGuard, Logins
 from anabranch.access.identities.attachments import group_attachments, user_attachments
@@ -120,6 +121,7 @@ class Access:
             keyvalue, self.actors, sessions, self.tokens, clock, random_bytes
         )
         self.workspace_keys = WorkspaceKeys(DerivedKeys(key, other_key, "workspaces"), random_bytes)
+        self.table_keys = TableKeys(DerivedKeys(key, other_key, "tables"), clock)
         self.workspace_grants = WorkspaceGrants(Workspaces(keyvalue), self.workspace_keys, clock)
         self.authenticator = Authenticator(
             self.changes,

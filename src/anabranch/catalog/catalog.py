@@ -51,6 +51,8 @@ from anabranch.catalog.references.tags import Tags
 from anabranch.catalog.repositories.refs_dump import RefsDumps
 from anabranch.catalog.repositories.repositories import Repositories
 from anabranch.catalog.snapshots import Snapshots
+from anabranch.catalog.tables.iceberg.areas import TableAreas
+from anabranch.catalog.tables.iceberg.catalog import IcebergCatalog
 from anabranch.catalog.tables.symlinks import Symlinks
 from anabranch.catalog.tasks.periodic_tasks import PeriodicTask, PeriodicTasks
 from anabranch.catalog.usage import FLUSH_INTERVAL, Usage
@@ -152,6 +154,9 @@ class Catalog:
         self.symlinks = Symlinks(core, blocks, self.objects)
         self.completion = Completion(core, blocks, self.writes)
         self.tables = Tables(core, blocks)
+        self.iceberg = IcebergCatalog(
+            *(core, blocks, self.protection, self.changes, self.objects, clock)
+        )
         urls = PresignedUrls(signing_secret, clock)
         self.presigning = Presigner(blocks, urls, clock, presigned_seconds)
         self.signed_blocks = PresignedBlocks(blocks, urls)
@@ -174,6 +179,11 @@ class Catalog:
                 PeriodicTask(self.refs_dumps.send_heartbeats, _HEARTBEAT_INTERVAL),
             ]
         )
+
+    @property
+    def table_areas(self) -> TableAreas:
+        """The areas of tables."""
+        return self.iceberg.areas
 
     def config(self) -> StorageConfig:
         """Returns the configuration of the store that clients may see."""

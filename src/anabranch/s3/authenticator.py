@@ -6,11 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.table_actor import TableActor
+from anabranch.access.credentials.table_keys import TableKeys, is_table_key
 from anabranch.access.sessions.authenticate import Authenticator
 from anabranch.access.sessions.tokens import parse_session_cookie
+from anabranch.access.sessions.workspace_grants import is_same_user
 from anabranch.audit.log import RequestAudit
 from anabranch.errors import AnabranchError
 from anabranch.http.same_origin import session_authenticates
+from anabranch.model.caller import Principal
 from anabranch.model.secret import Secret
 from anabranch.s3.protocol.errors import S3Error
 from anabranch.s3.signatures.claimed_key import claimed_access_key
@@ -26,8 +30,11 @@ _CROSS_SITE = "The session cookie does not authenticate a change that another si
 class RequestAuthenticator:
     """Finds the actor of a request. Errors are recorded in the audit log, if there is one."""
 
-    def __init__(self, authenticator: Authenticator, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, authenticator: Authenticator, table_keys: TableKeys, clock: Callable[[], float]
+    ) -> None:
         self._authenticator = authenticator
+        self._table_keys = table_keys
         self._clock = clock
         self._verifier = Verifier(self._secret, clock)
 
@@ -72,10 +79,22 @@ class RequestAuthenticator:
         return self._actor_of_key(verified.access_key_id), verified
 
     def _actor_of_key(self, access_key_id: str) -> Actor:
+        if is_table_key(access_key_id):
+            return self._actor_of_table(access_key_id)
         actor = self._authenticator.find_actor_by_key(access_key_id)
         if actor is None:
             raise S3Error("InvalidAccessKeyId")
         return actor
+
+    def _actor_of_table(self, access_key_id: str) -> Actor:
+        found = self._table_keys.find(access_key_id)
+        user = None if found is None else self._authenticator.find_actor(found[0].username)
+        if found is None or user is None:
+            raise S3Error("InvalidAccessKeyId")
+        principal = Principal(found[0].username, found[0].created_at, record_id=found[0].record_id)
+        if not is_same_user(user, principal):
+            raise S3Error("InvalidAccessKeyId")
+        return TableActor(user, found[0])
 
     def _actor_by_credentials(self, request: Request, client: str) -> Actor:
         """Returns the actor by the API's own schemes: Basic, Bearer or the session's cookie."""
@@ -88,6 +107,9 @@ class RequestAuthenticator:
         return actor
 
     def _secret(self, access_key_id: str) -> Secret | None:
+        if is_table_key(access_key_id):
+            found = self._table_keys.find(access_key_id)
+            return None if found is None else found[1]
         credential = self._authenticator.find_credential(access_key_id)
         return None if credential is None else credential.secret
 

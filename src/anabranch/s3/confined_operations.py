@@ -11,10 +11,12 @@ from types import MappingProxyType
 
 from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.confined_actor import ConfinedActor
+from anabranch.access.actors.table_actor import TableActor
 from anabranch.errors import AnabranchError
 from anabranch.s3.call import Call
 from anabranch.s3.headers.copy_source import copy_source
 from anabranch.s3.operation import Level, Operation
+from anabranch.s3.operations.table_files.addresses import TABLE_FILE_OPERATIONS, area_id
 
 __all__ = ["CONFINED_OPERATIONS", "admit", "note_reads"]
 
@@ -23,6 +25,8 @@ def admit(operation: Operation, call: Call, actor: Actor) -> Actor:
     """Returns the actor of a call. That of a workspace's keys is admitted if the operation is
     within their reach; raises Denied if it is not.
     """
+    if isinstance(actor, TableActor):
+        return _admit_to_table(operation, call, actor)
     if not isinstance(actor, ConfinedActor):
         return actor
     references = CONFINED_OPERATIONS.get(operation.id)
@@ -38,6 +42,17 @@ def admit(operation: Operation, call: Call, actor: Actor) -> Actor:
     for repository, reference in named:
         admitted = actor.admit(repository, [reference])
     return admitted
+
+
+def _admit_to_table(operation: Operation, call: Call, actor: TableActor) -> Actor:
+    """Returns the actor of a table's keys for an operation on files of its area. Raises Denied for
+    all others; keys of DeleteObjects are admitted one by one.
+    """
+    if operation.id == "DeleteObjects":
+        return actor
+    if operation.id not in TABLE_FILE_OPERATIONS:
+        raise actor.refusal()
+    return actor.admit(call.address.bucket, area_id(call))
 
 
 def _nothing(_: Call) -> Iterable[tuple[str, str]]:

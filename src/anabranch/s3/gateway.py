@@ -65,7 +65,9 @@ class S3Gateway:
         self._services = services
         self._domains = Domains(services.domains)
         self.cors = Cors(services.cors)
-        self.authenticator = RequestAuthenticator(services.access.authenticator, services.clock)
+        self.authenticator = RequestAuthenticator(
+            services.access.authenticator, services.access.table_keys, services.clock
+        )
 
     def matches(self, headers: Mapping[str, str], query: str) -> bool:
         """Returns whether a request is for this gateway."""

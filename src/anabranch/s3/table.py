@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from anabranch.model.tables.table_area import AREAS
 from anabranch.s3.headers.copy_source import COPY_SOURCE
 from anabranch.s3.operation import Level, Operation
 from anabranch.s3.operations import (
@@ -22,6 +23,18 @@ from anabranch.s3.operations import (
     static_subresources,
     tagging,
     uploads,
+)
+from anabranch.s3.operations.table_files import (
+    listing as table_listing,
+)
+from anabranch.s3.operations.table_files import (
+    reads as table_reads,
+)
+from anabranch.s3.operations.table_files import (
+    uploads as table_uploads,
+)
+from anabranch.s3.operations.table_files import (
+    writes as table_writes,
 )
 from anabranch.s3.protocol.addressing import Address
 from anabranch.s3.protocol.errors import S3Error
@@ -48,10 +61,22 @@ OPERATIONS: tuple[Operation, ...] = (
     *part_copies.OPERATIONS,
     *completion.OPERATIONS,
 )
-"""Every operation, once."""
+"""Every operation on objects and buckets, once."""
+
+TABLE_OPERATIONS: tuple[Operation, ...] = (
+    *table_reads.OPERATIONS,
+    *table_writes.OPERATIONS,
+    *table_uploads.OPERATIONS,
+    *table_listing.OPERATIONS,
+)
+"""Every operation on files of tables, once: those of requests with `.tables` as the reference."""
 
 _BY_ROUTE = {
     (operation.method, operation.level, operation.on): operation for operation in OPERATIONS
+}
+
+_TABLE_BY_ROUTE = {
+    (operation.method, operation.level, operation.on): operation for operation in TABLE_OPERATIONS
 }
 
 _SUBRESOURCES = static_subresources.NAMES | {
@@ -87,6 +112,8 @@ def choose(request: Request, address: Address, query: Mapping[str, str]) -> Choi
     special = [name for name in query if name in _SUBRESOURCES] if query else []
     if request.method == "PUT" and COPY_SOURCE in request.headers:
         special = [*(f"{name} {COPY_SOURCE}" for name in special), *special] or [COPY_SOURCE]
+    if _is_table_file(level, request.method, address, query):
+        return _choose_table_operation(request, level, special, address, query)
     for name in special or [""]:
         operation = _BY_ROUTE.get((request.method, level, name))  # type: ignore[arg-type]
         if operation is not None:
@@ -97,6 +124,27 @@ def choose(request: Request, address: Address, query: Mapping[str, str]) -> Choi
                 )
             return Choice(operation, address, query)
     raise S3Error("NotImplemented" if special else "MethodNotAllowed")
+
+
+def _is_table_file(level: Level, method: str, address: Address, query: Mapping[str, str]) -> bool:
+    """Returns whether a request is about files of tables alone."""
+    if level is Level.OBJECT:
+        return address.ref == AREAS
+    return method == "GET" and query.get("prefix", "").startswith(f"{AREAS}/")
+
+
+def _choose_table_operation(
+    request: Request,
+    level: Level,
+    special: list[str],
+    address: Address,
+    query: Mapping[str, str],
+) -> Choice:
+    for name in special or [""]:
+        operation = _TABLE_BY_ROUTE.get((request.method, level, name))  # type: ignore[arg-type]
+        if operation is not None:
+            return Choice(operation, address, query)
+    raise S3Error("NotImplemented", "Files of tables are read, listed and written once, no more")
 
 
 def is_form(headers: Mapping[str, str]) -> bool:

@@ -13,6 +13,10 @@ from anabranch.access.sessions.authenticate import AuthCacheSettings
 from anabranch.audit.log import AuditLog
 from anabranch.catalog.workspaces.unattended import parse_auto_merge
 from anabranch.errors import AnabranchError
+from anabranch.iceberg.gateway import IcebergGateway
+from anabranch.iceberg.routes import ALL_OPERATIONS as ICEBERG_OPERATIONS
+from anabranch.iceberg.routes import SIGN_IN, UNKNOWN
+from anabranch.iceberg.services import Services as IcebergServices
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.library import Lake
 from anabranch.mcp.gateway import MCP_OPERATION
@@ -99,7 +103,8 @@ class Composition:
         )
         self.services = _services(settings, keyvalue, self.lake, self.audit)
         methods = {operation.id: operation.method for operation in ALL_OPERATIONS}
-        metrics = Metrics({**methods, MCP_OPERATION: "POST"})
+        methods |= {operation.id: operation.method for operation in ICEBERG_OPERATIONS}
+        metrics = Metrics({**methods, MCP_OPERATION: "POST", SIGN_IN: "POST", UNKNOWN: "GET"})
         http = settings.http
         self._pool = ThreadPool(
             "call",
@@ -130,12 +135,15 @@ class Composition:
             request_log=RequestLog(level_of(settings.logging.audit_log_level)),
             usage=self.lake.usage,
             optional=[
-                each
-                for each in (
-                    open_scim(settings.auth, keyvalue, self.services.access, self.audit),
-                    open_mcp(settings.mcp, rest, self.services),
-                )
-                if each is not None
+                IcebergGateway(_iceberg_services(settings, self.services)),
+                *(
+                    each
+                    for each in (
+                        open_scim(settings.auth, keyvalue, self.services.access, self.audit),
+                        open_mcp(settings.mcp, rest, self.services),
+                    )
+                    if each is not None
+                ),
             ],
         )
 
@@ -225,6 +233,16 @@ def _s3_services(settings: Settings, services: Services) -> S3Services:
         region=settings.gateways.s3.region,
         namespace_prefix=settings.blockstore.default_namespace_prefix,
         cors=settings.gateways.s3.cors,
+        audit=services.audit,
+    )
+
+
+def _iceberg_services(settings: Settings, services: Services) -> IcebergServices:
+    return IcebergServices(
+        catalog=services.catalog,
+        access=services.access,
+        clock=services.clock,
+        region=settings.gateways.s3.region,
         audit=services.audit,
     )
 

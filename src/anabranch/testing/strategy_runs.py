@@ -31,11 +31,13 @@ _SIDES: Sequence[Side] = ("base", "source", "destination")
 @dataclass(frozen=True)
 class StrategyRun:
     """The result of a strategy: the conflicts, and the content of each path that it has settled,
-    None for a path that it deleted.
+    None for a path that it deleted. `table_files` are the new files of tables of the Iceberg
+    catalog, by the ids of their areas, a slash, and their paths.
     """
 
     conflicts: Sequence[ContentConflict]
     files: Mapping[str, bytes | None]
+    table_files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def run_strategy(
@@ -45,16 +47,21 @@ def run_strategy(
     base: bytes | Tree | None = None,
     source: bytes | Tree | None = None,
     destination: bytes | Tree | None = None,
+    table_files: Tree | None = None,
 ) -> StrategyRun:
     """Asks a strategy about a path. Each side is a tree, or the content of the path alone; None if
-    the side does not have the path.
+    the side does not have the path. `table_files` are the files of tables of the Iceberg catalog,
+    by the ids of their areas, a slash, and their paths.
     """
     sides = {"base": base, "source": source, "destination": destination}
     trees = {side: _tree(path, given) for side, given in sides.items()}
     with tempfile.TemporaryDirectory() as folder:
         output = _Output(trees)
-        conflicts = strategy.merge(_Conflict(path, trees, folder), output)
-    return StrategyRun(list(conflicts), {} if conflicts else output.files)
+        conflict = _Conflict(path, trees, folder, table_files or {})
+        conflicts = strategy.merge(conflict, output)
+    if conflicts:
+        return StrategyRun(list(conflicts), {})
+    return StrategyRun([], output.files, output.table_files)
 
 
 def path_conflict(
@@ -68,7 +75,7 @@ def path_conflict(
     """Returns the conflict about which `run_strategy` asks. `folder` is for its files."""
     sides = {"base": base, "source": source, "destination": destination}
     trees = {side: _tree(path, given) for side, given in sides.items()}
-    return _Conflict(path, trees, folder)
+    return _Conflict(path, trees, folder, {})
 
 
 def _tree(path: str, given: bytes | Tree | None) -> Tree:
@@ -97,22 +104,29 @@ class _Version:
 
 
 class _Conflict:
-    def __init__(self, path: str, trees: Mapping[str, Tree], folder: str) -> None:
+    def __init__(
+        self, path: str, trees: Mapping[str, Tree], folder: str, table_files: Tree
+    ) -> None:
         self.path = path
         self.repository = "tests"
         self.commits: Mapping[Side, str] = {side: side for side in _SIDES}
         self.work_folder = folder
         self._trees = trees
+        self._table_files = table_files
         self.base = self.read("base", path)
         self.source = self.read("source", path)
         self.destination = self.read("destination", path)
 
     def read(self, side: Side, path: str) -> _Version | None:
-        content = self._trees[side].get(path)
+        return self._version(self._trees[side].get(path), f"{side}-{path}")
+
+    def read_table_file(self, area: str, path: str) -> _Version | None:
+        return self._version(self._table_files.get(f"{area}/{path}"), f"{area}-{path}")
+
+    def _version(self, content: bytes | None, name: str) -> _Version | None:
         if content is None:
             return None
-        name = f"{side}-{path.encode().hex()[-200:]}"
-        return _Version(content, Path(self.work_folder, name))
+        return _Version(content, Path(self.work_folder, name.encode().hex()[-200:]))
 
     def list(self, side: Side, prefix: str) -> Iterator[str]:
         paths = [path for path in self._trees[side] if path.startswith(prefix)]
@@ -123,6 +137,7 @@ class _Output:
     def __init__(self, trees: Mapping[str, Tree]) -> None:
         self._trees = trees
         self.files: dict[str, bytes | None] = {}
+        self.table_files: dict[str, bytes] = {}
 
     @contextmanager
     def create(
@@ -136,6 +151,13 @@ class _Output:
             yield file
             file.seek(0)
             self.files[path] = file.read()
+
+    @contextmanager
+    def create_table_file(self, area: str, path: str) -> Iterator[BinaryIO]:
+        with tempfile.TemporaryFile() as file:
+            yield file
+            file.seek(0)
+            self.table_files[f"{area}/{path}"] = file.read()
 
     def take(self, path: str, side: Side) -> None:
         self.files[path] = self._trees[side].get(path)

@@ -26,6 +26,7 @@ from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.commits.change_admission import ChangeAdmission
 from anabranch.versioning.commits.commit_records import CommitRecords
 from anabranch.versioning.commits.committer import Committer
+from anabranch.versioning.commits.path_commits import PathCommits
 from anabranch.versioning.commits.proposals import Proposals
 from anabranch.versioning.commits.staged_commits import StagedCommits
 from anabranch.versioning.garbage.pins import Pins
@@ -248,6 +249,11 @@ class Core:
     def removal_counts(self) -> RemovalCounts:
         """Decides which of several sweeps counts a removed object."""
         return RemovalCounts(self.keyvalue, self.sweeps)
+
+    @property
+    def path_commits(self) -> PathCommits:
+        """Commits changes of paths, whatever else is staged."""
+        return PathCommits(self.commits, self.staging, self.objects, self.trees, self.committer)
 
     @property
     def undo(self) -> Undo:

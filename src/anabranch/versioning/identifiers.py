@@ -71,6 +71,14 @@ class Identifiers:
         """Returns a name for a new staging area: `<repository>-<branch>:<uuid>`."""
         return f"{repository}-{branch}:{uuid.UUID(bytes=self._random(16), version=4)}"
 
+    def random_hex(self) -> str:
+        """Returns 128 random bits as 32 hexadecimal digits."""
+        return self._random(16).hex()
+
+    def random_uuid(self) -> str:
+        """Returns a random UUID."""
+        return str(uuid.UUID(bytes=self._random(16), version=4))
+
     def data_address(self) -> str:
         """Returns a new relative address for an object's bytes: `data/<partition>/<xid>`. It is
         proof of its origin (`model.data_address`).

@@ -86,7 +86,28 @@ def test_other_files_and_repositories_inside_stay(lake, purge):
     }
 
 
-@pytest.mark.parametrize("inside", ["data", "data/x", "_lakefs", "_lakefs/x", "DATA/y"])
+AREA = "0123456789abcdef" * 2
+
+
+def add_table(lake):
+    """Stores files of a table of the Iceberg catalog."""
+    names = (f"{AREA}.json", f"{AREA}/metadata/0.json", f"{AREA}/data/a/b.parquet", "uploads/x")
+    for name in names:
+        lake.blocks.put(f"mem://sea/tables/{name}", [b"12"])
+
+
+def test_files_of_tables_are_removed(lake, purge):
+    fill(lake)
+    add_table(lake)
+    lake.blocks.put("mem://sea/tables/report.csv", [b"x"])
+    result = purge()
+    assert (result.objects, result.bytes, result.kept) == (7, 18, 1)
+    assert stored(lake, "mem://sea") == {"tables/report.csv"}
+
+
+@pytest.mark.parametrize(
+    "inside", ["data", "data/x", "_lakefs", "_lakefs/x", "DATA/y", "tables", "tables/x"]
+)
 def test_namespace_with_another_one_among_its_data_is_refused(lake, purge, inside):
     fill(lake)
     lake.repositories.create("inner", f"mem://sea/{inside}")
@@ -144,6 +165,17 @@ def staged_table(lake):
     )
 
 
+def file_of_a_table(lake):
+    """As an import of its address makes it."""
+    add_table(lake)
+    lake.staging.stage(
+        *("other", "main", "x"),
+        address=f"mem://sea/tables/{AREA}/data/a/b.parquet",
+        checksum="0" * 32,
+        size=2,
+    )
+
+
 def restored_from_quarantine(lake):
     address = lake.objects.stat("sea", "main", "a").physical_address
     lake.core.restored.keep("owner", [address], 7 * 24 * HOUR)
@@ -156,7 +188,7 @@ def pinned_by_a_job(lake):
 
 REFERENCES = (
     *(shallow, shallow_object, shallow_committed, only_in_history, on_a_deleted_branch),
-    *(staged_by_address, staged_table, restored_from_quarantine, pinned_by_a_job),
+    *(staged_by_address, staged_table, file_of_a_table, restored_from_quarantine, pinned_by_a_job),
 )
 
 

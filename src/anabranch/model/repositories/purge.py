@@ -22,8 +22,9 @@ class LeftNamespace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PurgeResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a purge has removed: `objects` and their `bytes`, and `tables`, the files with the
-    history. `kept` objects in the namespace are not the repository's.
+    """What a purge has removed: `objects`, with the files of tables of the Iceberg catalog, their
+    `bytes`, and `tables`, the files with the history. `kept` objects in the namespace are not the
+    repository's.
     """
 
     storage_namespace: str

@@ -6,8 +6,9 @@ all references again, and only then removes the objects. Its claim on the namesp
 repositories away (`versioning.records.left_namespaces`), and is renewed before each round.
 
 Only what Anabranch and lakeFS store for a repository is removed: objects at generated addresses,
-tables and records. The file that marks the namespace as used is removed last, so that a purge that
-was killed can be started again, and none of the namespace is free before all of it is.
+files of tables of the Iceberg catalog, tables of commits and records. The file that marks the
+namespace as used is removed last, so that a purge that was killed can be started again, and none of
+the namespace is free before all of it is.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from anabranch.blocks.quarantine import Removal
 from anabranch.catalog.repositories.repositories import MARK_KEY
 from anabranch.errors import AnabranchError, Busy
 from anabranch.model.repositories.purge import LeftNamespace, PurgeResult
+from anabranch.model.tables.table_area import is_area_file
 from anabranch.pipelines.garbage.addresses.namespace import to_namespace
 from anabranch.pipelines.garbage.fence import Fence
 from anabranch.pipelines.garbage.installations.stored import StoredInstallation
@@ -36,7 +38,7 @@ from anabranch.versioning.garbage.tree_admission import is_collectable
 
 __all__ = ["purge_namespace"]
 
-_DATA, _TABLES = FOLDERS
+_DATA, _TABLES, _AREAS = FOLDERS
 _ADDRESS_SEGMENTS = 3
 _DAY = 24 * 3600.0
 
@@ -121,9 +123,10 @@ class _NamespacePurge:
             self._references.require_none()
             self._abort_uploads()
             objects = self._remove_all(_DATA, _is_object)
+            files = self._remove_all(_AREAS, is_area_file)
             self._purge_quarantine()
             tables = self._remove_all(_TABLES, lambda name: name != MARK_KEY)
-            kept = sum(1 for _ in self._list(_DATA))
+            kept = sum(1 for folder in (_DATA, _AREAS) for _ in self._list(folder))
             self._core.repositories.left.renew(self._left.storage_namespace, self._token)
             with self._track_removal():
                 self._blocks.delete([self._namespace.prefix + MARK_KEY])
@@ -131,8 +134,8 @@ class _NamespacePurge:
         return PurgeResult(
             storage_namespace=self._left.written_namespace,
             repository=self._left.repository,
-            objects=objects.objects,
-            bytes=objects.bytes,
+            objects=objects.objects + files.objects,
+            bytes=objects.bytes + files.bytes,
             tables=tables.objects,
             kept=kept,
         )

@@ -18,6 +18,7 @@ from anabranch.blocks.table_addresses import TABLES
 from anabranch.errors import Conflict, Gone, NotFound
 from anabranch.model.repositories.purge import LeftNamespace
 from anabranch.model.repositories.repository import Repository
+from anabranch.model.tables.table_area import AREAS_FOLDER
 from anabranch.pipelines.garbage.addresses.address_index import index_tree
 from anabranch.pipelines.garbage.addresses.namespace import AddressResolver, to_namespace
 from anabranch.pipelines.garbage.addresses.range_tree import range_tree
@@ -29,7 +30,7 @@ from anabranch.versioning.records.left_namespaces import contains, same_namespac
 
 __all__ = ["FOLDERS", "NamespaceReferences", "deleted_repository"]
 
-FOLDERS = ("data/", f"{TABLES}/")
+FOLDERS = ("data/", f"{TABLES}/", AREAS_FOLDER)
 """The folders of a storage namespace that have data of its repository."""
 
 _PASSES = 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anabranch.model.tables.table_area import AREAS
 from anabranch.s3.call import Call
 from anabranch.s3.protocol.addressing import Address, parse_address
 from anabranch.s3.protocol.errors import S3Error
@@ -28,4 +29,6 @@ def copy_source(call: Call) -> Address:
             ArgumentName=COPY_SOURCE,
             ArgumentValue=call.header(COPY_SOURCE),
         )
+    if source.ref == AREAS:
+        raise S3Error("NotImplemented", "Files of tables are not copied: read and store them")
     return source

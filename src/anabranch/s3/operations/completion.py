@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from anabranch.access.policies.permissions import Action
-from anabranch.catalog.objects.multipart_completion import WantedPart
+from anabranch.catalog.objects.multipart_completion import MIN_PART_BYTES, WantedPart
 from anabranch.http.execution import BodyKind
 from anabranch.http.response import Response
-from anabranch.model.uploads.part import MAX_PARTS
+from anabranch.model.uploads.part import MAX_PARTS, Part
 from anabranch.s3.call import Call
 from anabranch.s3.headers.location import object_location
 from anabranch.s3.headers.write_conditions import parse_condition
@@ -21,7 +22,7 @@ from anabranch.s3.protocol.errors import S3Error
 from anabranch.s3.protocol.xml_reader import Element
 from anabranch.s3.protocol.xml_writer import document, leaf
 
-__all__ = ["OPERATIONS"]
+__all__ = ["OPERATIONS", "check_part_sizes", "parse_parts"]
 
 _OBJECT_HEADERS = (PREFIX, "x-amz-sdk-checksum-algorithm")
 """Prefixes of headers that describe the object and not the body of this request."""
@@ -33,7 +34,7 @@ _MAX_DIGITS = 18
 def complete_upload(call: Call) -> Response:
     """Creates an object from the parts that the body lists."""
     if_absent, expecting = parse_condition(call)
-    parts = _parse_parts(call.document("CompleteMultipartUpload", ignored_headers=_OBJECT_HEADERS))
+    parts = parse_parts(call.document("CompleteMultipartUpload", ignored_headers=_OBJECT_HEADERS))
     checksums = PartChecksums(call.request.headers)
     address = call.address
     completed = call.services.catalog.completion.complete(
@@ -64,7 +65,7 @@ def complete_upload(call: Call) -> Response:
     )
 
 
-def _parse_parts(root: Element) -> list[WantedPart]:
+def parse_parts(root: Element) -> list[WantedPart]:
     """Returns the parts in a document; the last of those with the same number. Raises S3Error:
     MalformedXML, InvalidArgument, InvalidPartOrder.
     """
@@ -74,6 +75,13 @@ def _parse_parts(root: Element) -> list[WantedPart]:
     if any(part.number > after.number for part, after in pairwise(parts)):
         raise S3Error("InvalidPartOrder")
     return list({part.number: part for part in parts}.values())
+
+
+def check_part_sizes(stored: Sequence[Part], wanted: Sequence[WantedPart]) -> None:
+    """Raises S3Error: EntityTooSmall for a part that is too small and not the last."""
+    sizes = {part.number: part.size for part in stored}
+    if any(sizes.get(part.number, MIN_PART_BYTES) < MIN_PART_BYTES for part in wanted[:-1]):
+        raise S3Error("EntityTooSmall")
 
 
 def _parse_part(item: Element) -> WantedPart:

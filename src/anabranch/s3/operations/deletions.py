@@ -11,10 +11,12 @@ from anabranch.catalog.objects.objects import MAX_DELETE
 from anabranch.errors import AnabranchError, Invalid, NotFound
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.response import Response
+from anabranch.model.tables.table_area import AREAS
 from anabranch.s3.call import Call
 from anabranch.s3.headers.deletion_conditions import DeletionCondition, require_readable
 from anabranch.s3.operation import BY_KEY, Level, Need, Operation
 from anabranch.s3.operations.resources import on_object
+from anabranch.s3.operations.table_files.writes import keep_table_file
 from anabranch.s3.protocol.addressing import Address
 from anabranch.s3.protocol.error_responses import error_element
 from anabranch.s3.protocol.errors import S3Error
@@ -100,6 +102,12 @@ def _group_by_reference(
     errors: dict[str, AnabranchError],
 ) -> None:
     address = Address.of(call.address.bucket, deletion.key)
+    if address.ref == AREAS:
+        try:
+            keep_table_file(call, address)
+        except AnabranchError as error:
+            errors[deletion.key] = error
+        return
     resource = object_arn(address.bucket, address.path)
     permission = Permission(Action.DELETE_OBJECT, resource, branch=address.ref)
     try:

@@ -23,7 +23,7 @@ from anabranch.s3.operations.redirection import build_redirect
 from anabranch.s3.operations.resources import on_object
 from anabranch.s3.protocol.errors import S3Error
 
-__all__ = ["OPERATIONS"]
+__all__ = ["OPERATIONS", "build_head"]
 
 MAX_SINGLE_PIECE_BYTES = 256 * 1024
 """The maximum size, in bytes, of a read that is sent in one piece if it is in memory."""
@@ -44,7 +44,7 @@ def get_object(call: Call) -> Response:
     if is_folder(call.address):
         return head_object(call)
     opened = _open(call)
-    answer, part = _build_head(call, opened.entry)
+    answer, part = build_head(call, opened.entry)
     start, length = (0, answer.length) if part is None else (part.start, part.length)
     if answer.status == _NOT_MODIFIED or not length:
         return answer
@@ -62,9 +62,9 @@ def get_object(call: Call) -> Response:
 def head_object(call: Call) -> Response:
     """Returns the headers of an object."""
     if is_folder(call.address):
-        return _build_head(call, stat_folder(call))[0]
+        return build_head(call, stat_folder(call))[0]
     opened = _open(call)
-    answer = _build_head(call, opened.entry)[0]
+    answer = build_head(call, opened.entry)[0]
     opened.require_bytes()
     return answer
 
@@ -77,7 +77,7 @@ def _open(call: Call) -> OpenObject:
     return call.services.catalog.objects.open(address.bucket, address.ref, address.path)
 
 
-def _build_head(call: Call, entry: Entry) -> tuple[Response, ByteRange | None]:
+def build_head(call: Call, entry: Entry) -> tuple[Response, ByteRange | None]:
     """Returns the response without its body, and the requested range, None for the whole object."""
     verdict = evaluate_conditions(call.request.headers, entry)
     if verdict is ConditionResult.FAILED:

@@ -44,6 +44,7 @@ CODE_BY_KIND = {
     "body_too_large": "MaxMessageLengthExceeded",
     "idle": "RequestTimeout",
     "invalid_form": "MalformedPOSTRequest",
+    "file_exists": "PreconditionFailed",  # of tables: no client retries it
 }
 """Codes of error kinds, where they differ from the code of the error's class."""
 

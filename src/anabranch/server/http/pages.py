@@ -20,7 +20,7 @@ from anabranch.web.security_headers import confined_page
 __all__ = ["Pages"]
 
 _HTML = "text/html; charset=utf-8"
-_ENTERPRISE = ("/iceberg/api/", "/iceberg/relative_to/", "/mds/iceberg/api/")
+_ENTERPRISE = ("/mds/iceberg/api/",)
 
 _NOT_FOUND_PAGE = b"""<!doctype html>
 <html lang="en">

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from typing import Any
 
 import msgspec
 
+from anabranch.tables.iceberg.plain_content import plain_content
 from anabranch.tables.live_rows.addresses import TablePlace
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import (
@@ -28,7 +28,6 @@ HINT = "version-hint.text"
 METADATA_FOLDER = "metadata/"
 HADOOP_NAME = re.compile(r"v(\d+)\.(?:gz\.)?metadata\.json(?:\.gz)?")
 _CATALOG_NAME = re.compile(r"(\d+)-[^/]+?\.(?:gz\.)?metadata\.json(?:\.gz)?")
-_GZIP = b"\x1f\x8b"
 
 
 class _Snapshot(msgspec.Struct, rename="kebab"):
@@ -110,11 +109,10 @@ class MetadataFiles:
         """Returns the content of a metadata file. Raises Invalid for a damaged one."""
         content = self._read(name) or b""
         try:
-            if content.startswith(_GZIP):
-                content = _gunzip(content)
+            content = plain_content(content, MAX_METADATA_BYTES)
             _DECODER.decode(content)
             metadata: dict[str, Any] = json.loads(content)
-        except (ValueError, zlib.error, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise unreadable(f"{name} of the {self.owner} cannot be read: {error}") from error
         return {**metadata, "snapshots": metadata.get("snapshots") or []}
 
@@ -155,17 +153,6 @@ class MetadataFiles:
             return read_metadata(self._objects, self.folder + name)
         except FileNotFoundError:
             return None
-
-
-def _gunzip(content: bytes) -> bytes:
-    """Returns the content of a gzip file. Raises ValueError for a large or incomplete one."""
-    stream = zlib.decompressobj(zlib.MAX_WBITS | 16)
-    plain = stream.decompress(content, MAX_METADATA_BYTES + 1)
-    if len(plain) > MAX_METADATA_BYTES:
-        raise ValueError(f"it has more than {MAX_METADATA_BYTES >> 20} MiB")
-    if not stream.eof:
-        raise ValueError("it is cut off")
-    return plain
 
 
 def _hadoop_names(version: int) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
+from anabranch.keyvalue.contract import Expect
 from anabranch.model.commits.commit import Commit, CommitFields
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.references.branches import StoredBranch
@@ -39,7 +40,8 @@ class BranchChange(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     `known` is the branch, if the caller has read it already, and `is_staged` whether it has seen
     changes in its active staging area. `extra_writes` are made atomically with the move. With an
     `examination`, the commit can be read as a proposal while that runs; the branch can be changed
-    meanwhile, and if it has moved, the next commit is examined.
+    meanwhile, and if it has moved, the next commit is examined. With `keeps_staged`, the commits
+    hold nothing of what is staged on the branch, which remains staged on top of them.
     """
 
     repository: Repository
@@ -49,6 +51,7 @@ class BranchChange(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     is_staged: bool = False
     extra_writes: Sequence[ExtraWritesFor[T]] = ()
     examination: Examination | None = None
+    keeps_staged: bool = False
 
 
 class UntrustedTree(msgspec.Struct, frozen=True):
@@ -65,7 +68,8 @@ class Made(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     The branch moves to `commit`; `result` is what the change returns. `earlier` are new commits
     below it. `changed_paths` is the history index's record of the commit, if its paths are known.
     `refers_to` are commits, and `new_content` addresses of objects, that the branch refers to from
-    now on, so that garbage collection must admit them.
+    now on, so that garbage collection must admit them. `conditions` must hold when it moves; where
+    they do not, the plan is asked again.
     """
 
     commit: Commit
@@ -75,14 +79,15 @@ class Made(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     refers_to: Sequence[str] = ()
     new_content: Sequence[str] = ()
     untrusted: UntrustedTree | None = None
+    conditions: Sequence[Expect] = ()
 
 
 class CommitPlan(Protocol[T]):
     """Makes the commits of a change: of staged changes, a merge, reverts, a rebase, an import."""
 
     def make(self, change: BranchChange[T], stored: StoredBranch, head: Commit) -> Made[T]:
-        """Returns the commits for a branch with this head, all staged changes of which are sealed.
-        It is called again when the branch has changed meanwhile.
+        """Returns the commits for a branch with this head, all staged changes of which are sealed,
+        unless the change keeps them. It is called again when the branch has changed meanwhile.
 
         Raises NoChanges if the branch does not move; its sealed changes are then dropped.
         """

@@ -83,8 +83,10 @@ class Committer:
         repository, branch = change.repository, change.branch
         with self._locks.acquire((repository.partition, branch)) as waited:
             known = None if waited else change.known
-            sealed = self.seal(repository, branch, known, is_staged=change.is_staged and not waited)
-            for stored in self._branches.attempts(repository, branch, sealed):
+            if not change.keeps_staged:
+                is_staged = change.is_staged and not waited
+                known = self.seal(repository, branch, known, is_staged=is_staged)
+            for stored in self._branches.attempts(repository, branch, known):
                 head = self._commits.get(repository, stored.branch.commit_id)
                 try:
                     made = plan.make(change, stored, head)
@@ -93,7 +95,8 @@ class Committer:
                     if self._drop_ineffective(repository, stored):
                         raise
                     continue
-                writes, expect = self._writes(change, stored.branch, (), head, made)
+                newer = stored.branch.sealed_tokens if change.keeps_staged else ()
+                writes, expect = self._writes(change, stored.branch, newer, head, made)
                 if self._branches.apply(repository, stored, writes, expect):
                     break
         self._commits.remember(repository, made.commit)
@@ -117,7 +120,7 @@ class Committer:
         for number in range(_MAX_EXAMINATIONS):
             with ExitStack() as lock:
                 lock.enter_context(self._locks.acquire(key))
-                before = self.seal(repository, branch).branch
+                before = self._read(change).branch
                 head = self._commits.get(repository, before.commit_id)
                 made = plan.make(change, StoredBranch(before, b""), head)
                 keeps_lock = number >= _UNLOCKED_EXAMINATIONS
@@ -145,7 +148,8 @@ class Committer:
         """Moves a branch to a commit if its head is still that of `before`, and the changes that
         were sealed then are still the oldest; returns whether it did.
         """
-        repository, sealed = change.repository, before.sealed_tokens
+        repository = change.repository
+        sealed = () if change.keeps_staged else before.sealed_tokens
         for stored in self._branches.attempts(repository, before.id):
             newer = stored.branch.sealed_tokens[: len(stored.branch.sealed_tokens) - len(sealed)]
             same_head = stored.branch.commit_id == before.commit_id
@@ -175,7 +179,8 @@ class Committer:
             writes.append(self._index.write(repository, commit, made.changed_paths))
         moved = msgspec.structs.replace(branch, commit_id=commit.id)
         writes += self._drop_sealed(repository, moved, newer)
-        return writes, [*expect, *self._admission.conditions(repository, head, made)]
+        admitted = self._admission.conditions(repository, head, made)
+        return writes, [*expect, *made.conditions, *admitted]
 
     def _drop_sealed(
         self, repository: Repository, branch: Branch, newer: tuple[str, ...]
@@ -184,6 +189,12 @@ class Committer:
         kept = msgspec.structs.replace(branch, sealed_tokens=newer)
         dropped = discard(branch.sealed_tokens[len(newer) :], self._clock())
         return [self._branches.write(repository, kept), *dropped]
+
+    def _read(self, change: BranchChange[T]) -> StoredBranch:
+        """Returns the branch of a change, its staged changes sealed unless they are kept."""
+        if change.keeps_staged:
+            return self._branches.read(change.repository, change.branch)
+        return self.seal(change.repository, change.branch)
 
     def require_clean(
         self,

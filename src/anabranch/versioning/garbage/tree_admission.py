@@ -29,12 +29,16 @@ _PAGE = 1000
 _THREADS = 8
 _MAX_EXISTENCE_CHECKS = 100_000
 """The largest number of objects of one commit that are looked up in the store."""
-_COLLECTABLE = re.compile(r"(?:^|/)data/[0-9a-v]{20}/[0-9a-v]{20}(?:,[\w-]+)?$")
-"""Addresses that can be collected: those that are generated for uploads."""
+_COLLECTABLE = re.compile(
+    r"(?:^|/)(?:data/[0-9a-v]{20}/[0-9a-v]{20}(?:,[\w-]+)?$|tables/[0-9a-f]{32}/)"
+)
+"""Addresses that can be removed: those that are generated for uploads, and those of files of tables
+of the Iceberg catalog, which purges remove.
+"""
 
 
 def is_collectable(address: str) -> bool:
-    """Returns whether garbage collection may remove the object at an address."""
+    """Returns whether garbage collection or a purge may remove the object at an address."""
     return _COLLECTABLE.search(address) is not None
 
 

@@ -10,6 +10,7 @@ from anabranch.model.names import decode_key, encode_path
 from anabranch.versioning.merging.conflicts import MergeTrees
 from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.stored_version import StoredVersion
+from anabranch.versioning.merging.table_files import TableFiles
 from anabranch.versioning.records.entries import entry_from
 from anabranch.versioning.strategies.contract import Side
 
@@ -32,6 +33,8 @@ class ConflictView:
         self._trees = trees
         self._folder = folder
         self._rights = rights
+        self._table_files = TableFiles(trees.blocks, trees.repository)
+        self._readable_areas: set[str] = set()
         self.base = self._version("base", path)
         self.source = self._version("source", path)
         self.destination = self._version("destination", path)
@@ -57,13 +60,18 @@ class ConflictView:
                 yield listed
             has_more = page.has_more
 
+    def read_table_file(self, area: str, path: str) -> StoredVersion | None:
+        """Returns a file of a table. Raises Conflict for one that the caller may not read."""
+        self.reads_others = True
+        if area not in self._readable_areas:
+            if not self._table_files.may_read(area, self._rights):
+                raise _unreadable()
+            self._readable_areas.add(area)
+        return self._table_files.find(area, path, self._folder)
+
     def _require_readable(self, path: str) -> None:
-        if not self._rights.may_read(path):  # the path is not named: listings hide it, too
-            raise errors.Conflict(
-                "the strategy needs another object, which you may not read",
-                kind="merge_failed",
-                hint="Ask for the permission, or choose another strategy for the path.",
-            )
+        if not self._rights.may_read(path):
+            raise _unreadable()
 
     def _version(self, side: Side, path: str) -> StoredVersion | None:
         value = self._trees.get(side, path)
@@ -71,3 +79,12 @@ class ConflictView:
             return None
         entry = entry_from(value)
         return StoredVersion(self._trees.blocks, self._trees.address(entry), entry, self._folder)
+
+
+def _unreadable() -> errors.Conflict:
+    # the path is not named: listings hide it, too
+    return errors.Conflict(
+        "the strategy needs another object, which you may not read",
+        kind="merge_failed",
+        hint="Ask for the permission, or choose another strategy for the path.",
+    )

@@ -2,6 +2,7 @@
 
 The request's resolutions come first, then the rules of the destination's file `_lakefs_merge.yaml`,
 then the strategy of the whole merge. Of each list, the first rule whose pattern matches counts.
+Without any of them, tables and namespaces of the Iceberg catalog are merged.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ import msgspec
 
 from anabranch.errors import AnabranchError, Conflict, Invalid
 from anabranch.model.objects.entry import Entry
+from anabranch.model.tables.table_record import NAMESPACE_FILE, RECORDS_ROOT, TABLE_FILE
 from anabranch.patterns.path_patterns import path_pattern
 from anabranch.versioning.merging.content_rights import NO_CONTENT, ContentRights
 from anabranch.versioning.strategies.registry import PATH_STRATEGIES, make_strategy
 
 __all__ = [
+    "CATALOG_RULES",
     "NO_RULES",
     "OBJECT",
     "MergeRules",
@@ -123,6 +126,12 @@ class MergeRules(msgspec.Struct, frozen=True):
 
 
 NO_RULES = MergeRules()
+
+CATALOG_RULES = (
+    Rule(path=f"{RECORDS_ROOT}**/{TABLE_FILE}", strategy="iceberg"),
+    Rule(path=f"{RECORDS_ROOT}**/{NAMESPACE_FILE}", strategy="json"),
+)
+"""The rules for tables and namespaces of the Iceberg catalog, after all others."""
 
 _RULES_FOR_ALL = {
     strategy: Rule(path="**", strategy=strategy) for strategy in ("source-wins", "dest-wins")

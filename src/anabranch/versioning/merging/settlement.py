@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from anabranch import errors
 from anabranch.errors import AnabranchError, Invalid, NotSupported
@@ -22,6 +23,7 @@ from anabranch.versioning.merging.conflicts import Conflict, MergeTrees
 from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.rules import MergeRules, Rule, require_versions
 from anabranch.versioning.merging.strategy_output import Outcome, StrategyOutput
+from anabranch.versioning.merging.table_files import TableFiles
 from anabranch.versioning.records.entries import entry_value
 from anabranch.versioning.strategies.contract import TIMED_OUT, ContentConflict, Side
 from anabranch.versioning.strategies.registry import make_strategy
@@ -41,13 +43,22 @@ _SIDES: dict[str, Side] = {"source-wins": "source", "dest-wins": "destination", 
 _log = logging.getLogger(__name__)
 
 
+class _Applied(NamedTuple):
+    """What a rule makes of paths, and the new files of tables, by area and path."""
+
+    outcomes: Mapping[str, Outcome]
+    table_files: Mapping[tuple[str, str], Path] = {}
+
+
 class Settlement:
     """The outcomes by path, and the conflicts that are open: the first MAX_CONFLICTS of them, and
-    their number. `settled` are the conflicts that were settled.
+    their number. `settled` are the conflicts that were settled, `table_files` the new files of
+    tables of the Iceberg catalog, by area and path.
     """
 
     def __init__(self) -> None:
         self.outcomes: dict[str, Outcome] = {}
+        self.table_files: dict[tuple[str, str], Path] = {}
         self.settled: list[Settled] = []
         self.conflicts: list[OpenConflict] = []
         self.conflict_count = 0
@@ -111,30 +122,35 @@ class Settler:
             require_versions(path, rule.versions, trees.versions(conflict))
             settlement.chosen.add(path)
         if path not in settlement.outcomes:  # else settled with another path of the same table
-            outcomes = self._apply(trees, conflict, rule, rules.rights)
-            if isinstance(outcomes, OpenConflict):
-                settlement.leave_open(outcomes)
+            applied = self._apply(trees, conflict, rule, rules.rights)
+            if isinstance(applied, OpenConflict):
+                settlement.leave_open(applied)
                 return
-            settlement.outcomes.update(outcomes)
+            settlement.outcomes.update(applied.outcomes)
+            settlement.table_files.update(applied.table_files)
         settlement.settled.append(Settled(path, rule.strategy))
 
     def _apply(
         self, trees: MergeTrees, conflict: Conflict, rule: Rule, rights: ContentRights
-    ) -> dict[str, Outcome] | OpenConflict:
-        """Applies a rule with the caller's rights; returns the outcomes of paths, or the conflict
+    ) -> _Applied | OpenConflict:
+        """Applies a rule with the caller's rights; returns what it makes of paths, or the conflict
         with the reason why it stays open.
         """
         path = conflict.path
         if not rule.reads_content:
-            outcomes = {path: _outcome(conflict, rule)}
+            applied = _Applied({path: _outcome(conflict, rule)})
         elif rights.may_read(path):
             asked = self._ask(trees, conflict, rule, rights)
             if isinstance(asked, OpenConflict):
                 return asked
-            outcomes = asked
+            applied = asked
         else:
             return trees.report(conflict, rule.strategy, "you may not read the object")
-        for changed, outcome in outcomes.items():
+        table_files = TableFiles(trees.blocks, trees.repository)
+        for area in {area for area, _ in applied.table_files}:
+            if not table_files.may_write(area, rights):
+                return trees.report(conflict, rule.strategy, "you may not write to the table")
+        for changed, outcome in applied.outcomes.items():
             is_own = changed == path
             sides = (
                 (conflict.source, conflict.destination)
@@ -147,18 +163,18 @@ class Settler:
                 what = "the object" if is_own else "another object of the result"
                 verb = "delete" if outcome is None else "write"
                 return trees.report(conflict, rule.strategy, f"you may not {verb} {what}")
-        return outcomes
+        return applied
 
     def _ask(
         self, trees: MergeTrees, conflict: Conflict, rule: Rule, rights: ContentRights
-    ) -> dict[str, Outcome] | OpenConflict:
-        """Asks a strategy; returns the outcomes of paths, or the conflict with the reason why it
+    ) -> _Applied | OpenConflict:
+        """Asks a strategy; returns what it makes of paths, or the conflict with the reason why it
         stays open.
         """
         path = conflict.path
         key = conflict, rule.strategy, repr(rule.options)
         if key in self._known:
-            return {path: self._known[key]}
+            return _Applied({path: self._known[key]})
         asked = key[1:]
         if asked in self._timed_out:
             reason = f"the strategy was not asked, since it timed out for {self._timed_out[asked]}"
@@ -183,7 +199,7 @@ class Settler:
             return trees.report(conflict, rule.strategy, reason, details[:MAX_DETAILS])
         if len(output.outcomes) == 1 and not view.reads_others:
             self._known[key] = output.outcomes[path]
-        return output.outcomes
+        return _Applied(output.outcomes, output.table_files)
 
     def _merge(
         self, view: ConflictView, output: StrategyOutput, rule: Rule

@@ -39,6 +39,8 @@ class StrategyOutput:
         self._trees = trees
         self._folder = folder
         self.outcomes: dict[str, Outcome] = {}
+        self.table_files: dict[tuple[str, str], Path] = {}
+        """New files of tables of the Iceberg catalog, by area and path: files of this machine."""
 
     @contextmanager
     def create(
@@ -64,6 +66,13 @@ class StrategyOutput:
         self.outcomes[path] = NewContent(
             Path(stream.name), content_type or DEFAULT_CONTENT_TYPE, metadata or {}
         )
+
+    @contextmanager
+    def create_table_file(self, area: str, path: str) -> Iterator[BinaryIO]:
+        """Yields a stream for a new file of a table."""
+        with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as stream:
+            yield cast(BinaryIO, stream)
+        self.table_files[area, path] = Path(stream.name)
 
     def take(self, path: str, side: Side) -> None:
         """Takes the version of a side."""

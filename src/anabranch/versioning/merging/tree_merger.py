@@ -27,11 +27,12 @@ from anabranch.model.commits.conflict import MergePreview
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.objects.entry import Entry, physical_address
 from anabranch.model.repositories.repository import Repository
+from anabranch.model.tables.table_record import RECORDS_ROOT
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.merging.conflicts import MergeTrees, SideTree
 from anabranch.versioning.merging.merged_tree import WriteMerge
-from anabranch.versioning.merging.rules import MergeRules, Rule, outdated
+from anabranch.versioning.merging.rules import CATALOG_RULES, MergeRules, Rule, outdated
 from anabranch.versioning.merging.rules_file import (
     MAX_BYTES,
     RULES_FILE,
@@ -41,6 +42,7 @@ from anabranch.versioning.merging.rules_file import (
 )
 from anabranch.versioning.merging.settlement import MAX_CONFLICTS, Settlement, Settler
 from anabranch.versioning.merging.strategy_output import NewContent, Outcome
+from anabranch.versioning.merging.table_files import TableFiles
 from anabranch.versioning.records.entries import Value, entry_from, entry_value
 from anabranch.versioning.strategies.table_processes.table_processes import TableProcesses
 from anabranch.versioning.trees.trees import Trees
@@ -176,11 +178,20 @@ class TreeMerger:
         """Returns whether a rule of a merge into the tree of that id reads objects."""
         if any(rule.reads_content for rule in self.rules.rules):
             return True
-        value = self._trees.read(self._trees.open(self._repository, destination).get, _RULES_KEY)
+        tree = self._trees.open(self._repository, destination)
+        if not self.rules.strategy and self._has_tables(tree):
+            return True
+        value = self._trees.read(tree.get, _RULES_KEY)
         try:
             return value is not None and any(map(_reads_content, self._read_rules(value)))
         except Invalid:
             return False  # the merge says what is wrong
+
+    def _has_tables(self, tree: kernel.Tree) -> bool:
+        """Returns whether there may be records of tables in a tree."""
+        page = tree.listing(prefix=encode_path(RECORDS_ROOT), after=b"", amount=1)
+        page.feed([], last=True)
+        return bool(list(page.rows()))
 
     def preview(self, destination: SideTree, source: SideTree, base: SideTree) -> MergePreview:
         """Returns what `merge` would do. Raises Invalid as it does."""
@@ -221,6 +232,15 @@ class TreeMerger:
             self._work.close()
 
     def _rules_for(self, trees: MergeTrees) -> MergeRules:
+        """Returns the rules of the request, those of the destination's file, and those that there
+        are without them.
+        """
+        rules = self._given_rules(trees)
+        if rules.strategy or not trees.conflicts(prefix=RECORDS_ROOT, amount=1)[0]:
+            return rules
+        return rules.followed_by(CATALOG_RULES)
+
+    def _given_rules(self, trees: MergeTrees) -> MergeRules:
         """Returns the rules of the request and those of the destination's file."""
         value = trees.get("destination", RULES_FILE)
         if value is None:
@@ -260,6 +280,9 @@ class TreeMerger:
         if settlement.conflicts:
             raise _merge_conflict(settlement)
         self._chosen[ids] = settlement.chosen
+        files = TableFiles(self._blocks, self._repository)
+        for (area, path), file in settlement.table_files.items():
+            files.put(area, path, file)  # it stays: another merge may make the same file
         outcomes = settlement.outcomes
         changes = [(path, self._stored_value(path, outcomes[path], trees)) for path in outcomes]
         self._new[ids] = self._new_addresses(changes, trees)

@@ -31,7 +31,7 @@ from anabranch.versioning.references.references import Resolved
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 
-__all__ = ["Changes", "DeleteCondition", "EntryChange", "destination_exists"]
+__all__ = ["Changes", "DeleteCondition", "EntriesChange", "EntryChange", "destination_exists"]
 
 DeleteCondition: TypeAlias = Callable[[Entry | None], AnabranchError | None]
 """Returns the error that forbids deleting an entry (None: no entry), or None to allow it."""
@@ -43,6 +43,15 @@ class EntryChange(Protocol):
     def apply(self, current: Entry | None) -> Entry:
         """Returns the entry that replaces the current one, which is None if there is none. It is
         called again when another writer came first.
+        """
+
+
+class EntriesChange(Protocol):
+    """A change of the entries at several paths, all of them or none."""
+
+    def apply(self, current: Mapping[str, Entry | None]) -> Mapping[str, Entry | None]:
+        """Returns the entries that replace the current ones, None for a path to delete; a path that
+        is left out keeps its entry. It is called again when another writer came first.
         """
 
 
@@ -111,6 +120,35 @@ class Changes:
             if self._branches.apply(repository, stored, writes, [*expect, unchanged]):
                 break
         return replacement
+
+    def change_all(
+        self,
+        repository: Repository,
+        branch: str,
+        paths: Sequence[str],
+        change: EntriesChange,
+        *,
+        extra_writes: Sequence[ExtraWritesFor[None]] = (),
+    ) -> None:
+        """Changes the entries at several paths in one step, to what `change` returns for them;
+        `extra_writes` adds writes. Raises what `change` raises.
+        """
+        for path in paths:
+            check_path(path)
+        for stored in self._branches.attempts(repository, branch):
+            token, view = stored.branch.staging_token, _view(stored)
+            unchanged = [self._staging.unchanged(token, encode_path(path)) for path in paths]
+            current = {path: self._objects.entry_at(repository, view, path) for path in paths}
+            staged = [
+                self._deletion(repository, stored.branch, encode_path(path))
+                if entry is None
+                else self._staging.write(token, encode_path(path), entry_value(entry))
+                for path, entry in change.apply(current).items()
+            ]
+            writes, expect = collect_extra_writes(extra_writes, None)
+            writes = [*writes, *(write for write in staged if write is not None)]
+            if self._branches.apply(repository, stored, writes, [*expect, *unchanged]):
+                return
 
     def move(
         self, repository: Repository, branch: str, source: str, destination: str, *, force: bool

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from anabranch.versioning.strategies.contract import MergeOutput, ObjectVersion, PathConflict
 
@@ -23,13 +24,13 @@ def answer_call(
     writing objects raises.
     """
     call = message["call"]
-    if call == "read":
+    if call in {"read", "read_table_file"}:
         version = _version(conflict, message)
         if version is None:
             return None
         about = {"content_type": version.content_type, "metadata": dict(version.metadata)}
         return {"size": version.size, **about}
-    if call == "file":
+    if call in {"file", "table_file"}:
         version = _version(conflict, message)
         return None if version is None else version.path()
     if call == "list":
@@ -39,12 +40,9 @@ def answer_call(
     path = message["path"]
     if call == "create":
         given = {name: message[name] for name in ("content_type", "metadata")}
-        file = Path(message["file"])
-        if file.resolve().parent != Path(conflict.work_folder).resolve():
-            raise ValueError("new content is not in the work folder")
-        with output.create(path, **given) as stream, file.open("rb") as written:
-            shutil.copyfileobj(written, stream)
-        file.unlink()
+        _fill(output.create(path, **given), conflict, message)
+    elif call == "create_table_file":
+        _fill(output.create_table_file(message["area"], path), conflict, message)
     elif call == "take":
         output.take(path, message["side"])
     elif call == "delete":
@@ -54,8 +52,23 @@ def answer_call(
     return None
 
 
+def _fill(
+    creation: AbstractContextManager[BinaryIO], conflict: PathConflict, message: Mapping[str, Any]
+) -> None:
+    """Moves a file of the process into what it creates."""
+    file = Path(message["file"])
+    if file.resolve().parent != Path(conflict.work_folder).resolve():
+        raise ValueError("new content is not in the work folder")
+    with creation as stream, file.open("rb") as written:
+        shutil.copyfileobj(written, stream)
+    file.unlink()
+
+
 def _version(conflict: PathConflict, message: Mapping[str, Any]) -> ObjectVersion | None:
-    side, path = message["side"], message["path"]
+    path = message["path"]
+    if "area" in message:
+        return conflict.read_table_file(message["area"], path)
+    side = message["side"]
     if path != conflict.path:
         return conflict.read(side, path)
     versions = {

@@ -24,11 +24,16 @@ class Caller(Protocol):
 
 
 class CalledVersion:
-    """`ObjectVersion`, read by calls."""
+    """`ObjectVersion`, read by calls. The call of this name, with these parameters, returns a file
+    with its bytes.
+    """
 
-    def __init__(self, caller: Caller, side: Side, path: str, about: Mapping[str, Any]) -> None:
+    def __init__(
+        self, caller: Caller, call: str, place: Mapping[str, str], about: Mapping[str, Any]
+    ) -> None:
         self._caller = caller
-        self._place = {"side": side, "path": path}
+        self._call = call
+        self._place = place
         self.size: int = about["size"]
         self.content_type: str = about["content_type"]
         self.metadata: Mapping[str, str] = about["metadata"]
@@ -39,7 +44,7 @@ class CalledVersion:
 
     def path(self) -> str:
         if not self._file:
-            self._file = self._caller.call("file", **self._place)
+            self._file = self._caller.call(self._call, **self._place)
         return self._file
 
 
@@ -66,12 +71,19 @@ class CalledConflict:
 
     def read(self, side: Side, path: str) -> CalledVersion | None:
         """Returns another object of a tree, None if it does not exist."""
-        about = self._caller.call("read", side=side, path=path)
-        return None if about is None else CalledVersion(self._caller, side, path, about)
+        return self._find("read", "file", side=side, path=path)
+
+    def read_table_file(self, area: str, path: str) -> CalledVersion | None:
+        """Returns a file of a table of the Iceberg catalog, None if it does not exist."""
+        return self._find("read_table_file", "table_file", area=area, path=path)
 
     def list(self, side: Side, prefix: str) -> Iterator[str]:
         """Yields the paths of a tree that begin with a prefix."""
         yield from self._caller.call("list", side=side, prefix=prefix)
+
+    def _find(self, call: str, file_call: str, **place: str) -> CalledVersion | None:
+        about = self._caller.call(call, **place)
+        return None if about is None else CalledVersion(self._caller, file_call, place, about)
 
 
 class CalledOutput:
@@ -94,6 +106,13 @@ class CalledOutput:
             yield cast(BinaryIO, stream)
         given = {"content_type": content_type, "metadata": metadata}
         self._caller.call("create", path=path, file=stream.name, **given)
+
+    @contextmanager
+    def create_table_file(self, area: str, path: str) -> Iterator[BinaryIO]:
+        """Yields a stream for a new file of a table, a file in the work folder."""
+        with tempfile.NamedTemporaryFile(dir=self._folder, delete=False) as stream:
+            yield cast(BinaryIO, stream)
+        self._caller.call("create_table_file", area=area, path=path, file=stream.name)
 
     def take(self, path: str, side: Side) -> None:
         """Takes the version of a side."""

@@ -107,6 +107,11 @@ class PathConflict(Protocol):
     def list(self, side: Side, prefix: str) -> Iterator[str]:
         """Yields the paths of a tree that begin with a prefix, in order of their bytes."""
 
+    def read_table_file(self, area: str, path: str) -> ObjectVersion | None:
+        """Returns a file of a table of the Iceberg catalog, by the id of the table's area and its
+        path in that; None if it does not exist. Such files are the same in all trees.
+        """
+
 
 class MergeOutput(Protocol):
     """What a merge makes of paths. The last call for a path counts. Nothing is stored before all
@@ -124,6 +129,11 @@ class MergeOutput(Protocol):
         If the context ends with an exception, the path keeps its content. The media type and the
         user metadata are those of the destination's version, or else of the source's, unless they
         are given.
+        """
+
+    def create_table_file(self, area: str, path: str) -> AbstractContextManager[BinaryIO]:
+        """Returns a context manager with a writable, seekable stream for a new file of a table of
+        the Iceberg catalog. Such files are written once: one that exists must have the same bytes.
         """
 
     def take(self, path: str, side: Side) -> None:

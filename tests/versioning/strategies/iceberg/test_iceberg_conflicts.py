@@ -6,7 +6,6 @@ import shutil
 
 import pytest
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
-from pyiceberg.types import StringType
 from support.formats.iceberg_tables import IcebergBranches, rows_table
 from support.merged_trees import read_tree
 
@@ -108,43 +107,6 @@ def test_isolation_level_of_the_table(branches, operations):
     assert branches.merge(isolation="serializable")[1].conflicts
 
 
-@pytest.mark.parametrize("changed", ["source", "destination"])
-def test_schema_that_one_side_changed(branches, changed):
-    def add_column(table):
-        table.update_schema().add_column("note", StringType()).commit()
-
-    for side in ("source", "destination"):
-        change = getattr(branches, f"change_{side}")
-        change(add_column if side == changed else append({5: "mon"}))
-    (conflict,) = branches.merge()[1].conflicts
-    assert conflict.key == {"metadata": "schema"}
-    assert conflict.message == f"the {changed} changed the schema"
-
-
-@pytest.mark.parametrize("changed", ["source", "destination"])
-def test_partition_spec_that_one_side_changed(branches, changed):
-    def add_field(table):
-        table.update_spec().add_identity("id").commit()
-
-    for side in ("source", "destination"):
-        change = getattr(branches, f"change_{side}")
-        change(add_field if side == changed else append({5: "mon"}))
-    (conflict,) = branches.merge()[1].conflicts
-    assert conflict.key == {"metadata": "partition spec"}
-
-
-def test_properties_are_those_of_the_destination(branches):
-    def set_owner(table):
-        table.transaction().set_properties(owner="ada").commit_transaction()
-
-    branches.change_source(append({5: "mon"}))
-    branches.change_destination(set_owner)
-    merged, run = branches.merge()
-    assert branches.open(merged).properties == {"owner": "ada"}
-    _, run = branches.merge(branches.base, branches.destination, branches.source)
-    assert [conflict.key for conflict in run.conflicts] == [{"metadata": "properties"}]
-
-
 def test_tags_of_the_source(branches):
     def tag(table):
         table.manage_snapshots().create_tag(table.current_snapshot().snapshot_id, "v1").commit()
@@ -171,6 +133,17 @@ def test_rollback_of_the_source_and_changes_of_the_destination(branches):
     assert {"spec": 0, "partition": {"day": "tue"}} in [
         conflict.key for conflict in branches.merge()[1].conflicts
     ]
+
+
+def test_an_append_that_is_taken_back_and_rows_of_its_partition(branches):
+    before = branches.base
+    branches.change_base(append({5: "mon"}))
+    branches.change_destination(append({6: "mon"}))
+    sides = branches.base, before, branches.destination
+    merged, run = branches.merge(*sides)
+    assert run.conflicts == []
+    assert branches.rows(merged) == {1: "mon", 2: "mon", 3: "tue", 4: "wed", 6: "mon"}
+    assert branches.merge(*sides, isolation="serializable")[1].conflicts
 
 
 def test_files_that_a_rollback_needs_and_the_other_side_removed(branches):
@@ -268,12 +241,12 @@ def test_table_that_one_side_created_anew_or_deleted(branches):
         )
 
 
-@pytest.mark.parametrize("version", [3, "2", None])
+@pytest.mark.parametrize("version", [4, "2", None])
 def test_unknown_format_versions(branches, version):
     branches.change_source(append({5: "mon"}))
     branches.change_destination(append({6: "mon"}))
     edit(branches.source, **{"format-version": version})
-    with pytest.raises(Conflict, match=r"format version 3|cannot be read"):
+    with pytest.raises(Conflict, match=r"format version 4|cannot be read"):
         branches.merge()
 
 

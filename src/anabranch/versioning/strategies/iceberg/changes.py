@@ -19,7 +19,14 @@ from anabranch.tables.iceberg.manifests import (
 from anabranch.tables.iceberg.metadata_files import MetadataFiles
 from anabranch.versioning.strategies.side_objects import refusal
 
-__all__ = ["SideChanges", "TableVersion", "find_changes", "read_version"]
+__all__ = [
+    "SideChanges",
+    "TableVersion",
+    "find_changes",
+    "goes_back",
+    "only_appends",
+    "read_version",
+]
 
 _COMPACTION = "replace"
 _ROWS_STAY = ("append", _COMPACTION)
@@ -111,6 +118,28 @@ def find_changes(base: TableVersion, side: TableVersion, other: TableVersion) ->
         if entry.content == DATA and entry.snapshot_id not in compactions
     }
     return SideChanges(added, removed, {entry.partition for entry in entries}, with_new_rows)
+
+
+def goes_back(base: TableVersion, side: TableVersion) -> bool:
+    """Returns whether a side has an earlier snapshot of the base, or none: its changes are those of
+    the base taken back, as by a revert, and not of operations that have read the table.
+    """
+    snapshots = base.snapshots()
+    current = base.metadata.get("current-snapshot-id")
+    wanted = side.metadata.get("current-snapshot-id") if side.snapshot is not None else None
+    seen: set[Any] = set()
+    while current in snapshots and current not in seen:
+        seen.add(current)
+        current = snapshots[current].get("parent-snapshot-id")
+        if current == wanted:
+            return True
+    return False
+
+
+def only_appends(base: TableVersion, side: TableVersion, other: TableVersion) -> bool:
+    """Returns whether a side has only appended files since the base, as far as is known."""
+    operations = _operations(base, side, other)
+    return operations is not None and set(operations.values()) <= {"append"}
 
 
 def _live(manifests: Iterator[ListedManifest]) -> dict[str, FileEntry]:

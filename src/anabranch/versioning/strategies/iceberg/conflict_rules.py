@@ -19,11 +19,23 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+from anabranch.tables.iceberg.commits.normal_metadata import LINEAGE_VERSION
 from anabranch.versioning.strategies.contract import ContentConflict
-from anabranch.versioning.strategies.iceberg.changes import SideChanges, TableVersion
+from anabranch.versioning.strategies.iceberg.changes import (
+    SideChanges,
+    TableVersion,
+    only_appends,
+)
+from anabranch.versioning.strategies.iceberg.settings import settings_conflicts
 from anabranch.versioning.strategies.side_objects import refusal
 
-__all__ = ["IsolationLevel", "find_conflicts", "isolation_level", "require_mergeable"]
+__all__ = [
+    "IsolationLevel",
+    "find_conflicts",
+    "isolation_level",
+    "require_mergeable",
+    "require_row_ids",
+]
 
 IsolationLevel = Literal["serializable", "snapshot"]
 _ISOLATION_PROPERTIES = tuple(
@@ -31,20 +43,11 @@ _ISOLATION_PROPERTIES = tuple(
 )
 
 _MAX_CONFLICTS = 1000
-_FORMAT_VERSIONS = (1, 2)
-_SCHEMA = {
-    "schema": ("schemas", "current-schema-id", "last-column-id"),
-    "partition spec": ("partition-specs", "default-spec-id", "last-partition-id"),
-    "format version": ("format-version",),
-}
-"""What neither side may change, by its name."""
+_FORMAT_VERSIONS = (1, 2, 3)
+_FORMAT = "format version", "format-version"
+"""What neither side may change: its name, and its field."""
 
-_SETTINGS = {
-    "sort order": ("sort-orders", "default-sort-order-id"),
-    "properties": ("properties",),
-    "location": ("location",),
-    "encryption keys": ("encryption-keys",),
-}
+_OWN = {"location": "location", "encryption keys": "encryption-keys"}
 """What only the destination may change, since its metadata is continued."""
 
 
@@ -55,6 +58,25 @@ def require_mergeable(base: TableVersion, side: TableVersion) -> None:
         raise refusal(f"tables of format version {version} are not merged")
     if side.metadata.get("table-uuid") != base.metadata.get("table-uuid"):
         raise refusal(f"the {side.files.owner} created the table anew")
+
+
+def require_row_ids(
+    base: TableVersion, source: TableVersion, destination: TableVersion, changes: SideChanges
+) -> None:
+    """Raises Conflict if the rows of the source's files cannot get ids of their own, which tables
+    of format version 3 need: files that operations have rewritten have the ids of rows in them, and
+    the destination may have given these to others.
+    """
+    if destination.metadata["format-version"] < LINEAGE_VERSION or not (
+        changes.added or changes.removed
+    ):
+        return
+    if changes.removed or not only_appends(base, source, destination):
+        raise refusal("the source did more than append to a table of format version 3")
+    kept = destination.manifests.manifests.values()
+    without = [each.address for each in kept if not each.value(517) and each.value(520) is None]
+    if without:
+        raise refusal(f"{without[0]} has rows without ids: write to the destination first")
 
 
 def isolation_level(version: TableVersion) -> IsolationLevel:
@@ -86,10 +108,10 @@ def find_conflicts(
 def _metadata_conflicts(
     base: TableVersion, source: TableVersion, destination: TableVersion
 ) -> Iterator[ContentConflict]:
+    yield from settings_conflicts(base, source, destination)
     for side in (source, destination):
-        parts = {**_SCHEMA, **(_SETTINGS if side is source else {})}
-        for part, names in parts.items():
-            if any(_value(side, name) != _value(base, name) for name in names):
+        for part, name in (_FORMAT, *(_OWN.items() if side is source else ())):
+            if _value(side, name) != _value(base, name):
                 yield _conflict({"metadata": part}, f"the {side.files.owner} changed the {part}")
     if _references(source) != _references(base):
         yield _conflict(

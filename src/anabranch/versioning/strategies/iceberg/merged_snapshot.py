@@ -12,27 +12,27 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from anabranch.tables.iceberg.avro_files import write_avro
+from anabranch.tables.iceberg.commits.normal_metadata import LINEAGE_VERSION
 from anabranch.tables.iceberg.manifests import (
     DATA,
     DELETED,
     EQUALITY_DELETES,
     POSITION_DELETES,
     FileEntry,
-    ListedManifest,
 )
 from anabranch.tables.iceberg.metadata_files import HADOOP_NAME, metadata_version
 from anabranch.versioning.strategies.iceberg.changes import SideChanges, TableVersion
+from anabranch.versioning.strategies.iceberg.manifest_writer import (
+    ADDED,
+    EXISTING,
+    ManifestWriter,
+)
 
 __all__ = ["MergedSnapshot"]
-
-_EXISTING, _ADDED = range(2)
-_COUNTS = {_ADDED: (504, 512), _EXISTING: (505, 513), DELETED: (506, 514)}
-"""The fields of a manifest list for the numbers of files and rows, by the status of entries."""
 
 _Measure = Callable[[FileEntry], int]
 _MEASURES: tuple[tuple[str, str, str, _Measure], ...] = (
@@ -56,12 +56,20 @@ _MAX_PREVIOUS_FILES = "write.metadata.previous-versions-max"
 
 class MergedSnapshot:
     """The merged version of a table. `folder` is the address of its metadata files on the
-    destination, without a slash at its end.
+    destination, without a slash at its end; `settings` are the fields of its metadata that are not
+    those of the destination, None for one that is left out. Without changes of files, there is no
+    snapshot.
     """
 
     def __init__(
-        self, source: TableVersion, destination: TableVersion, changes: SideChanges, folder: str
+        self,
+        source: TableVersion,
+        destination: TableVersion,
+        changes: SideChanges,
+        settings: Mapping[str, Any],
+        folder: str,
     ) -> None:
+        self._settings = settings
         self._source = source
         self._destination = destination
         self._changes = changes
@@ -70,32 +78,46 @@ class MergedSnapshot:
         self.id = self._snapshot_id()
         self._unique = str(uuid.UUID(bytes=self._digest[:16], version=5))
         self._sequence_number = destination.metadata.get("last-sequence-number", 0) + 1
-        self._files: dict[str, bytes] = {}
+        self._first_row = destination.metadata.get("next-row-id") or 0
+        self._has_row_ids = destination.metadata["format-version"] >= LINEAGE_VERSION
+        self._manifests = ManifestWriter(
+            self.id,
+            f"{folder}/{self._unique}",
+            self._sequence_number,
+            self._first_row if self._has_row_ids else None,
+        )
+        self._names, self._hint = _next_names(
+            destination.name, source.name, destination.files.hint, self._unique
+        )
+
+    @property
+    def metadata_name(self) -> str:
+        """The name of the current metadata file."""
+        return self._names[-1]
 
     def files(self) -> dict[str, bytes]:
         """Returns the new metadata files by their names; the version hint is one of them, if the
         destination has it.
         """
-        listed = [*self._added_manifests(), *self._kept_manifests()]
-        names, hint = _next_names(
-            self._destination.name,
-            self._source.name,
-            self._destination.files.hint,
-            self._unique,
-        )
-        list_name = f"snap-{self.id}-1-{self._unique}.avro"
-        self._files[list_name] = self._manifest_list(listed)
-        metadata = json.dumps(self._metadata(list_name), separators=(",", ":")).encode()
-        self._files |= dict.fromkeys(names, metadata)
-        if hint:
-            self._files["version-hint.text"] = hint.encode()
-        return self._files
+        files: dict[str, bytes] = {}
+        new = self._settled_metadata()
+        if self._changes.added or self._changes.removed:
+            listed = [*self._added_manifests(), *self._kept_manifests()]
+            list_name = f"snap-{self.id}-1-{self._unique}.avro"
+            files = {**self._manifests.files, list_name: self._manifest_list(listed)}
+            new = self._with_snapshot(new, list_name)
+        metadata = json.dumps(new, separators=(",", ":")).encode()
+        files |= dict.fromkeys(self._names, metadata)
+        if self._hint:
+            files["version-hint.text"] = self._hint.encode()
+        return files
 
     def _identify(self) -> bytes:
         versions = self._source, self._destination
         parts = [version.metadata.get("current-snapshot-id") for version in versions]
         parts += [self._destination.name, self._folder]
         parts += [sorted(self._changes.added), sorted(self._changes.removed)]
+        parts.append(sorted(self._settings.items()))
         return hashlib.sha256(json.dumps(parts).encode()).digest()
 
     def _snapshot_id(self) -> int:
@@ -111,9 +133,9 @@ class MergedSnapshot:
             if manifest.address in self._destination.manifests.manifests:
                 continue
             added = self._changes.added
-            entries = [(_ADDED, entry) for entry in manifest.live if entry.path in added]
+            entries = [(ADDED, entry) for entry in manifest.live if entry.path in added]
             if entries:
-                yield self._write_manifest(manifest, entries)
+                yield self._manifests.write(manifest, entries)
 
     def _kept_manifests(self) -> Iterator[dict[int, Any]]:
         """Yields the records of the destination's manifests."""
@@ -123,53 +145,15 @@ class MergedSnapshot:
             # a manifest that the source has, too, has no file that the source removed
             is_changed = removed and manifest.address not in theirs
             if is_changed and any(entry.path in removed for entry in manifest.live):
-                yield self._write_manifest(
+                yield self._manifests.write(
                     manifest,
                     [
-                        (DELETED if entry.path in removed else _EXISTING, entry)
+                        (DELETED if entry.path in removed else EXISTING, entry)
                         for entry in manifest.live
                     ],
                 )
             else:
                 yield {number: manifest.value(number) for number in manifest.names}
-
-    def _write_manifest(
-        self, like: ListedManifest, entries: Iterable[tuple[int, FileEntry]]
-    ) -> dict[int, Any]:
-        """Writes a manifest and returns its record in the manifest list. The bounds of partitions
-        are those of the manifest that it is made from, which has more files.
-        """
-        names = like.file.names()
-        entries = list(entries)
-        records = []
-        for status, entry in entries:
-            record = {**entry.record, names[0]: status}
-            if status != _EXISTING:
-                record[names[1]] = self.id
-            if status == _ADDED:  # the sequence numbers of the new snapshot are inherited
-                record |= {names[number]: None for number in (3, 4) if number in names}
-            records.append(record)
-        content = write_avro(like.file.schema, like.file.metadata, records)
-        name = f"{self._unique}-m{len(self._files)}.avro"
-        self._files[name] = content
-        counts: Counter[int] = Counter()
-        for status, entry in entries:
-            files, rows = _COUNTS[status]
-            counts.update({files: 1, rows: entry.rows})
-        numbers = [
-            self._sequence_number if status == _ADDED else entry.sequence_number
-            for status, entry in entries
-            if status != DELETED
-        ]
-        return {
-            **{number: like.value(number) for number in like.names},
-            500: f"{self._folder}/{name}",
-            501: len(content),
-            503: self.id,
-            515: self._sequence_number,
-            516: min(numbers, default=self._sequence_number),
-            **{number: counts[number] for pair in _COUNTS.values() for number in pair},
-        }
 
     def _manifest_list(self, listed: Iterable[Mapping[int, Any]]) -> bytes:
         file = self._destination.manifests.file or self._source.manifests.file
@@ -186,9 +170,18 @@ class MergedSnapshot:
         records = [{name: each.get(number) for number, name in names.items()} for each in listed]
         return write_avro(file.schema, header, records)
 
-    def _metadata(self, list_name: str) -> dict[str, Any]:
+    def _settled_metadata(self) -> dict[str, Any]:
+        """Returns the destination's metadata with the changes of settings."""
         old = self._destination.metadata
         time = max(version.get("last-updated-ms", 0) for version in (old, self._source.metadata))
+        new = {**old, **self._settings}
+        left_out = {name for name, value in self._settings.items() if value is None}
+        new = {name: value for name, value in new.items() if name not in left_out}
+        return {**new, "last-updated-ms": time, "metadata-log": self._metadata_log()}
+
+    def _with_snapshot(self, old: dict[str, Any], list_name: str) -> dict[str, Any]:
+        """Returns metadata with the snapshot as the current one."""
+        time = old["last-updated-ms"]
         snapshot: dict[str, Any] = {
             "snapshot-id": self.id,
             "timestamp-ms": time,
@@ -201,14 +194,16 @@ class MergedSnapshot:
             snapshot["parent-snapshot-id"] = old["current-snapshot-id"]
         new = {
             **old,
-            "last-updated-ms": time,
             "current-snapshot-id": self.id,
             "snapshot-log": [
                 *(old.get("snapshot-log") or ()),
                 {"snapshot-id": self.id, "timestamp-ms": time},
             ],
-            "metadata-log": self._metadata_log(),
         }
+        if self._has_row_ids:
+            snapshot["first-row-id"] = self._first_row
+            snapshot["added-rows"] = self._manifests.added_rows
+            new["next-row-id"] = self._first_row + self._manifests.added_rows
         if old["format-version"] > 1:
             snapshot["sequence-number"] = new["last-sequence-number"] = self._sequence_number
         main = {"type": "branch", **(old.get("refs") or {}).get("main", {}), "snapshot-id": self.id}

@@ -1,14 +1,19 @@
 """The strategy `iceberg`: merges the metadata of an Iceberg table.
 
-All files in the table's metadata folder become those of the destination; a metadata file and a
-snapshot with the source's changes are added. Data files are merged as any other paths, except for
-those that one side refers to again and the other has removed.
+A table of the Iceberg catalog is one object, its record. A metadata file and a snapshot with the
+source's changes are added to its area, and the record names the file.
+
+Of other tables, all files in the metadata folder become those of the destination; a metadata file
+and a snapshot with the source's changes are added. Data files are merged as any other paths, except
+for those that one side refers to again and the other has removed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
+
+import msgspec
 
 from anabranch.errors import Conflict, Invalid
 from anabranch.tables.iceberg.metadata_files import (
@@ -27,6 +32,7 @@ from anabranch.versioning.strategies.iceberg.changes import (
     SideChanges,
     TableVersion,
     find_changes,
+    goes_back,
     read_version,
 )
 from anabranch.versioning.strategies.iceberg.conflict_rules import (
@@ -34,8 +40,16 @@ from anabranch.versioning.strategies.iceberg.conflict_rules import (
     find_conflicts,
     isolation_level,
     require_mergeable,
+    require_row_ids,
 )
 from anabranch.versioning.strategies.iceberg.merged_snapshot import MergedSnapshot
+from anabranch.versioning.strategies.iceberg.recorded_files import RecordedFiles, metadata_folder
+from anabranch.versioning.strategies.iceberg.settings import merged_settings
+from anabranch.versioning.strategies.iceberg.side_records import (
+    is_record,
+    read_record,
+    require_same_table,
+)
 from anabranch.versioning.strategies.installed_libraries import require_installed
 from anabranch.versioning.strategies.side_objects import (
     SideObjects,
@@ -87,7 +101,55 @@ class _IcebergStrategy:
         tables that cannot be merged.
         """
         with refusing_unreadable():
+            if is_record(conflict.path):
+                return self._merge_records(conflict, output)
             return self._merge(conflict, output)
+
+    def _merge_records(
+        self, conflict: PathConflict, output: MergeOutput
+    ) -> Sequence[ContentConflict]:
+        """Merges a table of the Iceberg catalog."""
+        records = [read_record(conflict, side) for side in _SIDES]
+        destination = records[2]
+        require_same_table(*records)
+        files = [
+            RecordedFiles(conflict, record, side)
+            for record, side in zip(records, _SIDES, strict=True)
+        ]
+        versions = _, source, ours = [read_version(each) for each in files]
+        changes, _, conflicts = self._changes(versions)
+        if conflicts:
+            return conflicts
+        settings = merged_settings(*versions)
+        if not (changes.added or changes.removed or settings):
+            output.take(conflict.path, "destination")
+            return []
+        folder = metadata_folder(conflict.repository, destination)
+        merged = MergedSnapshot(source, ours, changes, settings, folder.rstrip("/"))
+        for name, content in merged.files().items():
+            with output.create_table_file(destination.area, METADATA_FOLDER + name) as stream:
+                stream.write(content)
+        record = msgspec.structs.replace(destination, metadata=folder + merged.metadata_name)
+        with output.create(conflict.path) as stream:
+            stream.write(record.to_bytes())
+        return []
+
+    def _changes(
+        self, versions: Sequence[TableVersion]
+    ) -> tuple[SideChanges, SideChanges, list[ContentConflict]]:
+        """Returns what the source and the destination have changed, and their conflicts."""
+        base, source, destination = versions
+        for side in (source, destination):
+            require_mergeable(base, side)
+        changes = find_changes(base, source, destination)
+        others = find_changes(base, destination, source)
+        changes, others = changes.without(others), others.without(changes)
+        level = isolation_level(destination)
+        if goes_back(base, source):
+            level = "snapshot"  # what is taken back has no condition that new rows could match
+        isolation = self._isolation or level
+        require_row_ids(base, source, destination, changes)
+        return changes, others, find_conflicts(versions, changes, others, isolation)
 
     def _merge(self, conflict: PathConflict, output: MergeOutput) -> Sequence[ContentConflict]:
         place = TablePlace(conflict.repository, _table_folder(conflict.path))
@@ -95,19 +157,15 @@ class _IcebergStrategy:
         sides = [MetadataFiles(SideObjects(conflict, side), place, side) for side in _SIDES]
         _require_tables(sides)
         _require_first(conflict.path, sides)
-        versions = base, source, destination = [read_version(files) for files in sides]
-        for side in (source, destination):
-            require_mergeable(base, side)
-        changes = find_changes(base, source, destination)
-        others = find_changes(base, destination, source)
-        changes, others = changes.without(others), others.without(changes)
-        isolation = self._isolation or isolation_level(destination)
-        conflicts = find_conflicts(versions, changes, others, isolation)
+        versions = _, source, destination = [read_version(files) for files in sides]
+        changes, others, conflicts = self._changes(versions)
         if conflicts:
             return conflicts
         _take_destination(output, sides)
-        if changes.added or changes.removed:
-            merged = MergedSnapshot(source, destination, changes, self._address(versions))
+        settings = merged_settings(*versions)
+        if changes.added or changes.removed or settings:
+            address = self._address(versions)
+            merged = MergedSnapshot(source, destination, changes, settings, address)
             for name, content in merged.files().items():
                 with output.create(folder + name) as stream:
                     stream.write(content)
@@ -121,6 +179,9 @@ class _IcebergStrategy:
             return f"{self._location}/metadata"
         lists = [each.snapshot["manifest-list"] for each in versions if each.snapshot is not None]
         folders = sorted({str(address).rpartition("/")[0] for address in lists})
+        if not folders:  # there are no snapshots
+            locations = {str(each.metadata.get("location", "")).rstrip("/") for each in versions}
+            folders = sorted(f"{location}/metadata" for location in locations)
         if len(folders) == 1:
             return folders[0]
         raise refusal(

@@ -1,0 +1,108 @@
+"""Names of namespaces, tables and views, and the paths of their records.
+
+    _tables/city/namespace.json             the namespace `city`
+    _tables/city/trips/table.json           the table `trips` in it
+    _tables/city/trips/view.json            a view of that name
+    _tables/city/raw/namespace.json         the namespace `city.raw`
+
+Each part of a name is percent-encoded, so that it is one part of a path whatever it contains.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+from urllib.parse import quote, unquote
+
+from anabranch.errors import Invalid
+from anabranch.model.names import check_path
+from anabranch.model.tables.table_record import NAMESPACE_FILE, RECORDS_ROOT, TABLE_FILE
+
+__all__ = [
+    "NAMESPACE_FILE",
+    "TABLE_FILE",
+    "VIEW_FILE",
+    "Identifier",
+    "Namespace",
+    "check_namespace",
+    "decode_part",
+    "encode_part",
+    "namespace_path",
+    "namespace_prefix",
+    "record_path",
+]
+
+VIEW_FILE = "view.json"
+
+_MAX_LEVELS = 32
+_SAFE = "!$&'()+,;=@ "
+"""Characters besides letters, digits and `_.-~` that stand for themselves."""
+
+Namespace = tuple[str, ...]
+"""The parts of a namespace's name."""
+
+
+class Identifier(NamedTuple):
+    """The name of a table or a view."""
+
+    namespace: Namespace
+    name: str
+
+    def __str__(self) -> str:
+        return ".".join((*self.namespace, self.name))
+
+
+def check_namespace(namespace: Namespace) -> None:
+    """Raises Invalid unless a namespace has at least one part, and no empty part."""
+    if not namespace:
+        raise Invalid("a namespace has at least one part", kind="invalid_namespace")
+    if len(namespace) > _MAX_LEVELS:
+        raise Invalid(f"a namespace has at most {_MAX_LEVELS} parts", kind="invalid_namespace")
+    for part in namespace:
+        _check_part(part)
+
+
+def namespace_prefix(namespace: Namespace) -> str:
+    """Returns the prefix of the paths of all records in and below a namespace. Raises Invalid."""
+    if not namespace:
+        return RECORDS_ROOT
+    check_namespace(namespace)
+    prefix = RECORDS_ROOT + "".join(f"{encode_part(part)}/" for part in namespace)
+    check_path(prefix)
+    return prefix
+
+
+def namespace_path(namespace: Namespace) -> str:
+    """Returns the path of a namespace's record. Raises Invalid."""
+    path = namespace_prefix(namespace) + NAMESPACE_FILE
+    check_path(path)
+    return path
+
+
+def record_path(identifier: Identifier, file: str = TABLE_FILE) -> str:
+    """Returns the path of the record of a table or a view. Raises Invalid."""
+    check_namespace(identifier.namespace)
+    _check_part(identifier.name)
+    path = f"{namespace_prefix(identifier.namespace)}{encode_part(identifier.name)}/{file}"
+    check_path(path)
+    return path
+
+
+def decode_part(part: str) -> str:
+    """Returns the part of a name that is part of a path."""
+    return unquote(part, errors="surrogateescape")
+
+
+def _check_part(part: str) -> None:
+    if not part:
+        raise Invalid("a name may not be empty", kind="invalid_name")
+    try:
+        part.encode()
+    except UnicodeEncodeError:
+        raise Invalid("a name is not UTF-8", kind="invalid_name") from None
+
+
+def encode_part(part: str) -> str:
+    """Returns the part of a path that stands for a part of a name."""
+    if part in {".", ".."}:  # which clients of S3 would resolve
+        return part.replace(".", "%2E")
+    return quote(part, safe=_SAFE)

@@ -1,0 +1,1 @@
+"""The Iceberg REST catalog: tables of branches for Spark, Trino, DuckDB, pyiceberg and others."""

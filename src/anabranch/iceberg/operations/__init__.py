@@ -1,0 +1,1 @@
+"""The operations of the Iceberg REST catalog, by what they are about."""

@@ -1,0 +1,48 @@
+"""What answers a repeated request that has changed a table: where its metadata are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from anabranch.catalog.tables.iceberg.areas import Area
+from anabranch.catalog.tables.iceberg.metadata_files import MetadataFile
+from anabranch.http.response import Response
+from anabranch.iceberg.answers import table_response
+from anabranch.iceberg.call import Call
+from anabranch.model.tables.table_record import TableRecord
+
+__all__ = ["answer_table", "record_table"]
+
+
+class _Recorded(msgspec.Struct, frozen=True):
+    area: str
+    location: str
+    has_keys: bool = True
+
+
+_recorded = msgspec.json.Decoder(_Recorded)
+
+
+def record_table(
+    call: Call, location: Callable[[], str], area: Area, *, has_keys: bool = True
+) -> None:
+    """Records with the change of a call which metadata answer it; `location` is called when they
+    are stored.
+    """
+    if call.repetition is not None:
+        call.repetition.outcome = lambda: msgspec.json.encode(
+            _Recorded(area.id, location(), has_keys)
+        )
+
+
+def answer_table(call: Call, recorded: bytes) -> Response:
+    """Returns the response to a repeated request."""
+    found = _recorded.decode(recorded)
+    tables = call.services.catalog.iceberg.tables
+    area = call.services.catalog.table_areas.find_by_address(call.place.repository, found.area)
+    file: MetadataFile = tables.read_metadata(
+        area, TableRecord(uuid="", area=area.id, metadata=found.location)
+    )
+    return table_response(call, area, area.path, file, has_keys=found.has_keys)

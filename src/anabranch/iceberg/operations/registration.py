@@ -1,0 +1,132 @@
+"""registerTable: an existing table becomes one of the catalog, by the address of its metadata.
+
+The metadata are copied into an area, and new files are stored there too. Files that the metadata
+name remain where they are: engines read them with keys of the user.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from anabranch.access.actors.authorize import authorize
+from anabranch.access.policies.permissions import Action, Permission, object_arn
+from anabranch.catalog.tables.iceberg.areas import Area
+from anabranch.catalog.tables.iceberg.identifiers import Identifier, record_path
+from anabranch.catalog.tables.iceberg.places import Place
+from anabranch.errors import Invalid, NotSupported
+from anabranch.http.response import Response
+from anabranch.iceberg.answers import table_response
+from anabranch.iceberg.call import Call
+from anabranch.iceberg.operation import Operation
+from anabranch.iceberg.operations.recorded_tables import answer_table, record_table
+from anabranch.model.tables.table_area import AREAS
+from anabranch.tables.iceberg.commits.updates import apply_updates
+
+__all__ = ["OPERATIONS"]
+
+
+class _Registration(msgspec.Struct, rename="kebab"):
+    name: str
+    metadata_location: str
+    overwrite: bool = False
+
+
+class _Source(msgspec.Struct, frozen=True):
+    """Metadata to register; `area` is theirs if they are in one."""
+
+    metadata: dict[str, Any]
+    area: Area | None
+
+
+_registration = msgspec.json.Decoder(_Registration)
+
+
+def register_table(call: Call) -> Response:
+    """Registers a table."""
+    body, place = call.body(_registration), call.place
+    if body.overwrite:
+        raise NotSupported(
+            "a table is not overwritten by registering", hint="Drop the table first."
+        )
+    tables = call.services.catalog.iceberg.tables
+    identifier = Identifier(call.namespace, body.name)
+    tables.require_free(place, identifier)
+    source = _read(call, place, body.metadata_location)
+    area = source.area or tables.new_area(place, identifier)
+    metadata = _moved(call, source, area, body.metadata_location)
+    properties = [metadata.get("properties") or {}]
+    writing = call.writing(
+        place, [*properties, call.namespace_properties(place, identifier.namespace)]
+    )
+    registered = source.area is None
+    file = tables.store(area, metadata, body.metadata_location)
+    new = tables.new_record(area, metadata, file, registered=registered)
+    record_table(call, lambda: file.location, area, has_keys=not registered)
+    tables.create(place, identifier, new, writing, verb="register")
+    return table_response(
+        *(call, area, record_path(identifier), file),
+        has_keys=not registered,
+    )
+
+
+def _moved(call: Call, source: _Source, area: Area, location: str) -> dict[str, Any]:
+    """Returns metadata by which new files are stored in an area."""
+    updates: list[dict[str, Any]] = [{"action": "set-location", "location": area.location}]
+    placed = [
+        name
+        for name in source.metadata.get("properties") or {}
+        if name in {"write.data.path", "write.metadata.path", "write.object-storage.path"}
+    ]
+    if placed:
+        updates.append({"action": "remove-properties", "removals": placed})
+    now = int(call.services.clock() * 1000)
+    return dict(apply_updates(source.metadata, updates, now, metadata_location=location))
+
+
+def _read(call: Call, place: Place, location: str) -> _Source:
+    """Returns the metadata at an address. Raises Invalid for one outside of the repository,
+    NotFound, and Denied for what the caller may not read.
+    """
+    root = f"s3://{place.repository}/"
+    scheme, separator, rest = location.partition("://")
+    if separator and scheme in {"s3a", "s3n", "lakefs"}:
+        location = f"s3://{rest}"
+    reference, _, path = location.removeprefix(root).partition("/")
+    if (
+        not location.startswith(root)
+        or not path
+        or any(part in {"", ".", ".."} for part in path.split("/"))
+    ):
+        raise Invalid(
+            f"{location!r:.200} is no metadata file of this repository",
+            kind="foreign_location",
+            hint=f"Name one such as {root}main/tables/trips/metadata/v3.metadata.json.",
+        )
+    tables = call.services.catalog.iceberg.tables
+    if reference == AREAS:
+        area_id, _, file = path.partition("/")
+        area = call.services.catalog.table_areas.find_by_address(place.repository, area_id)
+        call.authorize_at(place, area.path, Action.READ_OBJECT, Action.WRITE_OBJECT)
+        return _Source(tables.read_area_file(area, file), area)
+    resource = object_arn(place.repository, path)
+    authorize(call.actor, [Permission(Action.READ_OBJECT, resource)])
+    return _Source(tables.read_registered(place, reference, path), None)
+
+
+def _to_register(call: Call) -> list[Permission]:
+    path = record_path(Identifier(call.namespace, call.body(_registration).name))
+    return [call.on_path(action, path) for action in (Action.READ_OBJECT, Action.WRITE_OBJECT)]
+
+
+OPERATIONS = (
+    Operation(
+        id="iceberg registerTable",
+        method="POST",
+        route="/v1/{prefix}/namespaces/{namespace}/register",
+        needs=_to_register,
+        handler=register_table,
+        answer=answer_table,
+    ),
+)

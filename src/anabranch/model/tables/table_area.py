@@ -1,0 +1,73 @@
+"""Areas: the folders of the files of tables, which belong to no branch.
+
+    <storage namespace>/tables/<area>.json     the path of the record that the area was made for
+    <storage namespace>/tables/<area>/…        metadata, manifests and data
+    <storage namespace>/tables/uploads/…       multipart uploads that are not complete
+
+Their S3 addresses are `s3://<repository>/.tables/<area>/…`, on every branch, tag and commit.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from anabranch.errors import Corrupt
+from anabranch.model.repositories.repository import Repository
+
+__all__ = [
+    "AREAS",
+    "AREAS_FOLDER",
+    "AREA_ID",
+    "AreaRecord",
+    "area_location",
+    "area_path_from",
+    "areas_folder",
+    "is_area_file",
+]
+
+AREAS = ".tables"
+"""What stands in place of a reference in the S3 addresses of areas: no branch begins with a dot."""
+
+AREAS_FOLDER = "tables/"
+"""The folder of areas in a storage namespace."""
+
+AREA_ID = re.compile(r"[0-9a-f]{32}")
+
+
+_FILE = re.compile(rf"{AREAS_FOLDER}(?:[0-9a-f]{{32}}(?:\.json|/.+)|uploads/.+)", re.DOTALL)
+
+
+class AreaRecord(msgspec.Struct, frozen=True):
+    """What is stored beside an area: the path of the record that it was made for."""
+
+    path: str
+
+
+_decoder = msgspec.json.Decoder(AreaRecord)
+
+
+def areas_folder(repository: Repository) -> str:
+    """Returns the address of the folder of a repository's areas, without a slash at its end."""
+    return f"{repository.storage_namespace.rstrip('/')}/{AREAS_FOLDER.rstrip('/')}"
+
+
+def area_location(repository: str, area: str) -> str:
+    """Returns the S3 address of an area, without a slash at its end."""
+    return f"s3://{repository}/{AREAS}/{area}"
+
+
+def is_area_file(relative: str) -> bool:
+    """Returns whether an address in a storage namespace is that of a file of a table, the record of
+    an area, or an upload.
+    """
+    return _FILE.fullmatch(relative) is not None
+
+
+def area_path_from(content: bytes, area: str) -> str:
+    """Returns the path for whose record an area was made. Raises Corrupt."""
+    try:
+        return _decoder.decode(content).path
+    except msgspec.MsgspecError as error:
+        raise Corrupt(f"the record of the area {area} is damaged: {error}") from error

@@ -1,0 +1,228 @@
+"""Tables of the catalog as Spark writes them: each operation of Iceberg's library, in each format
+version, and merges of branches that Spark has changed.
+"""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from support.services.spark import spark_session
+
+from anabranch.testing.server import running_server
+
+from .conftest import Lake
+from .test_docs_page import JARS
+
+BRANCHES = ("main", "dev")
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory):
+    with running_server(tmp_path_factory.mktemp("lake") / "data") as server:
+        yield Lake(server)
+
+
+@pytest.fixture(scope="module")
+def sql(lake, tmp_path_factory):
+    """Runs a statement, and returns its rows as tuples. Each branch is a catalog."""
+    if not (JARS.is_dir() and shutil.which("java")):
+        pytest.skip("Spark needs Java, and the jars that `make components` fetches")
+    lake.branch("dev")
+    server = lake.server
+    extensions = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+    settings = {
+        "spark.sql.extensions": extensions,
+        "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+        "spark.hadoop.fs.s3a.endpoint": server.url,
+        "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",
+        "spark.hadoop.fs.s3a.path.style.access": "true",
+        "spark.hadoop.fs.s3a.access.key": server.access_key_id,
+        "spark.hadoop.fs.s3a.secret.key": server.secret_access_key,
+    }
+    for branch in BRANCHES:
+        name = f"spark.sql.catalog.{branch}"
+        settings |= {
+            name: "org.apache.iceberg.spark.SparkCatalog",
+            f"{name}.type": "rest",
+            f"{name}.uri": f"{lake.url}/iceberg",
+            f"{name}.warehouse": f"{lake.name}/{branch}",
+            f"{name}.credential": ":".join(server.auth),
+            f"{name}.oauth2-server-uri": f"{lake.url}/iceberg/v1/oauth/tokens",
+            f"{name}.io-impl": "org.apache.iceberg.hadoop.HadoopFileIO",
+            f"{name}.cache-enabled": "false",
+        }
+    with spark_session(settings, jars=JARS, folder=tmp_path_factory.mktemp("spark")) as session:
+        yield lambda text: [tuple(row) for row in session.sql(text).collect()]
+
+
+def metadata(lake, table, branch="main"):
+    answer = lake.http.get(lake.path(branch, f"/namespaces/city/tables/{table}"))
+    assert answer.status_code == 200, answer.text
+    return answer.json()["metadata"]
+
+
+def ids(sql, table):
+    return [row[0] for row in sql(f"select id from {table} order by id")]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_tables_of_each_format_version(lake, sql, version):
+    table = f"main.city.v{version}"
+    sql(
+        f"create table {table} (id bigint not null, at timestamp,"
+        "place struct<x: double, y: double>, tags array<string>, parts map<string, int>) "
+        f"using iceberg partitioned by (days(at)) tblproperties ('format-version' = '{version}')"
+    )
+    at, place = "timestamp '2026-01-02 03:04:05'", "named_struct('x', 1.0D, 'y', 2.0D)"
+    row = f"{at}, {place}, array('a'), map('b', 3)"
+    for number in range(1, 4):
+        sql(f"insert into {table} values ({number}, {row})")
+    assert ids(sql, table) == [1, 2, 3]
+    sql(f"alter table {table} add column note string after id")
+    sql(f"alter table {table} rename column note to remark")
+    sql(f"alter table {table} drop column tags")
+    sql(f"alter table {table} add partition field bucket(4, id)")
+    sql(f"alter table {table} drop partition field days(at)")
+    sql(f"alter table {table} write ordered by id desc nulls last")
+    sql(f"alter table {table} set identifier fields id")
+    sql(f"alter table {table} set tblproperties ('steward' = 'ada', 'gone' = '1')")
+    sql(f"alter table {table} unset tblproperties ('gone')")
+    sql(f"insert into {table} select id + 10, 'x', at, place, parts from {table}")
+    assert ids(sql, table) == [1, 2, 3, 11, 12, 13]
+    sql(f"alter table {table} create tag first")
+    sql(f"alter table {table} create branch audit retain 7 days")
+    sql(f"insert into {table}.branch_audit values (99, 'y', null, null, null)")
+    assert ids(sql, table) == [1, 2, 3, 11, 12, 13]
+    assert ids(sql, f"{table}.branch_audit")[-1] == 99
+    sql(f"call main.system.fast_forward('city.v{version}', 'main', 'audit')")
+    assert ids(sql, table) == [1, 2, 3, 11, 12, 13, 99]
+    sql(f"delete from {table} where id = 99")
+    sql(f"update {table} set remark = 'z' where id = 1")
+    assert sql(f"select remark from {table} where id = 1") == [("z",)]
+    sql(
+        f"call main.system.rewrite_data_files(table => 'city.v{version}', "
+        "options => map('min-input-files', '2'))"
+    )
+    sql(f"call main.system.rewrite_manifests('city.v{version}')")
+    sql(f"alter table {table} drop branch audit")
+    sql(
+        f"call main.system.expire_snapshots(table => 'city.v{version}', "
+        "older_than => timestamp '2100-01-01 00:00:00', retain_last => 2)"
+    )
+    assert ids(sql, table) == [1, 2, 3, 11, 12, 13]
+    assert len(sql(f"select * from {table} version as of 'first'")) == 6
+    stored = metadata(lake, f"v{version}")
+    assert stored["format-version"] == version
+    assert stored["properties"]["steward"] == "ada"
+    assert "gone" not in stored["properties"]
+    logged = [each["snapshot-id"] for each in stored["snapshot-log"]]
+    assert logged[-1] == stored["current-snapshot-id"]
+    assert ("next-row-id" in stored) == (version == 3)
+    for newer in range(version + 1, 4):
+        sql(f"alter table {table} set tblproperties ('format-version' = '{newer}')")
+        assert metadata(lake, f"v{version}")["format-version"] == newer
+        sql(
+            f"insert into {table} select id + {newer * 100}, remark, at, place, parts "
+            f"from {table} where id < 4"
+        )
+    assert ids(sql, table)[:6] == [1, 2, 3, 11, 12, 13]
+    assert len(ids(sql, table)) == len(set(ids(sql, table))) == 6 + 3 * (3 - version)
+
+
+@pytest.mark.timeout(600)
+def test_a_table_is_replaced_and_created_from_a_query(lake, sql):
+    sql("create table main.city.made using iceberg as select id, id % 2 as part from range(10)")
+    sql(
+        "create or replace table main.city.made using iceberg partitioned by (part) "
+        "as select id, id % 3 as part, 'new' as note from range(6)"
+    )
+    assert ids(sql, "main.city.made") == [0, 1, 2, 3, 4, 5]
+    stored = metadata(lake, "made")
+    assert [each["name"] for each in stored["partition-specs"][-1]["fields"]] == ["part"]
+    columns = {field["name"]: field["id"] for field in stored["schemas"][-1]["fields"]}
+    assert columns == {"id": 1, "part": 2, "note": 3}
+    assert len(sql("select * from main.city.made.history")) == 2
+
+
+@pytest.mark.timeout(600)
+def test_types_of_version_3(lake, sql):
+    sql(
+        "create table main.city.new (id bigint, any variant, n int) using iceberg "
+        "tblproperties ('format-version' = '3')"
+    )
+    sql("insert into main.city.new select 1, parse_json('{\"a\": 1}'), 2")
+    sql("insert into main.city.new select 2, parse_json('[1, 2]'), 3")
+    assert len(sql("select * from main.city.new")) == 2
+    stored = metadata(lake, "new")
+    assert [each["type"] for each in stored["schemas"][-1]["fields"]] == ["long", "variant", "int"]
+    rows = sql("select id, _row_id, _last_updated_sequence_number from main.city.new order by id")
+    assert rows == [(1, 0, 1), (2, 1, 2)]
+    assert stored["next-row-id"] == 2
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
+def test_branches_that_spark_has_changed_are_merged(lake, sql, mode):
+    name = mode.replace("-", "_")
+    levels = ", ".join(
+        f"'write.{each}.mode' = '{mode}', 'write.{each}.isolation-level' = 'snapshot'"
+        for each in ("delete", "update", "merge")
+    )
+    sql(
+        f"create table main.city.{name} (id bigint, day string, value int) using iceberg "
+        f"partitioned by (day) tblproperties ({levels})"
+    )
+    sql(f"insert into main.city.{name} select id, concat('d', id % 3), 0 from range(9)")
+    assert lake.merge("main", "dev").status_code == 200
+    sql(f"update dev.city.{name} set value = 1 where day = 'd0' and id > 0")
+    sql(f"insert into dev.city.{name} values (20, 'd2', 2)")
+    sql(f"delete from main.city.{name} where id = 4")
+    sql(f"insert into main.city.{name} values (21, 'd0', 3)")
+    answer = lake.merge("dev")
+    assert answer.status_code == 200, answer.text
+    found = sql(f"select id, value from main.city.{name} order by id")
+    expected = dict.fromkeys(range(9), 0) | {3: 1, 6: 1, 20: 2, 21: 3}
+    del expected[4]
+    assert found == sorted(expected.items())
+    rows = lake.catalog().load_table(f"city.{name}").scan().to_arrow().to_pydict()
+    assert dict(zip(rows["id"], rows["value"], strict=True)) == expected
+    sql(f"insert into main.city.{name} values (22, 'd1', 4)")
+    sql(
+        f"call main.system.rewrite_data_files(table => 'city.{name}', "
+        "options => map('rewrite-all', 'true'))"
+    )
+    assert dict(sql(f"select id, value from main.city.{name}")) == expected | {22: 4}
+
+
+@pytest.mark.timeout(600)
+def test_appends_to_a_table_of_version_3_are_merged(lake, sql):
+    sql(
+        "create table main.city.lineage (id bigint, day string) using iceberg "
+        "tblproperties ('format-version' = '3')"
+    )
+    sql("insert into main.city.lineage select id, 'base' from range(5)")
+    assert lake.merge("main", "dev").status_code == 200
+    for number in (10, 11):
+        sql(f"insert into dev.city.lineage select id + {number} * 10, 'dev' from range(3)")
+        sql(f"insert into main.city.lineage select id + {number} * 100, 'main' from range(2)")
+    sql("delete from main.city.lineage where id = 4")
+    assert lake.merge("dev").status_code == 200
+    sql("insert into main.city.lineage values (9, 'later')")
+    rows = sql("select id, _row_id, _last_updated_sequence_number from main.city.lineage")
+    assert sorted(row[0] for row in rows) == [
+        *(0, 1, 2, 3, 9),
+        *(100, 101, 102, 110, 111, 112),
+        *(1000, 1001, 1100, 1101),
+    ]
+    assert len({row[1] for row in rows}) == len(rows)
+    assert {row[0]: row[1] for row in rows if row[0] < 4} == {0: 0, 1: 1, 2: 2, 3: 3}
+    stored = metadata(lake, "lineage")
+    assert max(row[1] for row in rows) < stored["next-row-id"]
+    assert lake.merge("main", "dev").status_code == 200
+    sql("insert into main.city.lineage values (50, 'main')")
+    sql("update dev.city.lineage set day = 'new' where id = 0")
+    refused = lake.merge("dev")
+    assert refused.status_code == 409
+    assert "more than append" in refused.json()["conflicts"][0]["reason"]
