@@ -12,7 +12,7 @@ from anabranch.blocks.memory import MemoryBlocks
 from anabranch.errors import Busy, OutcomeUnknown
 from anabranch.keyvalue.memory import MemoryStore
 
-__all__ = ["PLANTED"]
+__all__ = ["PLANTED", "Plant"]
 
 Plant = Callable[[World], None]
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 import gc
 import os
 import re
+from pathlib import Path
 
 import pytest
-from simulation.checks import check
-from simulation.client import REPOSITORY, Client
+from simulation.campaign import first_seed, meaning
+from simulation.histories import SEEDS_OF_A_PLANT, simulate
 from simulation.planted import PLANTED
-from simulation.world import World
 
-ACTIONS = 12
 SEEDS_OF_A_TEST = 25
 SEEDS = 300
-SEEDS_OF_A_PLANT = 200
+PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 
 
 @pytest.fixture(autouse=True)
@@ -26,20 +25,6 @@ def unmapped():
     """Frees the tables that the servers have mapped."""
     yield
     gc.collect()
-
-
-def simulate(cache, seed, plant=None):
-    """Runs the world of a seed, and checks it; returns what happened, call by call."""
-    world = World(cache, seed)
-    lake = world.server().lake
-    lake.repositories.create(REPOSITORY, f"mem://{REPOSITORY}", committer="first")
-    lake.branches.create(REPOSITORY, "dev", "main")
-    if plant is not None:
-        plant(world)
-    clients = [Client(world, number, ACTIONS) for number in range(3)]
-    world.run([client.run for client in clients])
-    check(world, clients)
-    return world.trace
 
 
 def check_seeds(cache, seeds):
@@ -71,12 +56,20 @@ def test_nothing_acknowledged_is_lost_in_many_histories(tmp_path, first):
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
 def test_a_planted_fault_is_found(tmp_path, plant):
     """The world finds what it is there to find."""
-    for seed in range(SEEDS_OF_A_PLANT):
-        try:
-            simulate(tmp_path, seed, plant)
-        except Exception:  # noqa: BLE001  however it shows
-            return
-    raise AssertionError(f"{plant.__name__} is not found by {SEEDS_OF_A_PLANT} seeds")
+    found = first_seed(tmp_path, plant)
+    assert found is not None, f"{plant.__name__} is not found by {SEEDS_OF_A_PLANT} seeds"
+
+
+def test_the_page_has_all_planted_faults_and_no_others():
+    section = PAGE.read_text("utf-8").partition("| Planted fault |")[2].partition("\n\n")[0]
+    rows = [line.split(" | ")[0].removeprefix("| ") for line in section.splitlines()[2:]]
+    assert rows == [meaning(plant) for plant in PLANTED]
+
+
+def test_the_tests_of_the_page_exist():
+    named = re.findall(r"`(tests/[\w/]+\.py)`", PAGE.read_text("utf-8"))
+    assert len(named) > 10
+    assert [path for path in named if not (PAGE.parents[1] / path).is_file()] == []
 
 
 @pytest.mark.parametrize("seed", [3, 14, 15])
