@@ -131,6 +131,11 @@ class Engine:
         """Makes the workers look for queued events."""
         self._workers.wake()
 
+    @property
+    def waiting_events(self) -> int:
+        """How many events wait for their hooks to be run, of all servers."""
+        return self._workers.waiting
+
     def _perform(self, key: bytes, raw: bytes) -> bool:
         """Runs the hooks of a queued event, unless another server does; returns whether it ran
         them.

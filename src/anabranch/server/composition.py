@@ -104,7 +104,8 @@ class Composition:
         self.services = _services(settings, keyvalue, self.lake, self.audit)
         methods = {operation.id: operation.method for operation in ALL_OPERATIONS}
         methods |= {operation.id: operation.method for operation in ICEBERG_OPERATIONS}
-        metrics = Metrics({**methods, MCP_OPERATION: "POST", SIGN_IN: "POST", UNKNOWN: "GET"})
+        methods |= {MCP_OPERATION: "POST", SIGN_IN: "POST", UNKNOWN: "GET"}
+        metrics = Metrics(methods, self.lake.engine)
         http = settings.http
         self._pool = ThreadPool(
             "call",

@@ -149,3 +149,30 @@ def test_the_folder_of_a_killed_server_is_removed_when_its_workers_have_ended(tm
         assert len(folders()) == 1
         assert left not in folders()
     assert not folders()
+
+
+SLOW_HOOK = """
+name: slow
+on: {post-commit: {}}
+hooks:
+  - id: wait
+    type: lua
+    properties: {script: "local t = os.time() while os.time() < t + 3 do end"}
+"""
+
+
+def test_events_that_wait_for_their_hooks_are_counted(tmp_path):
+    env = {"ANABRANCH_ACTIONS_CONCURRENCY": "1"}
+    with running_server(tmp_path, env=env) as server, client(server) as api:
+        assert api.post("/repositories", json=REPOSITORY).status_code == 201
+        branch = "/repositories/sea/branches/main"
+        path = {"path": "_lakefs_actions/slow.yaml"}
+        assert api.post(f"{branch}/objects", params=path, content=SLOW_HOOK).status_code == 201
+        for number in range(3):
+            path = {"path": f"{number}"}
+            assert api.post(f"{branch}/objects", params=path, content=b"1").status_code == 201
+            body = {"message": f"{number}"}
+            assert api.post(f"{branch}/commits", json=body).status_code == 201
+        deadline = time.monotonic() + 60
+        while value(scrape(server), "anabranch_hook_events_waiting") < 1:
+            assert time.monotonic() < deadline

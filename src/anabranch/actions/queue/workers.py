@@ -16,6 +16,8 @@ _log = logging.getLogger(__name__)
 _POLL_SECONDS = 1.0
 """How often the events that other servers have queued, or left, are looked for."""
 _CLOSE_SECONDS = 10.0
+_MAX_COUNTED = 1000
+"""The most events that are counted, since they are read for that."""
 
 
 class Workers:
@@ -33,6 +35,10 @@ class Workers:
         self._awake = True
         self._stopped = False
         self._busy: set[bytes] = set()
+        self.waiting = 0
+        """How many events waited for hooks when they were last looked for, of all servers; at most
+        _MAX_COUNTED.
+        """
         self._thread = threading.Thread(target=self._dispatch, name="hooks-queue", daemon=True)
 
     def start(self) -> None:
@@ -71,16 +77,25 @@ class Workers:
 
     def _start_events(self) -> None:
         """Starts a thread for each event, as long as there are few enough."""
+        waiting = 0
         for key, raw in self._queue.waiting():
             with self._changed:
-                if self._stopped or len(self._busy) >= self._limit:
+                if self._stopped:
                     return
                 if key in self._busy:
                     continue
-                self._busy.add(key)
+                is_free = len(self._busy) < self._limit
+                if is_free:
+                    self._busy.add(key)
+            if not is_free:
+                waiting += 1
+                if waiting == _MAX_COUNTED:
+                    break
+                continue
             threading.Thread(
                 target=self._run, args=(key, raw), name="hooks-worker", daemon=True
             ).start()
+        self.waiting = waiting
 
     def _run(self, key: bytes, raw: bytes) -> None:
         performed = False

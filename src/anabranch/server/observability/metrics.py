@@ -12,10 +12,10 @@ import time
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Literal
+from typing import Literal, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.metrics_core import CounterMetricFamily, Metric
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.process_collector import ProcessCollector
 
@@ -42,11 +42,20 @@ _BUCKETS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 Observe = Callable[[float], None]
 
 
+class HookQueue(Protocol):
+    """The queue of hooks, which all servers and processes share."""
+
+    @property
+    def waiting_events(self) -> int:
+        """How many events wait for their hooks to be run."""
+
+
 class Metrics:
     """Metrics of one process. `methods` maps each operation of the API to its HTTP method."""
 
-    def __init__(self, methods: Mapping[str, str]) -> None:
+    def __init__(self, methods: Mapping[str, str], hooks: HookQueue | None = None) -> None:
         self._methods = methods
+        self._hooks = hooks
         self._registry = CollectorRegistry()
         self._durations: dict[Service, Histogram] = {
             "api": self._histogram(_API, "Seconds that requests of the API took"),
@@ -131,6 +140,12 @@ class Metrics:
             yield family
             if family.name == _API:
                 yield self._totals(family)
+        if self._hooks is not None:
+            yield GaugeMetricFamily(
+                "anabranch_hook_events_waiting",
+                "Events after changes whose hooks wait to be run, of all servers",
+                value=self._hooks.waiting_events,
+            )
 
     def _totals(self, durations: Metric) -> Metric:
         tally: Tally[tuple[str, str]] = Tally()
