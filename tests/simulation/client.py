@@ -49,6 +49,7 @@ class Client:
         """Tags that it alone creates, and their commits; empty where that is unknown."""
         self.claims: set[str] = set()
         """Names and objects that only one client can have created, and that this one has."""
+        self._existed: set[str] = set()
         self._actions = actions
         self._writes = 0
 
@@ -159,7 +160,7 @@ class Client:
         try:
             if exists == "yes":
                 self.lake.branches.delete(REPOSITORY, name)
-            elif known:
+            elif name in self._existed:
                 self.lake.operations.restore_branch(REPOSITORY, name)
             else:
                 self.lake.branches.create(REPOSITORY, name, "main")
@@ -172,6 +173,7 @@ class Client:
                 del self.branches[name]
         else:
             self.branches[name] = "no" if exists == "yes" else "yes"
+            self._existed.add(name)
 
     def _look(self, name: str) -> None:
         try:
@@ -182,6 +184,7 @@ class Client:
             pass
         else:
             self.branches[name] = "yes"
+            self._existed.add(name)
 
     def _tag(self) -> None:
         name = f"t-{self.name}-{len(self.tags)}"
