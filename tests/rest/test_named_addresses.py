@@ -90,6 +90,7 @@ ENTRY_MAKERS = {
     "model/objects/entry_records.py": "stored records",
     "pipelines/images/external.py": "source_permissions",
     "pipelines/imports/entries.py": "on_import_sources",
+    "pipelines/verification/stores/object_probes.py": "compared, and stored nowhere",
     "remote/snapshots/readable_tables.py": "of a client, which stores none",
     "remote/wire.py": "of a client, which stores none",
     "s3/operations/directory_markers.py": "no address",

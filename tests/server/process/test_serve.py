@@ -92,7 +92,7 @@ def test_running_requests_complete_before_a_server_stops(tmp_path, workers):
             return any(open_stored_files(each, tmp_path / "block") for each in processes)
 
         def slowly():
-            yield b"a" * 100_000
+            yield b"a" * 200_000
             eventually(is_stored)
             os.kill(server.pid, signal.SIGTERM)
             time.sleep(0.5)
@@ -108,7 +108,7 @@ def test_running_requests_complete_before_a_server_stops(tmp_path, workers):
             socket.create_connection((address.hostname, address.port))
     with running_server(tmp_path) as restarted, client(restarted) as api:
         stat = api.get("/repositories/sea/refs/main/objects/stat", params={"path": "slow"})
-        assert stat.json()["size_bytes"] == 200_000
+        assert stat.json()["size_bytes"] == 300_000
 
 
 def test_acknowledged_writes_survive_a_kill(tmp_path):
