@@ -196,6 +196,7 @@ class TestTransactions:
 
 
 class TestManyFiles:
+    @pytest.mark.sample(1)
     def test_thousands_of_files_at_once(self, fs, sea):
         names = [f"{number:04}" for number in range(2500)]
         with fs.transaction:

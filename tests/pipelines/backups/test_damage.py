@@ -52,6 +52,7 @@ def test_a_sound_backup_has_no_findings(back_up, target):
     assert report.objects_read > 60
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("kind", "spoil", "found"),
     [
@@ -193,6 +194,7 @@ def test_pruning_keeps_the_last_backups_and_what_they_need(folder, back_up, targ
     assert verify(target).findings == []
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_after_a_killed_pruning_the_target_can_be_used(folder, back_up, target, step):
     with open_lake(folder) as lake:

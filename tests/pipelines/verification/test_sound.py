@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+import pytest
 from support.verification.used_installation import commit, open_lake, verification_of
 
 WRITERS = 4
@@ -39,6 +40,7 @@ def contents(folder):
     }
 
 
+@pytest.mark.systems
 def test_changes_meanwhile_are_no_findings(folder):
     stop = threading.Event()
     failures, turns = [], [0] * WRITERS

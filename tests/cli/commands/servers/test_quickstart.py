@@ -27,6 +27,7 @@ def browser(tmp_path):
     return browser
 
 
+@pytest.mark.slow
 def test_address_comes_first_and_is_opened_once_there_is_data(browser, tmp_path):
     opened = browser.with_name("opened")
     options = ["--data", "data", "--listen", "127.0.0.1:0"]
