@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pty
+import subprocess
+import sys
+
 import pytest
 
 from anabranch.cli.commands.tables.expired_snapshots import expired_snapshots
@@ -51,6 +57,36 @@ def test_references_that_cannot_be_changed_are_refused(ana, tables):
     assert (ran.code, ran.error["status"]) == (1, 403)
     assert "v1 is no branch" in ran.error["message"]
     assert ana("table", "expire", tables.lake.at("main/city.trips"), "--older-than", "x").code == 2
+
+
+def test_a_writer_that_comes_between_is_kept(ana, tables):  # noqa: ARG001  settings of the server
+    """Rows are appended while the command waits for its answer: it decides again."""
+    address = tables.lake.at("main/city.trips")
+    words = ("table", "expire", address, "--older-than", LATER, "--json")
+    main, follower = pty.openpty()
+    with (
+        os.fdopen(main, "wb", buffering=0) as keyboard,
+        subprocess.Popen(
+            [sys.executable, "-m", "anabranch", *words],
+            stdin=follower,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process,
+    ):
+        os.close(follower)
+        question = b""
+        while not question.endswith(b"[y/N] "):
+            question += (read := process.stderr.read(1))
+            assert read, question
+        assert question.startswith(b"Remove 1 snapshot of ")
+        tables.trips().append(rows(4))
+        keyboard.write(b"y\n")
+        out, errors = process.communicate(timeout=200)
+    assert process.returncode == 0, errors
+    assert json.loads(out)["left"] == 1
+    (left,) = tables.trips().snapshots()
+    assert left.summary["total-records"] == "4"
+    assert tables.trips().scan().to_arrow().num_rows == 4
 
 
 def snapshot(number, parent=None, at=None):

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 
+import httpx2
+import pytest
 from pyiceberg.transforms import BucketTransform
 from pyiceberg.types import DoubleType
+
+from anabranch.cli.framework.table_address import joined
 
 from .conftest import rows
 
@@ -31,6 +35,41 @@ def test_namespaces_tables_and_views_are_listed(ana, tables):
     assert trips[:7] == ["city.trips", "table", "iceberg v2", "3", "2", size, "2"]
     (_, item, *_) = ana.ok("table", "list", at, "--long", "--json").json
     assert (item["rows"], item["size_bytes"], item["snapshots"]) == (3, int(size), 2)
+
+
+def test_views_are_listed(ana, tables):
+    schema = {"type": "struct", "fields": [], "schema-id": 0}
+    version = {
+        "version-id": 1,
+        "timestamp-ms": 1,
+        "schema-id": 0,
+        "summary": {},
+        "default-namespace": ["city"],
+        "representations": [{"type": "sql", "sql": "select 1", "dialect": "spark"}],
+    }
+    body = {"name": "seen", "schema": schema, "view-version": version, "properties": {}}
+    url = f"{tables.server.url}/iceberg/v1/{tables.lake.name}/main/namespaces/city/views"
+    response = httpx2.post(url, json=body, auth=tables.server.auth)
+    assert response.status_code == 200, response.text
+    (*_, view) = ana.ok("table", "list", tables.lake.at("main"), "--long").rows
+    assert view[:4] == ["city.seen", "view", "iceberg", ""]
+
+
+@pytest.mark.parametrize("name", ["a/b", "100%", "%2E", "ä ✈", "a.b", "?x=1&y#z", "x\x1b[31m"])
+def test_odd_names_are_listed_as_they_are_asked_for(ana, tables, name):
+    catalog = tables.catalog()
+    catalog.create_namespace((name,))
+    catalog.create_table((name, name), rows().schema)
+    at = tables.lake.at("main")
+    items = ana.ok("table", "list", at, "--json").json
+    (address,) = (
+        item["name"] for item in items if item["type"] == "table" and "city" not in item["name"]
+    )
+    assert address == f"{joined([name])}.{joined([name])}"
+    assert ana.ok("table", "show", f"{at}/{address}", "--json").json["rows"] == 0
+    assert len(ana.ok("table", "history", f"{at}/{address}").rows) == 1
+    assert "\x1b" not in ana.ok("table", "list", at).out
+    assert "\x1b" not in ana.ok("table", "show", f"{at}/{address}", terminal=True).out
 
 
 def test_what_is_not_there_is_a_failure_with_a_hint(ana, tables):
