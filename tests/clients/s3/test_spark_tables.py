@@ -14,6 +14,8 @@ from deltalake import DeltaTable
 from lakefs_sdk.exceptions import ApiException
 from pyiceberg.catalog import load_catalog
 
+from anabranch.spark.catalogs import iceberg_package
+
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 PROJECT = Path(__file__).parents[3]
@@ -95,6 +97,9 @@ def test_versions_of_the_page_are_those_of_the_jars():
         listed = (PROJECT / "tools" / "spark" / "jars.sha256").read_text(encoding="utf-8")
         assert f"<artifactId>{name}</artifactId>" in pom
         assert f"  {name}-{version}.jar\n" in listed
+    _, name, version = iceberg_package("4.1").split(":")
+    assert f"  {name}-{version}.jar\n" in listed
+    assert f"`iceberg-spark-runtime` {version}" in PAGE
 
 
 @pytest.fixture
