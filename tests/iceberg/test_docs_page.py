@@ -70,6 +70,51 @@ def test_the_examples_of_pyiceberg_run(filled, tmp_path):
     assert messages[-2] == "Iceberg: create namespace city"
 
 
+def test_the_commands_of_the_page_run(filled, tmp_path):
+    run("\n".join(filled(text) for text in blocks("python")[:2]), tmp_path)
+    table = filled.lake.catalog().load_table("city.trips")
+    old = table.metadata.model_copy(
+        update={
+            "location": "s3://rides/main/old",
+            "snapshots": [],
+            "refs": {},
+            "current_snapshot_id": None,
+            "snapshot_log": [],
+            "metadata_log": [],
+        }
+    )
+    place = f"{filled.lake.root}/branches/main/objects"
+    params = {"path": "old/metadata/v3.metadata.json"}
+    content = old.model_dump_json(by_alias=True).encode()
+    assert filled.lake.api.post(place, params=params, content=content).status_code == 201
+    server = filled.lake.server
+    outputs = {}
+    for command in re.findall(r"^\| `anabranch (table .*?)` \|", PAGE, re.MULTILINE):
+        done = subprocess.run(
+            [sys.executable, "-m", "anabranch", *command.split()],
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "HOME": str(tmp_path),
+                "ANABRANCH_SERVER": server.url,
+                "ANABRANCH_ACCESS_KEY_ID": server.access_key_id,
+                "ANABRANCH_SECRET_ACCESS_KEY": server.secret_access_key,
+            },
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        outputs[command.split()[1]] = done.stdout
+    assert set(outputs) == {"list", "show", "history", "diff", "register", "expire"}
+    assert "city.trips\ttable\ticeberg v2\t3\t" in outputs["list"]
+    assert "Registered lakefs://rides/main/city.old" in outputs["register"]
+    assert "has 2" in outputs["expire"]
+    assert filled.lake.messages()[0] == "Iceberg: register city.old"
+
+
 @pytest.mark.skipif(
     not find_spec("duckdb_extension_iceberg") or not find_spec("duckdb_extension_avro"),
     reason="needs the packages duckdb-extension-iceberg and duckdb-extension-avro",

@@ -112,6 +112,46 @@ def test_configure_for_repositories_sets_only_their_buckets():
             assert actual[f"{S3A}bucket.{repository}.{name}"] == plain[f"{S3A}{name}"]
 
 
+def test_catalogs_are_references():
+    actual = settings(catalogs={"lake": "sea/main", "old": "lakefs://sea/v1"})
+    lake, old = "spark.sql.catalog.lake", "spark.sql.catalog.old"
+    assert actual[lake] == actual[old] == "org.apache.iceberg.spark.SparkCatalog"
+    assert actual[f"{lake}.warehouse"] == "lakefs://sea/main"
+    assert actual[f"{old}.warehouse"] == "lakefs://sea/v1"
+    assert actual[f"{old}.uri"] == "http://somewhere:8000/iceberg"
+    assert re.search(
+        rf",org\.apache\.iceberg:iceberg-spark-runtime-{RELEASE}_2\.1[23]:",
+        actual["spark.jars.packages"],
+    )
+    mine = f"org.apache.iceberg:iceberg-spark-runtime-{RELEASE}_2.13:1.10.0"
+    other = settings(catalogs={"lake": "sea/main"}, packages=[mine])
+    assert other["spark.jars.packages"].count("iceberg-spark-runtime") == 1
+    assert {name for name in settings() if "catalog" in name} == set()
+
+
+def test_catalogs_keep_what_the_builder_has():
+    given = {"spark.sql.extensions": "mine", "spark.sql.catalog.lake.cache-enabled": "true"}
+    actual = settings(given=given, catalogs={"lake": "sea/main"})
+    iceberg = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+    assert actual["spark.sql.extensions"] == f"mine,{iceberg}"
+    assert actual["spark.sql.catalog.lake.cache-enabled"] == "true"
+    again = settings(given=actual, catalogs={"lake": "sea/main"})
+    assert again["spark.sql.extensions"] == f"mine,{iceberg}"
+
+
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [("a.b", "sea/main"), ("", "sea/main"), ("lake", "sea"), ("lake", "sea/main/x"), ("lake", "")],
+)
+def test_what_is_no_catalog_is_refused(name, reference):
+    builder = SparkSession.Builder()
+    with pytest.raises(Invalid):
+        anabranch.spark.configure(
+            builder, "http://somewhere:8000", KEYS, catalogs={name: reference}
+        )
+    assert builder._options == {}
+
+
 def test_spark_redacts_the_keys():
     """Spark redacts settings whose names match this pattern."""
     redacted = re.compile("(?i)secret|password|token|access[.]?key")

@@ -106,6 +106,11 @@ SECTIONS = (
         (
             CommandEntry("fs", "fs.group", "List, read, upload, download and remove objects"),
             CommandEntry("query", "query", "Query objects and metadata with SQL"),
+            CommandEntry(
+                "table",
+                "tables.group",
+                "List, show, compare and register Iceberg tables; expire snapshots",
+            ),
             CommandEntry("local", "local.group", "Keep a folder in step with a path of a branch"),
             CommandEntry(
                 "image",

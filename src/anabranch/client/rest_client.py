@@ -215,8 +215,18 @@ class RestClient:
 
     def location(self, request: Request) -> str:
         """Returns the method and the URL of a request, without its parameters."""
-        origin = self.url.removesuffix(self._transport.path)
-        return f"{request.method} {origin}{self._path(request)}"
+        origin = self.url.removesuffix(self.base_path)
+        return f"{request.method} {origin}{self.request_path(request)}"
+
+    def request_path(self, request: Request) -> str:
+        """Returns the path to which a request is sent; of another interface for subclasses."""
+        segments = (quote_segment(name) for name in request.segments)
+        return "/".join([f"{self.base_path}/api/v1", *segments])
+
+    @property
+    def base_path(self) -> str:
+        """The path of the server's URL, without a slash at its end."""
+        return self._transport.path
 
     def status_error(self, request: Request, response: ErrorResponse) -> AnabranchError:  # noqa: ARG002  for subclasses
         """Returns the error that a response stands for."""
@@ -263,7 +273,7 @@ class RestClient:
 
     def _send(self, request: Request) -> Response:
         content = request.content() if callable(request.content) else request.content
-        target = self._path(request)
+        target = self.request_path(request)
         params = {name: value for name, value in request.params.items() if value is not None}
         if params:
             query = urlencode(params, doseq=True, quote_via=quote, errors="surrogateescape")
@@ -285,10 +295,6 @@ class RestClient:
     def _may_retry(self, request: Request, error: TransportError) -> bool:
         """Without any response so far the server is not running, which is reported at once."""
         return self._reached and request.can_resend and (error.unsent or request.repeatable)
-
-    def _path(self, request: Request) -> str:
-        segments = (quote_segment(name) for name in request.segments)
-        return "/".join([f"{self._transport.path}/api/v1", *segments])
 
 
 def _may_resend(request: Request, response: Response) -> bool:

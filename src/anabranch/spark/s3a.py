@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch.errors import Invalid
+from anabranch.spark.catalogs import EXTENSIONS, RUNTIME, catalog_settings, iceberg_package
 from anabranch.spark.java import provide_java
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def configure(
     *,
     repositories: Iterable[str] = (),
     packages: Iterable[str] = (),
+    catalogs: Mapping[str, str] | None = None,
 ) -> SparkSession.Builder:
     """Adds the settings with which S3A reaches the server at `endpoint`, such as
     `http://HOST:8000`. `keys` are the access key id and the secret access key. Returns the builder.
@@ -60,23 +62,30 @@ def configure(
     has a setting for jars, `spark.jars.packages` is set to the jars of S3A and to `packages`. If
     the machine has no Java, JAVA_HOME of this process is set to the one of the extra `spark-jdk`.
 
-    Raises Invalid if `endpoint` is not an HTTP URL, or if one of the packages is for another
-    release of Spark than PySpark's.
+    `catalogs` are catalogs of Iceberg tables: `{"lake": "sea/main"}` makes `lake.city.trips` the
+    table `city.trips` on the branch main of the repository sea. Iceberg's extensions are added to
+    the builder's, and its package to `packages`, unless that is among them.
+
+    Raises Invalid if `endpoint` is not an HTTP URL, if one of the packages is for another release
+    of Spark than PySpark's, or for a catalog that is no name and reference.
     """
     if not endpoint.startswith(("http://", "https://")):
         raise Invalid(f"{endpoint}: not the URL of a server", hint="Use http://… or https://….")
     packages = list(packages)
     _require_release(packages)
-    provide_java(os.environ)  # Spark's launcher reads the environment only
     # not public, but the builders of classic Spark and of Connect both store their options here
     existing: Mapping[str, object] = getattr(builder, "_options", {})
+    tables = catalog_settings(catalogs or {}, endpoint, keys, existing)
+    if tables and not any(RUNTIME in package for package in packages):
+        packages.append(iceberg_package(_release()))
+    provide_java(os.environ)  # Spark's launcher reads the environment only
     settings = {**_access(endpoint, keys, list(repositories)), **_COMMITTER_SETTINGS}
     settings[f"{_S3A}committer.name"] = "magic"
     if not any(name in existing for name in _JAR_SETTINGS):
         jars = ",".join((*_packages(), *packages))
         settings |= {"spark.jars.packages": jars} if jars else {}
-    for name, value in settings.items():
-        if name not in existing:
+    for name, value in (settings | tables).items():
+        if name not in existing or name == EXTENSIONS:  # which has the builder's own before it
             builder = builder.config(name, value)
     return builder
 

@@ -12,13 +12,16 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 from lakefs_sdk.exceptions import ApiException
+from pyiceberg.catalog import load_catalog
+
+from anabranch.spark.catalogs import iceberg_package
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 PROJECT = Path(__file__).parents[3]
 PAGE = (PROJECT / "docs" / "spark-tables.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
-DELTA, ICEBERG, READ_ICEBERG, _ = (
+DELTA, CATALOGS, MERGED_CATALOG, ICEBERG, READ_ICEBERG, _ = (
     EXAMPLES  # the last is of tests/spark/dataframes/test_merge_tables.py
 )
 
@@ -32,6 +35,15 @@ READ_DELTA_MERGED = """
 trips = spark.read.format("delta")
 main = "s3a://rides-of-the-city/main/trips"
 print("merged", trips.load(main).count(), trips.option("versionAsOf", 3).load(main).count())
+"""
+
+LATER_CATALOG = """
+spark.sql("merge into night.city.trips t using (select 10L id) s on t.id = s.id "
+          "when matched then delete")
+print("rows", spark.table("night.city.trips").count(), spark.table("lake.city.trips").count())
+settings = {row.key: row.value for row in spark.sql("set").collect()}
+assert settings["spark.sql.catalog.lake.rest.auth.basic.username"] == "ACCESS_KEY_ID"
+print("password", settings["spark.sql.catalog.lake.rest.auth.basic.password"])
 """
 
 
@@ -85,6 +97,9 @@ def test_versions_of_the_page_are_those_of_the_jars():
         listed = (PROJECT / "tools" / "spark" / "jars.sha256").read_text(encoding="utf-8")
         assert f"<artifactId>{name}</artifactId>" in pom
         assert f"  {name}-{version}.jar\n" in listed
+    _, name, version = iceberg_package("4.1").split(":")
+    assert f"  {name}-{version}.jar\n" in listed
+    assert f"`iceberg-spark-runtime` {version}" in PAGE
 
 
 @pytest.fixture
@@ -152,6 +167,32 @@ def test_delta_example_and_merge_of_two_writers(run, server, repo):
     code, output, errors = run(session, READ_DELTA_MERGED)
     assert code == 0, errors
     assert "merged 1512 1505" in output
+
+
+def test_catalogs_example_and_deletion_of_the_branch(run, server, repo):
+    """After the example, the branch of the table is deleted, and the table is read by Spark and by
+    pyiceberg. Delta's tables and a catalog may be in one session."""
+    repo.branch("night")
+    code, _, errors = run(CATALOGS, MERGED_CATALOG)
+    assert code == 0, errors
+    repo.sdk.branches_api.delete_branch(repo.id, "night")
+    repo.branch("night")
+    delta = '.config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")'
+    session = CATALOGS[: CATALOGS.index("spark.sql(")]
+    session = session.replace('appName("trips")', f'appName("trips"){delta}')
+    code, output, errors = run(session, LATER_CATALOG)
+    assert code == 0, errors
+    assert "rows 989 990" in output
+    assert "password *********(redacted)" in output
+    table = load_catalog(
+        "lake",
+        type="rest",
+        uri=f"{server.url}/iceberg",
+        warehouse=f"lakefs://{repo.id}/main",
+        credential=f"{server.access_key_id}:{server.secret_access_key}",
+        **{"oauth2-server-uri": f"{server.url}/iceberg/v1/oauth/tokens"},
+    ).load_table("city.trips")
+    assert table.scan().to_arrow().num_rows == 990
 
 
 def test_iceberg_example_and_deletion_of_the_branch(run, repo):

@@ -18,7 +18,7 @@ from anabranch.cli.client.completed_addresses import (
     complete_address,
     complete_reference,
 )
-from anabranch.cli.framework import address
+from anabranch.cli.framework import address, table_address
 from anabranch.cli.framework.command import Command, Group, Option
 from anabranch.cli.framework.help import CommandEntry
 
@@ -32,6 +32,9 @@ _DEPTHS: dict[Callable[[str], Any], int] = {
     address.ref_or_name: REFERENCE,
     address.object_address: OBJECT,
     address.prefix_address: OBJECT,
+    table_address.namespace_address: REFERENCE,
+    table_address.table_address: REFERENCE,
+    table_address.table_or_ref: REFERENCE,
 }
 """How much of an address an argument or option takes, by the function that parses it."""
 

@@ -1,0 +1,1 @@
+"""`table`: tables of the Iceberg catalog on branches, tags and commits."""
