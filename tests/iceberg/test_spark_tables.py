@@ -67,7 +67,9 @@ def ids(sql, table):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize(
+    "version", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(3, marks=pytest.mark.slow)]
+)
 def test_tables_of_each_format_version(lake, sql, version):
     table = f"main.city.v{version}"
     sql(

@@ -177,7 +177,7 @@ def restored_log(drill, folder, backup, database=""):
 
 
 @pytest.mark.systems
-@pytest.mark.parametrize("kind", ["local", "services"])
+@pytest.mark.parametrize("kind", ["local", pytest.param("services", marks=pytest.mark.slow)])
 def test_restored_backups_are_prefixes_of_what_was_acknowledged(request, kind, tmp_path):
     drill = request.getfixturevalue(kind)
     with running_server(drill.data, env=drill.environment) as server:
