@@ -121,13 +121,21 @@ class IcebergTables:
         """Returns the metadata that a record names in its area."""
         return self._parts.files.read(area, record)
 
-    def new_area(self, place: Place, identifier: Identifier, file: str = TABLE_FILE) -> Area:
+    def new_area(
+        self,
+        place: Place,
+        identifier: Identifier,
+        file: str = TABLE_FILE,
+        *,
+        registered: bool = False,
+    ) -> Area:
         """Returns an area for a new table of a branch. Raises NotFound for its namespace, and
         AlreadyExists if there is a table or a view of the name.
         """
         repository, _ = self._changes.require_branch(place)
         self.require_free(place, identifier, file)
-        return self._parts.areas.create(repository, record_path(identifier, file))
+        path = record_path(identifier, file)
+        return self._parts.areas.create(repository, path, registered=registered)
 
     def require_free(
         self, place: Place, identifier: Identifier, file: str = TABLE_FILE, before: str = ""
@@ -228,16 +236,19 @@ class IcebergTables:
         return change
 
     def commit(self, place: Place, change: CommitTables, writing: Writing) -> None:
-        """Commits to several tables, to all or to none. Raises Conflict for requirements that do
-        not hold, NotFound, Invalid. What has been stored in vain is removed.
+        """Commits to several tables, to all or to none; updates that change nothing make no commit
+        of the branch. Raises Conflict for requirements that do not hold, NotFound, Invalid. What
+        has been stored in vain is removed.
         """
         try:
             self._changes.make(place, change.paths, change, commit_message(change.commits), writing)
         except OutcomeUnknown:
             raise
-        except AnabranchError:
+        except AnabranchError as error:
             change.discard(all_of_them=True)
-            raise
+            if error.kind != "no_changes":
+                raise
+            return
         change.discard()
 
     def drop(
