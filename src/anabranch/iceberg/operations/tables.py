@@ -11,7 +11,7 @@ from anabranch.access.policies.permissions import Action, Permission
 from anabranch.catalog.tables.iceberg.identifiers import TABLE_FILE, Identifier, record_path
 from anabranch.catalog.tables.iceberg.metadata_files import MetadataFile
 from anabranch.catalog.tables.iceberg.tables import FoundTable
-from anabranch.errors import Invalid, NotFound
+from anabranch.errors import Corrupt, Invalid, NotFound
 from anabranch.http.response import Response
 from anabranch.iceberg.answers import (
     json_response,
@@ -177,7 +177,7 @@ def writing_properties(call: Call, found: FoundTable) -> list[dict[str, str]]:
     try:
         decoded = call.services.catalog.iceberg.tables.decoded(found)
         own = decoded.get("properties") or {}
-    except NotFound:  # a table whose metadata are lost can be dropped
+    except (NotFound, Corrupt, Invalid):  # a table with lost or damaged metadata can be dropped
         own = {}
     return [own, dict(call.namespace_properties(call.place, call.namespace))]
 
