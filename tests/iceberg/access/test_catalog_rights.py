@@ -333,6 +333,27 @@ def test_a_renamed_table_needs_rights_to_both_names(team, lake):
     assert ids(lake.catalog(keys=both.keys).load_table("city.renamed")) == [1]
 
 
+def test_who_may_write_alone_learns_no_names(team, lake):
+    lake.post("main", "/namespaces", {"namespace": ["hidden"]})
+    body = {"name": "secret", "schema": {"type": "struct", "fields": []}}
+    lake.post("main", "/namespaces/hidden/tables", body)
+    hidden = object_of(lake, "_tables/hidden/*")
+    no_reads = allow("fs:ReadObject", on=hidden) | {"effect": "deny"}
+    everything = allow("fs:ReadObject", "fs:WriteObject", "fs:DeleteObject", "fs:CreateCommit")
+    writer = team.member(everything, no_reads)
+
+    def attempt(path, body):
+        url = f"{lake.url}/iceberg{lake.path('main', path)}"
+        return httpx2.post(url, auth=writer.keys, json=body)
+
+    orders = {"namespace": ["city"], "name": "orders"}
+    for name in ("secret", "none"):
+        body = {"source": orders, "destination": {"namespace": ["hidden"], "name": name}}
+        assert attempt("/tables/rename", body).status_code == 403
+    for namespace in (["hidden"], ["hidden", "none"]):
+        assert attempt("/namespaces", {"namespace": namespace}).status_code == 403
+
+
 def test_keys_of_a_workspace_are_refused(lake):
     made = lake.api.post(f"{lake.root}/workspaces", json={"source": "main"}).json()
     pair = made["access_key_id"], made["secret_access_key"]

@@ -190,8 +190,11 @@ def _to_create(call: Call) -> list[Permission]:
         if not full:
             raise Invalid("a namespace has at least one part", kind="invalid_namespace")
         raise AlreadyExists(f"{'.'.join(full)} is no namespace to create", kind="already_exists")
-    place, inner = call.scope.place(named), call.scope.inner(named)
-    return [call.on_path(Action.WRITE_OBJECT, namespace_path(inner), place)]
+    place, path = call.scope.place(named), namespace_path(call.scope.inner(named))
+    return [
+        call.on_path(Action.READ_OBJECT, path, place),  # it tells whether there is a namespace
+        call.on_path(Action.WRITE_OBJECT, path, place),
+    ]
 
 
 def _to_change(call: Call) -> list[Permission]:

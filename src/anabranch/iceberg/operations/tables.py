@@ -193,11 +193,12 @@ def to_rename(call: Call, file: str = TABLE_FILE) -> list[Permission]:
     source, target = tuple(body.source.namespace), tuple(body.destination.namespace)
     before = record_path(Identifier(call.scope.inner(source), body.source.name), file)
     after = record_path(Identifier(call.scope.inner(target), body.destination.name), file)
-    place = call.scope.place(source)
+    place, destination = call.scope.place(source), call.scope.place(target)
     return [
         call.on_path(Action.READ_OBJECT, before, place),
         call.on_path(Action.DELETE_OBJECT, before, place),
-        call.on_path(Action.WRITE_OBJECT, after, call.scope.place(target)),
+        call.on_path(Action.READ_OBJECT, after, destination),  # it tells whether there is a table
+        call.on_path(Action.WRITE_OBJECT, after, destination),
     ]
 
 
