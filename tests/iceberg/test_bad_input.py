@@ -269,3 +269,28 @@ def test_a_registered_table_that_was_dropped_has_files_elsewhere_still(lake):
     for answer in (first, registered, loaded):
         assert "s3.access-key-id" not in answer["config"]
         assert "storage-credentials" not in answer
+
+
+@pytest.mark.parametrize("mode", ["no", "", 1, ["auto"]])
+def test_a_mode_of_commits_that_is_none_is_not_set(lake, mode):
+    """Else no commit to the table, not even one that removes the property, would be made."""
+    created = create(lake, "trips")
+    wrong = {"anabranch.commit": mode}
+    lake.post("main", f"{TABLES}/trips", property_commit(created, **wrong), status=400)
+    lake.post("main", "/namespaces/city/properties", {"updates": wrong}, status=400)
+    lake.post("main", "/namespaces", {"namespace": ["n"], "properties": wrong}, status=400)
+    body = {"name": "other", "schema": SCHEMA, "properties": wrong}
+    lake.post("main", TABLES, body, status=400)
+    lake.post("main", f"{TABLES}/trips", property_commit(created, a="b"))
+
+
+def test_a_mode_of_commits_that_is_none_can_be_mended(lake):
+    """As a table has it whose namespace others have written."""
+    created = create(lake, "trips")
+    record = json.dumps({"properties": {"anabranch.commit": "no"}}).encode()
+    put_object(lake, "_tables/city/namespace.json", record)
+    body = {"message": "a namespace"}
+    assert lake.api.post(f"{lake.root}/branches/main/commits", json=body).status_code == 201
+    lake.post("main", f"{TABLES}/trips", property_commit(created, a="b"))
+    body = {"removals": ["anabranch.commit"]}
+    lake.post("main", "/namespaces/city/properties", body)

@@ -78,6 +78,7 @@ def create_table(call: Call) -> Response:
     tables, place = call.services.catalog.iceberg.tables, call.place
     identifier = Identifier(call.namespace, body.name)
     properties = request.get("properties") or {}
+    call.check_mode(properties)
     writing = call.writing(place, [properties, call.namespace_properties(place, call.namespace)])
     area = tables.new_area(place, identifier)
     metadata = tables.describe(area, request)

@@ -53,6 +53,7 @@ def create_view(call: Call) -> Response:
     tables, place = call.services.catalog.iceberg.tables, call.place
     identifier = Identifier(call.namespace, body.name)
     properties = request.get("properties") or {}
+    call.check_mode(properties)
     writing = call.writing(place, [properties, call.namespace_properties(place, call.namespace)])
     area = tables.new_area(place, identifier, VIEW_FILE)
     metadata = tables.describe_view(area, request)
@@ -79,6 +80,7 @@ def view_exists(call: Call) -> Response:
 def replace_view(call: Call) -> Response:
     """Commits to a view, mostly a new version of it."""
     body, place = call.body(_commit), call.place
+    call.check_new_modes(body.updates)
     found = find_table(call, Action.READ_OBJECT, Action.WRITE_OBJECT, file=VIEW_FILE)
     writing = call.writing(place, writing_properties(call, found))
     commit = TableCommit(
