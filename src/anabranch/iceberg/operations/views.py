@@ -82,7 +82,7 @@ def replace_view(call: Call) -> Response:
     body, place = call.body(_commit), call.place
     call.check_new_modes(body.updates)
     found = find_table(call, Action.READ_OBJECT, Action.WRITE_OBJECT, file=VIEW_FILE)
-    writing = call.writing(place, writing_properties(call, found))
+    writing = call.writing(place, writing_properties(call, found, place))
     commit = TableCommit(
         identifier=call.identifier,
         requirements=body.requirements,
@@ -101,7 +101,7 @@ def drop_view(call: Call) -> Response:
     """Removes a view from its branch."""
     found = find_table(call, Action.DELETE_OBJECT, file=VIEW_FILE)
     place = call.place
-    writing = call.writing(place, writing_properties(call, found))
+    writing = call.writing(place, writing_properties(call, found, place))
     call.services.catalog.iceberg.tables.drop(place, found, writing)
     return Response(204)
 
