@@ -28,6 +28,7 @@ __all__ = [
     "encode_part",
     "namespace_path",
     "namespace_prefix",
+    "other_record_path",
     "record_path",
 ]
 
@@ -85,6 +86,13 @@ def record_path(identifier: Identifier, file: str = TABLE_FILE) -> str:
     path = f"{namespace_prefix(identifier.namespace)}{encode_part(identifier.name)}/{file}"
     check_path(path)
     return path
+
+
+def other_record_path(identifier: Identifier, file: str) -> str:
+    """Returns the path of the record that a view of the name of a table would have, and the other
+    way round, given the name of the records' files. Only one of both may be there.
+    """
+    return record_path(identifier, TABLE_FILE if file == VIEW_FILE else VIEW_FILE)
 
 
 def decode_part(part: str) -> str | None:

@@ -16,6 +16,7 @@ from anabranch.catalog.tables.iceberg.identifiers import (
     TABLE_FILE,
     VIEW_FILE,
     Identifier,
+    other_record_path,
     record_path,
 )
 from anabranch.catalog.tables.iceberg.locations import check_metadata
@@ -211,10 +212,10 @@ class IcebergTables:
         """
         parts, area = self._parts, new.area
         entry = parts.records.store(area.repository, new.record.to_bytes())
-        path = record_path(identifier, kind)
+        path, other = record_path(identifier, kind), other_record_path(identifier, kind)
         try:
             self._changes.make(
-                *(place, [path], _Insert(identifier, path, entry)),
+                *(place, [path, other], _Insert(identifier, path, other, entry)),
                 f"Iceberg: {verb} {identifier}",
                 writing,
             )
@@ -231,7 +232,7 @@ class IcebergTables:
         """
         repository, _ = self._changes.require_branch(place)
         change = CommitTables(self._parts, repository, commits)
-        if len(change.paths) != len(commits):
+        if len(change.commits) != len(commits):
             raise Invalid("a table is named twice", kind="table_twice")
         return change
 
@@ -266,10 +267,10 @@ class IcebergTables:
     ) -> None:
         """Gives a table another name. Raises AlreadyExists, NotFound for the namespace."""
         self.require_free(place, name, file, str(found.identifier))
-        path = record_path(name, file)
-        moving = _Move(found, name, path, self._parts, found.area.repository)
+        path, other = record_path(name, file), other_record_path(name, file)
+        moving = _Move(found, name, path, other, self._parts, found.area.repository)
         self._changes.make(
-            *(place, [found.path, path], moving),
+            *(place, [found.path, path, other], moving),
             f"Iceberg: rename {found.identifier} to {name}",
             writing,
         )
@@ -285,12 +286,13 @@ class IcebergTables:
 
 
 class _Insert:
-    def __init__(self, identifier: Identifier, path: str, entry: Entry) -> None:
+    def __init__(self, identifier: Identifier, path: str, other: str, entry: Entry) -> None:
         self._identifier, self._path, self._entry = identifier, path, entry
+        self._other = other
 
     def apply(self, current: Mapping[str, Entry | None]) -> Mapping[str, Entry | None]:
         """Returns the new record."""
-        if current[self._path] is not None:
+        if current[self._path] is not None or current[self._other] is not None:
             raise table_exists(self._identifier)
         return {self._path: self._entry}
 
@@ -322,15 +324,16 @@ class _Move(_Delete):
         found: FoundTable,
         name: Identifier,
         path: str,
+        other: str,
         parts: TableParts,
         repository: Repository,
     ) -> None:
         super().__init__(found, parts, repository)
-        self._name, self._path = name, path
+        self._name, self._path, self._other = name, path, other
 
     def apply(self, current: Mapping[str, Entry | None]) -> Mapping[str, Entry | None]:
         """Returns the record at its new path."""
         entry = self.require_same(current[self._found.path])
-        if current[self._path] is not None:
+        if current[self._path] is not None or current[self._other] is not None:
             raise table_exists(self._name)
         return {self._found.path: None, self._path: entry}
