@@ -6,6 +6,7 @@ import copy
 import json
 import time
 
+import httpx2
 import pytest
 
 from .conftest import ids, trips
@@ -183,7 +184,7 @@ def test_commits_that_are_none(lake, kind, value):
 
 def test_a_body_that_is_too_large_is_refused(lake):
     created = create(lake, "trips")
-    commit = property_commit(created, a="x" * (100 << 20))
+    commit = property_commit(created, a="x" * (20 << 20))
     answer = lake.http.post(lake.path("main", f"{TABLES}/trips"), json=commit, timeout=120)
     assert answer.status_code in {400, 413}
     assert get(lake, f"{TABLES}/trips").json()["metadata"] == created.json()["metadata"]
@@ -203,3 +204,93 @@ def test_ten_thousand_namespaces(lake):
     assert time.perf_counter() - began < 30
     page = get(lake, "/namespaces", pageSize=100).json()
     assert page["namespaces"] == listed[:100]
+
+
+def put_object(lake, path, content=b"{}"):
+    place = f"{lake.root}/branches/main/objects"
+    answer = lake.api.post(place, params={"path": path}, content=content)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def test_paths_that_stand_for_no_name_are_not_listed(lake):
+    """As everybody stores them who may write anywhere below `_tables/`."""
+    create(lake, "trips")
+    for part in ("%FF", "%74rips", "%2e", "%", "%2", "a%1f", "\N{SNOWMAN}", "x"):
+        for path in (f"{part}/namespace.json", f"city/{part}/table.json"):
+            put_object(lake, f"_tables/{path}")
+    names = [each["name"] for each in get(lake, TABLES).json()["identifiers"]]
+    assert names == ["trips", "x"]
+    assert get(lake, "/namespaces").json()["namespaces"] == [["city"], ["x"]]
+    page = get(lake, TABLES, pageSize=1).json()
+    assert [each["name"] for each in page["identifiers"]] == ["trips"]
+    rest = get(lake, TABLES, pageSize=1, pageToken=page["next-page-token"]).json()
+    assert [each["name"] for each in rest["identifiers"]] == ["x"]
+
+
+def test_a_record_is_read_as_far_as_its_entry_says(lake):
+    """A client that stages an object by its address says how long it is."""
+    created = create(lake, "trips").json()
+    path = "_tables/city/trips/table.json"
+    record = lake.api.get(f"{lake.root}/refs/main/objects", params={"path": path}).content
+    long = put_object(lake, "long", record + b" " * (3 << 20) + b"x")
+    body = {
+        "physical_address": long["physical_address"],
+        "checksum": "x",
+        "size_bytes": len(record),
+    }
+    place = f"{lake.root}/branches/main/objects"
+    assert lake.api.put(place, params={"path": path}, json=body).status_code == 201
+    assert get(lake, f"{TABLES}/trips").json()["metadata"] == created["metadata"]
+
+
+def test_a_request_for_a_token_is_short(lake):
+    with httpx2.Client(base_url=f"{lake.url}/iceberg", timeout=60) as nobody:
+        for length in (1 << 20, 20 << 20):
+            form = b"a=b&" * (length // 4)
+            answer = nobody.post("/v1/oauth/tokens", content=form)
+            assert answer.status_code in {400, 413}, answer.text
+            assert "longer than" in answer.text
+
+
+@pytest.mark.usefixtures("table")
+def test_a_registered_table_that_was_dropped_has_files_elsewhere_still(lake):
+    """So no keys of its area alone are given for it."""
+    metadata = get(lake, f"{TABLES}/trips").json()["metadata"]
+    put_object(lake, "old/v7.metadata.json", json.dumps(metadata).encode())
+    body = {"name": "old", "metadata-location": f"s3://{lake.name}/main/old/v7.metadata.json"}
+    keys = {"X-Iceberg-Access-Delegation": "vended-credentials"}
+    place = "/namespaces/city/register"
+    first = lake.post("main", place, body, **keys).json()
+    assert lake.http.delete(lake.path("main", f"{TABLES}/old")).status_code == 204
+    again = {"name": "old", "metadata-location": first["metadata-location"]}
+    registered = lake.post("main", place, again, **keys).json()
+    loaded = get(lake, f"{TABLES}/old", headers=keys).json()
+    for answer in (first, registered, loaded):
+        assert "s3.access-key-id" not in answer["config"]
+        assert "storage-credentials" not in answer
+
+
+@pytest.mark.parametrize("mode", ["no", "", 1, ["auto"]])
+def test_a_mode_of_commits_that_is_none_is_not_set(lake, mode):
+    """Else no commit to the table, not even one that removes the property, would be made."""
+    created = create(lake, "trips")
+    wrong = {"anabranch.commit": mode}
+    lake.post("main", f"{TABLES}/trips", property_commit(created, **wrong), status=400)
+    lake.post("main", "/namespaces/city/properties", {"updates": wrong}, status=400)
+    lake.post("main", "/namespaces", {"namespace": ["n"], "properties": wrong}, status=400)
+    body = {"name": "other", "schema": SCHEMA, "properties": wrong}
+    lake.post("main", TABLES, body, status=400)
+    lake.post("main", f"{TABLES}/trips", property_commit(created, a="b"))
+
+
+def test_a_mode_of_commits_that_is_none_can_be_mended(lake):
+    """As a table has it whose namespace others have written."""
+    created = create(lake, "trips")
+    record = json.dumps({"properties": {"anabranch.commit": "no"}}).encode()
+    put_object(lake, "_tables/city/namespace.json", record)
+    body = {"message": "a namespace"}
+    assert lake.api.post(f"{lake.root}/branches/main/commits", json=body).status_code == 201
+    lake.post("main", f"{TABLES}/trips", property_commit(created, a="b"))
+    body = {"removals": ["anabranch.commit"]}
+    lake.post("main", "/namespaces/city/properties", body)

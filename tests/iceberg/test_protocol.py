@@ -298,3 +298,20 @@ def test_bodies_that_are_none(lake):
         assert error_of(answer) == "BadRequestException"
     token = base64.b64encode(b"\xff").decode()
     assert get(lake, TABLES, status=400, pageToken=token)
+
+
+def test_updates_that_change_nothing_make_no_commit(lake):
+    """As engines send them that set a property to the value that it has."""
+    commit = property_commit(create(lake, "trips"), a="b")
+    first = lake.post("main", f"{TABLES}/trips", commit).json()
+    messages = lake.messages()
+    key = str(uuid.uuid4())
+    for body in (commit, commit | {"updates": []}):
+        for headers in ({}, {"Idempotency-Key": key}, {"Idempotency-Key": key}):
+            again = lake.post("main", f"{TABLES}/trips", body, **headers).json()
+            assert again["metadata-location"] == first["metadata-location"]
+            assert again["metadata"] == first["metadata"]
+    change = {"identifier": {"namespace": ["city"], "name": "trips"}, **commit}
+    lake.post("main", "/transactions/commit", {"table-changes": [change]}, status=204)
+    assert lake.messages() == messages
+    assert get(lake, f"{TABLES}/trips").json()["metadata"] == first["metadata"]

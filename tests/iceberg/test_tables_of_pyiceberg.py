@@ -187,6 +187,17 @@ def test_changes_are_staged_where_the_table_says_so(lake):
     assert ids(lake.catalog("main@").load_table("city.later")) == [1, 2]
 
 
+def test_a_table_that_is_staged_is_renamed_so_too(lake):
+    staged = {"anabranch.commit": "staged"}
+    main = lake.catalog()
+    main.create_table("city.trips", trips().schema, properties=staged).append(trips(1))
+    messages = lake.messages()
+    main.rename_table("city.trips", "city.rides")
+    assert ids(main.load_table("city.rides")) == [1]
+    assert main.list_tables("city") == [("city", "rides")]
+    assert lake.messages() == messages
+
+
 def test_what_others_have_staged_is_no_part_of_a_commit(lake, table):
     place = f"{lake.root}/branches/main/objects"
     assert lake.api.post(place, params={"path": "a.csv"}, content=b"x").status_code == 201

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+import time
 
 import pytest
 from pyiceberg.exceptions import CommitFailedException
@@ -101,3 +102,56 @@ def test_of_many_creations_of_a_name_one_succeeds(servers):
 
     run([lambda number=number: make(servers[number % 2]) for number in range(WRITERS)])
     assert sorted(statuses) == [200, *[409] * (WRITERS - 1)]
+
+
+def test_of_a_table_and_a_view_of_a_name_one_is_made(servers):
+    lake = Lake(servers[0])
+    schema = {"type": "struct", "schema-id": 0, "fields": []}
+    query = {"type": "sql", "sql": "select 1", "dialect": "spark"}
+    version = {
+        "version-id": 1,
+        "timestamp-ms": 1,
+        "schema-id": 0,
+        "summary": {},
+        "default-namespace": ["city"],
+        "representations": [query],
+    }
+    for attempt in range(4):
+        name, statuses = f"trips{attempt}", []
+        bodies = {
+            "tables": {"name": name, "schema": schema},
+            "views": {"name": name, "schema": schema, "view-version": version},
+        }
+
+        def make(number, kind, bodies=bodies, statuses=statuses):
+            client = Lake(servers[number % 2], lake.name).http
+            path = lake.path("main", f"/namespaces/city/{kind}")
+            statuses.append(client.post(path, json=bodies[kind]).status_code)
+
+        run([lambda n=n: make(n, ("tables", "views")[n // 2 % 2]) for n in range(WRITERS)])
+        assert sorted(statuses) == [200, *[409] * (WRITERS - 1)]
+
+
+def test_equal_requests_at_once_are_one_staged_change(servers):
+    """Those that lose do not go on trying."""
+    lake = Lake(servers[0])
+    schema = {"type": "struct", "fields": []}
+    body = {"name": "trips", "schema": schema, "properties": {"anabranch.commit": "staged"}}
+    lake.post("main", "/namespaces/city/tables", body)
+    update = {"action": "set-properties", "updates": {"a": "b"}}
+    began = time.monotonic()
+    for attempt in range(4):
+        places = []
+
+        def change(number, places=places, key=f"key-{attempt}"):
+            client = Lake(servers[number % 2], lake.name)
+            commit = {"requirements": [], "updates": [update]}
+            answer = client.post(
+                "main", "/namespaces/city/tables/trips", commit, **{"Idempotency-Key": key}
+            )
+            places.append(answer.json()["metadata-location"])
+
+        update["updates"] = {"a": str(attempt)}
+        run([lambda number=number: change(number) for number in range(WRITERS)])
+        assert len(set(places)) == 1
+    assert time.monotonic() - began < 50

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -131,19 +131,29 @@ class Call:
         authorize(self.actor, [self.on_path(each, path, place) for each in actions])
 
     def writing(self, place: Place, properties: Iterable[object]) -> Writing:
-        """Returns how a change is made, which the first of the properties that says it decides.
-        Raises Denied unless the caller may commit, if it is a commit.
+        """Returns how a change is made, which the first of the properties that says it decides; it
+        is a commit if that says anything else than `staged`, so that it can be mended. Raises
+        Denied unless the caller may commit, if it is a commit.
         """
         named = (each.get(_MODE) for each in properties if isinstance(each, Mapping))
-        mode = next((each for each in named if each is not None), _AUTO)
-        if mode != _AUTO and mode != _STAGED:  # noqa: PLR1714  what was read may be no text
-            raise Invalid(f"{_MODE} is {mode!r}: use auto or staged", kind="invalid_commit_mode")
-        staged = mode == _STAGED
+        staged = next((each for each in named if each is not None), _AUTO) == _STAGED
         if not staged:
             branch = branch_arn(*place)
             authorize(self.actor, [Permission(Action.CREATE_COMMIT, branch)])
         extra = () if self.repetition is None else (self.repetition,)
         return Writing(committer=self.actor.committer, staged=staged, extra_writes=extra)
+
+    def check_mode(self, properties: object) -> None:
+        """Raises Invalid for new properties that say no way in which changes are made."""
+        mode = properties.get(_MODE, _AUTO) if isinstance(properties, Mapping) else _AUTO
+        if mode not in (_AUTO, _STAGED):
+            raise Invalid(f"{_MODE} is {mode!r}: use auto or staged", kind="invalid_commit_mode")
+
+    def check_new_modes(self, updates: Iterable[Mapping[str, Any]]) -> None:
+        """Raises Invalid if updates set a property that says no way in which changes are made."""
+        for update in updates:
+            if update.get("action") == "set-properties":
+                self.check_mode(update.get("updates"))
 
     def namespace_properties(self, place: Place, namespace: Namespace) -> Mapping[str, str]:
         """Returns the properties of a namespace; none if it does not exist."""

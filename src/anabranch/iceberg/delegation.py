@@ -50,6 +50,7 @@ def table_keys(call: Call, area: Area, path: str) -> dict[str, str]:
         write=all(actor.may(call.on_path(Action.WRITE_OBJECT, each)) for each in {path, area.path})
         and call.services.catalog.iceberg.changes.is_branch(place),
         expires_at=int(call.services.clock()) + KEY_SECONDS,
+        binding=actor.binding,
     )
     keys = call.services.access.table_keys.issue(grant)
     return {

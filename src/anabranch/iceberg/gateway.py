@@ -30,7 +30,9 @@ from anabranch.model.caller import acting_as
 
 __all__ = ["IcebergGateway", "IcebergRequest"]
 
-_MAX_BODY_BYTES = 100 << 20
+_MAX_BODY_BYTES = 16 << 20
+_MAX_SIGN_IN_BYTES = 64 << 10
+"""The longest request for a token, which nobody has authenticated when it is read."""
 _TOKENS = ("oauth", "tokens")
 
 
@@ -55,7 +57,6 @@ class IcebergRequest:
 
     service: Literal["api"] = "api"
     execution = Execution.POOLED
-    max_body_bytes = _MAX_BODY_BYTES
     admits_first = True
     is_enough = None
 
@@ -82,6 +83,11 @@ class IcebergRequest:
                 source_ip=head.client,
                 request_id=request_id,
             )
+
+    @property
+    def max_body_bytes(self) -> int:
+        """The most bytes of a body."""
+        return _MAX_SIGN_IN_BYTES if self._is_sign_in else _MAX_BODY_BYTES
 
     def respond_early(self) -> Response | None:
         """Returns None."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from anabranch.errors import Invalid
+from anabranch.errors import Conflict, Invalid
 from anabranch.model.recorded_response import RecordedResponse
 from anabranch.versioning.idempotency import IdempotencyKeys, StoredResponse
 from anabranch.versioning.staging.extra_writes import ExtraWrites
@@ -43,6 +43,7 @@ class Repetition:
         self._principal = principal
         self._key = f"iceberg {key}"
         self._expired: StoredResponse | None = None
+        self._has_failed = False
         named = msgspec.json.encode([operation, hashlib.sha256(content).hexdigest()])
         self._fingerprint = hashlib.sha256(named).hexdigest()
         self.outcome: Callable[[], bytes] = _nothing
@@ -66,7 +67,13 @@ class Repetition:
         return stored.response.body
 
     def writes_for(self, _: object, /) -> ExtraWrites:
-        """Returns the writes that record the outcome, on condition that none is recorded."""
+        """Returns the writes that record the outcome, on condition that none is recorded. Raises
+        Conflict (kind repeated_request) if an equal request was faster: its outcome answers this
+        one, and no attempt to make the change would succeed.
+        """
+        if self._has_failed and self.recorded() is not None:
+            raise Conflict("the request was carried out already", kind="repeated_request")
+        self._has_failed = True  # when it is asked again
         response = RecordedResponse(
             fingerprint=self._fingerprint, time=0, status=200, body=self.outcome()
         )

@@ -88,13 +88,14 @@ class RequestAuthenticator:
 
     def _actor_of_table(self, access_key_id: str) -> Actor:
         found = self._table_keys.find(access_key_id)
-        user = None if found is None else self._authenticator.find_actor(found[0].username)
-        if found is None or user is None:
+        if found is None:
             raise S3Error("InvalidAccessKeyId")
-        principal = Principal(found[0].username, found[0].created_at, record_id=found[0].record_id)
-        if not is_same_user(user, principal):
+        grant = found[0]
+        user = self._authenticator.find_bound_actor(grant.username, grant.binding)
+        principal = Principal(grant.username, grant.created_at, record_id=grant.record_id)
+        if user is None or not is_same_user(user, principal):
             raise S3Error("InvalidAccessKeyId")
-        return TableActor(user, found[0])
+        return TableActor(user, grant)
 
     def _actor_by_credentials(self, request: Request, client: str) -> Actor:
         """Returns the actor by the API's own schemes: Basic, Bearer or the session's cookie."""

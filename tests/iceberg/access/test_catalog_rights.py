@@ -227,6 +227,68 @@ def test_keys_end_with_the_right_of_their_user(team, lake):
     assert code_of(files.names) == "InvalidAccessKeyId"
 
 
+@pytest.mark.parametrize("by_token", [False, True], ids=["key", "token"])
+def test_keys_end_with_the_access_key_that_asked_for_them(team, lake, by_token):
+    """A key that others have got hold of is deleted, and what they have got by it ends with it."""
+    on = object_of(lake, "_tables/city/orders/*")
+    reader = team.member(allow("fs:ReadObject", on=on))
+    key, secret = reader.keys
+    auth = httpx2.BasicAuth(key, secret)
+    if by_token:
+        form = {"grant_type": "client_credentials", "client_id": key, "client_secret": secret}
+        token = httpx2.post(f"{lake.url}/iceberg/v1/oauth/tokens", data=form).json()
+        auth = Bearer(token["access_token"])
+    files = files_of(lake, keys_of(lake, "orders", auth), "orders")
+    files.names()
+    place = f"/auth/users/{reader.name}/credentials"
+    other = team.admin.api.post(place).json()
+    pair = other["access_key_id"], other["secret_access_key"]
+    others = files_of(lake, keys_of(lake, "orders", pair), "orders")
+    assert team.admin.api.delete(f"{place}/{key}").status_code == 204
+    assert code_of(files.names) == "InvalidAccessKeyId"
+    others.names()
+
+
+def test_a_repeated_request_is_answered_as_far_as_the_caller_may_read_now(team, lake):
+    """A table was renamed meanwhile, and another one has its name."""
+    catalog = lake.catalog()
+    rights = [object_of(lake, f"_tables/city/{name}/*") for name in ("orders", "moved")]
+    url = f"{lake.url}/iceberg{lake.path('main', f'{TABLES}/moved')}"
+    catalog.rename_table("city.orders", "city.moved")
+    both = team.member(
+        allow("fs:ReadObject", "fs:WriteObject", on=rights), allow("fs:CreateCommit")
+    )
+    body = {
+        "requirements": [],
+        "updates": [{"action": "set-properties", "updates": {"a": "b"}}],
+    }
+    headers = {"Idempotency-Key": "0197-once"}
+    for _ in range(2):
+        answer = httpx2.post(url, auth=both.keys, json=body, headers=headers)
+        assert answer.status_code == 200, answer.text
+    policy = team.admin.api.get(f"/auth/users/{both.name}/policies").json()["results"][0]["id"]
+    statements = [
+        allow("fs:ReadObject", "fs:WriteObject", on=rights[1]),
+        allow("fs:CreateCommit"),
+    ]
+    changed = team.admin.api.put(
+        f"/auth/policies/{policy}", json={"id": policy, "statement": statements}
+    )
+    assert changed.status_code == 200, changed.text
+    assert httpx2.post(url, auth=both.keys, json=body, headers=headers).status_code == 403
+
+
+class Bearer(httpx2.Auth):
+    """Authenticates by a token."""
+
+    def __init__(self, token):
+        self.token = token
+
+    def auth_flow(self, request):
+        request.headers["Authorization"] = f"Bearer {self.token}"
+        yield request
+
+
 def test_a_record_that_names_another_table_opens_nothing(team, lake):
     """As a user who may write one path does, to reach the files of another."""
     own = object_of(lake, "_tables/city/mine/*")
@@ -269,6 +331,27 @@ def test_a_renamed_table_needs_rights_to_both_names(team, lake):
     with pytest.raises(ForbiddenError):
         lake.catalog(keys=one.keys).load_table("city.renamed")
     assert ids(lake.catalog(keys=both.keys).load_table("city.renamed")) == [1]
+
+
+def test_who_may_write_alone_learns_no_names(team, lake):
+    lake.post("main", "/namespaces", {"namespace": ["hidden"]})
+    body = {"name": "secret", "schema": {"type": "struct", "fields": []}}
+    lake.post("main", "/namespaces/hidden/tables", body)
+    hidden = object_of(lake, "_tables/hidden/*")
+    no_reads = allow("fs:ReadObject", on=hidden) | {"effect": "deny"}
+    everything = allow("fs:ReadObject", "fs:WriteObject", "fs:DeleteObject", "fs:CreateCommit")
+    writer = team.member(everything, no_reads)
+
+    def attempt(path, body):
+        url = f"{lake.url}/iceberg{lake.path('main', path)}"
+        return httpx2.post(url, auth=writer.keys, json=body)
+
+    orders = {"namespace": ["city"], "name": "orders"}
+    for name in ("secret", "none"):
+        body = {"source": orders, "destination": {"namespace": ["hidden"], "name": name}}
+        assert attempt("/tables/rename", body).status_code == 403
+    for namespace in (["hidden"], ["hidden", "none"]):
+        assert attempt("/namespaces", {"namespace": namespace}).status_code == 403
 
 
 def test_keys_of_a_workspace_are_refused(lake):

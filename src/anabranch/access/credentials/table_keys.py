@@ -16,6 +16,7 @@ from anabranch.access.credentials.derived_keys import (
     decode_base64url,
     encode_base64url,
 )
+from anabranch.access.identities.session_binding import SessionBinding
 from anabranch.model.secret import Secret
 
 __all__ = ["IssuedTableKeys", "TableGrant", "TableKeys", "is_table_key"]
@@ -27,7 +28,8 @@ _CHECK, _SECRET = "check", "secret"
 class TableGrant(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     """What keys of a table's files may do: as the user, and as far as the user may do it with the
     object at `path` of `branch`, read and, if `write`, store files in one area. They end at
-    `expires_at`, in seconds since 1970.
+    `expires_at`, in seconds since 1970, and with what `binding` names: the access key, for example,
+    with which the user has asked for them.
     """
 
     username: str
@@ -39,6 +41,7 @@ class TableGrant(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     branch: str
     write: bool
     expires_at: int
+    binding: SessionBinding
 
 
 class IssuedTableKeys(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +87,10 @@ class TableKeys:
         key = self._keys.find(_CHECK, text, check)
         if key is None:
             return None
-        grant = _decoder.decode(decode_base64url(text))
+        try:
+            grant = _decoder.decode(decode_base64url(text))
+        except msgspec.MsgspecError:  # of another version
+            return None
         if self.clock() >= grant.expires_at:
             return None
         return grant, Secret(key.derive(_SECRET, text))

@@ -175,6 +175,22 @@ class Authenticator:
         known = self._cached_actor(username)
         return None if known is None else known[0]
 
+    def find_bound_actor(self, username: str, binding: SessionBinding) -> Actor | None:
+        """Returns a user as an actor, possibly cached; None if there is none, or if what a session
+        of the user depends on is not there any more.
+        """
+        self._poll()
+        actor = self.find_actor(username)
+        if actor is None or actor.binding.epoch != binding.epoch:
+            return None
+        if not binding.access_key_id:
+            return actor if self._sessions.has_opener(username, binding) else None
+        known = self._cached_credential(binding.access_key_id)
+        if known is None:
+            return None
+        opener = known[0].username, known[0].record_id
+        return actor if opener == (username, binding.opener_record) else None
+
     def forget(self) -> None:
         """Clears the caches; must be called after users or credentials change."""
         # New caches and a new digest key: a check in another thread stores into the old ones.

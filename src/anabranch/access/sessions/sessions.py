@@ -5,6 +5,7 @@ from __future__ import annotations
 from anabranch.access.actors.actor import Actor
 from anabranch.access.credentials.credentials import Credentials
 from anabranch.access.identities.external_principals import ExternalPrincipals
+from anabranch.access.identities.session_binding import SessionBinding
 from anabranch.access.sessions.revoked_tokens import RevokedTokens
 from anabranch.access.sessions.tokens import VerifiedToken
 
@@ -30,15 +31,15 @@ class Sessions:
         same_user = token.binding.epoch == actor.binding.epoch
         if not same_user or token.issued_at < actor.created_at:
             return False
-        return self._has_opener(token) and token not in self._revoked
+        return self.has_opener(token.username, token.binding) and token not in self._revoked
 
     def end(self, token: VerifiedToken) -> None:
         """Ends the session of a token."""
         self._revoked.revoke(token)
 
-    def _has_opener(self, token: VerifiedToken) -> bool:
-        """Returns whether the access key or the principal that opened the session is there."""
-        binding, wanted = token.binding, (token.username, token.binding.opener_record)
+    def has_opener(self, username: str, binding: SessionBinding) -> bool:
+        """Returns whether the access key or the principal that opened a user's session is there."""
+        wanted = username, binding.opener_record
         if binding.access_key_id:
             key = self._credentials.find_key(binding.access_key_id)
             return key is not None and (key.username, key.record_id) == wanted

@@ -77,6 +77,7 @@ def create_namespace(call: Call) -> Response:
             kind="invalid_namespace",
         )
     place = call.scope.place(named)
+    call.check_mode(body.properties)
     parents = [call.namespace_properties(place, inner[:-1])] if inner[1:] else []
     writing = call.writing(place, [body.properties, *parents])
     if call.repetition is not None:
@@ -112,6 +113,7 @@ def change_properties(call: Call) -> Response:
     place, inner = call.place, call.namespace
     if not inner:
         raise Invalid("only namespaces have properties", kind="invalid_namespace")
+    call.check_mode(body.updates)
     writing = call.writing(place, [body.updates, call.namespace_properties(place, inner)])
     changes = call.services.catalog.iceberg.namespaces.change_properties(
         place, inner, body.updates, body.removals, writing
@@ -190,8 +192,11 @@ def _to_create(call: Call) -> list[Permission]:
         if not full:
             raise Invalid("a namespace has at least one part", kind="invalid_namespace")
         raise AlreadyExists(f"{'.'.join(full)} is no namespace to create", kind="already_exists")
-    place, inner = call.scope.place(named), call.scope.inner(named)
-    return [call.on_path(Action.WRITE_OBJECT, namespace_path(inner), place)]
+    place, path = call.scope.place(named), namespace_path(call.scope.inner(named))
+    return [
+        call.on_path(Action.READ_OBJECT, path, place),  # it tells whether there is a namespace
+        call.on_path(Action.WRITE_OBJECT, path, place),
+    ]
 
 
 def _to_change(call: Call) -> list[Permission]:

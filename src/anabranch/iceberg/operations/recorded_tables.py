@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from anabranch.access.policies.permissions import Action
 from anabranch.catalog.tables.iceberg.areas import Area
 from anabranch.catalog.tables.iceberg.metadata_files import MetadataFile
 from anabranch.http.response import Response
@@ -38,10 +39,13 @@ def record_table(
 
 
 def answer_table(call: Call, recorded: bytes) -> Response:
-    """Returns the response to a repeated request."""
+    """Returns the response to a repeated request. Raises Denied for a caller who may not read the
+    table any more.
+    """
     found = _recorded.decode(recorded)
     tables = call.services.catalog.iceberg.tables
     area = call.services.catalog.table_areas.find_by_address(call.place.repository, found.area)
+    call.authorize_at(call.place, area.path, Action.READ_OBJECT)  # as it is now
     file: MetadataFile = tables.read_metadata(
         area, TableRecord(uuid="", area=area.id, metadata=found.location)
     )

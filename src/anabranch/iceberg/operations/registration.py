@@ -54,13 +54,13 @@ def register_table(call: Call) -> Response:
     identifier = Identifier(call.namespace, body.name)
     tables.require_free(place, identifier)
     source = _read(call, place, body.metadata_location)
-    area = source.area or tables.new_area(place, identifier)
+    area = source.area or tables.new_area(place, identifier, registered=True)
     metadata = _moved(call, source, area, body.metadata_location)
     properties = [metadata.get("properties") or {}]
     writing = call.writing(
         place, [*properties, call.namespace_properties(place, identifier.namespace)]
     )
-    registered = source.area is None
+    registered = area.registered
     file = tables.store(area, metadata, body.metadata_location)
     new = tables.new_record(area, metadata, file, registered=registered)
     record_table(call, lambda: file.location, area, has_keys=not registered)

@@ -83,6 +83,7 @@ def _prepare(
     """Returns a commit of which the caller may change the table, the table's properties, and
     whether it was registered. Raises NotFound, Denied.
     """
+    call.check_new_modes(body.updates)
     tables = call.services.catalog.iceberg.tables
     found = tables.find_record(place, identifier)
     commit = TableCommit(

@@ -10,8 +10,9 @@ import msgspec
 from anabranch.access.policies.permissions import Action, Permission
 from anabranch.catalog.tables.iceberg.identifiers import TABLE_FILE, Identifier, record_path
 from anabranch.catalog.tables.iceberg.metadata_files import MetadataFile
+from anabranch.catalog.tables.iceberg.places import Place
 from anabranch.catalog.tables.iceberg.tables import FoundTable
-from anabranch.errors import Invalid, NotFound
+from anabranch.errors import Corrupt, Invalid, NotFound
 from anabranch.http.response import Response
 from anabranch.iceberg.answers import (
     json_response,
@@ -78,6 +79,7 @@ def create_table(call: Call) -> Response:
     tables, place = call.services.catalog.iceberg.tables, call.place
     identifier = Identifier(call.namespace, body.name)
     properties = request.get("properties") or {}
+    call.check_mode(properties)
     writing = call.writing(place, [properties, call.namespace_properties(place, call.namespace)])
     area = tables.new_area(place, identifier)
     metadata = tables.describe(area, request)
@@ -134,7 +136,7 @@ def drop_table(call: Call) -> Response:
     """Removes a table from its branch; its files stay for others."""
     found = find_table(call, Action.DELETE_OBJECT)
     place, tables = call.place, call.services.catalog.iceberg.tables
-    writing = call.writing(place, writing_properties(call, found))
+    writing = call.writing(place, writing_properties(call, found, place))
     purge = call.query.get("purgeRequested", "false").lower() == "true"
     tables.drop(place, found, writing, purge=purge)
     return Response(204)
@@ -159,8 +161,8 @@ def rename_record(call: Call, file: str) -> Response:
     if found.area.path != found.path:
         call.authorize_at(place, found.area.path, *actions)
     name = Identifier(call.scope.inner(target), body.destination.name)
-    properties = [call.namespace_properties(place, identifier.namespace)]
-    tables.rename(place, found, name, file, call.writing(place, properties))
+    writing = call.writing(place, writing_properties(call, found, place))
+    tables.rename(place, found, name, file, writing)
     return Response(204)
 
 
@@ -170,16 +172,16 @@ def find_table(call: Call, *actions: Action, file: str = TABLE_FILE) -> FoundTab
     return call.authorize_area(tables.get_record(call.place, call.identifier, file), *actions)
 
 
-def writing_properties(call: Call, found: FoundTable) -> list[dict[str, str]]:
+def writing_properties(call: Call, found: FoundTable, place: Place) -> list[dict[str, str]]:
     """Returns the properties that say how a change of a table is made: its own, and those of its
     namespace.
     """
     try:
         decoded = call.services.catalog.iceberg.tables.decoded(found)
         own = decoded.get("properties") or {}
-    except NotFound:  # a table whose metadata are lost can be dropped
+    except (NotFound, Corrupt, Invalid):  # a table with lost or damaged metadata can be dropped
         own = {}
-    return [own, dict(call.namespace_properties(call.place, call.namespace))]
+    return [own, dict(call.namespace_properties(place, found.identifier.namespace))]
 
 
 def _to_create(call: Call) -> list[Permission]:
@@ -193,11 +195,12 @@ def to_rename(call: Call, file: str = TABLE_FILE) -> list[Permission]:
     source, target = tuple(body.source.namespace), tuple(body.destination.namespace)
     before = record_path(Identifier(call.scope.inner(source), body.source.name), file)
     after = record_path(Identifier(call.scope.inner(target), body.destination.name), file)
-    place = call.scope.place(source)
+    place, destination = call.scope.place(source), call.scope.place(target)
     return [
         call.on_path(Action.READ_OBJECT, before, place),
         call.on_path(Action.DELETE_OBJECT, before, place),
-        call.on_path(Action.WRITE_OBJECT, after, call.scope.place(target)),
+        call.on_path(Action.READ_OBJECT, after, destination),  # it tells whether there is a table
+        call.on_path(Action.WRITE_OBJECT, after, destination),
     ]
 
 

@@ -53,6 +53,7 @@ def create_view(call: Call) -> Response:
     tables, place = call.services.catalog.iceberg.tables, call.place
     identifier = Identifier(call.namespace, body.name)
     properties = request.get("properties") or {}
+    call.check_mode(properties)
     writing = call.writing(place, [properties, call.namespace_properties(place, call.namespace)])
     area = tables.new_area(place, identifier, VIEW_FILE)
     metadata = tables.describe_view(area, request)
@@ -79,8 +80,9 @@ def view_exists(call: Call) -> Response:
 def replace_view(call: Call) -> Response:
     """Commits to a view, mostly a new version of it."""
     body, place = call.body(_commit), call.place
+    call.check_new_modes(body.updates)
     found = find_table(call, Action.READ_OBJECT, Action.WRITE_OBJECT, file=VIEW_FILE)
-    writing = call.writing(place, writing_properties(call, found))
+    writing = call.writing(place, writing_properties(call, found, place))
     commit = TableCommit(
         identifier=call.identifier,
         requirements=body.requirements,
@@ -99,7 +101,7 @@ def drop_view(call: Call) -> Response:
     """Removes a view from its branch."""
     found = find_table(call, Action.DELETE_OBJECT, file=VIEW_FILE)
     place = call.place
-    writing = call.writing(place, writing_properties(call, found))
+    writing = call.writing(place, writing_properties(call, found, place))
     call.services.catalog.iceberg.tables.drop(place, found, writing)
     return Response(204)
 

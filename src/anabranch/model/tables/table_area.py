@@ -22,7 +22,7 @@ __all__ = [
     "AREA_ID",
     "AreaRecord",
     "area_location",
-    "area_path_from",
+    "area_record_from",
     "areas_folder",
     "is_area_file",
 ]
@@ -39,10 +39,13 @@ AREA_ID = re.compile(r"[0-9a-f]{32}")
 _FILE = re.compile(rf"{AREAS_FOLDER}(?:[0-9a-f]{{32}}(?:\.json|/.+)|uploads/.+)", re.DOTALL)
 
 
-class AreaRecord(msgspec.Struct, frozen=True):
-    """What is stored beside an area: the path of the record that it was made for."""
+class AreaRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is stored beside an area: the path of the record that the area was made for, and whether
+    that was of a table that was registered with files elsewhere.
+    """
 
     path: str
+    registered: bool = False
 
 
 _decoder = msgspec.json.Decoder(AreaRecord)
@@ -65,9 +68,9 @@ def is_area_file(relative: str) -> bool:
     return _FILE.fullmatch(relative) is not None
 
 
-def area_path_from(content: bytes, area: str) -> str:
-    """Returns the path for whose record an area was made. Raises Corrupt."""
+def area_record_from(content: bytes, area: str) -> AreaRecord:
+    """Returns the record of an area. Raises Corrupt."""
     try:
-        return _decoder.decode(content).path
+        return _decoder.decode(content)
     except msgspec.MsgspecError as error:
         raise Corrupt(f"the record of the area {area} is damaged: {error}") from error

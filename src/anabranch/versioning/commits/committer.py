@@ -151,6 +151,8 @@ class Committer:
         repository = change.repository
         sealed = () if change.keeps_staged else before.sealed_tokens
         for stored in self._branches.attempts(repository, before.id):
+            if change.keeps_staged and stored.branch.tokens != before.tokens:
+                return False  # the plan has looked into those that there were
             newer = stored.branch.sealed_tokens[: len(stored.branch.sealed_tokens) - len(sealed)]
             same_head = stored.branch.commit_id == before.commit_id
             if not same_head or (*newer, *sealed) != stored.branch.sealed_tokens:
@@ -158,6 +160,8 @@ class Committer:
             writes, expect = self._writes(change, stored.branch, newer, head, made)
             if self._branches.apply(repository, stored, writes, expect):
                 break
+            if made.conditions:
+                return False  # one may not hold any more, which the plan tells
         return True
 
     def _writes(

@@ -14,7 +14,7 @@ from anabranch.errors import AlreadyExists, Conflict, Gone
 from anabranch.model.names import check_path
 from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
-from anabranch.model.tables.table_area import AREA_ID, area_path_from, areas_folder
+from anabranch.model.tables.table_area import AREA_ID, area_record_from, areas_folder
 from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.stored_version import StoredVersion
 
@@ -71,7 +71,7 @@ class TableFiles:
         if not AREA_ID.fullmatch(area):
             return None
         try:
-            return area_path_from(self._blocks.read(f"{self._folder}/{area}.json"), area)
+            return area_record_from(self._blocks.read(f"{self._folder}/{area}.json"), area).path
         except Gone:
             return None
 

@@ -38,7 +38,7 @@ from anabranch.model.tables.table_area import (
     AREAS,
     AreaRecord,
     area_location,
-    area_path_from,
+    area_record_from,
     areas_folder,
 )
 from anabranch.model.uploads.part import Part, multipart_checksum
@@ -54,11 +54,14 @@ _MAX_FILE_BYTES = 700
 
 
 class Area(NamedTuple):
-    """An area of a repository, and the path of the record that it was made for."""
+    """An area of a repository, the path of the record that it was made for, and whether that was of
+    a table that was `registered`, so that its files may be elsewhere too.
+    """
 
     repository: Repository
     id: str
     path: str
+    registered: bool = False
 
     @property
     def location(self) -> str:
@@ -82,25 +85,27 @@ class TableAreas:
     def __init__(self, core: Core, blocks: BlockStore) -> None:
         self._core = core
         self._blocks = blocks
-        self._paths: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._records: OrderedDict[tuple[str, str], AreaRecord] = OrderedDict()
 
-    def create(self, repository: Repository, path: str) -> Area:
+    def create(self, repository: Repository, path: str, *, registered: bool = False) -> Area:
         """Returns a new area for the table whose record has a path."""
-        area = Area(repository, self._core.identifiers.random_hex(), path)
+        area = Area(repository, self._core.identifiers.random_hex(), path, registered)
         address = f"{areas_folder(repository)}/{area.id}.json"
-        self._blocks.put(address, [msgspec.json.encode(AreaRecord(path))], if_absent=True)
+        self._blocks.put(
+            address, [msgspec.json.encode(AreaRecord(path, registered))], if_absent=True
+        )
         return area
 
     def find(self, repository: Repository, area_id: str) -> Area:
         """Returns an area. Raises NotFound."""
         key = repository.partition, area_id
-        path = self._paths.get(key)
-        if path is None:
-            path = self._paths[key] = self._read_path(repository, area_id)
-            while len(self._paths) > _CACHED:
+        record = self._records.get(key)
+        if record is None:
+            record = self._records[key] = self._read_record(repository, area_id)
+            while len(self._records) > _CACHED:
                 with suppress(KeyError):  # another thread was faster
-                    self._paths.popitem(last=False)
-        return Area(repository, area_id, path)
+                    self._records.popitem(last=False)
+        return Area(repository, area_id, record.path, record.registered)
 
     def find_by_address(self, repository: str, area_id: str) -> Area:
         """Returns an area of a repository by its id. Raises NotFound."""
@@ -205,14 +210,14 @@ class TableAreas:
         """Removes an upload and its parts."""
         self._blocks.abort_upload(*self._parse_upload(area, path, upload))
 
-    def _read_path(self, repository: Repository, area_id: str) -> str:
+    def _read_record(self, repository: Repository, area_id: str) -> AreaRecord:
         if not AREA_ID.fullmatch(area_id):
             raise _area_not_found(area_id)
         try:
             content = self._blocks.read(f"{areas_folder(repository)}/{area_id}.json")
         except Gone:
             raise _area_not_found(area_id) from None
-        return area_path_from(content, area_id)
+        return area_record_from(content, area_id)
 
     def _address(self, area: Area, path: str) -> str:
         check_path(path)

@@ -28,6 +28,7 @@ __all__ = [
     "encode_part",
     "namespace_path",
     "namespace_prefix",
+    "other_record_path",
     "record_path",
 ]
 
@@ -87,9 +88,23 @@ def record_path(identifier: Identifier, file: str = TABLE_FILE) -> str:
     return path
 
 
-def decode_part(part: str) -> str:
-    """Returns the part of a name that is part of a path."""
-    return unquote(part, errors="surrogateescape")
+def other_record_path(identifier: Identifier, file: str) -> str:
+    """Returns the path of the record that a view of the name of a table would have, and the other
+    way round, given the name of the records' files. Only one of both may be there.
+    """
+    return record_path(identifier, TABLE_FILE if file == VIEW_FILE else VIEW_FILE)
+
+
+def decode_part(part: str) -> str | None:
+    """Returns the part of a name that stands in a path; None for one that stands for no name, which
+    everybody who may write to a path below `_tables/` can store: bytes that are no text, or another
+    spelling of a name, by which its record is not found.
+    """
+    try:
+        name = unquote(part, errors="strict")
+    except UnicodeDecodeError:
+        return None
+    return name if name and encode_part(name) == part else None
 
 
 def _check_part(part: str) -> None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from anabranch.errors import Invalid
+import msgspec
 
-__all__ = ["check_metadata", "check_updates"]
+from anabranch.errors import Corrupt, Invalid
+
+__all__ = ["check_metadata", "check_stored", "check_updates"]
 
 _PLACES = ("write.data.path", "write.metadata.path", "write.object-storage.path")
 _FOLDERS = ("write.folder-storage.path",)
@@ -31,6 +33,36 @@ def check_metadata(metadata: Mapping[str, Any], location: str) -> None:
     _require_inside(metadata.get("location"), location)
     for named in _placed(metadata.get("properties")):
         _require_inside(named, location)
+
+
+class _Stored(msgspec.Struct):
+    location: str
+    properties: dict[str, Any] = {}
+
+
+_stored = msgspec.json.Decoder(_Stored)
+
+
+def check_stored(content: bytes, location: str) -> None:
+    """Raises Corrupt (kind damaged_metadata) unless bytes are an object of JSON, with nothing after
+    it, that places new files in an area. The rest of the metadata is not decoded.
+    """
+    try:
+        content.decode()  # what is not decoded below need not be text
+        stored = _stored.decode(content)
+        check_metadata(msgspec.structs.asdict(stored), location)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise _damaged(f"the metadata are damaged: {error}") from error
+    except Invalid as error:
+        raise _damaged(f"the metadata are damaged: {error.message}") from error
+
+
+def _damaged(message: str) -> Corrupt:
+    return Corrupt(
+        message,
+        kind="damaged_metadata",
+        hint="Restore the table's record from a commit in which it was right, or drop the table.",
+    )
 
 
 def _named(update: Mapping[str, Any]) -> Iterator[Any]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from anabranch.catalog.tables.iceberg.areas import Area, TableAreas
+from anabranch.catalog.tables.iceberg.locations import check_stored
 from anabranch.catalog.tables.iceberg.recent_values import RecentValues
 from anabranch.model.tables.table_record import TableRecord
 from anabranch.tables.iceberg.commits.encoded_metadata import (
@@ -43,12 +44,16 @@ class MetadataFiles:
         )
 
     def read(self, area: Area, record: TableRecord) -> MetadataFile:
-        """Returns the metadata that a record names. Raises NotFound if the file is lost."""
+        """Returns the metadata that a record names. Raises NotFound if the file is lost, Corrupt
+        unless it is an object of JSON that places new files in the area: everybody who may write
+        to the table can store other bytes there, and clients get the bytes as they are.
+        """
         key = area.repository.partition, record.metadata
         content = self._contents.get(key)
         if content is None:
             path = record.metadata.removeprefix(f"{area.location}/")
             content = self._areas.read(area, path, MAX_BYTES)
+            check_stored(content, area.location)
             self._contents.put(key, content, len(content))
         return MetadataFile(record.metadata, content)
 

@@ -68,7 +68,9 @@ class Namespaces:
                         break
                 elif slash and rest not in {TABLE_FILE, VIEW_FILE}:
                     last, passed = name, 0
-                    yield decode_part(name)
+                    decoded = decode_part(name)
+                    if decoded is not None:
+                        yield decoded
             begin = following
 
     def names(
@@ -89,8 +91,9 @@ class Namespaces:
             for path in self._records.paths(place, prefix, begin, readable):
                 name, _, rest = path[len(prefix) :].partition("/")
                 folder, deeper, _ = rest.partition("/")
-                if rest == file:
-                    yield decode_part(name)
+                decoded = decode_part(name) if rest == file else None
+                if decoded is not None:
+                    yield decoded
                 passed = passed + 1 if deeper else 0
                 if passed > _PASSED:  # in a namespace of the name, which may be large
                     following = f"{prefix}{name}/{folder}{_AFTER_SLASH}"

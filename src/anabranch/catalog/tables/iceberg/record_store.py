@@ -53,7 +53,8 @@ class RecordStore:
                 raise Corrupt(
                     f"a record of {entry.size:,} bytes, at most {_LARGEST:,}", kind="damaged_record"
                 )
-            known = self._blocks.read(address)
+            # as many bytes as the entry says: who stages an object by its address says how many
+            known = self._blocks.read(address, 0, entry.size) if entry.size else b""
             self._contents.put(("", address), known, len(known))
         return known
 

@@ -19,6 +19,7 @@ from anabranch.catalog.tables.iceberg.identifiers import (
     TABLE_FILE,
     VIEW_FILE,
     Identifier,
+    other_record_path,
     record_path,
 )
 from anabranch.catalog.tables.iceberg.locations import check_metadata, check_updates
@@ -60,7 +61,16 @@ class TableCommit(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def path(self) -> str:
         """The path of the table's record."""
-        return record_path(self.identifier, VIEW_FILE if self.is_view else TABLE_FILE)
+        return record_path(self.identifier, self._file)
+
+    @property
+    def other_path(self) -> str:
+        """The path of the record that may not be there when the commit creates its table."""
+        return other_record_path(self.identifier, self._file)
+
+    @property
+    def _file(self) -> str:
+        return VIEW_FILE if self.is_view else TABLE_FILE
 
     @property
     def creates(self) -> bool:
@@ -111,8 +121,9 @@ class CommitTables:
 
     @property
     def paths(self) -> list[str]:
-        """The paths of the records."""
-        return list(self._commits)
+        """The paths of the records, and of those that may not be there."""
+        others = [commit.other_path for commit in self._commits.values() if commit.creates]
+        return [*self._commits, *others]
 
     def apply(self, current: Mapping[str, Entry | None]) -> Mapping[str, Entry | None]:
         """Returns the new records. Raises Conflict for a requirement that does not hold, NotFound
@@ -121,6 +132,8 @@ class CommitTables:
         changed: dict[str, Entry | None] = {}
         for path, commit in self._commits.items():
             before = current[path]
+            if commit.creates and current[commit.other_path] is not None:
+                raise view_exists(commit.identifier)
             key = path, "" if before is None else before.address
             if key not in self._made:
                 outcome = self._make(commit, before)
@@ -205,6 +218,13 @@ def new_record(
 def table_exists(identifier: Identifier) -> AlreadyExists:
     """Returns the error for a table that exists already, in the words of Iceberg's library."""
     return AlreadyExists(f"Table already exists: {identifier}", kind="table_already_exists")
+
+
+def view_exists(identifier: Identifier) -> AlreadyExists:
+    """Returns the error for a view that has the name of a new table."""
+    return AlreadyExists(
+        f"View with same name already exists: {identifier}", kind="view_already_exists"
+    )
 
 
 def table_not_found(identifier: Identifier) -> NotFound:

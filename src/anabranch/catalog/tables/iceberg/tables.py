@@ -16,6 +16,7 @@ from anabranch.catalog.tables.iceberg.identifiers import (
     TABLE_FILE,
     VIEW_FILE,
     Identifier,
+    other_record_path,
     record_path,
 )
 from anabranch.catalog.tables.iceberg.locations import check_metadata
@@ -121,13 +122,21 @@ class IcebergTables:
         """Returns the metadata that a record names in its area."""
         return self._parts.files.read(area, record)
 
-    def new_area(self, place: Place, identifier: Identifier, file: str = TABLE_FILE) -> Area:
+    def new_area(
+        self,
+        place: Place,
+        identifier: Identifier,
+        file: str = TABLE_FILE,
+        *,
+        registered: bool = False,
+    ) -> Area:
         """Returns an area for a new table of a branch. Raises NotFound for its namespace, and
         AlreadyExists if there is a table or a view of the name.
         """
         repository, _ = self._changes.require_branch(place)
         self.require_free(place, identifier, file)
-        return self._parts.areas.create(repository, record_path(identifier, file))
+        path = record_path(identifier, file)
+        return self._parts.areas.create(repository, path, registered=registered)
 
     def require_free(
         self, place: Place, identifier: Identifier, file: str = TABLE_FILE, before: str = ""
@@ -203,10 +212,10 @@ class IcebergTables:
         """
         parts, area = self._parts, new.area
         entry = parts.records.store(area.repository, new.record.to_bytes())
-        path = record_path(identifier, kind)
+        path, other = record_path(identifier, kind), other_record_path(identifier, kind)
         try:
             self._changes.make(
-                *(place, [path], _Insert(identifier, path, entry)),
+                *(place, [path, other], _Insert(identifier, path, other, entry)),
                 f"Iceberg: {verb} {identifier}",
                 writing,
             )
@@ -223,21 +232,24 @@ class IcebergTables:
         """
         repository, _ = self._changes.require_branch(place)
         change = CommitTables(self._parts, repository, commits)
-        if len(change.paths) != len(commits):
+        if len(change.commits) != len(commits):
             raise Invalid("a table is named twice", kind="table_twice")
         return change
 
     def commit(self, place: Place, change: CommitTables, writing: Writing) -> None:
-        """Commits to several tables, to all or to none. Raises Conflict for requirements that do
-        not hold, NotFound, Invalid. What has been stored in vain is removed.
+        """Commits to several tables, to all or to none; updates that change nothing make no commit
+        of the branch. Raises Conflict for requirements that do not hold, NotFound, Invalid. What
+        has been stored in vain is removed.
         """
         try:
             self._changes.make(place, change.paths, change, commit_message(change.commits), writing)
         except OutcomeUnknown:
             raise
-        except AnabranchError:
+        except AnabranchError as error:
             change.discard(all_of_them=True)
-            raise
+            if error.kind != "no_changes":
+                raise
+            return
         change.discard()
 
     def drop(
@@ -255,10 +267,10 @@ class IcebergTables:
     ) -> None:
         """Gives a table another name. Raises AlreadyExists, NotFound for the namespace."""
         self.require_free(place, name, file, str(found.identifier))
-        path = record_path(name, file)
-        moving = _Move(found, name, path, self._parts, found.area.repository)
+        path, other = record_path(name, file), other_record_path(name, file)
+        moving = _Move(found, name, path, other, self._parts, found.area.repository)
         self._changes.make(
-            *(place, [found.path, path], moving),
+            *(place, [found.path, path, other], moving),
             f"Iceberg: rename {found.identifier} to {name}",
             writing,
         )
@@ -274,12 +286,13 @@ class IcebergTables:
 
 
 class _Insert:
-    def __init__(self, identifier: Identifier, path: str, entry: Entry) -> None:
+    def __init__(self, identifier: Identifier, path: str, other: str, entry: Entry) -> None:
         self._identifier, self._path, self._entry = identifier, path, entry
+        self._other = other
 
     def apply(self, current: Mapping[str, Entry | None]) -> Mapping[str, Entry | None]:
         """Returns the new record."""
-        if current[self._path] is not None:
+        if current[self._path] is not None or current[self._other] is not None:
             raise table_exists(self._identifier)
         return {self._path: self._entry}
 
@@ -311,15 +324,16 @@ class _Move(_Delete):
         found: FoundTable,
         name: Identifier,
         path: str,
+        other: str,
         parts: TableParts,
         repository: Repository,
     ) -> None:
         super().__init__(found, parts, repository)
-        self._name, self._path = name, path
+        self._name, self._path, self._other = name, path, other
 
     def apply(self, current: Mapping[str, Entry | None]) -> Mapping[str, Entry | None]:
         """Returns the record at its new path."""
         entry = self.require_same(current[self._found.path])
-        if current[self._path] is not None:
+        if current[self._path] is not None or current[self._other] is not None:
             raise table_exists(self._name)
         return {self._found.path: None, self._path: entry}
