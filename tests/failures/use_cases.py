@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from failures import iceberg_tables
+
 from anabranch.catalog.objects.multipart_completion import WantedPart
 from anabranch.library import Lake
 from anabranch.model.pull_request import Reviewer
@@ -145,6 +147,7 @@ EXAMPLES: dict[str, Example] = {
         source_path="a",
         select=lambda entry: (0, entry.size),
     ),
+    **iceberg_tables.EXAMPLES,
     "workspaces.create": workspace,
     "workspaces.checkpoint": lambda lake: lake.workspaces.checkpoint(S, "ws", "one", committer="a"),
     "workspaces.restore": lambda lake: lake.workspaces.restore(S, "ws", "zero"),
