@@ -72,7 +72,11 @@ class Repetition:
         one, and no attempt to make the change would succeed.
         """
         if self._has_failed and self.recorded() is not None:
-            raise Conflict("the request was carried out already", kind="repeated_request")
+            raise Conflict(
+                "the request was carried out already",
+                kind="repeated_request",
+                hint="Send it again with its key: the answer is the recorded one.",
+            )
         self._has_failed = True  # when it is asked again
         response = RecordedResponse(
             fingerprint=self._fingerprint, time=0, status=200, body=self.outcome()
