@@ -10,6 +10,12 @@ from typing import NamedTuple
 
 from anabranch.errors import Busy, Conflict, Gone
 from anabranch.files.work_folders import WorkFolder
+from anabranch.pipelines.backups.area_files import (
+    AreaFile,
+    Direction,
+    area_files,
+    copy_area_files,
+)
 from anabranch.pipelines.backups.kept_objects import (
     PinnedCommits,
     keeping_objects,
@@ -17,7 +23,13 @@ from anabranch.pipelines.backups.kept_objects import (
 )
 from anabranch.pipelines.backups.manifest import Manifest, ReferenceFile, new_id
 from anabranch.pipelines.backups.object_copies import ObjectCopies
-from anabranch.pipelines.backups.reference_files import FILES, KEYS, REQUIRED, write_rows
+from anabranch.pipelines.backups.reference_files import (
+    AREAS,
+    FILES,
+    KEYS,
+    REQUIRED,
+    write_rows,
+)
 from anabranch.pipelines.backups.running_work import excluding
 from anabranch.pipelines.backups.table_copies import Place, copy_tables
 from anabranch.pipelines.backups.target import BackupTarget
@@ -104,8 +116,10 @@ class Backup:
             problems += copied.problems
         copied_objects = 0
         if objects:
-            copied_objects, copied_size = self._copy_objects(read, folder, problems)
-            size += copied_size
+            of_entries = self._copy_objects(read, folder, problems)
+            of_tables = self._copy_areas(read)
+            copied_objects = of_entries[0] + of_tables[0]
+            size += of_entries[1] + of_tables[1]
         manifest = Manifest(
             id=read.backup,
             created_at=read.moment,
@@ -151,6 +165,33 @@ class Backup:
             except Gone:
                 continue  # it has none
         return found
+
+    def _copy_areas(self, read: _Read) -> tuple[int, int]:
+        """Copies the files of tables of the Iceberg catalog, and records them in the backup. Files
+        are stored before references to them, so those of its moment are there.
+        """
+        direction = Direction(self._target, self._stores.blocks, back=False)
+        recorded: dict[bytes, bytes] = {}
+        number = size = 0
+        for repository, _, _ in read.sources.repositories:
+            listed: list[AreaFile] = list(area_files(self._stores.blocks, repository))
+            for each in listed:
+                recorded[each.address.encode("utf-8", "surrogateescape")] = b"%d" % each.size
+            for file, is_copied in copy_area_files(direction, repository, listed, self._progress):
+                number, size = number + is_copied, size + file.size * is_copied
+                if not is_copied:
+                    # what a failed commit of a table has left, which it removes: nothing needs it
+                    del recorded[file.address.encode("utf-8", "surrogateescape")]
+            if not self._live.has_repository(repository):
+                raise _Outdated  # a purge may have removed some before they were listed
+        read.files.extend(
+            write_rows(
+                *(self._target, read.backup, None),
+                {AREAS: recorded},
+                first=len(read.files),
+            )
+        )
+        return number, size
 
     def _copy_objects(self, read: _Read, folder: Path, problems: list[str]) -> tuple[int, int]:
         core = self._stores.core

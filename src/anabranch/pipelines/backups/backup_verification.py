@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from anabranch.errors import Corrupt, Gone
 from anabranch.files.work_folders import WorkFolder
+from anabranch.pipelines.backups.area_files import missing_files
 from anabranch.pipelines.backups.manifest import Manifest
 from anabranch.pipelines.backups.opened_backup import OpenedBackup, open_backup
 from anabranch.pipelines.backups.target import BackupTarget
@@ -53,6 +55,8 @@ def verify_backup(
                     looks_elsewhere=False,
                 )
                 findings.add(check_objects.findings())
+                if manifest.objects:
+                    findings.add(_missing_files(target, opened))
                 report = msgspec.structs.replace(
                     report,
                     repositories=len(opened.sources.repositories),
@@ -65,6 +69,17 @@ def verify_backup(
     except (Gone, Corrupt) as error:
         findings.add([Finding("backup", "unreadable", manifest.id, error.message)])
     return msgspec.structs.replace(report, findings=reported(findings), counts=findings.counts)
+
+
+def _missing_files(target: BackupTarget, opened: OpenedBackup) -> Iterator[Finding]:
+    """Yields the files of tables of the Iceberg catalog that the target does not have."""
+    for repository, _, _ in opened.sources.repositories:
+        for file in missing_files(target, repository, opened.area_files(repository)):
+            yield Finding(
+                *("objects", "object_missing", f"{repository.id} {file.address}"),
+                f"the file of a table of the Iceberg catalog is missing, or has not its "
+                f"{file.size:,} bytes",
+            )
 
 
 def _mirrored(target: BackupTarget, opened: OpenedBackup, *, objects: bool) -> ObjectSources:

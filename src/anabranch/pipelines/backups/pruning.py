@@ -75,6 +75,8 @@ def _needed(target: BackupTarget, kept: Sequence[Manifest], progress: Progress) 
             tables = _tables(target, opened, progress)
             pieces += [hash_addresses(pa.array(names, pa.string())) for names in tables]
             if manifest.objects:
+                areas = _area_files(target, opened)
+                pieces += [hash_addresses(pa.array(names, pa.string())) for names in areas]
                 with WorkFolder("backup") as folder:
                     copies = ObjectCopies(
                         target, opened.sources, target.blocks, Path(folder), progress
@@ -91,6 +93,11 @@ def _tables(target: BackupTarget, opened: OpenedBackup, progress: Progress) -> I
             del finding  # it could not be copied either
         namespace = mirrored.storage_namespace
         yield [table_address(namespace, name) for name in (*trees, *ranges.listed)]
+
+
+def _area_files(target: BackupTarget, opened: OpenedBackup) -> Iterator[list[str]]:
+    for repository, _, _ in opened.sources.repositories:
+        yield [target.mirrored(each.address) for each in opened.area_files(repository)]
 
 
 def _remove_others(target: BackupTarget, needed: Hashes, progress: Progress) -> tuple[int, int]:
