@@ -63,12 +63,14 @@ class Repositories:
         read_only: bool = False,
         storage_id: str = "",
         written_namespace: str = "",
+        conditions: Sequence[Expect] = (),
     ) -> Repository:
         """Creates a repository, with its initial commit and default branch unless it is `bare`.
         `written_namespace` is the storage namespace that clients see, if it differs.
 
-        Raises AlreadyExists if the name is taken, Invalid for invalid names, and Conflict (kind
-        purge_under_way) while data in the namespace are being purged.
+        Raises AlreadyExists if the name is taken, Invalid for invalid names, Conflict (kind
+        purge_under_way) while data in the namespace are being purged, and Busy (kind
+        creation_outdated) if one of the `conditions` does not hold.
         """
         check_repository(name)
         check_branch(default_branch)
@@ -92,12 +94,14 @@ class Repositories:
         absent = Expect(keys.GRAVELER, keys.repository(name), None)
         for _ in range(_MAX_ATTEMPTS):
             unclaimed = self.left.require_unclaimed(storage_namespace)
-            if self._keyvalue.apply(writes, [absent, unclaimed]):
+            if self._keyvalue.apply(writes, [absent, *(conditions or (unclaimed,))]):
                 return repository
             if self._keyvalue.get(keys.GRAVELER, keys.repository(name)) is not None:
                 raise AlreadyExists(
                     "error creating repository: not unique", kind="repository_already_exists"
                 )
+            if conditions:
+                raise Busy("another request has changed the creation", kind="creation_outdated")
         raise Busy("too many processes are purging storage namespaces")
 
     def _first_references(self, repository: Repository, now: float) -> list[Write]:
