@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
+import msgspec
+
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.errors import AnabranchError, Corrupt
 from anabranch.keyvalue.contract import StoreSnapshot
@@ -100,6 +102,13 @@ class Inspected:
                 if not operation.given_up_at:
                     for token in operation.discarded:
                         yield Area(token, repository, f"operation {operation.id}")
+
+    def left_namespaces(self) -> Sequence[str]:
+        """Returns the storage namespaces of deleted repositories."""
+        try:
+            return [left.storage_namespace for left in self.core.repositories.left.all()]
+        except msgspec.MsgspecError:
+            return []  # which objects are looked up one by one then
 
     def has_commit(self, repository: Repository, commit_id: str) -> bool:
         """Returns whether a repository has a record of a commit."""

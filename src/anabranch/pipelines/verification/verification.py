@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from google.protobuf.message import DecodeError
 
+from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.contract import BlockStore
-from anabranch.errors import Corrupt
+from anabranch.errors import AnabranchError, Corrupt, Invalid
 from anabranch.files.work_folders import WorkFolder
 from anabranch.keyvalue.contract import StoreSnapshot
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
@@ -49,6 +51,9 @@ __all__ = ["InstallationFiles", "Verification", "VerifiedStores", "record_checks
 
 SAMPLED_OBJECTS = 1000
 """How many objects are read by default."""
+
+_DAMAGE = (Corrupt, Invalid, DecodeError, LookupError, ValueError, kernel.KernelError)
+"""What reading a damaged record raises where no check expects it; msgspec's are ValueErrors."""
 
 Check = Callable[[Inspected, Progress], Iterator[Finding]]
 
@@ -139,7 +144,7 @@ class Verification:
         try:
             self._verify_records()
             return self._verify_stores()
-        except Corrupt as error:  # the database is so damaged that it cannot be read
+        except _DAMAGE as error:  # the database is so damaged that it cannot be read
             self.findings.add([_unreadable("database", error)])
             return self._report()
 
@@ -214,9 +219,11 @@ def _unreadable_reported(name: str, findings: Iterator[Finding]) -> Iterator[Fin
     """Yields the findings of a check, and one more if it ends because of damage."""
     try:
         yield from findings
-    except Corrupt as error:
+    except _DAMAGE as error:
         yield _unreadable(name, error)
 
 
-def _unreadable(name: str, error: Corrupt) -> Finding:
-    return Finding(name, "unreadable", error.path or name, f"the check has ended: {error.message}")
+def _unreadable(name: str, error: Exception) -> Finding:
+    where = error.path if isinstance(error, Corrupt) else ""
+    message = error.message if isinstance(error, AnabranchError) else repr(error)
+    return Finding(name, "unreadable", where or name, f"the check has ended: {message}")
