@@ -104,6 +104,30 @@ def test_a_file_that_a_failed_commit_removes_meanwhile_is_no_problem(
     assert read_area(tmp_path / "new", area) == FILES
 
 
+@pytest.mark.parametrize("is_purged", [True, False])
+def test_a_repository_that_is_deleted_meanwhile_counts_unless_it_is_purged(
+    folder, back_up, monkeypatch, is_purged
+):
+    with open_lake(folder) as lake:
+        lake.repositories.create("brief", "local://brief")
+    write_area(folder, "brief")
+    begun = []
+
+    def listed(blocks, repository):
+        if repository.id == "brief" and not begun:
+            begun.append(repository)
+            with open_lake(folder) as lake:
+                lake.repositories.delete("brief")
+                left = lake.core.repositories.left
+                if is_purged:
+                    left.forget(left.find("local://brief"))
+        return files(blocks, repository)
+
+    files = backup.area_files
+    monkeypatch.setattr(backup, "area_files", listed)
+    assert ("brief" in back_up().repositories) != is_purged
+
+
 def test_a_restored_namespace_is_in_use(back_up, restore, tmp_path):
     back_up()
     restore(tmp_path / "new")

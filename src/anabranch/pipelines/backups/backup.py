@@ -22,6 +22,7 @@ from anabranch.pipelines.backups.kept_objects import (
     required_commits,
 )
 from anabranch.pipelines.backups.manifest import Manifest, ReferenceFile, new_id
+from anabranch.pipelines.backups.namespaces import may_be_purged
 from anabranch.pipelines.backups.object_copies import ObjectCopies
 from anabranch.pipelines.backups.reference_files import (
     AREAS,
@@ -182,8 +183,8 @@ class Backup:
                 if not is_copied:
                     # what a failed commit of a table has left, which it removes: nothing needs it
                     del recorded[file.address.encode("utf-8", "surrogateescape")]
-            if not self._live.has_repository(repository):
-                raise _Outdated  # a purge may have removed some before they were listed
+            if may_be_purged(self._stores.core, repository):
+                raise _Outdated  # some may have been removed before they were listed
         read.files.extend(
             write_rows(
                 *(self._target, read.backup, None),

@@ -1,4 +1,4 @@
-"""The storage namespaces of repositories that are restored: each is of one repository alone.
+"""The storage namespaces of repositories that are backed up and restored: each is of one alone.
 
 If two had one, a garbage collection of either would remove the objects of the other.
 """
@@ -10,14 +10,15 @@ from contextlib import suppress
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.repositories.repositories import MARK_KEY
-from anabranch.errors import AlreadyExists
+from anabranch.errors import AlreadyExists, Conflict
 from anabranch.keyvalue.contract import Expect, KeyValueStore
 from anabranch.model.page import upper_bound
 from anabranch.model.repositories.repository import Repository
+from anabranch.versioning.core import Core
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.records.left_namespaces import LeftNamespaces, same_namespace
 
-__all__ = ["mark_namespaces", "require_own_namespaces"]
+__all__ = ["mark_namespaces", "may_be_purged", "require_own_namespaces"]
 
 _MARK = b"this is dummy data - restored from a backup by Anabranch\n"
 
@@ -54,6 +55,24 @@ def require_own_namespaces(
                     hint="Restore to a new data folder, or delete that repository before.",
                 )
     return conditions[:1]
+
+
+def may_be_purged(core: Core, repository: Repository) -> bool:
+    """Returns whether files in the namespace of a repository may have been removed: by a purge that
+    goes on, or that has ended.
+    """
+    raw = core.keyvalue.get(keys.GRAVELER, keys.repository(repository.id))
+    if raw and references.repository_from(raw).instance_uid == repository.instance_uid:
+        return False  # purges delete it before they remove anything
+    namespaces = core.repositories.left
+    left = namespaces.find(repository.storage_namespace)
+    if left is None or left.instance_uid != repository.instance_uid:
+        return True
+    try:
+        namespaces.require_unclaimed(repository.storage_namespace)
+    except Conflict:
+        return True
+    return False
 
 
 def _repositories(keyvalue: KeyValueStore) -> Iterator[Repository]:
