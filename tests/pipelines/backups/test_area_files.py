@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from support.verification.used_installation import open_lake, settings_of
 
@@ -67,7 +65,7 @@ def test_pruning_keeps_files_of_areas(area, folder, back_up, restore, place, tmp
         lake.repositories.delete("brief")
     back_up()
     with open_target(settings_of(folder), str(place)) as target:
-        pruned = prune(target, 1, time.time)
+        pruned = prune(target, 1)
         assert pruned.blocks >= len(FILES) + 1
         assert verify_backup(target, target.find(), sample=None).findings == []
     restore(tmp_path / "new")

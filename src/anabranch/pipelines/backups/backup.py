@@ -31,7 +31,7 @@ from anabranch.pipelines.backups.reference_files import (
     REQUIRED,
     write_rows,
 )
-from anabranch.pipelines.backups.running_work import excluding
+from anabranch.pipelines.backups.running_work import RunningWork, excluding
 from anabranch.pipelines.backups.table_copies import Place, copy_tables
 from anabranch.pipelines.backups.target import BackupTarget
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
@@ -87,16 +87,16 @@ class Backup:
         """Makes a backup and returns its manifest. Raises Busy while the target is pruned, and if
         references change faster than objects are copied; the errors of stores.
         """
-        with excluding(self._target, self._clock, alone=False):
+        with excluding(self._target, alone=False) as work:
             for _ in range(_MAX_ATTEMPTS):
                 with WorkFolder("backup") as folder:
                     try:
-                        return self._attempt(Path(folder), objects=objects)
+                        return self._attempt(Path(folder), work, objects=objects)
                     except _Outdated:
                         continue
         raise Busy("objects are removed faster than they can be copied")
 
-    def _attempt(self, folder: Path, *, objects: bool) -> Manifest:
+    def _attempt(self, folder: Path, work: RunningWork, *, objects: bool) -> Manifest:
         read = self._read(folder)
         size = tables = 0
         problems: list[str] = []
@@ -132,6 +132,7 @@ class Backup:
             copied_bytes=size,
             problems=problems[:_MAX_PROBLEMS],
         )
+        work.require()
         self._target.publish(manifest)
         return manifest
 

@@ -106,7 +106,7 @@ class Restore:
             raise Invalid(f"the backup {manifest.id} has no objects", kind="backup_without_objects")
         self._progress.begin("reading references", 0)
         with (
-            excluding(self._target, self._clock, alone=False),
+            excluding(self._target, alone=False),
             open_backup(self._target, manifest, self._progress) as opened,
         ):
             inspected = opened.inspected

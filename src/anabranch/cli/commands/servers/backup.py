@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.commands.servers.fsck import print_report
@@ -129,7 +128,7 @@ def _prune(context: CommandContext) -> None:
         number = max(0, len(target.backups()) - given.keep)
         context.confirm(f"Remove {number:,} backups permanently?")
         with show_progress(context.output) as progress:
-            pruned: Pruned = prune(target, given.keep, time.time, progress)
+            pruned: Pruned = prune(target, given.keep, progress)
     what = f"Removed {len(pruned.removed):,} backups, {pruned.blocks:,} tables and objects"
     context.output.done(f"{what}: {pruned.size:,} bytes", pruned._asdict())
 
