@@ -79,6 +79,29 @@ def test_damage_of_a_backup_is_found_and_never_restored(
         restore(tmp_path / "newer")
 
 
+@pytest.mark.parametrize("content", [b"", b"{", b"null", b'{"id": 1}'])
+def test_a_damaged_manifest_is_in_the_way_of_its_own_backup_alone(
+    back_up, target, restore, place, tmp_path, content
+):
+    first, second, third = back_up(), back_up(), back_up()
+    (manifest,) = place.rglob(f"{second.id}/manifest.json")
+    manifest.write_bytes(content)
+    with target() as opened:
+        assert opened.find() == opened.find(third.id) == third
+        assert opened.find(before=first.created_at) == first
+        for options in ({"backup": second.id}, {"before": second.created_at}):
+            with pytest.raises(Corrupt):
+                opened.find(**options)
+        readable, damaged = opened.readable()
+        assert (list(readable), [*damaged]) == ([first, third], [second.id])
+        with pytest.raises(Corrupt):  # it cannot be known what it needs
+            prune(opened, 1)
+    restore(tmp_path / "new", backup=first.id)
+    next(place.rglob(f"{third.id}/manifest.json")).write_bytes(content)
+    with target() as opened, pytest.raises(Corrupt):
+        opened.find()  # never an older one than was asked for
+
+
 @pytest.mark.parametrize("kind", ["table_damaged", "table_missing", "object_missing"])
 def test_a_damaged_installation_is_backed_up_as_far_as_it_can_be(folder, back_up, target, kind):
     FAULTS[kind][0](folder)

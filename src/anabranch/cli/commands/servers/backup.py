@@ -67,16 +67,16 @@ def _print(context: CommandContext, manifest: Manifest) -> None:
         output.line(f"Not copied: {printable(problem)}")
 
 
-def _list(context: CommandContext) -> None:
+def _list(context: CommandContext) -> int:
     from anabranch.server.installation.backups import open_target  # noqa: PLC0415
 
     given = context.arguments
     loaded = server_settings(context, given.data, given.config)
     with open_target(loaded.settings, given.target) as target:
-        backups = target.backups()
+        backups, damaged = target.readable()
     if context.output.json:
         context.output.document([manifest_document(each) for each in backups])
-        return
+        return 1 if damaged else 0
     context.output.rows(
         (
             Column("Backup"),
@@ -94,6 +94,9 @@ def _list(context: CommandContext) -> None:
             len(each["problems"]),
         ),
     )
+    for error in damaged.values():
+        context.output.line(printable(error.message))
+    return 1 if damaged else 0
 
 
 def _verify(context: CommandContext) -> int:
@@ -159,6 +162,7 @@ COMMAND = Group(
             _list,
             arguments=(TARGET,),
             options=STORES,
+            details="It exits with 1 if the manifest of a backup cannot be read.",
             examples=("backup list /mnt/backups", "backup list s3://our-backups/lake --json"),
             connects=False,
         ),
