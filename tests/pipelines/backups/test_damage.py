@@ -79,6 +79,18 @@ def test_damage_of_a_backup_is_found_and_never_restored(
         restore(tmp_path / "newer")
 
 
+@pytest.mark.parametrize("kind", ["_lakefs", "data"])
+def test_what_a_target_has_lost_is_copied_again_after_it_was_found(back_up, target, place, kind):
+    back_up()
+    for path in files(place, kind):
+        if len(path.name) >= 20:
+            path.unlink()
+            break
+    assert verify(target).total
+    assert back_up().problems == []
+    assert verify(target).findings == []
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"null", b'{"id": 1}'])
 def test_a_damaged_manifest_is_in_the_way_of_its_own_backup_alone(
     back_up, target, restore, place, tmp_path, content

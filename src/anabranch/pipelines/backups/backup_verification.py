@@ -34,7 +34,8 @@ def verify_backup(
     progress: Progress = NO_PROGRESS,
 ) -> VerificationReport:
     """Returns what is wrong with a backup: its files, its records, its tables, and, if it has any,
-    its objects, of which `sample` are read, None for all.
+    its objects, of which `sample` are read, None for all. If a table is missing or damaged, the
+    next backup copies what the target lacks of all tables.
     """
     findings = Findings()
     report = VerificationReport([], [], {})
@@ -68,6 +69,8 @@ def verify_backup(
                 )
     except (Gone, Corrupt) as error:
         findings.add([Finding("backup", "unreadable", manifest.id, error.message)])
+    if findings.counts.keys() & {"table_missing", "table_damaged"}:
+        target.blocks.put(target.pruning_mark, [b""])
     return msgspec.structs.replace(report, findings=reported(findings), counts=findings.counts)
 
 

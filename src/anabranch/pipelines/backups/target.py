@@ -4,7 +4,7 @@
     backups/ID/manifest.json       written last
     store/SCHEME/REST              a mirror of the installation's store: tables and objects
     running/NAME                   marks of work that is going on
-    pruned                         exists while tables are removed
+    pruned                         exists while tables are removed, or if some were lost
 
 The address `local://sea/data/x` has its mirror at `store/local/sea/data/x`. Tables and objects
 never change, so all backups share them, and a later one copies what is not there yet.
@@ -62,8 +62,8 @@ class BackupTarget:
 
     @property
     def pruning_mark(self) -> str:
-        """The address of a block that exists while tables are removed. If that was killed, a
-        metarange may be there without its ranges.
+        """The address of a block that exists while tables are removed. If that was killed, or a
+        table was lost, a metarange may be there without its ranges.
         """
         return f"{self.namespace}/pruned"
 
