@@ -37,6 +37,11 @@ from anabranch.pipelines.verification.records.staging_areas import check_staging
 from anabranch.pipelines.verification.records.unreadable_records import check_records
 from anabranch.pipelines.verification.records.uploads import check_lost_uploads, check_uploads
 from anabranch.pipelines.verification.report import CheckReport, VerificationReport, reported
+from anabranch.pipelines.verification.stores.area_files import (
+    RecordTrees,
+    check_area_files,
+    record_trees,
+)
 from anabranch.pipelines.verification.stores.installation_files import (
     check_audit_log,
     check_database_file,
@@ -154,7 +159,13 @@ class Verification:
                 inspected = self._inspect(snapshot)
                 self._run("uploads", partial(self._lost_uploads, inspected))
                 sources = read_sources(inspected, Path(folder, "areas"), self._progress)
+                records = record_trees(inspected)
+            self._run("files of tables", partial(self._area_files, records))
             return self._verify_objects(sources, Path(folder))
+
+    def _area_files(self, records: list[RecordTrees], progress: Progress) -> Iterator[Finding]:
+        core = self._stores.core
+        return check_area_files(core, self._stores.blocks, LiveNeeds(core), records, progress)
 
     def _verify_objects(self, sources: ObjectSources, folder: Path) -> VerificationReport:
         counted = _Counted(self._progress)
