@@ -112,6 +112,7 @@ class Restore:
             inspected = opened.inspected
             chosen = _choose(inspected, repository)
             self._require_empty(manifest, chosen, alone=bool(repository))
+            self._keep_areas(inspected, chosen)
             mark_namespaces(self._stores.blocks, chosen)
             tables = self._copy_tables(inspected, chosen)
             copied = 0
@@ -209,6 +210,19 @@ class Restore:
                 number += 1
         return number
 
+    def _keep_areas(self, inspected: Inspected, chosen: list[Repository]) -> None:
+        """Takes the staging areas of repositories from the list of what servers remove: they may be
+        there since they were left or their repository was deleted.
+        """
+        tokens = [area.token for area in inspected.areas() if area.repository in chosen]
+        for first in range(0, len(tokens), _BATCH):
+            self._keyvalue.apply(
+                [
+                    Write(keys.CLEANUP, token.encode(), None)
+                    for token in tokens[first : first + _BATCH]
+                ]
+            )
+
     def _write_files(self, inspected: Inspected, chosen: list[Repository]) -> None:
         prefixes = tuple(f"{each.storage_namespace.rstrip('/')}/" for each in chosen)
         for key, value in inspected.store.scan(FILES):
@@ -224,6 +238,7 @@ class Restore:
             self._keyvalue.apply([Write(*row) for row in batch])
             self._progress.advance(len(batch))
             total += len(batch)
+        self._keep_areas(inspected, chosen)
         last = [
             Write(keys.GRAVELER, keys.repository(each.id), references.repository_bytes(each))
             for each in chosen
@@ -247,9 +262,11 @@ def _choose(inspected: Inspected, name: str) -> list[Repository]:
 
 
 def _all_rows(inspected: Inspected) -> Iterator[StoredRow]:
-    """Yields the rows that are restored, except for the repositories themselves."""
+    """Yields the rows that are restored, except for the repositories themselves. Staging areas are
+    last, so that a verification meanwhile finds what has them.
+    """
     partitions = {each.partition for each in inspected.repositories}
-    for partition in inspected.rows:
+    for partition in sorted(inspected.rows, key=is_staging_area):
         if not _is_restored(inspected, partition):
             continue
         for key, value in inspected.store.scan(partition):

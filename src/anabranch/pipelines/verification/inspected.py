@@ -87,7 +87,10 @@ class Inspected:
 
     def operations(self, repository: Repository) -> Iterator[LoggedOperation]:
         """Yields the operations of a repository, the newest first."""
-        partition = operations_partition(repository.partition)
+        return self.operations_in(operations_partition(repository.partition))
+
+    def operations_in(self, partition: str) -> Iterator[LoggedOperation]:
+        """Yields the operations in a partition, the newest first."""
         for key, raw in self.store.scan(partition, LOG, upper_bound(LOG)):
             with suppress(Corrupt):
                 yield operation_from(key, raw)
