@@ -83,7 +83,7 @@ def check_area_files(
             try:
                 for path, record in _records(core, blocks, repository, tree):
                     named.update(dict.fromkeys(_named(blocks, repository, record), path))
-            except AnabranchError:
+            except (AnabranchError, kernel.KernelError, ValueError):
                 continue  # the check of tables says what is damaged
             progress.advance(1)
         missing = [each for each in named if _is_missing(blocks, each)]
