@@ -6,6 +6,9 @@ import pytest
 
 from anabranch._kernel import commit_id
 from anabranch.errors import AlreadyExists, Invalid, NotFound, ReadOnlyRepository
+from anabranch.keyvalue.contract import Write
+from anabranch.versioning.records import keys, references
+from anabranch.versioning.staging.cleanup import Cleaner
 
 
 def test_a_new_repository_has_exactly_one_initial_commit(lake, clock):
@@ -112,6 +115,21 @@ def test_deletion_takes_references_and_staging_with_it(lake):
     assert lake.keyvalue.get("graveler", b"repos/sea") is None
     lake.repositories.create("sea", "local://sea2")
     assert len(lake.objects.listing("sea", "main", amount=10)) == 0
+
+
+def test_what_is_staged_while_the_repository_is_deleted_is_removed_later(lake, clock):
+    lake.objects.upload("sea", "main", "before", [b"1"])
+    repository = lake.core.repositories.get("sea")
+    raw = lake.keyvalue.get(repository.partition, keys.branch("main"))
+    token = references.branch_from(raw).staging_token
+    (row,) = lake.keyvalue.scan(token)
+    lake.repositories.delete("sea")
+    lake.keyvalue.apply([Write(token, *row)])  # by a request that has read the branch before
+    assert list(lake.keyvalue.scan(token))
+    cleaner = Cleaner(lake.keyvalue, clock, grace_seconds=0)
+    cleaner.clean()
+    assert not list(lake.keyvalue.scan(token))
+    assert not list(lake.keyvalue.scan(keys.CLEANUP))
 
 
 def test_a_read_only_repository_refuses_changes_without_force(lake):

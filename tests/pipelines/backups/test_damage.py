@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from pathlib import Path
 
 import pytest
 from support.verification.planted_faults import FAULTS
@@ -76,6 +78,41 @@ def test_damage_of_a_backup_is_found_and_never_restored(
             restore(tmp_path / "new")
     with pytest.raises(Corrupt):
         restore(tmp_path / "newer")
+
+
+@pytest.mark.parametrize("kind", ["_lakefs", "data"])
+def test_what_a_target_has_lost_is_copied_again_after_it_was_found(back_up, target, place, kind):
+    back_up()
+    for path in files(place, kind):
+        if len(path.name) >= 20:
+            path.unlink()
+            break
+    assert verify(target).total
+    assert back_up().problems == []
+    assert verify(target).findings == []
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"null", b'{"id": 1}'])
+def test_a_damaged_manifest_is_in_the_way_of_its_own_backup_alone(
+    back_up, target, restore, place, tmp_path, content
+):
+    first, second, third = back_up(), back_up(), back_up()
+    (manifest,) = place.rglob(f"{second.id}/manifest.json")
+    manifest.write_bytes(content)
+    with target() as opened:
+        assert opened.find() == opened.find(third.id) == third
+        assert opened.find(before=first.created_at) == first
+        for options in ({"backup": second.id}, {"before": second.created_at}):
+            with pytest.raises(Corrupt):
+                opened.find(**options)
+        readable, damaged = opened.readable()
+        assert (list(readable), [*damaged]) == ([first, third], [second.id])
+        with pytest.raises(Corrupt):  # it cannot be known what it needs
+            prune(opened, 1)
+    restore(tmp_path / "new", backup=first.id)
+    next(place.rglob(f"{third.id}/manifest.json")).write_bytes(content)
+    with target() as opened, pytest.raises(Corrupt):
+        opened.find()  # never an older one than was asked for
 
 
 @pytest.mark.parametrize("kind", ["table_damaged", "table_missing", "object_missing"])
@@ -186,7 +223,7 @@ def test_pruning_keeps_the_last_backups_and_what_they_need(folder, back_up, targ
         lake.repositories.delete("old", force=True)
     third = back_up()
     with target() as opened:
-        pruned = prune(opened, 1, time.time)
+        pruned = prune(opened, 1)
         assert [each.id for each in opened.backups()] == [third.id]
     assert pruned.removed == [first.id, second.id]
     assert pruned.blocks > 0
@@ -217,34 +254,81 @@ def test_after_a_killed_pruning_the_target_can_be_used(folder, back_up, target, 
     with target() as opened:
         faulty = BackupTarget(FaultyBlocks(opened.blocks, before), opened.namespace)
         with pytest.raises(Killed):
-            prune(faulty, 1, time.time)
+            prune(faulty, 1)
     assert verify(target).findings == []
     assert back_up().problems == []
     with target() as opened:
-        assert prune(opened, 1, time.time).blocks > 0
+        assert prune(opened, 1).blocks > 0
     assert verify(target).findings == []
 
 
 def test_pruning_and_backups_exclude_each_other(back_up, target):
     back_up()
     with target() as opened:
-        with excluding(opened, time.time, alone=False), excluding(opened, time.time, alone=False):
+        with excluding(opened, alone=False), excluding(opened, alone=False):
             with pytest.raises(Busy) as raised:
-                prune(opened, 1, time.time)
+                prune(opened, 1)
             assert raised.value.kind == "backup_under_way"
-        with excluding(opened, time.time, alone=True), pytest.raises(Busy):
+        with excluding(opened, alone=True), pytest.raises(Busy):
             back_up()
-        prune(opened, 1, time.time)
+        prune(opened, 1)
 
 
-def test_a_mark_of_a_killed_process_counts_for_ten_minutes(back_up, target):
+@pytest.mark.parametrize("skew", [0, -7200, 7200])
+def test_a_mark_of_a_killed_process_counts_for_ten_minutes(back_up, target, monkeypatch, skew):
     back_up()
     with target() as opened:
-        opened.blocks.put(f"{opened.namespace}/running/shared-x", [b"%f" % (time.time() - 599)])
+        mark = f"{opened.namespace}/running/shared-x"
+        opened.blocks.put(mark, [b""])
+        path = Path(opened.blocks.local_path(mark))
+        monkeypatch.setattr(time, "time", lambda real=time.time: real() + skew)  # another machine
+        now = path.stat().st_mtime
+        os.utime(path, (now - 500, now - 500))
         with pytest.raises(Busy):
-            prune(opened, 1, time.time)
-        prune(opened, 1, lambda: time.time() + 2)
+            prune(opened, 1)
+        os.utime(path, (now - 1000, now - 1000))
+        prune(opened, 1)
         assert list(opened.blocks.list(f"{opened.namespace}/running/")) == []
+
+
+@pytest.mark.parametrize("late", [True, False])
+def test_work_whose_mark_was_lost_ends(target, late):
+    """As if the process had been stopped until others took it for killed."""
+    ticks = [0.0]
+    with target() as opened, excluding(opened, alone=False, ticks=lambda: ticks[0]) as work:
+        work.renew()
+        work.require()
+        if late:
+            ticks[0] += 301
+        else:
+            opened.blocks.delete([work.address])
+        for _ in range(2):
+            work.renew()
+            with pytest.raises(Busy) as raised:
+                work.require()
+            assert raised.value.kind == "backup_lost_mark"
+
+
+def test_a_backup_that_was_taken_for_killed_is_not_published(folder, back_up, target):
+    back_up()
+    with open_lake(folder) as lake:
+        commit(lake, "main", more=b"of a later backup")
+    stopped = []
+
+    def before(operation, _subject):
+        if not stopped:
+            stopped.append(operation)
+            with target() as other:
+                marks = [each.address for each in other.blocks.list(f"{other.namespace}/running/")]
+                other.blocks.delete(marks)
+                prune(other, 1)
+
+    with open_verification(settings_of(folder)) as installation, target() as opened:
+        stores = installation.stores
+        blocks = FaultyBlocks(stores.blocks, before)
+        with pytest.raises(Busy):
+            Backup(stores._replace(blocks=blocks), opened, time.time, keys={}).make(objects=True)
+        assert len(opened.backups()) == 1
 
 
 def test_a_killed_restore_can_be_repeated(back_up, restore, tmp_path, monkeypatch):

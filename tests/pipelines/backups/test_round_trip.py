@@ -12,7 +12,11 @@ from support.verification.used_installation import commit, open_lake, verificati
 from anabranch.errors import AlreadyExists, Invalid, NotFound
 from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.sqlite.snapshot import SQLiteSnapshot
+from anabranch.keyvalue.sqlite.store import SQLiteStore
+from anabranch.pipelines.backups import restore as module
 from anabranch.pipelines.backups.restore import _LEFT_OUT, _LEFT_OUT_PREFIXES
+from anabranch.pipelines.verification.inspected import is_staging_area
+from anabranch.server.stores import keyvalue_stores
 from anabranch.versioning.records import keys, references
 
 
@@ -127,6 +131,31 @@ def test_a_single_repository_is_restored_alone(folder, back_up, restore, tmp_pat
     assert verification_of(new, sample=None).findings == []
     with open_lake(new) as lake:
         assert [each.id for each in lake.repositories.list(amount=10).items] == ["sea"]
+
+
+def test_a_verification_during_a_restore_finds_nothing_that_it_would_remove(
+    back_up, restore, tmp_path, monkeypatch
+):
+    """A repair would put staging areas on the list of what servers remove."""
+    back_up()
+    new = tmp_path / "new"
+    with open_lake(new) as lake:
+        lake.repositories.create("other", "local://other")
+    counts = []
+
+    class Watched(SQLiteStore):
+        def apply(self, writes, expect=()):
+            if not restored and any(is_staging_area(each.partition) for each in writes):
+                counts.append(verification_of(new).counts)
+            return super().apply(writes, expect)
+
+    restored = []
+    monkeypatch.setattr(keyvalue_stores, "SQLiteStore", Watched)
+    monkeypatch.setattr(module, "_BATCH", 5)
+    restore(new, repository="sea")
+    restored.append(True)
+    assert counts
+    assert all(each == {} for each in counts)
 
 
 def test_a_deleted_repository_comes_back_beside_others(folder, back_up, restore):

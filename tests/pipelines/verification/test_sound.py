@@ -21,7 +21,7 @@ def test_an_installation_with_every_feature_has_no_findings(verify):
 def test_a_sample_reads_fewer_objects(verify):
     report = verify(sample=5)
     assert report.total == 0
-    assert report.objects_read == 5
+    assert 0 < report.objects_read <= 5  # of an object in parts no MD5 is known
 
 
 def test_verification_changes_nothing(folder, verify):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
 from anabranch.blocks.admitted_addresses import source_spellings
 from anabranch.blocks.contract import BlockStore
@@ -12,6 +13,7 @@ from anabranch.catalog.images.images import Images
 from anabranch.catalog.sample import files
 from anabranch.errors import (
     AlreadyExists,
+    Busy,
     Gone,
     Invalid,
     NotFound,
@@ -25,6 +27,7 @@ from anabranch.versioning.core import Core
 __all__ = ["Repositories"]
 
 MARK_KEY = "_lakefs/dummy"
+_MAX_ATTEMPTS = 100
 _MARK_TEXT = b"this is dummy data - created by lakeFS to check accessibility\n"
 
 
@@ -63,17 +66,19 @@ class Repositories:
         if storage_id:
             raise Invalid(f"no storage named {storage_id!r}: invalid value", kind="invalid_storage")
         namespace = self._blocks.namespace(storage_namespace)
-        if not (bare or read_only):
-            self._mark_namespace(name, namespace, storage_namespace)
-        repository = self._core.repositories.create(
-            name,
-            namespace,
+        create = partial(
+            self._core.repositories.create,
+            *(name, namespace),
             default_branch=default_branch,
             bare=bare,
             read_only=read_only,
             storage_id=storage_id,
             written_namespace=storage_namespace,
         )
+        if bare or read_only:
+            repository = create()
+        else:
+            repository = self._create_marked(name, namespace, storage_namespace, create)
         if sample_data and not bare:
             files.upload(self._core, self._blocks, repository, committer)
             self._core.protection.replace(repository, [default_branch], if_match="")
@@ -147,13 +152,31 @@ class Repositories:
             "error creating repository: not unique", kind="repository_already_exists"
         )
 
-    def _mark_namespace(self, name: str, namespace: str, written_namespace: str) -> None:
+    def _create_marked(
+        self, name: str, namespace: str, written_namespace: str, create: Callable[..., Repository]
+    ) -> Repository:
+        """Marks a namespace and creates a repository there, on condition that the mark was not
+        removed meanwhile: purges remove it, and later repositories have their own.
+        """
+        repositories = self._core.repositories
+        for _ in range(_MAX_ATTEMPTS):
+            unclaimed = repositories.left.require_unclaimed(namespace)
+            begun = repositories.begun.begin(name, namespace)
+            self._mark_namespace(namespace, written_namespace, begun.text)
+            try:
+                return create(conditions=(begun.record, unclaimed))
+            except Busy as error:
+                if error.kind != "creation_outdated":
+                    raise
+        raise Busy("too many processes are creating a repository of this name")
+
+    def _mark_namespace(self, namespace: str, written_namespace: str, text: str) -> None:
         """Marks a namespace as used by writing an object, which stays there if the creation fails
         later: the next attempt finds its own. Raises Invalid if another object exists or the store
         refuses it.
         """
         address = f"{namespace.rstrip('/')}/{MARK_KEY}"
-        mark = _MARK_TEXT + self._core.repositories.begun.begin(name, namespace).encode()
+        mark = _MARK_TEXT + text.encode()
         try:
             self._blocks.put(address, [mark], if_absent=True)
         except AlreadyExists as error:

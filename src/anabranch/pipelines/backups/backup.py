@@ -10,15 +10,28 @@ from typing import NamedTuple
 
 from anabranch.errors import Busy, Conflict, Gone
 from anabranch.files.work_folders import WorkFolder
+from anabranch.pipelines.backups.area_files import (
+    AreaFile,
+    Direction,
+    area_files,
+    copy_area_files,
+)
 from anabranch.pipelines.backups.kept_objects import (
     PinnedCommits,
     keeping_objects,
     required_commits,
 )
 from anabranch.pipelines.backups.manifest import Manifest, ReferenceFile, new_id
+from anabranch.pipelines.backups.namespaces import may_be_purged
 from anabranch.pipelines.backups.object_copies import ObjectCopies
-from anabranch.pipelines.backups.reference_files import FILES, KEYS, REQUIRED, write_rows
-from anabranch.pipelines.backups.running_work import excluding
+from anabranch.pipelines.backups.reference_files import (
+    AREAS,
+    FILES,
+    KEYS,
+    REQUIRED,
+    write_rows,
+)
+from anabranch.pipelines.backups.running_work import RunningWork, excluding
 from anabranch.pipelines.backups.table_copies import Place, copy_tables
 from anabranch.pipelines.backups.target import BackupTarget
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
@@ -74,16 +87,16 @@ class Backup:
         """Makes a backup and returns its manifest. Raises Busy while the target is pruned, and if
         references change faster than objects are copied; the errors of stores.
         """
-        with excluding(self._target, self._clock, alone=False):
+        with excluding(self._target, alone=False) as work:
             for _ in range(_MAX_ATTEMPTS):
                 with WorkFolder("backup") as folder:
                     try:
-                        return self._attempt(Path(folder), objects=objects)
+                        return self._attempt(Path(folder), work, objects=objects)
                     except _Outdated:
                         continue
         raise Busy("objects are removed faster than they can be copied")
 
-    def _attempt(self, folder: Path, *, objects: bool) -> Manifest:
+    def _attempt(self, folder: Path, work: RunningWork, *, objects: bool) -> Manifest:
         read = self._read(folder)
         size = tables = 0
         problems: list[str] = []
@@ -104,8 +117,10 @@ class Backup:
             problems += copied.problems
         copied_objects = 0
         if objects:
-            copied_objects, copied_size = self._copy_objects(read, folder, problems)
-            size += copied_size
+            of_entries = self._copy_objects(read, folder, problems)
+            of_tables = self._copy_areas(read)
+            copied_objects = of_entries[0] + of_tables[0]
+            size += of_entries[1] + of_tables[1]
         manifest = Manifest(
             id=read.backup,
             created_at=read.moment,
@@ -117,6 +132,7 @@ class Backup:
             copied_bytes=size,
             problems=problems[:_MAX_PROBLEMS],
         )
+        work.require()
         self._target.publish(manifest)
         return manifest
 
@@ -151,6 +167,33 @@ class Backup:
             except Gone:
                 continue  # it has none
         return found
+
+    def _copy_areas(self, read: _Read) -> tuple[int, int]:
+        """Copies the files of tables of the Iceberg catalog, and records them in the backup. Files
+        are stored before references to them, so those of its moment are there.
+        """
+        direction = Direction(self._target, self._stores.blocks, back=False)
+        recorded: dict[bytes, bytes] = {}
+        number = size = 0
+        for repository, _, _ in read.sources.repositories:
+            listed: list[AreaFile] = list(area_files(self._stores.blocks, repository))
+            for each in listed:
+                recorded[each.address.encode("utf-8", "surrogateescape")] = b"%d" % each.size
+            for file, is_copied in copy_area_files(direction, repository, listed, self._progress):
+                number, size = number + is_copied, size + file.size * is_copied
+                if not is_copied:
+                    # what a failed commit of a table has left, which it removes: nothing needs it
+                    del recorded[file.address.encode("utf-8", "surrogateescape")]
+            if may_be_purged(self._stores.core, repository):
+                raise _Outdated  # some may have been removed before they were listed
+        read.files.extend(
+            write_rows(
+                *(self._target, read.backup, None),
+                {AREAS: recorded},
+                first=len(read.files),
+            )
+        )
+        return number, size
 
     def _copy_objects(self, read: _Read, folder: Path, problems: list[str]) -> tuple[int, int]:
         core = self._stores.core

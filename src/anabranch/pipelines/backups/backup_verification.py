@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from anabranch.errors import Corrupt, Gone
 from anabranch.files.work_folders import WorkFolder
+from anabranch.pipelines.backups.area_files import missing_files
 from anabranch.pipelines.backups.manifest import Manifest
 from anabranch.pipelines.backups.opened_backup import OpenedBackup, open_backup
 from anabranch.pipelines.backups.target import BackupTarget
@@ -32,7 +34,8 @@ def verify_backup(
     progress: Progress = NO_PROGRESS,
 ) -> VerificationReport:
     """Returns what is wrong with a backup: its files, its records, its tables, and, if it has any,
-    its objects, of which `sample` are read, None for all.
+    its objects, of which `sample` are read, None for all. If a table is missing or damaged, the
+    next backup copies what the target lacks of all tables.
     """
     findings = Findings()
     report = VerificationReport([], [], {})
@@ -53,6 +56,8 @@ def verify_backup(
                     looks_elsewhere=False,
                 )
                 findings.add(check_objects.findings())
+                if manifest.objects:
+                    findings.add(_missing_files(target, opened))
                 report = msgspec.structs.replace(
                     report,
                     repositories=len(opened.sources.repositories),
@@ -64,7 +69,20 @@ def verify_backup(
                 )
     except (Gone, Corrupt) as error:
         findings.add([Finding("backup", "unreadable", manifest.id, error.message)])
+    if findings.counts.keys() & {"table_missing", "table_damaged"}:
+        target.blocks.put(target.pruning_mark, [b""])
     return msgspec.structs.replace(report, findings=reported(findings), counts=findings.counts)
+
+
+def _missing_files(target: BackupTarget, opened: OpenedBackup) -> Iterator[Finding]:
+    """Yields the files of tables of the Iceberg catalog that the target does not have."""
+    for repository, _, _ in opened.sources.repositories:
+        for file in missing_files(target, repository, opened.area_files(repository)):
+            yield Finding(
+                *("objects", "object_missing", f"{repository.id} {file.address}"),
+                f"the file of a table of the Iceberg catalog is missing, or has not its "
+                f"{file.size:,} bytes",
+            )
 
 
 def _mirrored(target: BackupTarget, opened: OpenedBackup, *, objects: bool) -> ObjectSources:

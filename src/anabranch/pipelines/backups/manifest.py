@@ -9,7 +9,15 @@ import msgspec
 
 from anabranch.errors import Corrupt
 
-__all__ = ["FORMAT", "Manifest", "ReferenceFile", "decode_manifest", "encode_manifest", "new_id"]
+__all__ = [
+    "FORMAT",
+    "Manifest",
+    "ReferenceFile",
+    "decode_manifest",
+    "encode_manifest",
+    "id_stem",
+    "new_id",
+]
 
 FORMAT = 1
 """The version of the layout of a target."""
@@ -60,7 +68,11 @@ def decode_manifest(raw: bytes, address: str) -> Manifest:
     try:
         manifest = _DECODER.decode(raw)
     except msgspec.MsgspecError as error:
-        raise Corrupt(f"{address}: the manifest cannot be read: {error}", path=address) from error
+        raise Corrupt(
+            f"{address}: the manifest cannot be read: {error}",
+            path=address,
+            hint="Use another backup: `--backup ID`.",
+        ) from error
     if manifest.format > FORMAT:
         raise Corrupt(
             f"{address}: the backup has format {manifest.format}, this version of Anabranch knows "
@@ -73,5 +85,9 @@ def decode_manifest(raw: bytes, address: str) -> Manifest:
 
 def new_id(now: float) -> str:
     """Returns a new id of a backup at a time in seconds since 1970; ids sort by time."""
-    moment = datetime.fromtimestamp(now, UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-    return f"{moment}-{secrets.token_hex(_RANDOM_BYTES)}"
+    return f"{id_stem(now)}-{secrets.token_hex(_RANDOM_BYTES)}"
+
+
+def id_stem(moment: float) -> str:
+    """Returns what the ids of backups at a time in seconds since 1970 begin with."""
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y%m%dT%H%M%S.%fZ")

@@ -11,9 +11,12 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.files.work_folders import WorkFolder
 from anabranch.keyvalue.sqlite.snapshot import SQLiteSnapshot
+from anabranch.model.page import upper_bound
 from anabranch.model.repositories.repository import Repository
+from anabranch.model.tables.table_area import areas_folder
+from anabranch.pipelines.backups.area_files import AreaFile
 from anabranch.pipelines.backups.manifest import Manifest
-from anabranch.pipelines.backups.reference_files import REQUIRED, read_rows, write_store
+from anabranch.pipelines.backups.reference_files import AREAS, REQUIRED, read_rows, write_store
 from anabranch.pipelines.backups.target import BackupTarget
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.pipelines.verification.inspected import Inspected
@@ -42,6 +45,12 @@ class OpenedBackup(NamedTuple):
             ],
             areas=[area for area in self.sources.areas if area.repository.partition in partitions],
         )
+
+    def area_files(self, repository: Repository) -> Iterator[AreaFile]:
+        """Yields the files of a repository's tables of the Iceberg catalog."""
+        start = f"{areas_folder(repository)}/".encode("utf-8", "surrogateescape")
+        for key, size in self.inspected.store.scan(AREAS, start, upper_bound(start)):
+            yield AreaFile(key.decode("utf-8", "surrogateescape"), int(size))
 
 
 @contextmanager

@@ -5,7 +5,7 @@ backup needs.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from anabranch.files.work_folders import WorkFolder
 from anabranch.pipelines.backups.manifest import Manifest
 from anabranch.pipelines.backups.object_copies import ObjectCopies
 from anabranch.pipelines.backups.opened_backup import OpenedBackup, open_backup
-from anabranch.pipelines.backups.running_work import excluding
+from anabranch.pipelines.backups.running_work import RunningWork, excluding
 from anabranch.pipelines.backups.target import BackupTarget
 from anabranch.pipelines.column_hashes import Hashes, distinct, hash_addresses
 from anabranch.pipelines.garbage.addresses.anti_join import is_in
@@ -44,7 +44,6 @@ class Pruned(NamedTuple):
 def prune(
     target: BackupTarget,
     keep: int,
-    clock: Callable[[], float],
     progress: Progress = NO_PROGRESS,
 ) -> Pruned:
     """Keeps the last `keep` backups, at least one, and removes the others, and what was left by
@@ -53,15 +52,17 @@ def prune(
     Raises Busy while a backup or a restore uses the target, Gone and Corrupt for a kept backup that
     is damaged: nothing that it may need is removed then.
     """
-    with excluding(target, clock, alone=True):
+    with excluding(target, alone=True) as work:
         backups = target.backups()
         kept = backups[-max(1, keep) :]
         needed = _needed(target, kept, progress)
+        work.require()
         target.blocks.put(target.pruning_mark, [b""])
         removed = [each.id for each in backups[: len(backups) - len(kept)]]
         for backup in (*removed, *target.unfinished()):
+            work.require()
             target.remove(backup)
-        blocks, size = _remove_others(target, needed, progress)
+        blocks, size = _remove_others(target, work, needed, progress)
         target.blocks.delete([target.pruning_mark])
     return Pruned(removed, [each.id for each in kept], blocks, size)
 
@@ -75,6 +76,8 @@ def _needed(target: BackupTarget, kept: Sequence[Manifest], progress: Progress) 
             tables = _tables(target, opened, progress)
             pieces += [hash_addresses(pa.array(names, pa.string())) for names in tables]
             if manifest.objects:
+                areas = _area_files(target, opened)
+                pieces += [hash_addresses(pa.array(names, pa.string())) for names in areas]
                 with WorkFolder("backup") as folder:
                     copies = ObjectCopies(
                         target, opened.sources, target.blocks, Path(folder), progress
@@ -93,7 +96,14 @@ def _tables(target: BackupTarget, opened: OpenedBackup, progress: Progress) -> I
         yield [table_address(namespace, name) for name in (*trees, *ranges.listed)]
 
 
-def _remove_others(target: BackupTarget, needed: Hashes, progress: Progress) -> tuple[int, int]:
+def _area_files(target: BackupTarget, opened: OpenedBackup) -> Iterator[list[str]]:
+    for repository, _, _ in opened.sources.repositories:
+        yield [target.mirrored(each.address) for each in opened.area_files(repository)]
+
+
+def _remove_others(
+    target: BackupTarget, work: RunningWork, needed: Hashes, progress: Progress
+) -> tuple[int, int]:
     progress.begin("removing what no backup needs", 0)
     blocks = size = 0
     stored = target.blocks.list(f"{target.mirror}/")
@@ -102,6 +112,7 @@ def _remove_others(target: BackupTarget, needed: Hashes, progress: Progress) -> 
         unneeded: list[BlockInfo] = [
             batch[position] for position in np.flatnonzero(~is_in(hashes, needed)).tolist()
         ]
+        work.require()
         target.blocks.delete([info.address for info in unneeded])
         blocks += len(unneeded)
         size += sum(info.size for info in unneeded)

@@ -1,9 +1,10 @@
 """The rows of a key-value store in files: written from a snapshot, read into a SQLite file.
 
 A file has the text "ANAREFS1", and compressed by zlib the rows: partition, key and value, each
-after its length in four bytes, little-endian. Three more partitions have the rules of garbage
-collection by their addresses, the key files of a data folder by their names, and, after the
-partition of its repository, each tree whose objects were required.
+after its length in four bytes, little-endian. Four more partitions have the rules of garbage
+collection by their addresses, the key files of a data folder by their names, after the partition of
+its repository each tree whose objects were required, and the sizes of the files of tables of the
+Iceberg catalog by their addresses.
 """
 
 from __future__ import annotations
@@ -23,12 +24,23 @@ from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.pipelines.backups.manifest import Manifest, ReferenceFile
 from anabranch.pipelines.backups.target import BackupTarget
 
-__all__ = ["FILES", "KEYS", "REQUIRED", "StoredRow", "read_rows", "write_rows", "write_store"]
+__all__ = [
+    "AREAS",
+    "FILES",
+    "KEYS",
+    "REQUIRED",
+    "StoredRow",
+    "read_rows",
+    "write_rows",
+    "write_store",
+]
 
 FILES, KEYS = "anabranch-backup-files", "anabranch-backup-keys"
 """The partitions of files of the installation."""
 REQUIRED = "anabranch-backup-required"
 """The partition of the trees whose objects were required."""
+AREAS = "anabranch-backup-areas"
+"""The partition of the files of tables of the Iceberg catalog."""
 
 _MAGIC = b"ANAREFS1"
 _LENGTH = struct.Struct("<I")
@@ -48,12 +60,16 @@ class StoredRow(NamedTuple):
 def write_rows(
     target: BackupTarget,
     backup: str,
-    snapshot: StoreSnapshot,
+    snapshot: StoreSnapshot | None,
     files: Mapping[str, Mapping[bytes, bytes]],
+    *,
+    first: int = 0,
 ) -> list[ReferenceFile]:
-    """Writes all rows of a snapshot, and `files` by partition, and returns the files with them."""
+    """Writes all rows of a snapshot, if there is one, and `files` by partition, and returns the
+    files with them, whose numbers begin with `first`.
+    """
     written = []
-    for number, rows in enumerate(_groups(_all_rows(snapshot, files))):
+    for number, rows in enumerate(_groups(_all_rows(snapshot, files)), first):
         name = f"references-{number:04}"
         content = _MAGIC + zlib.compress(b"".join(map(_encode, rows)), 1)
         target.blocks.put(target.address(backup, name), [content])
@@ -81,12 +97,13 @@ def write_store(path: Path, rows: Iterable[StoredRow]) -> None:
 
 
 def _all_rows(
-    snapshot: StoreSnapshot, files: Mapping[str, Mapping[bytes, bytes]]
+    snapshot: StoreSnapshot | None, files: Mapping[str, Mapping[bytes, bytes]]
 ) -> Iterator[StoredRow]:
-    for partition, _ in snapshot.partitions():
-        name = partition.decode("utf-8", "surrogateescape")
-        for key, value in snapshot.scan(name):
-            yield StoredRow(name, key, value)
+    if snapshot is not None:
+        for partition, _ in snapshot.partitions():
+            name = partition.decode("utf-8", "surrogateescape")
+            for key, value in snapshot.scan(name):
+                yield StoredRow(name, key, value)
     for name, contents in files.items():
         for key, value in contents.items():
             yield StoredRow(name, key, value)

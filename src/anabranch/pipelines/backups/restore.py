@@ -17,10 +17,13 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.errors import AlreadyExists, Corrupt, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, StoreSnapshot, Write
 from anabranch.model.repositories.repository import Repository
+from anabranch.pipelines.backups.area_files import Direction, copy_area_files
 from anabranch.pipelines.backups.manifest import Manifest
+from anabranch.pipelines.backups.namespaces import mark_namespaces, require_own_namespaces
 from anabranch.pipelines.backups.object_copies import ObjectCopies
-from anabranch.pipelines.backups.opened_backup import open_backup
+from anabranch.pipelines.backups.opened_backup import OpenedBackup, open_backup
 from anabranch.pipelines.backups.reference_files import (
+    AREAS,
     FILES,
     KEYS,
     REQUIRED,
@@ -47,6 +50,7 @@ _LEFT_OUT = (
     "anabranch-sweeps",
     "kv-internal-metadata",
     _MARK.partition,
+    AREAS,
     FILES,
     KEYS,
     REQUIRED,
@@ -102,14 +106,19 @@ class Restore:
             raise Invalid(f"the backup {manifest.id} has no objects", kind="backup_without_objects")
         self._progress.begin("reading references", 0)
         with (
-            excluding(self._target, self._clock, alone=False),
+            excluding(self._target, alone=False),
             open_backup(self._target, manifest, self._progress) as opened,
         ):
             inspected = opened.inspected
             chosen = _choose(inspected, repository)
             self._require_empty(manifest, chosen, alone=bool(repository))
+            self._keep_areas(inspected, chosen)
+            mark_namespaces(self._stores.blocks, chosen)
             tables = self._copy_tables(inspected, chosen)
-            copied = self._copy_objects(opened.sources_of(chosen), opened.folder) if objects else 0
+            copied = 0
+            if objects:
+                copied = self._copy_objects(opened.sources_of(chosen), opened.folder)
+                copied += self._copy_areas(opened, chosen)
             self._write_files(inspected, chosen)
             rows = self._write_rows(inspected, chosen, alone=bool(repository))
             found = dict(inspected.store.scan(KEYS))
@@ -125,6 +134,7 @@ class Restore:
                 raise AlreadyExists(
                     f"there is a repository {each.id} already", kind="repository_already_exists"
                 )
+        require_own_namespaces(self._keyvalue, chosen, self._clock)
         mark = self._keyvalue.get(_MARK.partition, _MARK.key)
         if mark not in {None, manifest.id.encode()}:
             raise AlreadyExists(
@@ -185,6 +195,34 @@ class Restore:
             objects += 1
         return objects
 
+    def _copy_areas(self, opened: OpenedBackup, chosen: list[Repository]) -> int:
+        """Copies the files of tables of the Iceberg catalog."""
+        direction = Direction(self._target, self._stores.blocks, back=True)
+        number = 0
+        for each in chosen:
+            files = opened.area_files(each)
+            for file, is_copied in copy_area_files(direction, each, files, self._progress):
+                if not is_copied:
+                    raise Corrupt(
+                        f"the backup is damaged: {self._target.mirrored(file.address)} is missing",
+                        hint=_DAMAGED_HINT,
+                    )
+                number += 1
+        return number
+
+    def _keep_areas(self, inspected: Inspected, chosen: list[Repository]) -> None:
+        """Takes the staging areas of repositories from the list of what servers remove: they may be
+        there since they were left or their repository was deleted.
+        """
+        tokens = [area.token for area in inspected.areas() if area.repository in chosen]
+        for first in range(0, len(tokens), _BATCH):
+            self._keyvalue.apply(
+                [
+                    Write(keys.CLEANUP, token.encode(), None)
+                    for token in tokens[first : first + _BATCH]
+                ]
+            )
+
     def _write_files(self, inspected: Inspected, chosen: list[Repository]) -> None:
         prefixes = tuple(f"{each.storage_namespace.rstrip('/')}/" for each in chosen)
         for key, value in inspected.store.scan(FILES):
@@ -200,14 +238,18 @@ class Restore:
             self._keyvalue.apply([Write(*row) for row in batch])
             self._progress.advance(len(batch))
             total += len(batch)
+        self._keep_areas(inspected, chosen)
         last = [
             Write(keys.GRAVELER, keys.repository(each.id), references.repository_bytes(each))
             for each in chosen
         ]
-        absent = [Expect(partition, key, None) for partition, key, _ in last]
-        if not self._keyvalue.apply([*last, _MARK._replace(value=None)], absent):
+        expect = [Expect(partition, key, None) for partition, key, _ in last]
+        expect += require_own_namespaces(self._keyvalue, chosen, self._clock)
+        if not self._keyvalue.apply([*last, _MARK._replace(value=None)], expect):
             raise AlreadyExists(
-                "a repository of the backup was created meanwhile", kind="repository_already_exists"
+                "a repository of the backup was created meanwhile, or data were purged",
+                kind="repository_already_exists",
+                hint="Repeat the restore.",
             )
         return total + len(last)
 
@@ -220,9 +262,11 @@ def _choose(inspected: Inspected, name: str) -> list[Repository]:
 
 
 def _all_rows(inspected: Inspected) -> Iterator[StoredRow]:
-    """Yields the rows that are restored, except for the repositories themselves."""
+    """Yields the rows that are restored, except for the repositories themselves. Staging areas are
+    last, so that a verification meanwhile finds what has them.
+    """
     partitions = {each.partition for each in inspected.repositories}
-    for partition in inspected.rows:
+    for partition in sorted(inspected.rows, key=is_staging_area):
         if not _is_restored(inspected, partition):
             continue
         for key, value in inspected.store.scan(partition):

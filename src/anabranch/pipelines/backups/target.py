@@ -4,7 +4,7 @@
     backups/ID/manifest.json       written last
     store/SCHEME/REST              a mirror of the installation's store: tables and objects
     running/NAME                   marks of work that is going on
-    pruned                         exists while tables are removed
+    pruned                         exists while tables are removed, or if some were lost
 
 The address `local://sea/data/x` has its mirror at `store/local/sea/data/x`. Tables and objects
 never change, so all backups share them, and a later one copies what is not there yet.
@@ -12,15 +12,20 @@ never change, so all backups share them, and a later one copies what is not ther
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.table_addresses import tables_address
-from anabranch.errors import Gone, Invalid, NotFound
+from anabranch.errors import Corrupt, Gone, Invalid, NotFound
 from anabranch.model.repositories.repository import Repository
-from anabranch.pipelines.backups.manifest import Manifest, decode_manifest, encode_manifest
+from anabranch.pipelines.backups.manifest import (
+    Manifest,
+    decode_manifest,
+    encode_manifest,
+    id_stem,
+)
 
 __all__ = ["BackupTarget"]
 
@@ -57,8 +62,8 @@ class BackupTarget:
 
     @property
     def pruning_mark(self) -> str:
-        """The address of a block that exists while tables are removed. If that was killed, a
-        metarange may be there without its ranges.
+        """The address of a block that exists while tables are removed. If that was killed, or a
+        table was lost, a metarange may be there without its ranges.
         """
         return f"{self.namespace}/pruned"
 
@@ -79,17 +84,40 @@ class BackupTarget:
 
     def backups(self) -> Sequence[Manifest]:
         """Returns all backups, the oldest first. Raises Corrupt."""
-        return list(self._manifests())
+        backups, damaged = self.readable()
+        for error in damaged.values():
+            raise error
+        return backups
+
+    def readable(self) -> tuple[Sequence[Manifest], Mapping[str, Corrupt]]:
+        """Returns the backups whose manifest can be read, the oldest first, and why it cannot be
+        read of others, by their ids.
+        """
+        found: list[Manifest] = []
+        damaged: dict[str, Corrupt] = {}
+        for backup, address, raw in self._manifests():
+            try:
+                found.append(decode_manifest(raw, address))
+            except Corrupt as error:
+                damaged[backup] = error
+        return found, damaged
 
     def find(self, backup: str = "", before: float | None = None) -> Manifest:
         """Returns a backup by its id or the beginning of it, or the last one, of those that were
-        made at or `before` a time in seconds since 1970. Raises NotFound.
+        made at or `before` a time in seconds since 1970. Raises NotFound, and Corrupt if it is one
+        whose manifest cannot be read.
         """
+        readable, damaged = self.readable()
         found = [
             each
-            for each in self.backups()
+            for each in readable
             if each.id.startswith(backup) and (before is None or each.created_at <= before)
         ]
+        last = found[-1].id if found else ""
+        for name, error in damaged.items():
+            is_earlier = before is None or name.partition("-")[0] <= id_stem(before)
+            if name.startswith(backup) and is_earlier and name > last:
+                raise error
         if not found:
             raise NotFound(
                 "there is no such backup",
@@ -110,16 +138,16 @@ class BackupTarget:
         names = {each for each, _ in self._files()}
         return sorted(names - made)
 
-    def _manifests(self) -> Iterator[Manifest]:
+    def _manifests(self) -> Iterator[tuple[str, str, bytes]]:
+        """Yields the id of each backup, and the address and the content of its manifest."""
         for backup, name in self._files():
             if name != _MANIFEST:
                 continue
             address = self.address(backup, name)
             try:
-                raw = self.blocks.read(address)
+                yield backup, address, self.blocks.read(address)
             except Gone:
                 continue  # it is being removed
-            yield decode_manifest(raw, address)
 
     def _files(self) -> Iterator[tuple[str, str]]:
         prefix = f"{self.namespace}/backups/"

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeVar
 
+import msgspec
+
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.errors import AnabranchError, Corrupt
 from anabranch.keyvalue.contract import StoreSnapshot
@@ -85,7 +87,10 @@ class Inspected:
 
     def operations(self, repository: Repository) -> Iterator[LoggedOperation]:
         """Yields the operations of a repository, the newest first."""
-        partition = operations_partition(repository.partition)
+        return self.operations_in(operations_partition(repository.partition))
+
+    def operations_in(self, partition: str) -> Iterator[LoggedOperation]:
+        """Yields the operations in a partition, the newest first."""
         for key, raw in self.store.scan(partition, LOG, upper_bound(LOG)):
             with suppress(Corrupt):
                 yield operation_from(key, raw)
@@ -100,6 +105,13 @@ class Inspected:
                 if not operation.given_up_at:
                     for token in operation.discarded:
                         yield Area(token, repository, f"operation {operation.id}")
+
+    def left_namespaces(self) -> Sequence[str]:
+        """Returns the storage namespaces of deleted repositories."""
+        try:
+            return [left.storage_namespace for left in self.core.repositories.left.all()]
+        except msgspec.MsgspecError:
+            return []  # which objects are looked up one by one then
 
     def has_commit(self, repository: Repository, commit_id: str) -> bool:
         """Returns whether a repository has a record of a commit."""

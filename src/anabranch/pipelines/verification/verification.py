@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from google.protobuf.message import DecodeError
 
+from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.contract import BlockStore
-from anabranch.errors import Corrupt
+from anabranch.errors import AnabranchError, Corrupt, Invalid
 from anabranch.files.work_folders import WorkFolder
 from anabranch.keyvalue.contract import StoreSnapshot
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
@@ -35,6 +37,11 @@ from anabranch.pipelines.verification.records.staging_areas import check_staging
 from anabranch.pipelines.verification.records.unreadable_records import check_records
 from anabranch.pipelines.verification.records.uploads import check_lost_uploads, check_uploads
 from anabranch.pipelines.verification.report import CheckReport, VerificationReport, reported
+from anabranch.pipelines.verification.stores.area_files import (
+    RecordTrees,
+    check_area_files,
+    record_trees,
+)
 from anabranch.pipelines.verification.stores.installation_files import (
     check_audit_log,
     check_database_file,
@@ -49,6 +56,9 @@ __all__ = ["InstallationFiles", "Verification", "VerifiedStores", "record_checks
 
 SAMPLED_OBJECTS = 1000
 """How many objects are read by default."""
+
+_DAMAGE = (Corrupt, Invalid, DecodeError, LookupError, ValueError, kernel.KernelError)
+"""What reading a damaged record raises where no check expects it; msgspec's are ValueErrors."""
 
 Check = Callable[[Inspected, Progress], Iterator[Finding]]
 
@@ -139,7 +149,7 @@ class Verification:
         try:
             self._verify_records()
             return self._verify_stores()
-        except Corrupt as error:  # the database is so damaged that it cannot be read
+        except _DAMAGE as error:  # the database is so damaged that it cannot be read
             self.findings.add([_unreadable("database", error)])
             return self._report()
 
@@ -149,7 +159,13 @@ class Verification:
                 inspected = self._inspect(snapshot)
                 self._run("uploads", partial(self._lost_uploads, inspected))
                 sources = read_sources(inspected, Path(folder, "areas"), self._progress)
+                records = record_trees(inspected)
+            self._run("files of tables", partial(self._area_files, records))
             return self._verify_objects(sources, Path(folder))
+
+    def _area_files(self, records: list[RecordTrees], progress: Progress) -> Iterator[Finding]:
+        core = self._stores.core
+        return check_area_files(core, self._stores.blocks, LiveNeeds(core), records, progress)
 
     def _verify_objects(self, sources: ObjectSources, folder: Path) -> VerificationReport:
         counted = _Counted(self._progress)
@@ -214,9 +230,11 @@ def _unreadable_reported(name: str, findings: Iterator[Finding]) -> Iterator[Fin
     """Yields the findings of a check, and one more if it ends because of damage."""
     try:
         yield from findings
-    except Corrupt as error:
+    except _DAMAGE as error:
         yield _unreadable(name, error)
 
 
-def _unreadable(name: str, error: Corrupt) -> Finding:
-    return Finding(name, "unreadable", error.path or name, f"the check has ended: {error.message}")
+def _unreadable(name: str, error: Exception) -> Finding:
+    where = error.path if isinstance(error, Corrupt) else ""
+    message = error.message if isinstance(error, AnabranchError) else repr(error)
+    return Finding(name, "unreadable", where or name, f"the check has ended: {message}")

@@ -1,10 +1,10 @@
 """Who makes a request, for the shares of callers in the thread pools: known before it is
 authenticated, and at no cost.
 
-The credentials that a request names are its caller until a request with them was authenticated;
-from then on it is their user, whose key pairs and tokens have one share together. This decides
-about turns alone, never about rights: a request that names the key of another user waits with that
-user's calls, and is refused when it is authenticated.
+A request whose credentials were authenticated before is of their user, whose key pairs and tokens
+have one share together. All others of an address are one caller, so that nobody gets more turns by
+names that he makes up. This decides about turns alone, never about rights: a request that names the
+key of another user waits with that user's calls, and is refused when it is authenticated.
 """
 
 from __future__ import annotations
@@ -12,16 +12,21 @@ from __future__ import annotations
 import binascii
 import re
 from collections import OrderedDict
+from urllib.parse import unquote
 
+from anabranch.access.sessions.tokens import parse_session_cookie
 from anabranch.http.request_head import RequestHead
 
 __all__ = ["Callers", "named_credentials"]
 
 _MAX_KNOWN = 10_000
 
+_OF_S3 = "AWS4", "AWS "
+"""How the header of a request to the S3 gateway begins."""
+
 _SIGNED = re.compile(r"Credential=([^/,\s]+)|^AWS ([^:\s]+):")
 _PRESIGNED = re.compile(
-    r"(?:^|&)(?:X-Amz-Credential=([^&/%]+)|AWSAccessKeyId=([^&]+))", re.IGNORECASE
+    r"(?:^|&)(?:X-Amz-Credential=([^&]+)|AWSAccessKeyId=([^&]+))", re.IGNORECASE
 )
 
 
@@ -33,9 +38,8 @@ class Callers:
 
     def of(self, head: RequestHead) -> str:
         """Returns the caller of a request, never the empty string."""
-        named = named_credentials(head)
-        user = self._users.get(named)
-        return f"user {user}" if user is not None else named
+        user = self._users.get(named_credentials(head))
+        return f"user {user}" if user is not None else f"address {head.client}"
 
     def learn(self, head: RequestHead, user: str) -> None:
         """Notes that a request was authenticated as a user; of many, the latest are known."""
@@ -47,19 +51,22 @@ class Callers:
 
 
 def named_credentials(head: RequestHead) -> str:
-    """Returns the credentials that a request names, without their secrets: the id of a key pair, or
-    a number for a token; the client's address if it names none.
+    """Returns the credentials by which a request would be authenticated, without their secrets: the
+    id of a key pair, or a number for a token; the client's address if it names none.
     """
     header = head.headers.get("authorization", "")
-    found = _SIGNED.search(header) if header else _PRESIGNED.search(head.query)
-    if found is not None:
-        return f"key {found[1] or found[2]}"
+    if header.startswith(_OF_S3):
+        found = _SIGNED.search(header)
+        return f"key {found[1] or found[2]}" if found is not None else f"address {head.client}"
     scheme, _, value = header.partition(" ")
-    if scheme.lower() == "basic":
+    scheme, value = scheme.lower(), value.strip()
+    if scheme == "basic":
         try:
             pair = binascii.a2b_base64(value)
         except ValueError:
             return f"address {head.client}"
         return f"key {pair.partition(b':')[0].decode(errors='replace')}"
-    token = value or head.headers.get("cookie", "")
+    if not header and (found := _PRESIGNED.search(head.query)) is not None:
+        return f"key {unquote(found[1] or found[2]).partition('/')[0]}"
+    token = value if scheme == "bearer" else parse_session_cookie(head.headers.get("cookie", ""))
     return f"token {hash(token)}" if token else f"address {head.client}"

@@ -7,9 +7,15 @@ storage namespace is of the first, whose outcome was not learned.
 A creation is recorded, then its namespace is marked with the text, then the repository's record is
 written in the transaction that removes that of the creation. Whatever fails in between, the same
 creation can be attempted again.
+
+That transaction is made on condition that the record of the creation is as it was before the mark
+was found or written, and that no purge has begun or ended since. Else the mark may be gone, or of
+another repository.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,7 +23,7 @@ from anabranch.errors import Busy
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.versioning.identifiers import Identifiers
 
-__all__ = ["BegunCreations"]
+__all__ = ["BegunCreation", "BegunCreations"]
 
 _PARTITION = "anabranch-creations"
 _MAX_ATTEMPTS = 100
@@ -26,6 +32,13 @@ _MAX_ATTEMPTS = 100
 class _Creation(msgspec.Struct, frozen=True):
     storage_namespace: str
     text: str
+
+
+class BegunCreation(NamedTuple):
+    """A creation that has begun: the text of its mark, and the record that it is made with."""
+
+    text: str
+    record: Expect
 
 
 _DECODER = msgspec.json.Decoder(_Creation)
@@ -38,19 +51,21 @@ class BegunCreations:
         self._keyvalue = keyvalue
         self._identifiers = identifiers
 
-    def begin(self, name: str, storage_namespace: str) -> str:
-        """Records a creation and returns its text, that of an earlier attempt at the same."""
+    def begin(self, name: str, storage_namespace: str) -> BegunCreation:
+        """Records a creation and returns it, with the text of an earlier attempt at the same."""
         key = name.encode()
         for _ in range(_MAX_ATTEMPTS):
             raw = self._keyvalue.get(_PARTITION, key)
             if raw is not None:
                 begun = _DECODER.decode(raw)
                 if begun.storage_namespace == storage_namespace:
-                    return begun.text
+                    return BegunCreation(begun.text, Expect(_PARTITION, key, raw))
             creation = _Creation(storage_namespace, self._identifiers.xid())
-            write = Write(_PARTITION, key, msgspec.json.encode(creation))
-            if self._keyvalue.apply([write], [Expect(_PARTITION, key, raw)]):
-                return creation.text
+            record = msgspec.json.encode(creation)
+            if self._keyvalue.apply(
+                [Write(_PARTITION, key, record)], [Expect(_PARTITION, key, raw)]
+            ):
+                return BegunCreation(creation.text, Expect(_PARTITION, key, record))
         raise Busy("too many processes are creating a repository of this name")
 
     def end(self, name: str) -> Write:

@@ -22,6 +22,7 @@ from anabranch.versioning.pulls.pulls import remove_branch_index
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.records.left_namespaces import LeftNamespaces
 from anabranch.versioning.repositories.begun_creations import BegunCreations
+from anabranch.versioning.staging.cleanup import discard
 
 __all__ = ["Repositories", "check_writable"]
 
@@ -63,12 +64,14 @@ class Repositories:
         read_only: bool = False,
         storage_id: str = "",
         written_namespace: str = "",
+        conditions: Sequence[Expect] = (),
     ) -> Repository:
         """Creates a repository, with its initial commit and default branch unless it is `bare`.
         `written_namespace` is the storage namespace that clients see, if it differs.
 
-        Raises AlreadyExists if the name is taken, Invalid for invalid names, and Conflict (kind
-        purge_under_way) while data in the namespace are being purged.
+        Raises AlreadyExists if the name is taken, Invalid for invalid names, Conflict (kind
+        purge_under_way) while data in the namespace are being purged, and Busy (kind
+        creation_outdated) if one of the `conditions` does not hold.
         """
         check_repository(name)
         check_branch(default_branch)
@@ -92,12 +95,14 @@ class Repositories:
         absent = Expect(keys.GRAVELER, keys.repository(name), None)
         for _ in range(_MAX_ATTEMPTS):
             unclaimed = self.left.require_unclaimed(storage_namespace)
-            if self._keyvalue.apply(writes, [absent, unclaimed]):
+            if self._keyvalue.apply(writes, [absent, *(conditions or (unclaimed,))]):
                 return repository
             if self._keyvalue.get(keys.GRAVELER, keys.repository(name)) is not None:
                 raise AlreadyExists(
                     "error creating repository: not unique", kind="repository_already_exists"
                 )
+            if conditions:
+                raise Busy("another request has changed the creation", kind="creation_outdated")
         raise Busy("too many processes are purging storage namespaces")
 
     def _first_references(self, repository: Repository, now: float) -> list[Write]:
@@ -173,18 +178,26 @@ class Repositories:
             ):
                 raise Busy(f"repository {name} was changed by another request")
             raw = marked
-        for token in self._staging_areas(repository):
+        areas = self._staging_areas(repository)
+        for token in areas:
             self._keyvalue.drop(token)
         self._operations.drop(repository)
         abandon_all(self._keyvalue, repository.partition, self._clock())
         remove_branch_index(self._keyvalue, repository.partition)
         self._remove_runs(name)
+        self._discard(areas | self._areas_of_branches(repository))
         self._keyvalue.drop(repository.partition)
         self._operations.drop(repository)  # a change that had begun may have been recorded since
         self._keyvalue.apply(
             [Write(keys.GRAVELER, keys.repository(name), None), self.left.leave(repository)],
             [Expect(keys.GRAVELER, keys.repository(name), raw)],
         )
+
+    def _discard(self, areas: set[str]) -> None:
+        """Schedules areas for removal: changes that had begun may have been staged since."""
+        writes = discard(sorted(areas), self._clock())
+        for first in range(0, len(writes), _REMOVED_AT_ONCE):
+            self._keyvalue.apply(writes[first : first + _REMOVED_AT_ONCE])
 
     def _staging_areas(self, repository: Repository) -> set[str]:
         """Returns all staging areas of a repository: those of branches, and those that operations

@@ -43,6 +43,8 @@ class Cleaner:
             # lakeFS stores a text here that is not a time: such an area is dropped at once
             if since.isdigit() and self._clock() - int(since) < self._grace:
                 continue
+            if self._keyvalue.get(keys.CLEANUP, token) is None:
+                continue  # it has a branch again, by a restore
             self._keyvalue.drop(token.decode())
             self._keyvalue.apply([Write(keys.CLEANUP, token, None)])
             dropped += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 
 from anabranch.cli.commands.servers.fsck import print_report
@@ -68,16 +67,16 @@ def _print(context: CommandContext, manifest: Manifest) -> None:
         output.line(f"Not copied: {printable(problem)}")
 
 
-def _list(context: CommandContext) -> None:
+def _list(context: CommandContext) -> int:
     from anabranch.server.installation.backups import open_target  # noqa: PLC0415
 
     given = context.arguments
     loaded = server_settings(context, given.data, given.config)
     with open_target(loaded.settings, given.target) as target:
-        backups = target.backups()
+        backups, damaged = target.readable()
     if context.output.json:
         context.output.document([manifest_document(each) for each in backups])
-        return
+        return 1 if damaged else 0
     context.output.rows(
         (
             Column("Backup"),
@@ -95,6 +94,9 @@ def _list(context: CommandContext) -> None:
             len(each["problems"]),
         ),
     )
+    for error in damaged.values():
+        context.output.line(printable(error.message))
+    return 1 if damaged else 0
 
 
 def _verify(context: CommandContext) -> int:
@@ -129,7 +131,7 @@ def _prune(context: CommandContext) -> None:
         number = max(0, len(target.backups()) - given.keep)
         context.confirm(f"Remove {number:,} backups permanently?")
         with show_progress(context.output) as progress:
-            pruned: Pruned = prune(target, given.keep, time.time, progress)
+            pruned: Pruned = prune(target, given.keep, progress)
     what = f"Removed {len(pruned.removed):,} backups, {pruned.blocks:,} tables and objects"
     context.output.done(f"{what}: {pruned.size:,} bytes", pruned._asdict())
 
@@ -160,6 +162,7 @@ COMMAND = Group(
             _list,
             arguments=(TARGET,),
             options=STORES,
+            details="It exits with 1 if the manifest of a backup cannot be read.",
             examples=("backup list /mnt/backups", "backup list s3://our-backups/lake --json"),
             connects=False,
         ),

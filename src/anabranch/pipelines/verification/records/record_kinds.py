@@ -46,6 +46,8 @@ _Check = Callable[[bytes, bytes], object]
 _UNREADABLE = (
     AnabranchError,
     DecodeError,
+    LookupError,
+    OverflowError,
     kernel.KernelError,
     msgspec.MsgspecError,
     struct.error,
@@ -130,6 +132,7 @@ _PARTITIONS: Mapping[str, _Check] = {
     keys.UPLOADS: _value(upload_from),
     keys.FINISHED_UPLOADS: _value(finish_from),
     keys.WORKSPACE_KEYS: _value(workspace_key_from),
+    "anabranch-creations": _OBJECT,
     "anabranch-post-hooks": _value(QUEUED_DECODER.decode),
     "anabranch-running-actions": _OBJECT,
     "anabranch-outbox": _OBJECT,

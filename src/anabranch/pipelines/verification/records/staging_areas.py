@@ -8,6 +8,7 @@ from anabranch.keyvalue.contract import Expect, Write
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.pipelines.verification.findings import Finding, Mend
 from anabranch.pipelines.verification.inspected import Inspected, is_staging_area
+from anabranch.versioning.operations.record import operations_partition
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.staging.cleanup import discard
 
@@ -59,12 +60,16 @@ def check_staging_areas(inspected: Inspected, progress: Progress) -> Iterator[Fi
 
 
 def _hidden_areas(inspected: Inspected) -> set[str]:
-    """Returns the areas of branches whose repository is being copied here, or restored: its own
-    record is written last.
+    """Returns the areas of branches and operations whose repository is being copied here, or
+    restored: its own record is written last.
     """
     known = {repository.partition for repository in inspected.repositories}
     areas: set[str] = set()
     for partition in inspected.rows:
+        repository = partition.removeprefix(operations_partition(""))
+        if repository != partition and repository not in known:
+            for operation in inspected.operations_in(partition):
+                areas.update(operation.discarded)
         if partition in known or ":" in partition or "/" in partition:
             continue
         for _, raw in inspected.store.scan(partition, *keys.all_branches()):

@@ -92,9 +92,18 @@ class EntryReader:
         with range_tree(source.info, path) as tree:
             yield from self._scan(source.repository, tree)
 
-    def _scan(self, repository: Repository, tree: kernel.Tree) -> Iterator[Entries]:
+    def read_tree(
+        self, repository: Repository, tree: kernel.Tree, prefix: bytes
+    ) -> Iterator[Entries]:
+        """Yields the entries of a tree whose paths have a prefix. Raises as `read` does."""
+        with translate_errors():
+            yield from self._scan(repository, tree, prefix)
+
+    def _scan(
+        self, repository: Repository, tree: kernel.Tree, prefix: bytes = b""
+    ) -> Iterator[Entries]:
         root = f"{repository.storage_namespace.rstrip('/')}/"
-        for batch in pa.RecordBatchReader.from_stream(tree.scan()):
+        for batch in pa.RecordBatchReader.from_stream(tree.scan(prefix=prefix)):
             stored, kinds = batch.column("physical_address"), batch.column("address_type")
             full = is_full(stored, kinds)
             addresses = pc.binary_join_element_wise(root, stored, "")

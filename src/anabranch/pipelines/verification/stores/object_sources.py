@@ -65,7 +65,7 @@ def read_sources(
             required = required_by.get(repository.partition, set())
         repositories.append(RepositoryTrees(repository, trees, required))
     namespaces = [each.storage_namespace for each in inspected.repositories]
-    namespaces += [left.storage_namespace for left in inspected.core.repositories.left.all()]
+    namespaces += inspected.left_namespaces()
     roots = distinct_roots(f"{namespace.rstrip('/')}/" for namespace in namespaces)
     return ObjectSources(repositories, list(_areas(inspected, folder, progress)), roots)
 

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockInfo, BlockStore
-from anabranch.errors import Corrupt, Gone, NotFound
+from anabranch.errors import Corrupt, Gone, Invalid, NotFound
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
@@ -176,7 +176,7 @@ class ObjectCheck:
                 return _Scanned([], [needed.needs_of(each) for each in entries])
         except Gone:
             return _Scanned([missing_finding(*named)], [])
-        except (Corrupt, pa.ArrowInvalid) as error:
+        except (Corrupt, Invalid, pa.ArrowInvalid) as error:
             return _Scanned([table_finding(*named, f"its entries cannot be read: {error}")], [])
 
     def _scan_areas(self, needed: NeededObjects) -> None:
@@ -209,8 +209,8 @@ class ObjectCheck:
     def _listing(self, root: str) -> Iterator[BlockInfo]:
         try:
             yield from self._blocks.list(root)
-        except NotFound:
-            return  # a bucket of a deleted repository that was deleted as well
+        except (NotFound, Invalid):
+            return  # a bucket that was deleted with its repository, or a damaged record of one
 
     def _look_again(self, flags: npt.NDArray[np.uint8]) -> Iterator[Finding]:
         self._progress.begin("looking at objects", int(np.count_nonzero(flags)))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
-from anabranch.errors import Corrupt, Gone
+from anabranch.errors import Corrupt, Gone, Invalid
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
@@ -72,7 +72,7 @@ class Ranges:
                     return kernel.Tables().tree(metarange_id, lambda _: path).ranges(), None
         except Gone:
             return [], missing_finding(*named)
-        except Corrupt as error:
+        except (Corrupt, Invalid) as error:  # the id may be none of a table
             return [], table_finding(*named, error.message)
 
     def _add(

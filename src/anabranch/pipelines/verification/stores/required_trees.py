@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+import msgspec
+
 from anabranch import _kernel as kernel
-from anabranch.errors import AnabranchError, Corrupt, Gone
+from anabranch.errors import AnabranchError, Corrupt, Gone, Invalid
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
@@ -22,9 +24,13 @@ def required_trees(core: Core, repository: Repository, now: float) -> set[str]:
     # a clock ahead of every collector's: what any of them may have removed is not required
     later = now + 2 * CLOCK_SKEW_SECONDS
     try:
-        commits = core.rules.read_commits(repository, core.rules.find(repository), later)
-    except (Corrupt, Gone):
+        return _required_trees(core, repository, later)
+    except (Corrupt, Gone, Invalid, LookupError, msgspec.MsgspecError):
         return _readable_heads(core, repository)
+
+
+def _required_trees(core: Core, repository: Repository, later: float) -> set[str]:
+    commits = core.rules.read_commits(repository, core.rules.find(repository), later)
     heads = {branch.commit_id for branch in commits.branches} | set(commits.tagged.values())
     trees = {commits.graph[commit_id].metarange_id for commit_id in heads}
     trees |= {

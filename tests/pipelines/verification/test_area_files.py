@@ -1,0 +1,65 @@
+"""Tables of the Iceberg catalog, whose files no entry names."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support.verification.used_installation import commit, open_lake, verification_of
+
+from anabranch.catalog.tables.iceberg.areas import TableAreas
+from anabranch.model.tables.table_record import TableRecord
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Returns the folder of an installation with a table, and that of its area."""
+    folder = tmp_path / "lake"
+    with open_lake(folder) as lake:
+        lake.repositories.create("sea", "local://sea")
+        areas = TableAreas(lake.core, lake.blocks)
+        area = areas.create(lake.core.repositories.get("sea"), "_tables/t/table.json")
+        lists = [f"{area.location}/metadata/{n}.avro" for n in range(2)]
+        elsewhere = "s3://sea/main/old/metadata/1.avro"
+        snapshots = [{"manifest-list": each} for each in (*lists, elsewhere)]
+        areas.put(area, "metadata/0.json", [json.dumps({"snapshots": snapshots}).encode()])
+        for number in range(2):
+            areas.put(area, f"metadata/{number}.avro", [b"a" * 70_000])
+        record = TableRecord(
+            uuid="u", area=area.id, metadata=f"{area.location}/metadata/0.json"
+        ).to_bytes()
+        files = {"_tables/t/table.json": record, "_tables/junk/table.json": b"{"}
+        commit(lake, "main", **files, **{"_tables/t/namespace.json": b"{}"})
+    return folder, folder / "block" / "sea" / "tables" / area.id
+
+
+def test_a_table_whose_files_exist_has_no_findings(table):
+    assert verification_of(table[0], sample=None).findings == []
+
+
+def test_missing_files_of_tables_are_found(table):
+    folder, area = table
+    (area / "metadata" / "1.avro").unlink()
+    (finding,) = verification_of(folder).findings
+    assert (finding.kind, finding.subject) == ("object_missing", "sea _tables/t/table.json")
+    assert "metadata/1.avro" in finding.message
+
+
+@pytest.mark.parametrize("metadata", ["../../../x", "", "a//b", "x" * 300, "/", "\0"])
+def test_a_record_that_names_no_file_ends_no_check(table, metadata):
+    folder, area = table
+    location = f"s3://sea/.tables/{area.name}/{metadata}"
+    with open_lake(folder) as lake:
+        odd = TableRecord(uuid="u", area=area.name, metadata=location).to_bytes()
+        commit(lake, "main", **{"_tables/odd/table.json": odd})
+    counts = verification_of(folder).counts
+    assert counts.keys() <= {"object_missing"}
+
+
+def test_missing_metadata_are_found(table):
+    folder, _ = table
+    with open_lake(folder) as lake:
+        for each in list(lake.blocks.list("local://sea/tables/")):
+            if each.address.endswith("0.json"):
+                lake.blocks.delete([each.address])
+    assert verification_of(folder).counts == {"object_missing": 1}
