@@ -7,11 +7,11 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from support.services.spark import spark_session
 
 from anabranch.testing.server import running_server
 
 from .conftest import Lake
+from .spark_process import spark_sql
 from .test_docs_page import JARS
 
 BRANCHES = ("main", "dev")
@@ -52,8 +52,8 @@ def sql(lake, tmp_path_factory):
             f"{name}.io-impl": "org.apache.iceberg.hadoop.HadoopFileIO",
             f"{name}.cache-enabled": "false",
         }
-    with spark_session(settings, jars=JARS, folder=tmp_path_factory.mktemp("spark")) as session:
-        yield lambda text: [tuple(row) for row in session.sql(text).collect()]
+    with spark_sql(settings, jars=JARS, folder=tmp_path_factory.mktemp("spark")) as run:
+        yield run
 
 
 def metadata(lake, table, branch="main"):

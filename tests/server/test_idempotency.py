@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from functools import partial
 
 import httpx2
@@ -122,11 +123,13 @@ def _connected(send):
     """Returns the response to a request that is sent again while the server finds connections to
     the database that were broken before.
     """
-    for _ in range(20):
+    deadline = time.monotonic() + 60
+    while True:
         reply = send()
-        if 503 not in (getattr(reply, "status", None), getattr(reply, "status_code", None)):
-            break
-    return reply
+        is_away = 503 in (getattr(reply, "status", None), getattr(reply, "status_code", None))
+        if not is_away or time.monotonic() > deadline:
+            return reply
+        time.sleep(0.05)
 
 
 def _client(server):
