@@ -62,13 +62,19 @@ class Call:
         self.query = dict(parse_qsl(head.query, keep_blank_values=True))
         self.repetition: Repetition | None = None
         self._names = names
+        self._bodies: dict[msgspec.json.Decoder[Any], Any] = {}
 
     def body(self, decoder: msgspec.json.Decoder[T]) -> T:
-        """Returns the body as a structure. Raises Invalid for one of another form."""
-        try:
-            return decoder.decode(self.content or b"{}")
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-            raise Invalid(f"the body: {error}", kind="invalid_body") from error
+        """Returns the body as a structure, which is decoded once: permissions need it, too. Raises
+        Invalid for one of another form.
+        """
+        if decoder not in self._bodies:
+            try:
+                self._bodies[decoder] = decoder.decode(self.content or b"{}")
+            except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+                raise Invalid(f"the body: {error}", kind="invalid_body") from error
+        body: T = self._bodies[decoder]
+        return body
 
     @property
     def named(self) -> Namespace:

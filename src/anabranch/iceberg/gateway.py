@@ -32,7 +32,7 @@ __all__ = ["IcebergGateway", "IcebergRequest"]
 
 _MAX_BODY_BYTES = 16 << 20
 _MAX_SIGN_IN_BYTES = 64 << 10
-"""The longest request for a token, which nobody has authenticated when it is read."""
+"""The longest request for a token, which is read before authentication."""
 _TOKENS = ("oauth", "tokens")
 
 

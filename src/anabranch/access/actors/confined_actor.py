@@ -12,8 +12,8 @@ from collections.abc import Iterable
 import msgspec
 
 from anabranch.access.actors.actor import Actor, OnDecision
+from anabranch.access.actors.confined_keys import ActorOfConfinedKeys
 from anabranch.access.actors.confinement import Confinement
-from anabranch.access.identities.session_binding import SessionBinding
 from anabranch.access.policies.explain import Explanation
 from anabranch.access.policies.permissions import Action, Permission, object_arn
 from anabranch.access.policies.statements import Effect, Statement
@@ -26,26 +26,16 @@ OUT_OF_REACH = "workspace:Reach"
 """The action of decisions that refuse an operation, or a reference, as a whole."""
 
 
-class ConfinedActor(Actor):
+class ConfinedActor(ActorOfConfinedKeys):
     """The creator of a workspace, who may do only what is within reach of the workspace's keys."""
 
-    __slots__ = ("_creator", "_is_admitted", "confinement")
+    __slots__ = ("confinement",)
 
     def __init__(
         self, creator: Actor, confinement: Confinement, *, is_admitted: bool = False
     ) -> None:
-        self.username, self.email, self.created_at = (
-            creator.username,
-            creator.email,
-            creator.created_at,
-        )
-        self.granted, self.policies = creator.granted, creator.policies
-        self.context, self.on_decision = creator.context, creator.on_decision
-        self.record_id = creator.record_id
-        self.binding = SessionBinding()  # it opens no session
-        self._creator = creator
+        super().__init__(creator, is_admitted=is_admitted)
         self.confinement = confinement
-        self._is_admitted = is_admitted
 
     def admit(self, repository: str, references: Iterable[str]) -> ConfinedActor:
         """Returns the actor for an operation that reads these references of a repository, and no
@@ -100,26 +90,6 @@ class ConfinedActor(Actor):
         return [Statement(Effect.ALLOW, (action,), prefixes), *denying]
 
     @property
-    def creator(self) -> Actor:
-        """The creator of the workspace."""
-        return self._creator
-
-    @property
-    def opens_sessions(self) -> bool:
-        """Returns False: a login would reach more."""
-        return False
-
-    @property
-    def is_unlimited(self) -> bool:
-        """Returns False."""
-        return False
-
-    @property
-    def is_conditional(self) -> bool:
-        """Whether permissions depend on the request."""
-        return self._creator.is_conditional
-
-    @property
     def depends_on_branch(self) -> bool:
         """Returns True: writes are allowed on one branch alone."""
         return True
@@ -135,7 +105,3 @@ class ConfinedActor(Actor):
         """Returns the actor of a request."""
         creator = self._creator.in_context(source_ip, time, on_decision)
         return ConfinedActor(creator, self.confinement, is_admitted=self._is_admitted)
-
-    def in_session(self, binding: SessionBinding) -> Actor:  # noqa: ARG002  it opens no session
-        """Returns the actor itself."""
-        return self

@@ -7,8 +7,8 @@ the user may do now with the table itself: keys outlive neither the user nor the
 from __future__ import annotations
 
 from anabranch.access.actors.actor import Actor, OnDecision
+from anabranch.access.actors.confined_keys import ActorOfConfinedKeys
 from anabranch.access.credentials.table_keys import TableGrant
-from anabranch.access.identities.session_binding import SessionBinding
 from anabranch.access.policies.explain import Explanation
 from anabranch.access.policies.permissions import (
     Action,
@@ -24,20 +24,14 @@ __all__ = ["TableActor"]
 _CHANGES = frozenset({Action.WRITE_OBJECT, Action.DELETE_OBJECT})
 
 
-class TableActor(Actor):
+class TableActor(ActorOfConfinedKeys):
     """The user who has asked for the keys of a table."""
 
-    __slots__ = ("_is_admitted", "_user", "grant")
+    __slots__ = ("grant",)
 
     def __init__(self, user: Actor, grant: TableGrant, *, is_admitted: bool = False) -> None:
-        self.username, self.email, self.created_at = user.username, user.email, user.created_at
-        self.granted, self.policies = user.granted, user.policies
-        self.context, self.on_decision = user.context, user.on_decision
-        self.record_id = user.record_id
-        self.binding = SessionBinding()  # it opens no session
-        self._user = user
+        super().__init__(user, is_admitted=is_admitted)
         self.grant = grant
-        self._is_admitted = is_admitted
 
     def admit(self, repository: str, area: str) -> TableActor:
         """Returns the actor for an operation on an area and nothing else. Raises Denied for
@@ -45,7 +39,7 @@ class TableActor(Actor):
         """
         if (repository, area) != (self.grant.repository, self.grant.area):
             raise self.refusal()
-        return TableActor(self._user, self.grant, is_admitted=True)
+        return TableActor(self._creator, self.grant, is_admitted=True)
 
     def refusal(self) -> Denied:
         """Returns the error for what is out of reach."""
@@ -65,8 +59,8 @@ class TableActor(Actor):
         if permission.resource != object_arn(grant.repository, grant.path):
             return False
         if permission.action in _CHANGES:
-            return grant.write and self._user.may(permission._replace(branch=grant.branch))
-        return permission.action == Action.READ_OBJECT and self._user.may(permission)
+            return grant.write and self._creator.may(permission._replace(branch=grant.branch))
+        return permission.action == Action.READ_OBJECT and self._creator.may(permission)
 
     def explain(self, permission: Permission) -> Explanation:
         """Returns which policy of the user decides; the keys in its place if that is out of
@@ -74,44 +68,20 @@ class TableActor(Actor):
         """
         if not self.may(permission):
             return Explanation(False, "keys of a table")
-        return self._user.explain(permission)
+        return self._creator.explain(permission)
 
     def statements_naming(self, action: str) -> list[Statement]:  # noqa: ARG002  it lists no paths
         """Returns none: it reads no listing of objects."""
         return []
 
     @property
-    def creator(self) -> Actor:
-        """The user."""
-        return self._user
-
-    @property
-    def opens_sessions(self) -> bool:
-        """Returns False."""
-        return False
-
-    @property
-    def is_unlimited(self) -> bool:
-        """Returns False."""
-        return False
-
-    @property
-    def is_conditional(self) -> bool:
-        """Whether permissions depend on the request."""
-        return self._user.is_conditional
-
-    @property
     def depends_on_branch(self) -> bool:
         """Whether permissions depend on the branch that an action changes."""
-        return self._user.depends_on_branch
+        return self._creator.depends_on_branch
 
     def in_context(
         self, source_ip: str, time: float, on_decision: OnDecision | None = None
     ) -> Actor:
         """Returns the actor of a request."""
-        user = self._user.in_context(source_ip, time, on_decision)
+        user = self._creator.in_context(source_ip, time, on_decision)
         return TableActor(user, self.grant, is_admitted=self._is_admitted)
-
-    def in_session(self, binding: SessionBinding) -> Actor:  # noqa: ARG002  it opens no session
-        """Returns the actor itself."""
-        return self

@@ -7,7 +7,6 @@ it needs the permission to import it: `link_sources` and `stage_sources` return 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -24,6 +23,7 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.address_tokens import AddressTokens
 from anabranch.catalog.objects.entry_changes import KeepChecksums
 from anabranch.catalog.objects.object_page import object_stat
+from anabranch.catalog.objects.own_checksums import md5_of
 from anabranch.catalog.protection import Protection
 from anabranch.converter import Converter
 from anabranch.errors import Denied, Invalid
@@ -221,18 +221,12 @@ class Staging:
         return self._entry(
             stored_repository,
             physical,
-            given.checksum or self._md5(physical),
+            given.checksum or md5_of(self._blocks.get(physical)),
             size,
             None,
             given.user_metadata,
             given.content_type,
         )
-
-    def _md5(self, address: str) -> str:
-        digest = hashlib.md5(usedforsecurity=False)
-        for chunk in self._blocks.get(address):
-            digest.update(chunk)
-        return digest.hexdigest()
 
     def _entry(
         self,

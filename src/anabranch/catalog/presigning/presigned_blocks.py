@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.etag_pinned_reads import PinnedRead
+from anabranch.catalog.objects.own_checksums import md5_of
 from anabranch.catalog.presigning.presigned_urls import PresignedUrls, UrlGrant
 from anabranch.errors import AlreadyExists, Gone
 
@@ -61,16 +61,9 @@ class PresignedBlocks:
             return blocks.put_part(grant.address, grant.upload_id, grant.part, chunks).checksum
         if blocks.stat(grant.address) is None:
             return blocks.put(grant.address, chunks, if_absent=True).checksum
-        checksum = _md5(chunks)
-        if checksum != _md5(blocks.get(grant.address)):
+        checksum = md5_of(chunks)
+        if checksum != md5_of(blocks.get(grant.address)):
             raise AlreadyExists(
                 "other content is already stored at this address", kind="block_exists"
             )
         return checksum
-
-
-def _md5(pieces: Iterable[bytes]) -> str:
-    digest = hashlib.md5(usedforsecurity=False)
-    for piece in pieces:
-        digest.update(piece)
-    return digest.hexdigest()

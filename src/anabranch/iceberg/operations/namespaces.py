@@ -23,6 +23,7 @@ from anabranch.iceberg.answers import json_response
 from anabranch.iceberg.call import Call
 from anabranch.iceberg.operation import Operation
 from anabranch.iceberg.operations.paging import read_page
+from anabranch.iceberg.operations.recorded_tables import no_content
 from anabranch.iceberg.scopes import parse_namespace
 
 __all__ = ["OPERATIONS"]
@@ -213,10 +214,6 @@ def _answer_creation(call: Call, recorded: bytes) -> Response:
     return json_response({"namespace": named, "properties": _properties_of.decode(recorded)})
 
 
-def _answer_drop(_call: Call, _recorded: bytes) -> Response:
-    return Response(204)
-
-
 _ROUTE = "/v1/{prefix}/namespaces"
 _ONE = f"{_ROUTE}/{{namespace}}"
 
@@ -256,7 +253,7 @@ OPERATIONS = (
         route=_ONE,
         needs=lambda call: [call.on_namespace(Action.DELETE_OBJECT)],
         handler=drop_namespace,
-        answer=_answer_drop,
+        answer=no_content,
     ),
     Operation(
         id="iceberg updateProperties",

@@ -14,7 +14,7 @@ from anabranch.iceberg.answers import table_response
 from anabranch.iceberg.call import Call
 from anabranch.model.tables.table_record import TableRecord
 
-__all__ = ["answer_table", "record_table"]
+__all__ = ["answer_table", "no_content", "record_table"]
 
 
 class _Recorded(msgspec.Struct, frozen=True):
@@ -50,3 +50,8 @@ def answer_table(call: Call, recorded: bytes) -> Response:
         area, TableRecord(uuid="", area=area.id, metadata=found.location)
     )
     return table_response(call, area, area.path, file, has_keys=found.has_keys)
+
+
+def no_content(_call: Call, _recorded: bytes) -> Response:
+    """Returns the response to a repeated request whose first response had no body."""
+    return Response(204)

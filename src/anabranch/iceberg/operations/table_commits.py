@@ -19,7 +19,7 @@ from anabranch.http.response import Response
 from anabranch.iceberg.answers import table_response
 from anabranch.iceberg.call import Call
 from anabranch.iceberg.operation import Operation
-from anabranch.iceberg.operations.recorded_tables import answer_table, record_table
+from anabranch.iceberg.operations.recorded_tables import answer_table, no_content, record_table
 from anabranch.model.tables.table_area import AREAS
 
 __all__ = ["OPERATIONS"]
@@ -161,10 +161,6 @@ def _to_transact(call: Call) -> list[Permission]:
     ]
 
 
-def _done(_call: Call, _recorded: bytes) -> Response:
-    return Response(204)
-
-
 OPERATIONS = (
     Operation(
         id="iceberg updateTable",
@@ -180,6 +176,6 @@ OPERATIONS = (
         route="/v1/{prefix}/transactions/commit",
         needs=_to_transact,
         handler=commit_transaction,
-        answer=_done,
+        answer=no_content,
     ),
 )

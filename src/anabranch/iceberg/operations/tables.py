@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from anabranch.access.policies.permissions import Action, Permission
+from anabranch.catalog.tables.iceberg.changes import Writing
 from anabranch.catalog.tables.iceberg.identifiers import TABLE_FILE, Identifier, record_path
 from anabranch.catalog.tables.iceberg.metadata_files import MetadataFile
 from anabranch.catalog.tables.iceberg.places import Place
@@ -24,10 +25,10 @@ from anabranch.iceberg.call import Call
 from anabranch.iceberg.delegation import file_settings, table_keys
 from anabranch.iceberg.operation import Operation
 from anabranch.iceberg.operations.paging import read_page
-from anabranch.iceberg.operations.recorded_tables import answer_table, record_table
+from anabranch.iceberg.operations.recorded_tables import answer_table, no_content, record_table
 from anabranch.tables.iceberg.commits.encoded_metadata import encode_metadata
 
-__all__ = ["OPERATIONS", "find_table", "to_rename"]
+__all__ = ["OPERATIONS", "begin_creation", "find_table", "to_rename"]
 
 
 class _Creation(msgspec.Struct, rename="kebab"):
@@ -74,13 +75,9 @@ def create_table(call: Call) -> Response:
     """Creates a table, or prepares one that a commit creates. A location that the client asks for
     is not used: the catalog chooses it, and tells it in the response.
     """
-    body = call.body(_creation)
-    request = call.body(_object)
     tables, place = call.services.catalog.iceberg.tables, call.place
-    identifier = Identifier(call.namespace, body.name)
-    properties = request.get("properties") or {}
-    call.check_mode(properties)
-    writing = call.writing(place, [properties, call.namespace_properties(place, call.namespace)])
+    body = call.body(_creation)
+    identifier, request, writing = begin_creation(call, body.name)
     area = tables.new_area(place, identifier)
     metadata = tables.describe(area, request)
     path = record_path(identifier)
@@ -91,6 +88,17 @@ def create_table(call: Call) -> Response:
     record_table(call, lambda: file.location, area)
     tables.create(place, identifier, tables.new_record(area, metadata, file), writing)
     return table_response(call, area, path, file)
+
+
+def begin_creation(call: Call, name: str) -> tuple[Identifier, dict[str, Any], Writing]:
+    """Returns the identifier of a new table or view, the request that describes it, and how it is
+    written. Raises Invalid, Denied.
+    """
+    request, place = call.body(_object), call.place
+    properties = request.get("properties") or {}
+    call.check_mode(properties)
+    writing = call.writing(place, [properties, call.namespace_properties(place, call.namespace)])
+    return Identifier(call.namespace, name), request, writing
 
 
 def load_table(call: Call) -> Response:
@@ -208,10 +216,6 @@ def _to_read(call: Call) -> list[Permission]:
     return [call.on_table(Action.READ_OBJECT)]
 
 
-def _done(_call: Call, _recorded: bytes) -> Response:
-    return Response(204)
-
-
 _ROUTE = "/v1/{prefix}/namespaces/{namespace}/tables"
 _ONE = f"{_ROUTE}/{{table}}"
 
@@ -255,7 +259,7 @@ OPERATIONS = (
         route=_ONE,
         needs=lambda call: [call.on_table(Action.DELETE_OBJECT)],
         handler=drop_table,
-        answer=_done,
+        answer=no_content,
     ),
     Operation(
         id="iceberg renameTable",
@@ -263,6 +267,6 @@ OPERATIONS = (
         route="/v1/{prefix}/tables/rename",
         needs=to_rename,
         handler=rename_table,
-        answer=_done,
+        answer=no_content,
     ),
 )

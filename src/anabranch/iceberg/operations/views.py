@@ -13,8 +13,9 @@ from anabranch.http.response import Response
 from anabranch.iceberg.answers import table_response
 from anabranch.iceberg.call import Call
 from anabranch.iceberg.operation import Operation
-from anabranch.iceberg.operations.recorded_tables import answer_table, record_table
+from anabranch.iceberg.operations.recorded_tables import answer_table, no_content, record_table
 from anabranch.iceberg.operations.tables import (
+    begin_creation,
     find_table,
     list_records,
     rename_record,
@@ -36,7 +37,6 @@ class _Commit(msgspec.Struct):
     requirements: _Objects = []
 
 
-_object = msgspec.json.Decoder(dict[str, Any])
 _creation = msgspec.json.Decoder(_Creation)
 _commit = msgspec.json.Decoder(_Commit)
 
@@ -48,13 +48,8 @@ def list_views(call: Call) -> Response:
 
 def create_view(call: Call) -> Response:
     """Creates a view, at a location that the catalog chooses."""
-    body = call.body(_creation)
-    request = call.body(_object)
     tables, place = call.services.catalog.iceberg.tables, call.place
-    identifier = Identifier(call.namespace, body.name)
-    properties = request.get("properties") or {}
-    call.check_mode(properties)
-    writing = call.writing(place, [properties, call.namespace_properties(place, call.namespace)])
+    identifier, request, writing = begin_creation(call, call.body(_creation).name)
     area = tables.new_area(place, identifier, VIEW_FILE)
     metadata = tables.describe_view(area, request)
     file = tables.store(area, metadata)
@@ -124,10 +119,6 @@ def _to_replace(call: Call) -> list[Permission]:
     return [*_to_read(call), call.on_table(Action.WRITE_OBJECT, VIEW_FILE)]
 
 
-def _done(_call: Call, _recorded: bytes) -> Response:
-    return Response(204)
-
-
 _ROUTE = "/v1/{prefix}/namespaces/{namespace}/views"
 _ONE = f"{_ROUTE}/{{view}}"
 
@@ -165,7 +156,7 @@ OPERATIONS = (
         route=_ONE,
         needs=lambda call: [call.on_table(Action.DELETE_OBJECT, VIEW_FILE)],
         handler=drop_view,
-        answer=_done,
+        answer=no_content,
     ),
     Operation(
         id="iceberg renameView",
@@ -173,6 +164,6 @@ OPERATIONS = (
         route="/v1/{prefix}/views/rename",
         needs=lambda call: to_rename(call, VIEW_FILE),
         handler=rename_view,
-        answer=_done,
+        answer=no_content,
     ),
 )

@@ -6,7 +6,7 @@ from anabranch.access.policies.permissions import Action
 from anabranch.catalog.objects.uploads import StoredPart
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.response import Response
-from anabranch.model.uploads.part import MAX_PARTS
+from anabranch.model.uploads.part import MAX_PARTS, Part
 from anabranch.s3.call import Call
 from anabranch.s3.headers.object_headers import precise_time
 from anabranch.s3.operation import Level, Need, Operation
@@ -17,9 +17,10 @@ from anabranch.s3.operations.resources import on_bucket, on_object
 from anabranch.s3.operations.uploads import INITIATOR
 from anabranch.s3.payloads.checksums import PREFIX
 from anabranch.s3.payloads.part_checksums import ChecksumKind, element_name
+from anabranch.s3.payloads.payload import Payload
 from anabranch.s3.protocol.xml_writer import document, element, leaf
 
-__all__ = ["OPERATIONS"]
+__all__ = ["OPERATIONS", "part_response"]
 
 
 def upload_part(call: Call) -> Response:
@@ -37,6 +38,11 @@ def upload_part(call: Call) -> Response:
         md5=None if expected_md5 is None else expected_md5.hex(),
         checksum=lambda: payload.checksum,
     )
+    return part_response(part, payload)
+
+
+def part_response(part: Part, payload: Payload) -> Response:
+    """Returns the response to a part that was stored, with the checksum that it was sent with."""
     headers = [("ETag", f'"{part.checksum}"')]
     if payload.checksum is not None:
         headers.append((PREFIX + payload.checksum[0], payload.checksum[1]))

@@ -47,12 +47,7 @@ class BatchThread:
         return self._turn_ended.wait(seconds) or had_ended
 
     def submit(
-        self,
-        function: Callable[..., Any],
-        arguments: tuple[Any, ...],
-        done: DoneCallback,
-        *,
-        caller: str = "",  # noqa: ARG002  all that wait are performed together
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], done: DoneCallback
     ) -> None:
         """Runs a function on the thread; `done` receives its result on the event loop. Must be
         called on the running event loop. Raises Busy if too many calls are pending.

@@ -2,8 +2,8 @@
 authenticated, and at no cost.
 
 A request whose credentials were authenticated before is of their user, whose key pairs and tokens
-have one share together. All others of an address are one caller, so that nobody gets more turns by
-names that he makes up. This decides about turns alone, never about rights: a request that names the
+have one share together. All others of an address are one caller, so that made-up names give no more
+turns. This decides about turns alone, never about rights: a request that names the
 key of another user waits with that user's calls, and is refused when it is authenticated.
 """
 

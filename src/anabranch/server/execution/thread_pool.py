@@ -19,7 +19,7 @@ from anabranch.batching.scheduler import DoneCallback
 from anabranch.errors import Busy
 from anabranch.server.execution.fair_queue import FairQueue
 
-__all__ = ["Executor", "PoolObserver", "ThreadPool", "too_many_calls"]
+__all__ = ["PoolObserver", "ThreadPool", "too_many_calls"]
 
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
@@ -38,22 +38,6 @@ class PoolObserver(Protocol):
 
     def calls_waiting(self, pool: str, count: int) -> None:
         """Receives how many calls of a pool wait for a thread, when that changes."""
-
-
-class Executor(Protocol):
-    """Runs calls that may block."""
-
-    def submit(
-        self,
-        function: Callable[..., Any],
-        arguments: tuple[Any, ...],
-        done: DoneCallback,
-        *,
-        caller: str = "",
-    ) -> None:
-        """Runs a function on another thread than the event loop's; `done` receives its result or
-        its exception on the event loop. Raises Busy if too many calls are waiting.
-        """
 
 
 class ThreadPool:
@@ -118,7 +102,9 @@ class ThreadPool:
         *,
         caller: str = "",
     ) -> None:
-        """Runs a function on a thread; see `Executor`."""
+        """Runs a function on a thread; `done` receives its result or its exception on the event
+        loop. Raises Busy as `run` does.
+        """
         self._acquire(caller)
         future = self._enqueue(caller, function, arguments)
         future.add_done_callback(partial(self._call_back, done, caller))

@@ -38,7 +38,7 @@ from anabranch.server.execution.policy import (
     may_name_far_ancestor,
     resolve,
 )
-from anabranch.server.execution.thread_pool import Executor, ThreadPool
+from anabranch.server.execution.thread_pool import ThreadPool
 from anabranch.server.execution.turns import Turns
 from anabranch.server.http.exchange import Exchange
 from anabranch.server.http.pages import Pages
@@ -136,7 +136,8 @@ class Dispatcher:
             exchange.response = request.respond(())
             self._turns.end_inline(time.perf_counter() - began)
             return exchange
-        exchange.caller = self._callers.of(head)
+        if exchange.execution is not Execution.BATCHED:
+            exchange.caller = self._callers.of(head)
         exchange.takes_body_first = arrived
         if arrived:
             return exchange
@@ -172,15 +173,15 @@ class Dispatcher:
     def start(self, exchange: Exchange, body: bytes, done: Done) -> None:
         """Starts the operation, with the complete body."""
         request = exchange.request
-        work: Callable[[Iterable[bytes]], Response] = request.respond
-        executor: Executor = self.executors.batched
-        if exchange.execution is not Execution.BATCHED:
-            executor = self.executors.pool
-            work = partial(self._respond, exchange)
+        ended = partial(_finish, done)
         try:
             if exchange.length is not None:
                 require_length(len(body), exchange.length)
-            executor.submit(work, ((body,),), partial(_finish, done), caller=exchange.caller)
+            if exchange.execution is Execution.BATCHED:
+                self.executors.batched.submit(request.respond, ((body,),), ended)
+            else:
+                work = partial(self._respond, exchange)
+                self.executors.pool.submit(work, ((body,),), ended, caller=exchange.caller)
         except (Busy, Truncated) as error:
             done(request.respond_to_error(error))
 
@@ -198,8 +199,8 @@ class Dispatcher:
         """Returns the response to a request whose body is still arriving; `ask` asks the client for
         it, if the client waits for that.
         """
-        request, caller = exchange.request, exchange.caller
-        pool = self.executors.pool
+        caller = exchange.caller = exchange.caller or self._callers.of(exchange.head)
+        request, pool = exchange.request, self.executors.pool
         try:
             streams = request.body is BodyKind.STREAM and request.is_enough is None
             if streams or request.admits_first:

@@ -17,17 +17,15 @@ from anabranch.versioning.records import keys
 from anabranch.versioning.trees.tree_addresses import Importable, TreeAddresses
 from anabranch.versioning.trees.trees import Trees
 
-__all__ = ["CommitRecords", "verify_commit"]
+__all__ = ["CommitRecords", "commit_digest", "verify_commit"]
 
 _MAX_GENERATION = 2**31 - 1
 
 
-def verify_commit(commit: Commit, parents: Sequence[Commit]) -> None:
-    """Raises Invalid unless a commit's id is the digest of its fields, its version is known and
-    its generation is greater than those of its parents.
-    """
+def commit_digest(commit: Commit) -> str | None:
+    """Returns the digest of a commit's fields, which is its id; None if a field is not UTF-8."""
     try:
-        digest = kernel.commit_id(
+        return kernel.commit_id(
             commit.committer,
             commit.message,
             commit.metarange_id,
@@ -36,7 +34,14 @@ def verify_commit(commit: Commit, parents: Sequence[Commit]) -> None:
             list(commit.parents),
         )
     except UnicodeEncodeError:
-        digest = "none: a field is not UTF-8"
+        return None
+
+
+def verify_commit(commit: Commit, parents: Sequence[Commit]) -> None:
+    """Raises Invalid unless a commit's id is the digest of its fields, its version is known and
+    its generation is greater than those of its parents.
+    """
+    digest = commit_digest(commit) or "none: a field is not UTF-8"
     if digest != commit.id:
         raise Invalid(
             "commit id: invalid value: validation error",

@@ -23,6 +23,7 @@ import msgspec
 
 from anabranch.blocks.contract import BlockInfo, BlockStore, Stored
 from anabranch.blocks.multipart.errors import upload_not_found
+from anabranch.catalog.objects.own_checksums import md5_of
 from anabranch.errors import (
     AlreadyExists,
     AnabranchError,
@@ -123,12 +124,16 @@ class TableAreas:
         except AlreadyExists:
             size, checksum = body.finish()
             stored = self._blocks.stat(address)
-            if stored is not None and stored.size == size and self._md5(address) == checksum:
+            if (
+                stored is not None
+                and stored.size == size
+                and md5_of(self._blocks.get(address)) == checksum
+            ):
                 return Stored(size, checksum, stored.mtime)
             raise _file_exists(area, path) from None
 
     def put_new(self, area: Area, path: str, content: bytes) -> None:
-        """Stores a file whose name nobody else can know yet. Raises as `put` does."""
+        """Stores a file whose name no other caller knows yet. Raises as `put` does."""
         check_writable(area.repository, force=False)
         self._blocks.put(self._address(area, path), [content], unique_address=True)
 
@@ -201,7 +206,7 @@ class TableAreas:
             if self._blocks.stat(self._address(area, path)) is None:
                 raise
             return etag
-        with suppress(AnabranchError):  # what stays is in nobody's way
+        with suppress(AnabranchError):  # what stays does no harm
             self._blocks.delete([address])
             self._blocks.abort_upload(address, upload_id)
         return etag
@@ -235,12 +240,6 @@ class TableAreas:
         if match is None:
             raise upload_not_found()
         return _upload_address(area, path, match[1]), match[2]
-
-    def _md5(self, address: str) -> str:
-        digest = hashlib.md5(usedforsecurity=False)
-        for chunk in self._blocks.get(address):
-            digest.update(chunk)
-        return digest.hexdigest()
 
 
 class _Digested:

@@ -58,8 +58,8 @@ class MetadataFiles:
         return MetadataFile(record.metadata, content)
 
     def decoded(self, area: Area, record: TableRecord) -> Mapping[str, Any]:
-        """Returns the metadata that a record names, which nobody may change. Raises NotFound if the
-        file is lost, Invalid if it is damaged.
+        """Returns the metadata that a record names, which must not be changed. Raises NotFound if
+        the file is lost, Invalid if it is damaged.
         """
         key = area.repository.partition, record.metadata
         metadata = self._decoded.get(key)

@@ -115,7 +115,7 @@ class IcebergTables:
         return self._parts.files.read(found.area, found.record)
 
     def decoded(self, found: FoundTable) -> Mapping[str, Any]:
-        """Returns the metadata of a table, decoded, which nobody may change."""
+        """Returns the metadata of a table, decoded; it must not be changed."""
         return self._parts.files.decoded(found.area, found.record)
 
     def read_metadata(self, area: Area, record: TableRecord) -> MetadataFile:

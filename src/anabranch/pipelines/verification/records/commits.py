@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from anabranch import _kernel as kernel
 from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.pipelines.verification.findings import Finding
 from anabranch.pipelines.verification.inspected import Inspected
+from anabranch.versioning.commits.commit_records import commit_digest
 
 __all__ = ["CHECK", "check_commits"]
 
@@ -32,7 +32,7 @@ def _check(
     repository: Repository, commit: Commit, generations: dict[str, int]
 ) -> Iterator[Finding]:
     subject = f"{repository.id} {commit.id}"
-    digest = _digest(commit)
+    digest = commit_digest(commit) or "none, because a text is not UTF-8"
     if digest != commit.id:
         yield Finding(
             *(CHECK, "commit_id", subject),
@@ -50,17 +50,3 @@ def _check(
                 f"the generation {commit.generation} is not greater than that of the parent "
                 f"{parent}, {generations[parent]}",
             )
-
-
-def _digest(commit: Commit) -> str:
-    try:
-        return kernel.commit_id(
-            commit.committer,
-            commit.message,
-            commit.metarange_id,
-            commit.creation_date,
-            commit.metadata,
-            list(commit.parents),
-        )
-    except UnicodeEncodeError:
-        return "none, because a text is not UTF-8"

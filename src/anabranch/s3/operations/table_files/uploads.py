@@ -16,6 +16,7 @@ from anabranch.s3.operations.buckets import OWNER
 from anabranch.s3.operations.completion import check_part_sizes, parse_parts
 from anabranch.s3.operations.key_encoding import KeyWriter
 from anabranch.s3.operations.parameters import parse_max_keys, parse_number, parse_part_number
+from anabranch.s3.operations.parts import part_response
 from anabranch.s3.operations.table_files.addresses import area_of, file_of, on_table
 from anabranch.s3.operations.uploads import INITIATOR
 from anabranch.s3.payloads.checksums import PREFIX
@@ -48,10 +49,7 @@ def upload_part(call: Call) -> Response:
     part = call.services.catalog.table_areas.put_part(
         area_of(call), file_of(call.address), call.query["uploadId"], number, payload
     )
-    headers = [("ETag", f'"{part.checksum}"')]
-    if payload.checksum is not None:
-        headers.append((PREFIX + payload.checksum[0], payload.checksum[1]))
-    return Response(200, headers=headers)
+    return part_response(part, payload)
 
 
 def list_parts(call: Call) -> Response:

@@ -48,7 +48,7 @@ class Draft:
     """Metadata under change. `now_ms` is the time of the commit, in milliseconds since 1970.
 
     `properties` and `refs` by their names, `snapshots` and `encryption_keys` by their ids and
-    `statistics` of each kind by the ids of their snapshots may be changed; whoever does sets
+    `statistics` of each kind by the ids of their snapshots may be changed; a change sets
     `is_changed`.
     """
 
@@ -198,7 +198,7 @@ class Draft:
         return new
 
     def _snapshot_log(self, current: int | None) -> list[Mapping[str, Any]]:
-        # what was current only between two updates of the commit, nobody has seen
+        # what was current only between two updates of the commit was never visible
         between = self.added_snapshots - {current}
         log = [each for each in self.snapshot_log if each["snapshot-id"] not in between]
         return (

@@ -23,12 +23,12 @@ from anabranch.tables.iceberg.commits.forms import (
     TEXTS,
 )
 from anabranch.tables.iceberg.commits.normal_metadata import DEFAULT_VERSION
-from anabranch.tables.iceberg.commits.refusals import checked, refused
+from anabranch.tables.iceberg.commits.refusals import checked
 from anabranch.tables.iceberg.commits.shapes import (
     Int32,
     Int64,
 )
-from anabranch.tables.iceberg.commits.update_fields import field_of, object_of
+from anabranch.tables.iceberg.commits.update_fields import apply_all, field_of, object_of
 
 __all__ = ["apply_updates"]
 
@@ -54,12 +54,7 @@ def apply_updates(
         draft = Draft.empty(_first_version(updates), now_ms)
     else:
         draft = Draft.of(metadata, now_ms)
-    for number, update in enumerate(checked(updates, OBJECTS, "updates")):
-        action = update.get("action")
-        change = _CHANGES.get(action) if isinstance(action, str) else None
-        if change is None:
-            raise refused(f"update {number + 1} has an unknown action: {action!r:.100}")
-        change(draft, update)
+    apply_all(draft, updates, _CHANGES)
     if metadata is not None and not draft.changes_something:
         return metadata
     return draft.finish(metadata_location if metadata is not None else None)

@@ -9,10 +9,10 @@ import msgspec
 
 from anabranch.converter import Converter
 from anabranch.tables.iceberg.commits.encoded_metadata import check_depth
-from anabranch.tables.iceberg.commits.forms import INT32, NAMES, NUMBER, OBJECTS, TEXT, TEXTS
-from anabranch.tables.iceberg.commits.refusals import changed_meanwhile, checked, refused
+from anabranch.tables.iceberg.commits.forms import INT32, NAMES, NUMBER, TEXT, TEXTS
+from anabranch.tables.iceberg.commits.refusals import changed_meanwhile, checked
 from anabranch.tables.iceberg.commits.shapes import Int32
-from anabranch.tables.iceberg.commits.update_fields import field_of, object_of
+from anabranch.tables.iceberg.commits.update_fields import apply_all, field_of, object_of
 from anabranch.tables.iceberg.commits.view_draft import ViewDraft
 from anabranch.tables.iceberg.commits.view_shapes import VIEW, VIEW_REQUEST
 
@@ -74,12 +74,7 @@ def apply_view_updates(
     """
     check_depth(updates, "updates")
     draft = ViewDraft.empty(now_ms) if metadata is None else ViewDraft.of(metadata, now_ms)
-    for number, update in enumerate(checked(updates, OBJECTS, "updates")):
-        action = update.get("action")
-        change = _CHANGES.get(action) if isinstance(action, str) else None
-        if change is None:
-            raise refused(f"update {number + 1} has an unknown action: {action!r:.100}")
-        change(draft, update)
+    apply_all(draft, updates, _CHANGES)
     if metadata is not None and not draft.changes_something:
         return metadata
     return draft.finish()
