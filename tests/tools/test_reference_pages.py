@@ -1,4 +1,4 @@
-"""The pages of docs/ that are made from the code say what the code says."""
+"""The pages that are made from the code say what the code says."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from reference_pages.pages import PAGES, current, tables_of
 
 
 def page_of(name: str) -> str:
-    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+    return (ROOT / name).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -23,7 +23,7 @@ def test_a_page_is_current(name):
     assert page_of(name) == current(name, page_of(name), ROOT), "run: make reference"
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name != "commands.md"])
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "docs/commands.md"])
 def test_a_row_that_is_not_current_is_replaced_and_the_text_around_it_stays(name):
     page = page_of(name)
     tables = tables_of(name, ROOT)
@@ -34,12 +34,13 @@ def test_a_row_that_is_not_current_is_replaced_and_the_text_around_it_stays(name
 
 
 def test_all_pages_of_a_folder_are_written(tmp_path, capsys):
+    (tmp_path / "docs").mkdir()
     for name in PAGES:
         (tmp_path / name).write_text(page_of(name), encoding="utf-8")
-    stale = tmp_path / "settings.md"
-    stale.write_text(page_of("settings.md").replace("| list |", "| text |"), encoding="utf-8")
+    stale = tmp_path / "docs/settings.md"
+    stale.write_text(page_of("docs/settings.md").replace("| list |", "| text |"), encoding="utf-8")
     assert main(tmp_path) == 0
-    assert capsys.readouterr().out == "wrote settings.md\n"
+    assert capsys.readouterr().out == "wrote docs/settings.md\n"
     assert {name: (tmp_path / name).read_text(encoding="utf-8") for name in PAGES} == {
         name: page_of(name) for name in PAGES
     }

@@ -1,4 +1,4 @@
-"""Writes the pages of docs/ that are made from the code, or their tables between two marks.
+"""Writes the pages that are made from the code, or their tables between two marks.
 
     make reference
 
@@ -15,10 +15,10 @@ from reference_pages.pages import PAGES, current
 PROJECT = Path(__file__).parents[2]
 
 
-def main(docs: Path = PROJECT / "docs") -> int:
-    """Writes the pages of a folder that are not current; returns the exit code."""
+def main(pages: Path = PROJECT) -> int:
+    """Writes the pages in a folder that are not current; returns the exit code."""
     for name in PAGES:
-        path = docs / name
+        path = pages / name
         page = path.read_text(encoding="utf-8")
         wanted = current(name, page, PROJECT)
         if wanted != page:

@@ -1,4 +1,4 @@
-"""Which pages of docs/ are made from the code."""
+"""Which pages are made from the code."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from reference_pages import commands, compatibility, error_kinds, settings
+from reference_pages import commands, compatibility, error_kinds, module_names, settings
 from reference_pages.marked_tables import with_tables
 
 _TABLES: Final[Mapping[str, Callable[[Path], dict[str, str]]]] = {
-    "compatibility.md": compatibility.tables,
-    "errors.md": error_kinds.tables,
-    "settings.md": settings.tables,
+    "ARCHITECTURE.md": module_names.tables,
+    "docs/compatibility.md": compatibility.tables,
+    "docs/errors.md": error_kinds.tables,
+    "docs/settings.md": settings.tables,
 }
-PAGES: Final = ("commands.md", *_TABLES)
-"""The names of the pages."""
+PAGES: Final = ("docs/commands.md", *_TABLES)
+"""The paths of the pages in the checkout."""
 
 
 def tables_of(name: str, project: Path) -> dict[str, str]:
