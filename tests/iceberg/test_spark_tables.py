@@ -14,6 +14,8 @@ from .conftest import Lake
 from .spark_process import spark_sql
 from .test_docs_page import JARS
 
+pytestmark = pytest.mark.systems  # its Spark is a process of its own
+
 BRANCHES = ("main", "dev")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import apsw
@@ -130,9 +131,17 @@ def test_single_request_is_committed_at_once(commits, writer):
     assert commits._writer is None, "one at a time needs no other thread"
 
 
+def slow_disk() -> bool:
+    """Waits as a commit does for a disk, and admits the commit."""
+    time.sleep(0.005)
+    return False
+
+
 def test_concurrent_requests_share_transactions(database):
     store = SQLiteStore(database)
+    assert store.apply([Write("q", b"opens the connection", b"")])
     before = store._writer.transactions
+    store._writer._connection.set_commit_hook(slow_disk)
 
     def write(number: int) -> None:
         for round_ in range(20):
