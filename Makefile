@@ -44,8 +44,11 @@ install: $(VENV)/.installed $(if $(NODE),$(STATIC)) ## install the project with 
 
 $(VENV)/.libraries: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) maturin
-	$(BIN)/python tools/requirements.py | $(BIN)/pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -r /dev/stdin
+	$(BIN)/pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) maturin uv
+	$(BIN)/python tools/requirements.py >$(VENV)/requirements.txt
+	# uv takes half of pip's time, but does not read its settings, such as the address of a mirror
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -c $(CONSTRAINTS) -r $(VENV)/requirements.txt || \
+	  $(BIN)/pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -r $(VENV)/requirements.txt
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.libraries $(KERNEL)
