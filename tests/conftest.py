@@ -37,6 +37,9 @@ sys.dont_write_bytecode = False
 # most servers of tests are forked by one that has imported the modules: coverage.py cannot follow
 os.environ.setdefault("FORKED_TEST_SERVERS", "1")
 
+# of Spark's processes: the second JIT compiler does not pay off in short tests
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 # Loading the certificates of all authorities takes each HTTP client 30 ms, and no test connects to
 # a public site. This file has one authority, whose private key was not kept.
 os.environ.pop("SSL_CERT_DIR", None)

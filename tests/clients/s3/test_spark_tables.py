@@ -55,7 +55,6 @@ def run(server, repo, tmp_path):
         pytest.skip("Spark needs the jars that `make components` fetches")
     settings = {
         "spark.driver.extraClassPath": f"{jars}/*",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.databricks.delta.snapshotPartitions": "2",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",

@@ -24,9 +24,6 @@ __all__ = ["settings_of", "spark_session"]
 
 _BLOCK = re.compile(r"^```properties\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
-# the second JIT compiler does not pay off in short tests
-_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC"
-
 
 def settings_of(page: Path, server: Server) -> dict[str, str]:
     """Returns the settings in the first properties block of a page, with the URL and the keys of a
@@ -80,7 +77,7 @@ def _settings(jars: Path, folder: Path) -> dict[str, str]:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraClassPath": f"{jars}/*",
-        "spark.driver.extraJavaOptions": f"{_JAVA_OPTIONS} -Djava.io.tmpdir={folder}",
+        "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC -Djava.io.tmpdir={folder}",
         "spark.hadoop.hadoop.tmp.dir": str(folder / "hadoop"),
         "spark.local.dir": str(folder / "local"),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),

@@ -40,7 +40,8 @@ def spark_cluster(folder: Path) -> Iterator[SparkCluster]:
     environment = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("PYTHON", "PYSPARK_", "SPARK_", "VIRTUAL_ENV"))
+        if name == "SPARK_SUBMIT_OPTS"
+        or not name.startswith(("PYTHON", "PYSPARK_", "SPARK_", "VIRTUAL_ENV"))
     }
     environment |= {
         "PATH": f"{home / 'bin'}:{os.environ['PATH']}",
