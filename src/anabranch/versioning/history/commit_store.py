@@ -78,8 +78,14 @@ class Commits:
 
     def all(self, repository: Repository) -> Iterator[Commit]:
         """Yields all commits of a repository, by id; does not cache them."""
-        for _, raw in self._keyvalue.scan(repository.partition, *keys.all_commits()):
+        for _, raw in self.records(repository):
             yield references.commit_from(raw)
+
+    def records(self, repository: Repository) -> Iterator[tuple[str, bytes]]:
+        """Yields the ids and records of all commits of a repository, in order of the ids."""
+        start, end = keys.all_commits()
+        for key, raw in self._keyvalue.scan(repository.partition, start, end):
+            yield key[len(start) :].decode("utf-8", "surrogateescape"), raw
 
     def proposals(self, repository: Repository) -> Iterator[Commit]:
         """Yields the commits of a repository that are examined before they are made."""
