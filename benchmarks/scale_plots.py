@@ -24,26 +24,45 @@ MILLISECONDS = {"ms": 1.0, "us": 0.001}
 LINES = {
     "objects": (
         "Objects of the repository",
-        ["get, one call each", "open a lake, and stat of one object", "page of 1,000 objects"]
-        + ["commit of 1 change", "difference of 10 changes", "tree with 1,000 changes, spread"]
-        + ["marking, each range is read: an object"],
+        (
+            "get, one call each",
+            "open a lake, and stat of one object",
+            "page of 1,000 objects",
+            "commit of 1 change",
+            "difference of 10 changes",
+            "tree with 1,000 changes, spread",
+            "marking, each range is read: an object",
+        ),
     ),
     "history": (
         "Commits of the history",
-        ["main~N, N nine tenths of the history", "page of 1,000 commits near the end"]
-        + ["merge base, half the history away", "last change of an object"]
-        + ["log of an object that changed at the beginning"]
-        + ["a collection's later pass over the commits: each"],
+        (
+            "main~N, N nine tenths of the history",
+            "page of 1,000 commits near the end",
+            "merge base, half the history away",
+            "last change of an object",
+            "log of an object that changed at the beginning",
+            "a collection's later pass over the commits: each",
+        ),
     ),
     "branches": (
         "Branches",
-        ["create a branch", "delete a branch", "page of 100 branches"]
-        + ["put and commit of 1 object", "a collection's pass over the references: each branch"],
+        (
+            "create a branch",
+            "delete a branch",
+            "page of 100 branches",
+            "put and commit of 1 object",
+            "a collection's pass over the references: each branch",
+        ),
     ),
     "staged": (
         "Staged deletions",
-        ["a deletion is staged", "the first page behind them", "page behind them"]
-        + ["commit: a change"],
+        (
+            "a deletion is staged",
+            "the first page behind them",
+            "page behind them",
+            "commit: a change",
+        ),
     ),
 }
 
@@ -87,9 +106,9 @@ def picture(title: str, drawn: Sequence[Line]) -> str:
         share = (math.log10(y) - ys[0]) / (ys[-1] - ys[0])
         return round(HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM), 1)
 
+    size = f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="11"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"'
-        ' font-family="sans-serif" font-size="11">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size}>',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
         f'<text x="{LEFT}" y="18" font-size="13">{escape(title)}: milliseconds of CPU</text>',
     ]

@@ -30,6 +30,9 @@ __all__ = ["CHANGES", "look_ups", "make_lake", "of_changes", "of_lake", "of_serv
 
 CHANGES = (1, 10, 100, 1_000, 10_000)
 _COMMITS = 10
+_RANGE_BYTES = 5 << 20
+_MOST_REWRITTEN = 2 << 30
+"""The most bytes of ranges that a tree with changes may have, for the disk's sake."""
 
 
 def make_lake(folder: Path, objects: int) -> tuple[str, Path]:
@@ -136,7 +139,7 @@ def of_changes(folder: Path, objects: int) -> Iterator[Figure]:
 
     opened = tree(base)
     for count in CHANGES:
-        if count > objects:
+        if count > objects or min(count, objects // 50_000) * _RANGE_BYTES > _MOST_REWRITTEN:
             continue
         numbers = range(objects // count // 2, objects, objects // count)[:count]
         changes = [(key(number), value(number)) for number in numbers]

@@ -66,7 +66,13 @@ class Commits:
 
     def reader(self, repository: Repository) -> Callable[[str], Commit]:
         """Returns a function that reads a repository's commits, for walks over its history."""
-        return lambda commit_id: self.get(repository, commit_id)
+        partition, cache = repository.partition, self._cache
+
+        def read(commit_id: str) -> Commit:
+            cached = cache.get((partition, commit_id))
+            return self.get(repository, commit_id) if cached is None else cached
+
+        return read
 
     def with_prefix(self, repository: Repository, prefix: str) -> Commit | None:
         """Returns the only commit whose id has this prefix; None if there is none or several."""
