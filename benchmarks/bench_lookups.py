@@ -193,8 +193,8 @@ def _works(
     yield "get_many of 1,000, in random order", lambda: batched(calls)
     in_order = [sorted(call) for call in calls]
     yield "get_many of 1,000, in the order of keys", lambda: batched(in_order)
-    dense = noise.randrange(objects - KEYS)
-    row = [[key(dense + at + n) for n in range(CALL)] for at in range(0, KEYS, CALL)]
+    dense = noise.randrange(objects)
+    row = [[key((dense + at + n) % objects) for n in range(CALL)] for at in range(0, KEYS, CALL)]
     yield "get_many of 1,000 neighbours", lambda: batched(row)
 
 

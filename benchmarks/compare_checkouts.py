@@ -30,6 +30,7 @@ from anabranch.testing.server import Server, running_server
 OBJECTS = 500
 LISTED = 1_000
 CHANGES = 1_000
+BRANCHES = 1_200
 BRANCH = f"/repositories/{REPOSITORY}/branches"
 FORM = "{:34} {:>12} {:>12} {:>8} {:>16}"
 
@@ -69,6 +70,14 @@ class Target:
             assert status == 200, answer
         self._stage("reads", LISTED)
         self._api.call("POST", f"{BRANCH}/reads/commits", {"message": "objects"})
+        body = {"message": "Empty", "allow_empty": True}
+        commit = self._api.request("POST", f"{BRANCH}/commits/commits", body)
+        self._run([commit], in_flight=8, count=LISTED)
+        creations = [
+            self._api.request("POST", BRANCH, {"name": f"listed-{number:04d}", "source": "main"})
+            for number in range(BRANCHES)
+        ]
+        self._run(creations, in_flight=8, count=BRANCHES)
 
     def operations(self) -> Iterator[Operation]:
         """Yields the operations, in the order of measurement."""
@@ -88,6 +97,11 @@ class Target:
             for request in four
         ]
         yield self._timed("3 stats and a PUT, a request", mixed)
+        for amount in (1_000, 100):
+            log = f"/repositories/{REPOSITORY}/refs/commits/commits?amount={amount}"
+            yield self._timed(f"log of {amount:,}", [api.request("GET", log)], in_flight=1)
+        branches = api.request("GET", f"{BRANCH}?amount=100")
+        yield self._timed("list of 100 branches", [branches], in_flight=4)
         yield self._timed("branch and its deletion, a request", self._branches(), in_flight=1)
         listing = api.request("GET", f"{refs}/ls?amount={LISTED}&prefix=listed%2F")
         yield self._timed("list of 1,000 (REST)", [listing], in_flight=1)

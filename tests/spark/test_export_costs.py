@@ -16,7 +16,7 @@ from anabranch import _kernel
 from anabranch.blocks.table_addresses import is_table_address
 from anabranch.errors import Corrupt, Gone
 from anabranch.pipelines.exports.changes import changes
-from anabranch.pipelines.exports.folder import FolderDestination
+from anabranch.pipelines.exports.folder import TEMPORARY, FolderDestination
 from anabranch.pipelines.exports.prefix import PrefixDestination
 from anabranch.pipelines.exports.state import STATE, read_state
 from anabranch.spark.jobs import exports
@@ -131,6 +131,32 @@ def test_each_block_of_tables_is_read_by_one_task(spark, lake, remote, tmp_path,
     groups = group_parts([[], map(as_range, ranges)], 1_000)
     assert max(map(len, groups)) >= objects // 2_000, "a range is divided"
     assert read_bytes(tmp_path) <= 1.2 * table_sizes(lake, ranges)
+
+
+@pytest.mark.parametrize("to", ["folder", "store"])
+def test_the_next_export_reads_each_block_of_tables_once(spark, lake, remote, tmp_path, to):
+    """In a folder, one phase removes and another copies."""
+    address = str(tmp_path / "out") if to == "folder" else "local://out"
+
+    def export():
+        return anabranch.spark.export(
+            *(spark, remote, "sea", "main", address), store=remote.store, entries_per_task=1_000
+        )
+
+    bodies = {name(n): n % 3 for n in range(6_000)}
+    before = import_bodies(lake, bodies)
+    export()
+    read_bytes(tmp_path)
+    bodies = {path: (body + 1) % 3 for path, body in list(bodies.items())[100:]}
+    after = import_bodies(lake, bodies)
+    done = export()
+    assert (done.stored, done.removed) == (5_900, 100)
+    assert read_bytes(tmp_path) <= 1.2 * table_sizes(lake, [*before, *after])
+    if to == "folder":
+        assert exported(FolderDestination(address)) == {
+            path: BODIES[body] for path, body in bodies.items()
+        }
+        assert not list((tmp_path / "out").glob(f"{TEMPORARY}*")), "files of changes are removed"
 
 
 def name(number):

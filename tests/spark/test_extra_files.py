@@ -6,6 +6,7 @@ import pyarrow as pa
 
 import anabranch
 from anabranch.pipelines.exports.folder import FolderDestination
+from anabranch.spark.jobs.change_files import ChangeFiles
 from anabranch.spark.jobs.copy_tasks import ExportTasks, partition_extra
 from anabranch.spark.jobs.monitor import NO_COUNTS
 from anabranch.spark.planning.partition_planning import list_ranges
@@ -29,7 +30,10 @@ def test_tasks_remove_what_no_range_of_the_commit_has(tmp_path):
         tree = lake.core.trees.open(repository, commit.metarange_id)
         tables = FolderTables(lake.core.trees.write_folder(repository))
         out = tmp_path / "out"
-        tasks = ExportTasks(*(lake.blocks.opener(), tables, repository, str(out), False, NO_COUNTS))
+        tasks = ExportTasks(
+            *(lake.blocks.opener(), tables, repository, str(out)),
+            *(ChangeFiles(str(tmp_path)), False, NO_COUNTS),
+        )
         parts = partition_extra(list_ranges(tree), 1, frozenset({"STATE", "d3/own"}))
         kept = {*names[:: rows // 50], "STATE", "d3/own"}
         extra = {f"{folder}/x" for folder in ("a", "d0", "d4", "d9", "z")} | {"d5/000005x", "zz"}

@@ -1,4 +1,5 @@
-"""Scans that read page by page. The first page is small: most callers stop after a few pairs.
+"""Scans that read page by page. Without a limit the first page is small: most callers stop after a
+few pairs.
 
 No lock, cursor or connection is held between pages, so a scan that is not read to its end blocks
 nothing.
@@ -20,7 +21,7 @@ def scan_in_pages(
     read_page: Page, start: bytes, end: bytes | None, limit: int | None
 ) -> Iterator[tuple[bytes, bytes]]:
     """Yields (key, value) with start <= key < end, in order, at most `limit` of them."""
-    page_size = _FIRST_PAGE_SIZE
+    page_size = _FIRST_PAGE_SIZE if limit is None else _PAGE_SIZE
     while limit is None or limit > 0:
         if limit is not None:
             page_size = min(page_size, limit)

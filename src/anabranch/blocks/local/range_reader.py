@@ -84,6 +84,18 @@ class RangeReader:
         self.remaining -= len(piece)
         return piece
 
+    def send_to(self, socket: int, amount: int) -> int:
+        """Sends up to `amount` bytes to the descriptor of a socket, and returns how many. Raises
+        the OSError of the socket, such as BlockingIOError, and Gone if the file ends early.
+        """
+        sent = os.sendfile(socket, self._descriptor, self._at, min(self.remaining, amount))
+        if not sent and self.remaining:
+            self.close()
+            raise Gone(f"{self._address}: the data ends early", kind="data_missing")
+        self._at += sent
+        self.remaining -= sent
+        return sent
+
     def state(self) -> tuple[int, int]:
         """Returns the size in bytes and the identity of the open file; see `kernel.file_state`."""
         return kernel.file_state(self._descriptor) or (0, 0)

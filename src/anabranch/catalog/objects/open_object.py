@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from anabranch.blocks.checked_reads import CheckedReads
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.checked_bytes import checked_reads, require_bytes
 from anabranch.catalog.objects.etag_pinned_reads import PinnedRead, pinned_etag
+from anabranch.files.deferred_pieces import DeferredPieces
 from anabranch.lake.object_file import ObjectFile
 from anabranch.model.objects.entry import Entry, physical_address
 from anabranch.model.repositories.repository import Repository
@@ -42,22 +44,23 @@ class OpenObject(ObjectFile):
         return self.entry.size
 
     def chunks(self, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """Yields `length` bytes from `start` on, by default all that follow, in chunks.
+        """Returns `length` bytes from `start` on, by default all that follow, in chunks.
 
         The first iteration opens the data. Raises Gone before the first chunk if the data is lost
         or shorter than the entry says; before the last chunk if it is pinned to an ETag and was
         replaced.
         """
         byte_count = self.entry.size - start if length is None else length
+        return DeferredPieces(partial(self._open, start, byte_count))
+
+    def _open(self, start: int, byte_count: int) -> Iterator[bytes]:
         pinned = self._pinned_read()
         if pinned is not None:
-            yield from pinned.get(start, byte_count)
-            return
+            return pinned.get(start, byte_count)
         checked = self._checked_reads(start, byte_count)
         if checked is not None:
-            yield from checked.get(self._address, byte_count, self.entry.checksum)
-        else:
-            yield from self._blocks.get(self._address, start, byte_count)
+            return checked.get(self._address, byte_count, self.entry.checksum)
+        return self._blocks.get(self._address, start, byte_count)
 
     def read_bytes(self, start: int = 0, length: int | None = None) -> bytes:
         """Returns the bytes that `chunks` yields as one string, for small objects."""

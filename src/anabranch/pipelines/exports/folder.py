@@ -25,11 +25,13 @@ from anabranch.catalog.objects.open_object import OpenObject
 from anabranch.errors import Invalid
 from anabranch.pipelines.exports.destination import INVALID_PATH, invalid_path_error
 
-__all__ = ["FolderDestination"]
+__all__ = ["TEMPORARY", "FolderDestination"]
 
 _MAX_NAME_BYTES = 255
 _EMPTY_MD5 = hashlib.md5(usedforsecurity=False).hexdigest()
-_TEMPORARY = ".anabranch-export-"
+TEMPORARY = ".anabranch-export-"
+"""How the names of temporary files and folders begin, which are no objects."""
+
 _NAME_CONFLICTS = (NotADirectoryError, IsADirectoryError, FileExistsError)
 
 
@@ -42,7 +44,7 @@ class FolderDestination:
         self._root = str(Path(root).resolve())
         self.address = self._root
         # processes may write to one folder at the same time
-        self._temporary = f"{_TEMPORARY}{secrets.token_hex(8)}-"
+        self._temporary = f"{TEMPORARY}{secrets.token_hex(8)}-"
         self._numbers = itertools.count()
         self._lock = threading.Lock()
         self._written: set[str] = set()
@@ -136,7 +138,7 @@ class FolderDestination:
                 path = prefix + _decode(name)
                 if not is_within(path):
                     continue
-                if name.startswith(_TEMPORARY):
+                if name.startswith(TEMPORARY):
                     Path(folder, name).unlink(missing_ok=True)
                 else:
                     yield path
@@ -163,7 +165,7 @@ class FolderDestination:
                 if text is None:
                     path.unlink(missing_ok=True)
                 else:
-                    temporary = path.with_name(_TEMPORARY + name)
+                    temporary = path.with_name(TEMPORARY + name)
                     with temporary.open("wb") as file:
                         file.write(text)
                         file.flush()

@@ -11,6 +11,7 @@ pins uvicorn's minor version.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from typing import Any
 
@@ -18,6 +19,7 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from anabranch.server.http.connection_limits import ConnectionLimits
+from anabranch.server.http.file_sending import watch
 from anabranch.server.http.rejection import rejection
 from anabranch.server.http.request_body import IDLE_SECONDS
 from anabranch.server.http.request_reader import RequestReader
@@ -135,6 +137,36 @@ class LimitedConnection(asyncio.Protocol):
         while self._is_write_paused and not self._is_lost:
             self._writable = self.loop.create_future()
             await self._writable
+
+    def socket(self) -> int | None:
+        """Returns a new descriptor of the socket, which the caller closes; None if the connection
+        is closing.
+        """
+        socket = self.transport.get_extra_info("socket")
+        if socket is None or self.transport.is_closing():
+            return None
+        return os.dup(socket.fileno())
+
+    async def flush(self) -> None:
+        """Waits until the transport has sent all, or the connection is lost."""
+        self.transport.set_write_buffer_limits(high=0)
+        try:
+            while self.transport.get_write_buffer_size() and not self._is_lost:
+                await asyncio.sleep(0)  # the event loop has sent what was queued in this turn
+                await self._drain()
+        finally:
+            self.transport.set_write_buffer_limits()
+
+    async def wait_for(self, socket: int) -> bool:
+        """Waits until a socket takes more bytes; returns whether the connection is open."""
+        if not self._is_lost:
+            self._writable = self.loop.create_future()
+            await watch(self.loop, socket, self._writable)
+        return not (self._is_lost or self.transport.is_closing())
+
+    def abort(self) -> None:
+        """Closes the connection: the client has."""
+        self.transport.abort()
 
     def _control_reading(self) -> None:
         pause = self._is_held or self._is_full

@@ -1,4 +1,5 @@
-"""Streaming of responses: pieces are read on threads, and sent with backpressure.
+"""Streaming of responses: pieces are read on threads, and sent with backpressure. What follows the
+first piece of a file is sent by the kernel.
 
 No thread is occupied while a slow client receives a piece, and reading stops when the client has
 disconnected. The first piece is read before the head is sent, so that lost data results in an error
@@ -14,11 +15,12 @@ from anabranch.errors import AnabranchError
 from anabranch.http.response import Response
 from anabranch.server.execution.thread_pool import ThreadPool
 from anabranch.server.http.exchange import Exchange
+from anabranch.server.http.file_sending import FileSink, send_file
 
 __all__ = ["Sink", "send_pieces"]
 
 
-class Sink(Protocol):
+class Sink(FileSink, Protocol):
     """The connection that a response is sent on."""
 
     def send_first(self, exchange: Exchange, response: Response, body: bytes) -> None:
@@ -45,6 +47,8 @@ async def send_pieces(
             return error_response
         sink.send_first(exchange, response, piece)
         missing = response.length - len(piece)
+        if missing:
+            missing -= await send_file(pieces, sink, pool, caller=caller)
         while piece and not exchange.is_cut_off:
             piece = await pool.run_admitted(next, pieces, b"", caller=caller)
             await sink.send_more(piece)

@@ -23,6 +23,7 @@ from anabranch.pipelines.exports.copier import THREADS, Copied, Copier
 from anabranch.pipelines.exports.destination import Destination
 from anabranch.pipelines.exports.destination_parsing import parse_destination
 from anabranch.pipelines.exports.extra_files import remove_extra_files
+from anabranch.spark.jobs.change_files import ChangeFiles
 from anabranch.spark.jobs.monitor import TaskCounts
 from anabranch.spark.planning.partition_planning import Range, Ranges, partition_ranges
 from anabranch.spark.planning.tree_parts import TreePart
@@ -35,13 +36,14 @@ __all__ = [
     "CopyPartition",
     "ExportTasks",
     "ExtraPartition",
+    "Results",
     "partition_extra",
     "sum_results",
 ]
 
 RESULT = (
     "stored BIGINT, bytes BIGINT, invalid BIGINT, shown ARRAY<STRING>, removed BIGINT, "
-    "error STRING, message STRING, kind STRING, hint STRING"
+    "changes STRING, error STRING, message STRING, kind STRING, hint STRING"
 )
 """The schema of the result of a task, for Spark."""
 
@@ -50,7 +52,7 @@ _RESULT_ARROW = pa.schema(
         *((name, pa.int64()) for name in ("stored", "bytes", "invalid")),
         ("shown", pa.list_(pa.string())),
         ("removed", pa.int64()),
-        *((name, pa.string()) for name in ("error", "message", "kind", "hint")),
+        *((name, pa.string()) for name in ("changes", "error", "message", "kind", "hint")),
     ]
 )
 _BATCH_SIZE = 1_000
@@ -58,11 +60,12 @@ _BATCH_SIZE = 1_000
 
 class CopyPartition(NamedTuple):
     """The input of a task: the changes between parts of trees, the base tree first, whose keys are
-    after `after`.
+    after `after`. If an earlier task has written them to a file, `changes` is its name.
     """
 
     part: TreePart
     after: bytes
+    changes: str = ""
 
 
 class ExtraPartition(NamedTuple):
@@ -95,18 +98,22 @@ class ExportTasks(NamedTuple):
     tables: DivisibleTables
     repository: Repository
     destination: str
+    changes: ChangeFiles
     skip_invalid: bool
     counts: TaskCounts
 
     def remove(self, partition: CopyPartition) -> Iterator[pa.RecordBatch]:
-        """Removes the files that the commit no longer has, durably, and yields the result."""
+        """Removes the files that the commit no longer has, durably, and yields the result, with the
+        name of a file that has all changes, empty if there are none.
+        """
         removed = 0
-        with open_store(self.store) as blocks:
+        with open_store(self.store) as blocks, self.changes.writer() as found:
             destination = parse_destination(self.destination, blocks)
             for batch in chunked(self._changes(partition), _BATCH_SIZE):
+                found.write(batch)
                 removed += _remove(destination, batch)
             destination.sync()
-        yield _result(removed=removed)
+        yield _result(removed=removed, changes=found.name)
 
     def remove_extra(self, partition: ExtraPartition) -> Iterator[pa.RecordBatch]:
         """Removes the files that the commit does not have, durably, and yields the result."""
@@ -160,6 +167,10 @@ class ExportTasks(NamedTuple):
         return done, removed
 
     def _changes(self, partition: CopyPartition) -> Iterator[Change]:
+        if partition.changes:
+            recorded = self.changes.read(partition.changes)
+            yield from (change for change in recorded if change[0] > partition.after)
+            return
         with open_tree_part(self.tables, partition.part) as opened:
             base, *attempts = opened.trees
             after = max(opened.after, partition.after)
@@ -175,20 +186,29 @@ def _remove(destination: Destination, batch: Sequence[Change]) -> int:
     return len(paths)
 
 
-def sum_results(rows: Iterable[Any]) -> tuple[Copied, int]:
-    """Returns the totals of copied objects and the number of removed paths, of all tasks. Raises
-    the first error that a task reported.
+class Results(NamedTuple):
+    """The results of tasks: the totals of copied objects, the number of removed paths, and of each
+    task the name of its file of changes.
     """
-    done, removed = Copied(), 0
+
+    copied: Copied
+    removed: int
+    changes: Sequence[str]
+
+
+def sum_results(rows: Iterable[Any]) -> Results:
+    """Returns the results of all tasks. Raises the first error that a task reported."""
+    done, removed, names = Copied(), 0, []
     for row in rows:
         if row["error"] is not None:
             error_class = getattr(errors, row["error"], AnabranchError)
             raise error_class(row["message"], kind=row["kind"], hint=row["hint"])
         done.add(Copied(row["stored"], row["bytes"], row["invalid"], list(row["shown"])))
         removed += row["removed"]
-    return done, removed
+        names.append(row["changes"])
+    return Results(done, removed, names)
 
 
 def _result(**values: Any) -> pa.RecordBatch:
-    defaults = {"stored": 0, "bytes": 0, "invalid": 0, "shown": [], "removed": 0}
+    defaults = {"stored": 0, "bytes": 0, "invalid": 0, "shown": [], "removed": 0, "changes": ""}
     return pa.RecordBatch.from_pylist([{**defaults, **values}], schema=_RESULT_ARROW)

@@ -6,7 +6,7 @@ It differs from the export of one process, `anabranch.pipelines.exports`, in how
 Its results, errors and progress records are the same, and either export continues an interrupted
 one of the other. Each task compares a part of the trees, some of their ranges or some keys of a
 range, and copies the objects that differ. In a store, where no path is in the way of another, it
-also removes objects; in a folder, tasks remove files before others copy.
+also removes objects; in a folder, tasks remove files before others copy what these have found.
 The driver records the progress at the destination and pins the commit during the export.
 """
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, TypeVar
@@ -21,17 +22,18 @@ from typing import TYPE_CHECKING, TypeVar
 import pyarrow as pa
 
 from anabranch.model.names import decode_key, encode_path
-from anabranch.pipelines.exports.copier import Copied
 from anabranch.pipelines.exports.destination_parsing import parse_destination, require_separate
 from anabranch.pipelines.exports.export_run import ExportRun, ExportSummary
 from anabranch.pipelines.jobs.leases import hold_lease
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
+from anabranch.spark.jobs.change_files import CHANGES_FOLDER, ChangeFiles
 from anabranch.spark.jobs.copy_tasks import (
     RESULT,
     CopyPartition,
     ExportTasks,
     ExtraPartition,
+    Results,
     partition_extra,
     sum_results,
 )
@@ -104,16 +106,17 @@ def export(
             )
             commit_ids = (export_run.state.complete, *export_run.commits)
             trees = [tree_ranges(opened, each) for each in commit_ids]
+            found = ChangeFiles(f"{target.address}/{CHANGES_FOLDER}")
             tasks = ExportTasks(
-                *(opened.opener, opened.tables, opened.repository, destination, skip_invalid),
-                monitor.counts,
+                *(opened.opener, opened.tables, opened.repository, destination, found),
+                *(skip_invalid, monitor.counts),
             )
 
             def run(
                 phase: str,
                 work: Callable[[Partition], Iterator[pa.RecordBatch]],
                 wave: Sequence[Partition],
-            ) -> tuple[Copied, int]:
+            ) -> Results:
                 lease.check()
                 with monitor.describe(phase):
                     return sum_results(map_in_tasks(spark, wave, work, RESULT).collect())
@@ -123,25 +126,27 @@ def export(
                 cores = default_tasks(spark)
             waves = _plan_waves(trees, cores, entries_per_task, tasks_at_once)
             was_exported = len(trees) > 2 or bool(trees[0])  # noqa: PLR2004  base and one attempt
-            if was_exported and target.has_folders:
-                with monitor.phase("removing"):
-                    for _, (_, removed) in _overlap(
-                        partial(run, "removing", tasks.remove), waves.after(b"")
-                    ):
-                        export_run.summary.removed += removed
-            left = waves.after(encode_path(export_run.state.after))
-            with monitor.phase("copying"):
-                for wave, (done, removed) in _overlap(partial(run, "copying", tasks.copy), left):
-                    export_run.summary.removed += removed
-                    export_run.checkpoint(_last_path(wave), done)
-                    progress.advance(done.stored + done.invalid)
+            removes_first = was_exported and target.has_folders
+            with found.kept() if removes_first else nullcontext():
+                if removes_first:
+                    with monitor.phase("removing"):
+                        remove = partial(run, "removing", tasks.remove)
+                        for wave, results in _overlap(remove, waves.after(b"")):
+                            waves.record(wave, results.changes)
+                            export_run.summary.removed += results.removed
+                left = waves.after(encode_path(export_run.state.after))
+                with monitor.phase("copying"):
+                    for wave, results in _overlap(partial(run, "copying", tasks.copy), left):
+                        export_run.summary.removed += results.removed
+                        export_run.checkpoint(_last_path(wave), results.copied)
+                        progress.advance(results.copied.stored + results.copied.invalid)
             if remove_extra:
                 extra = partition_extra(
                     trees[-1], entries_per_task or ENTRIES_PER_TASK, export_run.own_files
                 )
                 with monitor.phase("removing extra files"):
-                    _, removed = run("removing extra files", tasks.remove_extra, extra)
-                    export_run.summary.extra += removed
+                    results = run("removing extra files", tasks.remove_extra, extra)
+                    export_run.summary.extra += results.removed
             export_run.summary.phases = monitor.phases
             export_run.summary.tasks = monitor.tasks
             return export_run.end()
@@ -184,6 +189,14 @@ class _Waves:
     def __init__(self, groups: Sequence[Sequence[TreePart]], at_once: int) -> None:
         self._groups = groups
         self._at_once = at_once
+        self._files: dict[TreePart, str] = {}
+
+    def record(self, wave: Sequence[CopyPartition], files: Sequence[str]) -> None:
+        """Records the files of changes of a wave's tasks: their parts need not be compared again.
+        Those whose names are empty have no changes, and are left out from now on.
+        """
+        parts = (partition.part for partition in wave)
+        self._files.update(zip(parts, files, strict=True))
 
     def after(self, key: bytes) -> Iterator[list[CopyPartition]]:
         """Yields the waves of the parts that have keys after `key`."""
@@ -192,7 +205,8 @@ class _Waves:
             if all(ranges[-1].max_key <= key for ranges in group[0].trees if ranges):
                 continue
             # a wave ends between ranges, as the driver does not know where their parts end
-            wave += [CopyPartition(part, key) for part in group]
+            files = ((part, self._files.get(part)) for part in group)
+            wave += [CopyPartition(part, key, file or "") for part, file in files if file != ""]
             if len(wave) >= self._at_once:
                 yield wave
                 wave = []

@@ -18,9 +18,11 @@ from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.versioning.history.commit_store import Commits
+from anabranch.versioning.records.references import commit_from
 
 __all__ = [
     "DAY_SECONDS",
+    "CommitGraphs",
     "CommitNode",
     "active_commits",
     "commit_node",
@@ -51,15 +53,25 @@ def commit_node(commit: Commit) -> CommitNode:
     return CommitNode(created, first_parent, commit.metarange_id)
 
 
-def load_commit_graph(commits: Commits, repository: Repository) -> dict[str, CommitNode]:
+def load_commit_graph(
+    commits: Commits, repository: Repository, known: Mapping[str, CommitNode] | None = None
+) -> dict[str, CommitNode]:
     """Returns all commits of a repository by id, those that are examined before they are made, too.
+    The records of `known` commits are not decoded: commits never change.
 
     A scan is not a snapshot: of two commits that are created while it runs, it may find only the
     second. Therefore first parents that the scan has missed are looked up.
     """
     # proposals first: one that is made meanwhile is found among the commits
     graph = {commit.id: commit_node(commit) for commit in commits.proposals(repository)}
-    graph |= {commit.id: commit_node(commit) for commit in commits.all(repository)}
+    decoded = {} if known is None else known
+    for commit_id, record in commits.records(repository):
+        node = decoded.get(commit_id)
+        if node is None:
+            read = commit_from(record)
+            graph[read.id] = commit_node(read)
+        else:
+            graph[commit_id] = node
     pending = [node.first_parent for node in graph.values()]
     for parent in pending:
         if parent and parent not in graph:
@@ -68,6 +80,21 @@ def load_commit_graph(commits: Commits, repository: Repository) -> dict[str, Com
                 graph[parent] = commit_node(commit)
                 pending.append(graph[parent].first_parent)
     return graph
+
+
+class CommitGraphs:
+    """The commits of repositories as they were read last: the passes of a collection decode only
+    those that are new.
+    """
+
+    def __init__(self) -> None:
+        self._graphs: dict[str, dict[str, CommitNode]] = {}
+
+    def load(self, commits: Commits, repository: Repository) -> dict[str, CommitNode]:
+        """Returns all commits of a repository by id, as `load_commit_graph` does."""
+        known = self._graphs.get(repository.partition)
+        graph = self._graphs[repository.partition] = load_commit_graph(commits, repository, known)
+        return graph
 
 
 def active_commits(

@@ -20,10 +20,10 @@ from anabranch.model.repositories.retention import RetentionRules
 from anabranch.model.uri import IMAGES
 from anabranch.records import lakefs_pb2 as records
 from anabranch.versioning.garbage.retention import (
+    CommitGraphs,
     CommitNode,
     active_commits,
     former_heads,
-    load_commit_graph,
 )
 from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.operations.retention import OperationRetention
@@ -104,14 +104,17 @@ class StoredRules:
             return False
         return commit_id not in self.read_commits(repository, rules, now).active
 
-    def expired_trees(self, repository: Repository, now: float) -> frozenset[str]:
+    def expired_trees(
+        self, repository: Repository, now: float, graphs: CommitGraphs | None = None
+    ) -> frozenset[str]:
         """Returns the trees of expired commits that no active commit has, without the empty tree;
-        `now` in seconds since 1970. Raises Gone for a missing commit that is referenced, Corrupt.
+        `now` in seconds since 1970. `graphs` are commits that were read before. Raises Gone for a
+        missing commit that is referenced, Corrupt.
         """
         rules = self.find(repository)
         if rules is None:
             return frozenset()
-        commits = self.read_commits(repository, rules, now)
+        commits = self.read_commits(repository, rules, now, graphs=graphs)
         trees = {node.metarange_id for node in commits.graph.values()} - commits.active_trees
         return frozenset(trees - {"", kernel.EMPTY_TREE_ID})
 
@@ -121,18 +124,20 @@ class StoredRules:
         rules: RetentionRules | None,
         now: float,
         pinned: Collection[str] = (),
+        graphs: CommitGraphs | None = None,
     ) -> RepositoryCommits:
         """Returns a repository's references and commits, and which of these are active by rules;
         `now` in seconds since 1970. Pins must be read before: a branch or a tag can be created
-        from a pinned commit at any time. What operations can bring back is active too. Raises
-        Gone for a missing commit that is referenced.
+        from a pinned commit at any time. What operations can bring back is active too. Of the
+        commits, those in `graphs` are not decoded again. Raises Gone for a missing commit that is
+        referenced.
         """
         branches = list(self._branches.all(repository))
         tagged = {tag.id: tag.commit_id for tag in self._tags.all(repository)}
         # after references: what an operation takes from one meanwhile is found here
         kept = self._operations.kept(repository)
         # commits last, so that each commit of a branch or a tag is among them
-        graph = load_commit_graph(self._commits, repository)
+        graph = (graphs or CommitGraphs()).load(self._commits, repository)
         former = former_heads(graph, branches, kept.branches)
         # an older version has kept nothing, and the commits that its operations name may be gone
         named = [*tagged.values(), *(graph.keys() & kept.tagged)]

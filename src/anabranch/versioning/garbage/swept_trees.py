@@ -18,6 +18,7 @@ from anabranch import _kernel as kernel
 from anabranch.errors import CommitExpired
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.model.repositories.repository import Repository
+from anabranch.versioning.garbage.retention import CommitGraphs
 from anabranch.versioning.garbage.stored_rules import StoredRules
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, SweepRecords
 from anabranch.versioning.garbage.tree_admission import TreeAdmission
@@ -51,13 +52,13 @@ class SweptTrees:
         self._admission = admission
         self._clock = clock
 
-    def record(self, repository: Repository) -> None:
-        """Records the trees of a repository that no active commit has. Raises Gone for a missing
-        commit that is referenced, Corrupt.
+    def record(self, repository: Repository, graphs: CommitGraphs | None = None) -> None:
+        """Records the trees of a repository that no active commit has. `graphs` are commits that
+        were read before. Raises Gone for a missing commit that is referenced, Corrupt.
         """
         # a clock ahead of every collector's: what any of them treats as expired is recorded
         now = self._clock() + 2 * CLOCK_SKEW_SECONDS
-        for batch in _batches(self._rules.expired_trees(repository, now)):
+        for batch in _batches(self._rules.expired_trees(repository, now, graphs)):
             row_keys = [_key(repository, tree) for tree in batch]
             known = self._keyvalue.get_many(_PARTITION, row_keys)
             new = [key for key, raw in zip(row_keys, known, strict=True) if raw is None]

@@ -66,7 +66,13 @@ class Commits:
 
     def reader(self, repository: Repository) -> Callable[[str], Commit]:
         """Returns a function that reads a repository's commits, for walks over its history."""
-        return lambda commit_id: self.get(repository, commit_id)
+        partition, cache = repository.partition, self._cache
+
+        def read(commit_id: str) -> Commit:
+            cached = cache.get((partition, commit_id))
+            return self.get(repository, commit_id) if cached is None else cached
+
+        return read
 
     def with_prefix(self, repository: Repository, prefix: str) -> Commit | None:
         """Returns the only commit whose id has this prefix; None if there is none or several."""
@@ -78,8 +84,14 @@ class Commits:
 
     def all(self, repository: Repository) -> Iterator[Commit]:
         """Yields all commits of a repository, by id; does not cache them."""
-        for _, raw in self._keyvalue.scan(repository.partition, *keys.all_commits()):
+        for _, raw in self.records(repository):
             yield references.commit_from(raw)
+
+    def records(self, repository: Repository) -> Iterator[tuple[str, bytes]]:
+        """Yields the ids and records of all commits of a repository, in order of the ids."""
+        start, end = keys.all_commits()
+        for key, raw in self._keyvalue.scan(repository.partition, start, end):
+            yield key[len(start) :].decode("utf-8", "surrogateescape"), raw
 
     def proposals(self, repository: Repository) -> Iterator[Commit]:
         """Yields the commits of a repository that are examined before they are made."""

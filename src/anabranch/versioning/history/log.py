@@ -142,6 +142,16 @@ def _walk_newest_first(
     while queue:
         commit = heapq.heappop(queue).commit
         yield commit
+        # in a line of commits the next one is the only one: most of a long log needs no queue
+        while not queue and len(commit.parents) == 1 and commit.id != stop_at:
+            parent = commit.parents[0]
+            if parent in seen:
+                return
+            seen.add(parent)
+            commit = read(parent)
+            if oldest is not None and (commit.creation_date, commit.nanos) < oldest:
+                return
+            yield commit
         if commit.id == stop_at:
             return
         for parent in commit.parents[:1] if first_parent else commit.parents:

@@ -27,6 +27,7 @@ __all__ = ["Branches", "StoredBranch"]
 _UPDATE_TIMEOUT_SECONDS = 60.0
 _BACKOFF_SECONDS = 0.01
 _IMMEDIATE_RETRIES = 2
+_BRANCHES_AT_ONCE = 1_000
 
 
 class StoredBranch(NamedTuple):
@@ -225,9 +226,15 @@ class Branches:
         """Returns a page of branches by name."""
         stem = keys.branch(prefix)
         start = max(stem, keys.branch(after) + b"\x00") if after else stem
-        stored = self._keyvalue.scan(repository.partition, start, upper_bound(stem))
-        branches = (references.branch_from(raw) for _, raw in stored)
-        shown = (branch for branch in branches if show_hidden or not branch.hidden)
+        end, limit = upper_bound(stem), amount + 1
+        shown: list[Branch] = []
+        while len(shown) <= amount:
+            rows = list(self._keyvalue.scan(repository.partition, start, end, limit=limit))
+            branches = [references.branch_from(raw) for _, raw in rows]
+            shown += branches if show_hidden else [each for each in branches if not each.hidden]
+            if len(rows) < limit:
+                break
+            start, limit = rows[-1][0] + b"\x00", _BRANCHES_AT_ONCE  # instead of hidden ones
         return take_page(shown, amount, lambda branch: branch.id)
 
     def all(self, repository: Repository) -> Iterator[Branch]:

@@ -8,6 +8,7 @@ import pytest
 from support.garbage import DAY, addresses, commit, found, put, stored
 
 from anabranch.errors import AnabranchError, Busy, NotFound
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.fence import Deadline
 from anabranch.pipelines.garbage.sweeping.removal import Deletion, delete_with_backoff
@@ -18,6 +19,7 @@ from anabranch.pipelines.garbage.sweeping.sweep import (
     Sweep,
 )
 from anabranch.testing.stores import FaultyBlocks, fail_at
+from anabranch.versioning.records.references import commit_from
 
 
 def test_candidate_is_removed_only_after_the_restore_window(lake, clock, collector):
@@ -168,6 +170,36 @@ def test_marking_before_each_round_adds_only_what_is_new(lake, clock, collector)
             run.reachability.mark()
         assert sum(map(len, hashes)) == before + 1
         assert run.reachability.statistics.uncommitted == 10
+
+
+def test_passes_decode_each_commit_once(lake, collector, monkeypatch):
+    """Later rounds of a sweep look for new commits, also those that no reference has any more."""
+    lake.garbage_rules.set("sea", RetentionRules(30))
+    for number in range(20):
+        put(lake, f"{number}")
+        commit(lake)
+    decoded = []
+
+    def decode(raw):
+        found = commit_from(raw)
+        decoded.append(found.id)
+        return found
+
+    monkeypatch.setattr("anabranch.versioning.garbage.retention.commit_from", decode)
+    with collector.mark("sea") as run:
+        fence = run.reachability.fence("s")
+        with fence.register():
+            fence.begin_round([], run.reachability.mark)
+            assert len(decoded) == len(set(decoded)) == 21
+            put(lake, "lost")
+            lake.branches.create("sea", "lost", "main")
+            put(lake, "lost", "lost")
+            lost = lake.commits.commit("sea", "lost", message="m", committer="c").id
+            lake.branches.delete("sea", "lost")
+            decoded.clear()
+            fence.begin_round([], run.reachability.mark)
+    assert decoded == [lost]
+    assert run.reachability.statistics.active_commits == 22
 
 
 class LateRemoval:

@@ -17,6 +17,7 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.versioning.core import Core
+from anabranch.versioning.garbage.retention import CommitGraphs
 
 __all__ = [
     "ActiveCommit",
@@ -93,26 +94,34 @@ def staging_areas(core: Core, repository: Repository) -> Iterator[Branch]:
 
 
 def collect_roots(
-    core: Core, repository: Repository, rules: RetentionRules | None, now: float
+    core: Core,
+    repository: Repository,
+    rules: RetentionRules | None,
+    now: float,
+    graphs: CommitGraphs | None = None,
 ) -> Roots:
-    """Returns a repository's roots; `now` is in seconds since 1970. Raises Gone for a missing
-    commit that is referenced.
+    """Returns a repository's roots; `now` is in seconds since 1970. `graphs` are commits that were
+    read before. Raises Gone for a missing commit that is referenced.
     """
     pinned = core.pins.commits(repository)
-    commits = core.rules.read_commits(repository, rules, now, pinned)
+    commits = core.rules.read_commits(repository, rules, now, pinned, graphs)
     heads = {(branch.id, branch.commit_id, branch.tokens) for branch in commits.branches}
     references = frozenset(heads | set(commits.tagged.items()) | pinned)
     return Roots(references, commits.active_trees, len(commits.graph), len(commits.active))
 
 
 def collect_active_commits(
-    core: Core, repository: Repository, rules: RetentionRules | None, now: float
+    core: Core,
+    repository: Repository,
+    rules: RetentionRules | None,
+    now: float,
+    graphs: CommitGraphs | None = None,
 ) -> list[ActiveCommit]:
     """Returns the active commits, those with references first; `now` is in seconds since 1970.
-    Raises Gone for a missing commit that is referenced.
+    `graphs` are commits that were read before. Raises Gone for a missing commit that is referenced.
     """
     pinned = core.pins.commits(repository)
-    commits = core.rules.read_commits(repository, rules, now, pinned)
+    commits = core.rules.read_commits(repository, rules, now, pinned, graphs)
     names: dict[str, list[str]] = {}
     for branch in commits.branches:
         names.setdefault(branch.commit_id, []).append(f"branch {branch.id}")
@@ -128,12 +137,17 @@ def collect_active_commits(
 
 
 def collect_expired_commits(
-    core: Core, repository: Repository, rules: RetentionRules | None, now: float
+    core: Core,
+    repository: Repository,
+    rules: RetentionRules | None,
+    now: float,
+    graphs: CommitGraphs | None = None,
 ) -> list[ExpiredCommit]:
     """Returns the expired commits, each with the branch whose first-parent history has it. Commits
-    of the default branch come first, commits of no branch last.
+    of the default branch come first, commits of no branch last. `graphs` are commits that were
+    read before.
     """
-    _, _, graph, active = commits = core.rules.read_commits(repository, rules, now)
+    _, _, graph, active = commits = core.rules.read_commits(repository, rules, now, graphs=graphs)
     branches = sorted(
         commits.branches, key=lambda branch: (branch.id != repository.default_branch, branch.id)
     )

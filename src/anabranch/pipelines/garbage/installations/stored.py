@@ -33,6 +33,7 @@ from anabranch.pipelines.garbage.installations.gc_roots import (
 from anabranch.pipelines.garbage.installations.installation import StagedRows
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.removal_counts import NamespaceSweeps
+from anabranch.versioning.garbage.retention import CommitGraphs
 from anabranch.versioning.trees.trees import translate_errors
 
 __all__ = ["StoredInstallation"]
@@ -46,6 +47,7 @@ class StoredInstallation:
     def __init__(self, core: Core, blocks: BlockStore) -> None:
         self._core = core
         self._blocks = blocks
+        self._graphs = CommitGraphs()
 
     def run_id(self) -> str:
         """Returns a new id for a run."""
@@ -80,7 +82,7 @@ class StoredInstallation:
 
     def roots(self, repository: Repository, now: float) -> Roots:
         """Returns a repository's roots. Raises Gone."""
-        return collect_roots(self._core, repository, self.rules(repository), now)
+        return collect_roots(self._core, repository, self.rules(repository), now, self._graphs)
 
     def staged_entries(
         self,
@@ -98,11 +100,13 @@ class StoredInstallation:
 
     def active_commits(self, repository: Repository, now: float) -> Iterable[ActiveCommit]:
         """Returns the active commits, those with references first. Raises Gone."""
-        return collect_active_commits(self._core, repository, self.rules(repository), now)
+        rules = self.rules(repository)
+        return collect_active_commits(self._core, repository, rules, now, self._graphs)
 
     def expired_commits(self, repository: Repository, now: float) -> Iterable[ExpiredCommit]:
         """Returns the expired commits. Raises Gone."""
-        return collect_expired_commits(self._core, repository, self.rules(repository), now)
+        rules = self.rules(repository)
+        return collect_expired_commits(self._core, repository, rules, now, self._graphs)
 
     def old_uploads(self, repository: Repository, before: float) -> Sequence[Upload]:
         """Returns a repository's unfinished multipart uploads that began before a time."""
@@ -140,7 +144,7 @@ class StoredInstallation:
 
     def record_expired(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
         """Records the trees of the expired commits of all repositories. Raises Gone, Corrupt."""
-        record_expired(self._core)
+        record_expired(self._core, self._graphs)
 
     def add_tombstones(
         self,

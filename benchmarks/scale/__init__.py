@@ -1,0 +1,1 @@
+"""The measurements of `bench_scale.py`, each as a function of one size."""

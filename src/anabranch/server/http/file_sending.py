@@ -1,0 +1,98 @@
+"""Sending of files to sockets by the kernel, which copies nothing into this process.
+
+A thread sends for as long as the client takes the bytes, up to a few MiB at a time, so that others
+get their turn. When the client is slow, the event loop waits for the socket, and no thread does.
+The bytes go past the transport, so its buffer must be empty; the socket is sent to by a descriptor
+of its own, which the event loop can watch beside the transport's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import select
+from typing import Protocol
+
+from anabranch.files.deferred_pieces import DeferredPieces, SendableFile
+from anabranch.server.execution.thread_pool import ThreadPool
+
+__all__ = ["FileSink", "send_file", "watch"]
+
+_MIN_BYTES = 1 << 20
+"""Shorter rests of files are not worth it: the buffer must drain first."""
+
+_TURN_BYTES = 8 << 20
+_PATIENCE_MS = 2
+"""How long a thread waits for a client: less than another turn takes under load."""
+
+_UNSUPPORTED = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
+
+
+class FileSink(Protocol):
+    """The connection that a file is sent on."""
+
+    def socket(self) -> int | None:
+        """Returns a new descriptor of the socket, which the caller closes; None if bytes cannot go
+        past the transport.
+        """
+
+    async def flush(self) -> None:
+        """Waits until the transport has sent all, or the connection is lost."""
+
+    async def wait_for(self, socket: int) -> bool:
+        """Waits until a socket takes more bytes; returns whether the connection is open."""
+
+    def abort(self) -> None:
+        """Closes the connection: the client has."""
+
+
+async def send_file(pieces: object, sink: FileSink, pool: ThreadPool, *, caller: str) -> int:
+    """Sends what is left of pieces that are those of an open file; returns how many bytes. Fewer
+    than are left if the connection is lost, and where the system cannot: then the pieces continue.
+    Raises Gone if the file ends early.
+    """
+    file = pieces.file if isinstance(pieces, DeferredPieces) else None
+    if file is None or file.remaining < _MIN_BYTES:
+        return 0
+    socket = sink.socket()
+    if socket is None:
+        return 0
+    left = file.remaining
+    try:
+        await sink.flush()
+        while file.remaining and await sink.wait_for(socket):
+            await pool.run_admitted(_send, file, socket, caller=caller)
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            sink.abort()
+    finally:
+        os.close(socket)
+    return left - file.remaining
+
+
+def _send(file: SendableFile, socket: int) -> None:
+    """Sends until the turn ends, or the client does not take more for a moment."""
+    end = max(0, file.remaining - _TURN_BYTES)
+    writable = select.poll()
+    writable.register(socket, select.POLLOUT)
+    while file.remaining > end:
+        try:
+            file.send_to(socket, file.remaining - end)
+        except BlockingIOError:
+            if not writable.poll(_PATIENCE_MS):
+                return
+
+
+async def watch(loop: asyncio.AbstractEventLoop, socket: int, ready: asyncio.Future[None]) -> None:
+    """Waits until a socket takes more bytes, or `ready` is set."""
+
+    def set_ready() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+    loop.add_writer(socket, set_ready)
+    try:
+        await ready
+    finally:
+        loop.remove_writer(socket)
