@@ -1,11 +1,11 @@
-"""GETs of whole addresses at hosts other than the server, such as presigned ones of its store.
+"""Requests to whole addresses at hosts other than the server, such as presigned ones of its store.
 
 The server's credentials are not sent there: an address says itself what it permits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from anabranch.client.transport import Response, Transport, TransportError
@@ -22,16 +22,18 @@ class OtherHosts:
         self._environment = environment
         self._transports: dict[str, Transport] = {}
 
-    def get(
+    def send(
         self,
+        method: str,
         url: str,
         headers: Mapping[str, str],
+        body: bytes | Iterable[bytes] | None = None,
         *,
         timeout: float = 600.0,
         connect_timeout: float = 10.0,
     ) -> Response:
-        """Returns the response to a GET, whatever its status. Raises TransportError, also for what
-        is no address.
+        """Returns the response to a request, whatever its status. Raises TransportError, also for
+        what is no address.
         """
         try:
             parts = urlsplit(url)
@@ -40,7 +42,9 @@ class OtherHosts:
             raise TransportError(f"not an address: {error}", unsent=True) from error
         target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
         sent = {"User-Agent": "anabranch", **headers}
-        return transport.send("GET", target, sent, timeout=timeout, connect_timeout=connect_timeout)
+        return transport.send(
+            *(method, target, sent, body), timeout=timeout, connect_timeout=connect_timeout
+        )
 
     def close(self) -> None:
         """Closes all connections."""

@@ -214,16 +214,25 @@ class RestClient:
             self._raise_for_status(request, response)
         raise AssertionError  # the last attempt returns or raises
 
-    def get_elsewhere(self, url: str, headers: Mapping[str, str]) -> Response:
-        """Returns the response, whatever its status, to a GET of an address elsewhere, without the
-        credentials; a host that is too busy for it is asked again. Raises TransportError.
+    def send_elsewhere(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | Iterable[bytes] | None = None,
+    ) -> Response:
+        """Returns the response, whatever its status, to a request to an address elsewhere, without
+        the credentials; a host that is too busy for it is asked again. For requests that may be
+        sent twice. Raises TransportError.
         """
         connect_timeout = self._timeouts.connect or self._timeouts.read
         for attempt in range(1, self._retries.attempts + 1):
             is_last = attempt == self._retries.attempts
             try:
-                response = self._others.get(
-                    *(url, headers), timeout=self._timeouts.read, connect_timeout=connect_timeout
+                response = self._others.send(
+                    *(method, url, headers, body),
+                    timeout=self._timeouts.read,
+                    connect_timeout=connect_timeout,
                 )
             except TransportError as error:
                 if is_last or error.unsent:

@@ -60,7 +60,7 @@ class PresignedReads:
             if not address:
                 break
             try:
-                response = self._client.get_elsewhere(address, request.headers)
+                response = self._client.send_elsewhere("GET", address, request.headers)
             except TransportError as error:
                 self._is_unreachable = error.unsent
                 break
