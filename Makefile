@@ -284,6 +284,10 @@ $(EXAMPLES)-%/.installed: tools/example_environments/%.txt
 .PHONY: examples
 examples: install $(EXAMPLE_ENVIRONMENTS) ## install Dagster, dbt, MLflow, Airflow and others, whose examples tests run
 
+# 5 GB, so it is not one of the above
+.PHONY: examples-torch
+examples-torch: install $(EXAMPLES)-torch/.installed ## install PyTorch with its CUDA libraries, 5 GB, whose examples tests run
+
 .PHONY: records
 records: install ## regenerate the protobuf modules
 	cd src && ../$(BIN)/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. \

@@ -31,7 +31,7 @@ def commands(title):
     begin = PAGE.index(f"\n## {title}\n") if title else 0
     (block,) = re.findall(
         r"^```sh\n(.*?)^```$",
-        PAGE[begin : PAGE.index("\n## ", begin + 1)],
+        PAGE[begin : f"{PAGE}\n## ".index("\n## ", begin + 1)],
         re.MULTILINE | re.DOTALL,
     )
     return block
@@ -58,7 +58,8 @@ def shell(tmp_path):
     """A function that runs commands in a folder, with the programs of an environment."""
 
     def run(name, script):
-        programs = environment(f"examples-{name}", "examples") / "bin"
+        word = "examples-torch" if name == "torch" else "examples"
+        programs = environment(f"examples-{name}", word) / "bin"
         variables = {
             "HOME": str(tmp_path),
             "PATH": f"{programs}:/usr/bin:/bin",
@@ -161,6 +162,16 @@ def test_pandera_lists_what_is_wrong_and_keeps_the_branch(shell, tmp_path):
 
 
 @pytest.mark.slow
+def test_pandera_refuses_a_merge_in_a_hook(shell, tmp_path):
+    ran = shell("pipelines", commands("") + commands("Pandera in a hook"))
+    assert ran.returncode == 0, ran.stderr
+    refused, merged = ran.stdout.splitlines()
+    assert "flights/delays.csv: id: field_uniqueness, and 2 more" in refused
+    assert merged == "merged"
+    assert rows_on_main(tmp_path) == AFTER
+
+
+@pytest.mark.slow
 def test_mlflow_reads_again_what_it_was_trained_on(shell, tmp_path):
     later = """
 import anabranch, mlflow
@@ -191,3 +202,9 @@ print(load("my-lake", "main")["label"][:], load("my-lake", "correct")["label"][:
 """
     ran = shell("pipelines", f"cat > look.py <<'END'{look}END\npython look.py")
     assert ran.stdout == "['cat', 'dog'] ['cat', 'fox']\n"
+
+
+@pytest.mark.slow
+def test_pytorch_loads_a_commit_and_resumes(shell):
+    ran = shell("torch", commands("PyTorch"))
+    assert (ran.returncode, ran.stdout) == (0, "1000\nTrue\n"), ran.stderr

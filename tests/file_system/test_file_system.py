@@ -228,6 +228,25 @@ class TestManyFiles:
             fs.cat_ranges(good, 0, 1)
         assert fs.cat_ranges([], [], []) == []
 
+    def test_a_branch_is_read_by_few_requests(self, file_systems, monkeypatch):
+        fs = file_systems["server"]
+        fs.lake.repositories.create("few-requests")
+        with fs.transaction:
+            for number in range(1200):
+                fs.pipe_file(f"few-requests/main/{number:04}", b"%d" % number)
+        fs.pipe_file("few-requests/main/0007", b"changed")
+        sent = []
+        exchange = fs.lake._client.exchange
+        monkeypatch.setattr(
+            fs.lake._client, "exchange", lambda request: sent.append(request) or exchange(request)
+        )
+        contents = fs.cat("few-requests/main/", recursive=True)
+        reads = [request for request in sent if request.segments[-1] == "contents"]
+        assert len(reads) == 2
+        assert len(sent) < 20, "no request for each file"
+        assert len(contents) == 1200
+        assert contents["few-requests/main/0007"] == b"changed"
+
     def test_large_files_are_read_in_parts(self, fs, sea):
         content = os.urandom(3 << 20)
         head = commit(fs, sea, large=content, small=b"12345")

@@ -26,8 +26,9 @@ page says of a command. The page is made from the program: do not edit it, run `
 
 On a terminal, results are tables with colours, short commit ids, sizes in units and local times;
 in a pipe, tab-separated lines without headings, whole ids, bytes and UTC; with `--json`, one JSON
-document. Errors and remarks go to standard error. The exit code is 0 when the work is done, 1
-when it failed, 2 when the command was not understood.
+document. What is longer than the terminal is shown by the pager that `PAGER` names, by default
+`less`; `PAGER=cat` does without. Errors and remarks go to standard error. The exit code is 0 when
+the work is done, 1 when it failed, 2 when the command was not understood.
 
 `ls` and `list` stand for each other, and so do `rm`, `remove` and `delete`.
 """

@@ -226,7 +226,7 @@ def _run(words: Sequence[str], output: Output, environment: Mapping[str, str]) -
         rest = ["version", *rest]
         leading.remove("--version")
     if not rest:
-        output.line(program_help("anabranch", SUMMARY, SECTIONS))
+        output.page(program_help("anabranch", SUMMARY, SECTIONS))
         return 0
     plugin = None if leading else _plugin(rest[0], environment)
     if plugin is not None:
@@ -254,18 +254,18 @@ def _run_command(
     if isinstance(declared, Group):
         below = commands_below(declared, rest)
         if below is not None:
-            output.line(group_help("anabranch", below))
+            output.page(group_help("anabranch", below))
             return 0
         command, rest = choose(declared, rest)
         if command is None:
-            output.line(group_help("anabranch", declared))
+            output.page(group_help("anabranch", declared))
             return 0
         name = f"{name} {command.name}"
     else:
         command = declared
     arguments = parse(f"anabranch {name}", command, rest)
     if arguments.help:
-        output.line(command_help("anabranch", command, name))
+        output.page(command_help("anabranch", command, name))
         return 0
     return _call(command, CommandContext(name, arguments, output, environment))
 

@@ -16,6 +16,7 @@ from urllib.parse import quote, urlencode
 
 from anabranch.client.error_responses import ErrorResponse, parse_error_response, to_error
 from anabranch.client.listing_pages import Pages
+from anabranch.client.other_hosts import OtherHosts
 from anabranch.client.retry_policy import DEFAULT_RETRIES, RetryPolicy
 from anabranch.client.transport import Response, Transport, TransportError
 from anabranch.errors import AnabranchError, Busy, Invalid, OutcomeUnknown
@@ -25,6 +26,7 @@ __all__ = ["CHUNK", "Content", "Request", "RestClient", "Timeouts", "quote_segme
 
 CHUNK = 1 << 20
 _SUCCESS = range(200, 300)
+_REDIRECT = range(300, 400)
 _PARTIAL_CONTENT = 206
 _BUSY = (429, 503)
 _REF_FIELDS = ("source", "ref", "source_branch", "destination_branch")
@@ -48,7 +50,8 @@ DEFAULT_TIMEOUTS = Timeouts()
 class Request(NamedTuple):
     """One request, complete enough to be sent again. `segments` are its path below `/api/v1`,
     `content` a body or a function that yields it again at each call, `keys` the names in its body
-    that a hint can use. With `repeatable`, it does no harm to send it twice.
+    that a hint can use. With `repeatable`, it does no harm to send it twice; with `redirects`, a
+    redirect is a response as good as any.
     """
 
     method: str
@@ -59,6 +62,7 @@ class Request(NamedTuple):
     keys: tuple[str, ...] = ()
     repeatable: bool = False
     timeout: float | None = None
+    redirects: bool = False
 
     @property
     def can_resend(self) -> bool:
@@ -104,13 +108,16 @@ class RestClient:
         self._reached = False
         proxies = os.environ if environment is None else environment
         self._transport = Transport(url, proxies, keep_alive=keep_alive)
+        self._others = OtherHosts(proxies)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_transport"}
+        connections = ("_transport", "_others")
+        return {name: value for name, value in vars(self).items() if name not in connections}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._transport = Transport(self.url, os.environ, keep_alive=self._keep_alive)
+        self._others = OtherHosts(os.environ)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.url!r})"
@@ -118,10 +125,12 @@ class RestClient:
     def close(self) -> None:
         """Closes all connections."""
         self._transport.close()
+        self._others.close()
 
     def abort(self) -> None:
         """Breaks the connections of the requests in flight, which then fail; no others begin."""
         self._transport.abort()
+        self._others.abort()
 
     def get(self, *segments: str, **params: Any) -> Any:
         """Returns the JSON of the response to a GET."""
@@ -196,13 +205,44 @@ class RestClient:
                 self._sleep(self._retries.delay(attempt))
                 continue
             self._reached = True
-            if response.status in _SUCCESS:
+            if response.status in _SUCCESS or (request.redirects and response.status in _REDIRECT):
                 return response
             if not is_last and _may_resend(request, response):
                 response.close()
                 self._sleep(self._retries.delay(attempt, response.header("retry-after")))
                 continue
             self._raise_for_status(request, response)
+        raise AssertionError  # the last attempt returns or raises
+
+    def send_elsewhere(
+        self,
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | Iterable[bytes] | None = None,
+    ) -> Response:
+        """Returns the response, whatever its status, to a request to an address elsewhere, without
+        the credentials; a host that is too busy for it is asked again. For requests that may be
+        sent twice. Raises TransportError.
+        """
+        connect_timeout = self._timeouts.connect or self._timeouts.read
+        for attempt in range(1, self._retries.attempts + 1):
+            is_last = attempt == self._retries.attempts
+            try:
+                response = self._others.send(
+                    *(method, url, headers, body),
+                    timeout=self._timeouts.read,
+                    connect_timeout=connect_timeout,
+                )
+            except TransportError as error:
+                if is_last or error.unsent:
+                    raise
+                self._sleep(self._retries.delay(attempt))
+                continue
+            if is_last or response.status not in _BUSY:
+                return response
+            response.close()
+            self._sleep(self._retries.delay(attempt, response.header("retry-after")))
         raise AssertionError  # the last attempt returns or raises
 
     def read(self, request: Request, response: Response) -> bytes:

@@ -199,11 +199,11 @@ class AnabranchFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec h
         """Returns the bytes of a file, or a dictionary of those of several, which are read many at
         a time.
         """
-        paths = self.expand_path(path, recursive=recursive)
+        paths = self.expand_path(path)
+        if recursive:
+            paths = [file for each in paths for file in self.find(each)]
         if len(paths) == 1 and isinstance(path, str) and paths[0] == self._strip_protocol(path):
             return self.cat_file(paths[0], **options)
-        if recursive:
-            paths = [each for each in paths if self.isfile(each)]
         found = contents(self._view, paths)
         return {name: content for name, content in found.items() if _is_shown(content, on_error)}
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
-from anabranch.errors import AnabranchError, NotFound
+from anabranch.errors import AnabranchError, Denied, NotFound
 from anabranch.lake.object_file import ObjectFile
 from anabranch.lake.reference_handle import ReferenceHandle
 from anabranch.lake.snapshots.snapshot import Snapshot
+from anabranch.model.objects.batch import MAX_BATCH_OBJECTS
 from anabranch.model.objects.stat import CommonPrefix, Stat
 
 __all__ = ["BranchView", "SnapshotView", "View"]
@@ -87,8 +88,13 @@ class BranchView:
 
     def contents(self, paths: Sequence[str]) -> Iterator[bytes | AnabranchError]:
         """Yields the contents of objects, in order, or the error in place of one."""
-        with ThreadPoolExecutor(_THREADS) as pool:
-            yield from pool.map(self._content, paths)
+        for begin in range(0, len(paths), MAX_BATCH_OBJECTS):
+            some = paths[begin : begin + MAX_BATCH_OBJECTS]
+            try:
+                yield from self._reference.contents(some)
+            except Denied:  # of one of them, or of all
+                with ThreadPoolExecutor(_THREADS) as pool:
+                    yield from pool.map(self._content, some)
 
     def _content(self, path: str) -> bytes | AnabranchError:
         try:

@@ -39,6 +39,14 @@ class Objects(Protocol):
     def open(self, repository: str, reference: str, path: str) -> ObjectFile:
         """Returns the object at a path, open for reading. Raises NotFound."""
 
+    def read_many(
+        self, repository: str, reference: str, paths: Sequence[str]
+    ) -> list[bytes | AnabranchError]:
+        """Returns the contents of objects, in order, or the error in place of one: up to 1,000 at a
+        time, each time as they are at one moment. Raises NotFound for the reference, Denied if one
+        of the paths may not be read.
+        """
+
     def listing(
         self,
         repository: str,

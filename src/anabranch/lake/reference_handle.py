@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any, Literal, overload
 
-from anabranch.errors import NotFound
+from anabranch.errors import AnabranchError, NotFound
 from anabranch.lake.object_file import ObjectFile, in_mode, require_read_mode
 from anabranch.lake.paging import PAGE_SIZE, all_items
 from anabranch.model.commits.change import Change
@@ -76,6 +76,23 @@ class ReferenceHandle:
     def read(self, path: str) -> bytes:
         """Returns the content of an object. Raises NotFound."""
         return self._lake.objects.open(self.repository, self.name, path).read_bytes()
+
+    def read_many(self, paths: Iterable[str]) -> list[bytes]:
+        """Returns the contents of objects, in order, up to 1,000 by one request of a server. Raises
+        the error of the first that cannot be read.
+        """
+        found = []
+        for content in self.contents([*paths]):
+            if isinstance(content, AnabranchError):
+                raise content
+            found.append(content)
+        return found
+
+    def contents(self, paths: Sequence[str]) -> list[bytes | AnabranchError]:
+        """Returns the contents of objects, in order, or the error in place of one. Raises Denied if
+        one of the paths may not be read.
+        """
+        return self._lake.objects.read_many(self.repository, self.name, paths)
 
     @overload
     def open(self, path: str, mode: Literal["rb"]) -> ObjectFile: ...

@@ -160,6 +160,7 @@ class Objects(Part):
 
     stat = _Waiting(objects.stat)
     open = _Waiting(objects.open_object)
+    read_many = _Waiting(objects.read_many)
     listing = _Waiting(objects.listing)
     upload = _Waiting(objects.upload)
     copy = _Waiting(objects.copy)

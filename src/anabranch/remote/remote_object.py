@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from anabranch.client.rest_client import CHUNK, Request, RestClient
+from anabranch.client.rest_client import CHUNK, Request
 from anabranch.client.transport import TransportError
 from anabranch.errors import Gone
 from anabranch.lake.object_file import ObjectFile
 from anabranch.model.objects.entry import Entry
 from anabranch.model.objects.stat import Stat
+from anabranch.remote.reads import Reads
 
 __all__ = ["RemoteObject"]
 
@@ -31,7 +32,7 @@ class RemoteObject(ObjectFile):
 
     __slots__ = ("_ahead", "_client", "_first", "_request", "_stat")
 
-    def __init__(self, client: RestClient, request: Request, stat: Stat, first: bytes) -> None:
+    def __init__(self, client: Reads, request: Request, stat: Stat, first: bytes) -> None:
         self._client = client
         self._request = request
         self._stat = stat

@@ -226,3 +226,36 @@ def test_threads_share_a_lake(lake, sea):
     with ThreadPoolExecutor(16) as pool:
         paths = list(pool.map(work, range(100)))
     assert sorted(paths) == [item.path for item in listed(lake, sea)]
+
+
+def test_many_objects_are_read_at_once(lake, sea):
+    contents = {path: path.encode() for path in ODD_PATHS}
+    for path, content in contents.items():
+        lake.objects.upload(sea, "main", path, [content])
+    paths = [*contents, *reversed(contents)]
+    found = lake.objects.read_many(sea, "main", paths)
+    assert found == [contents[path] for path in paths]
+    lake.commits.commit(sea, "main", message="odd")
+    lake.objects.upload(sea, "main", "a b", [b"new"])
+    assert lake.objects.read_many(sea, "main", ["a b", "a/"]) == [b"new", b"a/"]
+    assert lake.objects.read_many(sea, "main~0", ["a b"]) == [b"a b"]
+    assert lake.objects.read_many(sea, "main", []) == []
+    with pytest.raises(NotFound):
+        lake.objects.read_many(sea, "nowhere", ["a b"])
+
+    missing, here, empty = lake.objects.read_many(sea, "main", ["absent", "a b", ""])
+    assert (missing.kind, here, empty.kind) == ("object_not_found", b"new", "missing_path")
+    handle = lake.repository(sea).branch("main")
+    assert handle.read_many(iter(["a b", "a/"])) == [b"new", b"a/"]
+    with pytest.raises(NotFound):
+        handle.read_many(["a b", "absent"])
+
+
+def test_objects_that_are_too_large_for_one_request_are_read_by_several(lake, sea):
+    contents = {
+        f"{size}": random.Random(size).randbytes(size << 20) for size in (0, 12, 14, 16, 33)
+    }
+    for path, content in contents.items():
+        lake.objects.upload(sea, "main", path, [content])
+    paths = ["0", "12", "0", "14", "33", "16", "12", "0"]
+    assert lake.objects.read_many(sea, "main", paths) == [contents[path] for path in paths]

@@ -97,6 +97,19 @@ class Objects:
             entry = self._core.objects.get(stored_repository, reference, path, at=at)
         return OpenObject(stored_repository, entry, self._blocks)
 
+    def read_many(
+        self, repository: str, reference: str, paths: Sequence[str]
+    ) -> list[bytes | AnabranchError]:
+        """Returns the contents of objects at one moment, in order, or the error in place of one."""
+        at = self.resolve(repository, reference)
+        found: list[bytes | AnabranchError] = []
+        for path in paths:
+            try:
+                found.append(self.open(repository, reference, path, at=at).read_bytes())
+            except AnabranchError as error:
+                found.append(error)
+        return found
+
     def listing(
         self,
         repository: str,

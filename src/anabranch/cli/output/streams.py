@@ -7,8 +7,9 @@ not depend on the format.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TextIO
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO, cast
 
 from anabranch.cli.errors import Failure
 from anabranch.cli.output.format import display_width, iso_time, local_time, paint, printable, size
@@ -41,7 +42,26 @@ class Output:
         wanted = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
         self.colour = self.terminal and wanted if colour is None else colour
         self.err_colour = self.err_terminal and wanted if colour is None else colour
+        self._environment = environment
+        self._is_paged = False
         self._warnings: set[str] = set()
+
+    @contextmanager
+    def paged(self) -> Iterator[None]:
+        """Within it, what is longer than the terminal is shown by a pager."""
+        if not self.terminal or self._is_paged:
+            yield
+            return
+        from anabranch.cli.output.pager import paging  # noqa: PLC0415  for people alone
+
+        out = self.out
+        with paging(out, self._environment) as text:
+            try:
+                if text is not None:
+                    self.out, self._is_paged = cast("TextIO", text), True
+                yield
+            finally:
+                self.out, self._is_paged = out, False
 
     def rows(
         self,
@@ -58,8 +78,9 @@ class Output:
             lines = align(columns, rows, colour=self.colour)
         else:
             lines = separate(columns, rows)
-        for line in lines:
-            self._print(line)
+        with self.paged():
+            for line in lines:
+                self._print(line)
 
     def details(self, pairs: Sequence[tuple[str, Any, str]], item: Any) -> None:
         """Prints one item as `name: value` lines, or as a JSON object. A pair is a name, its value
@@ -89,6 +110,11 @@ class Output:
         if "utf" not in (getattr(self.out, "encoding", None) or "utf").lower():
             text = text.translate(_BOX_TO_ASCII)
         self._print(text)
+
+    def page(self, text: str) -> None:
+        """Prints text of several lines, by a pager if it is longer than the terminal."""
+        with self.paged():
+            self.line(text)
 
     def paint(self, text: str, style: str) -> str:
         """Returns text in a style, if standard output shows colours."""

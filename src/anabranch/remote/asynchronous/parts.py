@@ -167,6 +167,7 @@ class Objects(Part):
     """The objects of a server's repositories."""
 
     stat = _Awaited(objects.stat)
+    read_many = _Awaited(objects.read_many)
     listing = _Awaited(objects.listing)
     copy = _Awaited(objects.copy)
     delete = _Awaited(objects.delete)

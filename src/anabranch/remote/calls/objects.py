@@ -12,6 +12,7 @@ from anabranch.model.objects.entry import DEFAULT_CONTENT_TYPE
 from anabranch.model.objects.stat import CommonPrefix, Stat
 from anabranch.model.page import Page
 from anabranch.remote.call import Call, Exchange, Listing, Pagination, Reply, WirePage, change, read
+from anabranch.remote.calls.contents import ReadMany
 from anabranch.remote.calls.open_object import Open
 from anabranch.remote.calls.results import nothing, stat_result
 from anabranch.remote.calls.upload import Upload
@@ -24,6 +25,7 @@ __all__ = [
     "delete_many",
     "listing",
     "open_object",
+    "read_many",
     "set_user_metadata",
     "stat",
     "upload",
@@ -54,6 +56,16 @@ def stat(repository: str, reference: str, path: str) -> Call[Stat]:
 def open_object(repository: str, reference: str, path: str) -> Call[RemoteObject]:
     """Returns the object at a path, open for reading. Raises NotFound."""
     return Open(tuple(_at(repository, reference)), path)
+
+
+def read_many(
+    repository: str, reference: str, paths: Sequence[str]
+) -> Call[list[bytes | AnabranchError]]:
+    """Returns the contents of objects, in order, or the error in place of one: up to 1,000 at a
+    time, each time as they are at one moment. Raises NotFound for the reference, Denied if one of
+    the paths may not be read.
+    """
+    return ReadMany(tuple(_at(repository, reference)), list(paths))
 
 
 def listing(

@@ -15,6 +15,7 @@ from anabranch.errors import AnabranchError, Invalid
 from anabranch.model.objects.stat import Stat
 from anabranch.remote.call import Exchange
 from anabranch.remote.calls.results import stat_result
+from anabranch.remote.calls.stored_upload import LARGE_UPLOAD, StoredUpload
 
 __all__ = ["Upload"]
 
@@ -46,6 +47,11 @@ class Upload:
                 kind="invalid_content_type",
                 hint="Use a media type such as text/csv.",
             )
+        if isinstance(self.chunks, list | tuple) and sum(map(len, self.chunks)) >= LARGE_UPLOAD:
+            stored = StoredUpload(self.segments, self.params, self.chunks, self.if_absent)
+            stat = stored.run(client, self.content_type, self.metadata)
+            if stat is not None:
+                return stat
         reading = _Reading(self.chunks)
         headers = {"Content-Type": self.content_type, **_metadata_headers(self.metadata)}
         if self.if_absent:

@@ -23,6 +23,7 @@ class _WireTables(msgspec.Struct, frozen=True):
 class _WireSnapshot(msgspec.Struct, frozen=True):
     commit: WireCommit
     tables: _WireTables | None
+    presigned: bool = False
 
 
 _SNAPSHOT = msgspec.json.Decoder(_WireSnapshot)
@@ -38,7 +39,7 @@ def make_snapshot(
     found = Exchange(request, _decode).run(client)
     commit, tables = found.commit.commit(), found.tables
     addresses = None if tables is None else FullAddresses(*msgspec.structs.astuple(tables))
-    pinned = PinnedCommit(repository, commit.id, commit.metarange_id, addresses)
+    pinned = PinnedCommit(repository, commit.id, commit.metarange_id, addresses, found.presigned)
     return Snapshot(RemoteSource(client, cache, pinned), repository, reference, commit)
 
 

@@ -15,6 +15,7 @@ from anabranch.lake.snapshots.source import NamedEntry
 from anabranch.model.objects.entry import Entry
 from anabranch.model.objects.stat import Stat
 from anabranch.remote.call import read
+from anabranch.remote.reads import PresignedReads, Reads
 from anabranch.remote.remote_object import RemoteObject
 from anabranch.remote.snapshots.batches import LARGE, batches, read_batch
 from anabranch.remote.snapshots.cache_settings import CacheSettings
@@ -33,12 +34,15 @@ _MAX_REPAIRS = 3
 
 
 class PinnedCommit(NamedTuple):
-    """A commit of a repository; `addresses` is None for a user who may not read its tables."""
+    """A commit of a repository; `addresses` is None for a user who may not read its tables. Its
+    store is read by presigned addresses if it is `presigned`.
+    """
 
     repository: str
     id: str
     metarange_id: str
     addresses: FullAddresses | None
+    presigned: bool = False
 
 
 class RemoteSource:
@@ -48,6 +52,7 @@ class RemoteSource:
 
     def __init__(self, client: RestClient, cache: CacheSettings, commit: PinnedCommit) -> None:
         self._client = client
+        self._reads: Reads = PresignedReads(client) if commit.presigned else client
         self._cache = cache
         self._commit = commit
         self._files = TableFiles(cache)
@@ -94,7 +99,8 @@ class RemoteSource:
         commit = self._commit
         request = read(["repositories", commit.repository, "refs", commit.id, "objects"], path=path)
         stat = Stat(path, entry, self.address(entry))
-        return RemoteObject(self._client, request, stat, b"")
+        is_small = entry.size < LARGE  # an address would be a request more
+        return RemoteObject(self._client if is_small else self._reads, request, stat, b"")
 
     def read_many(self, objects: Sequence[NamedEntry]) -> Iterator[bytes]:
         """Yields the bytes of objects, in order: small ones many at a time."""
@@ -113,7 +119,7 @@ class RemoteSource:
         segments = ["repositories", self._commit.repository, "metadata", "object", "range"]
         request = read([*segments, table_id])
         try:
-            response = self._client.exchange(request)
+            response = self._reads.exchange(request)
         except NotFound as error:
             raise Gone(
                 f"the table {table_id} of the commit {self._commit.id} is not there any more",

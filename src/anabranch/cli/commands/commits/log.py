@@ -77,18 +77,19 @@ def _pages(context: CommandContext, *, filtered: bool, amount: int | None = None
 
 def _print(context: CommandContext, commits: Iterable[dict[str, Any]]) -> None:
     output = context.output
+    when = local_time if output.terminal else iso_time
     first = True
-    for commit in commits:
-        if not first:
-            output.line()
-        first = False
-        output.line(output.paint(f"commit {commit['id']}", "id"))
-        when = local_time if output.terminal else iso_time
-        lines = commit_lines(commit, when(commit["creation_date"]))
-        if context.arguments.show_meta_range_id:
-            lines.insert(0, f"Metarange: {commit['meta_range_id']}")
-        for line in lines:
-            output.line(printable(line))
+    with output.paged():
+        for commit in commits:
+            if not first:
+                output.line()
+            first = False
+            output.line(output.paint(f"commit {commit['id']}", "id"))
+            lines = commit_lines(commit, when(commit["creation_date"]))
+            if context.arguments.show_meta_range_id:
+                lines.insert(0, f"Metarange: {commit['meta_range_id']}")
+            for line in lines:
+                output.line(printable(line))
 
 
 def _draw(context: CommandContext) -> None:
@@ -98,11 +99,12 @@ def _draw(context: CommandContext) -> None:
     nodes = in_drawing_order(_nodes(context, commits))
     refs = _refs_by_commit(context)
     rows = list(draw(nodes))
-    for picture, commit in rows:
-        text = _colour(picture) if output.colour else picture
-        if commit is not None:
-            text += f"  {_summary(context, commits[commit], refs[commit])}"
-        output.line(text)
+    with output.paged():
+        for picture, commit in rows:
+            text = _colour(picture) if output.colour else picture
+            if commit is not None:
+                text += f"  {_summary(context, commits[commit], refs[commit])}"
+            output.line(text)
     if not context.arguments.limit:
         output.more(history.next_offset)
 

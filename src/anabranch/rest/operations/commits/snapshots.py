@@ -34,6 +34,9 @@ class Snapshot(msgspec.Struct, frozen=True):
     tables: Annotated[
         Tables | None, Meta(description="null unless the user may read the commit's tables")
     ]
+    presigned: Annotated[
+        bool, Meta(description="whether the store's bytes are read by presigned addresses, too")
+    ]
 
 
 def get_snapshot(call: Call[AtRef, None]) -> Snapshot:
@@ -46,7 +49,7 @@ def get_snapshot(call: Call[AtRef, None]) -> Snapshot:
     if reaches_all and all(_may(call, need) for need in TABLE_READS):
         addresses = catalog.tables.addresses(repository)
         tables = Tables(addresses.namespace, addresses.local_root)
-    return Snapshot(to_commit(commit), tables)
+    return Snapshot(to_commit(commit), tables, catalog.presigning.supported)
 
 
 def _may(call: Call[AtRef, None], need: Need) -> bool:
