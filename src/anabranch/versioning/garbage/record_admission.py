@@ -99,6 +99,13 @@ class RecordAdmission:
             return [unchanged]
         return [unchanged, *self.admit(repository, self._changes(repository, head, tree))]
 
+    def leads_to(self, repository: Repository, path: str, entry: Entry) -> list[str]:
+        """Returns the full addresses that the files have which a record leads to, as far as they
+        can be read.
+        """
+        found = self._find(repository, RecordChange(path, None, entry))
+        return self._stored_at(repository, found.texts | found.files)
+
     def missing_file(self, repository: Repository, change: RecordChange) -> str:
         """Returns which file of a table that a record leads to is missing, as a phrase; "" if all
         are stored, or if no sweep has removed any.
@@ -128,12 +135,7 @@ class RecordAdmission:
                     hint="Try again when it is over.",
                 )
             if sweep_ids:
-                named = found.texts | found.files
-                places = [
-                    place
-                    for address in sorted(named)
-                    for place in self.files.stored_at(repository, address)
-                ]
+                places = self._stored_at(repository, found.texts | found.files)
                 expect += self._sweeps.admit_addresses(places)[1]
             missing = self._first_missing(repository, found.files) if is_swept else ""
             if missing:
@@ -144,6 +146,10 @@ class RecordAdmission:
                     "it again, or restore it from quarantine (anabranch gc restore).",
                 )
         return expect
+
+    def _stored_at(self, repository: Repository, addresses: Iterable[str]) -> list[str]:
+        places = (self.files.stored_at(repository, each) for each in sorted(addresses))
+        return list(dict.fromkeys(place for each in places for place in each))
 
     def _changes(self, repository: Repository, head: str, tree: str) -> Iterator[RecordChange]:
         """Yields the records of a tree that another one does not have."""
