@@ -176,6 +176,10 @@ class Collector:
         reachability = Reachability(
             self._installation, repository, namespace, self._folder, now, self._progress
         )
-        if next(iter(self._blocks.list(namespace.prefix + AREAS_FOLDER)), None) is None:
+        areas = namespace.prefix + AREAS_FOLDER
+        if next(iter(self._blocks.list(areas)), None) is None:
             reachability.tables.leave_out()
+        for other in self._installation.repositories():
+            if to_namespace(other, self._blocks).prefix.startswith(areas):
+                reachability.tables.leave_out(f"the repository {other.id} is in the folder tables/")
         return reachability

@@ -32,6 +32,7 @@ REFUSALS = {
 }
 
 
+ARCHIVE = "archive/trips.json"
 LATE = {"dirty_branch", "merge_conflict", "no_changes", "staged_change", "table_already_exists"}
 """What is in the way of references that several make at once."""
 
@@ -66,6 +67,9 @@ class TableScenario:
         self.old_metadata = engine.find("trips").record.metadata
         self.old_record = lake.objects.open("sea", "main", path_of("trips")).read_bytes()
         self.expired = self.head()
+        # keeps the bytes of the old record, and none of the files of its table
+        lake.objects.copy("sea", "main", ARCHIVE, source_path=path_of("trips"), shallow=True)
+        lake.commits.commit("sea", "main", committer="me", message="m")
         engine.append("trips", [3])
         engine.append("trips", [4], keep=False)
         engine.expire("trips")
@@ -74,7 +78,7 @@ class TableScenario:
         engine.append("dropped", [9])
         self.dropped = engine.find("dropped").record.metadata
         engine.drop("dropped")
-        put(lake, "code", body=b"2")
+        put(lake, "more", body=b"2")
         lake.commits.commit("sea", "main", committer="me", message="m")
         lake.branches.create("sea", "side", "main")
         self.clock.advance(30 * DAY)
@@ -91,6 +95,11 @@ class TableScenario:
     def mark(self, **options):
         """Marks what is dead, with no window."""
         return self.collector.mark("sea", **{"window_seconds": 0, **options})
+
+    def stored_files(self):
+        """The S3 addresses of the files of tables."""
+        inner = (each.partition("/")[2] for each in self.files())
+        return {f"s3://sea/.tables/{each}" for each in inner if "/" in each}
 
     def files(self):
         prefix = "mem://sea/"
@@ -152,6 +161,11 @@ def copy_old_record(scenario):
         source_ref=scenario.expired,
         shallow=True,
     )
+    return "main"
+
+
+def copy_archived_record(scenario):
+    scenario.lake.objects.copy("sea", "main", path_of("again"), source_path=ARCHIVE, shallow=True)
     return "main"
 
 
@@ -218,6 +232,7 @@ REFERENCES = (
     register_older_metadata,
     write_old_record,
     copy_old_record,
+    copy_archived_record,
     copy_old_tables,
     make_branch,
     make_tag,

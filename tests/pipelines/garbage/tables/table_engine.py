@@ -15,7 +15,7 @@ from anabranch.catalog.tables.iceberg.identifiers import Identifier, record_path
 from anabranch.catalog.tables.iceberg.places import Place
 from anabranch.catalog.tables.iceberg.table_commits import TableCommit
 
-__all__ = ["Engine", "Lost", "manifest", "manifest_list", "read", "readable"]
+__all__ = ["Engine", "Lost", "manifest", "manifest_list", "read", "readable", "stored_file"]
 
 SCHEMA = {
     "type": "struct",
@@ -230,7 +230,7 @@ class Engine:
         )
 
     def records(self, address):
-        return list(fastavro.reader(io.BytesIO(stored(self.lake, address))))
+        return list(fastavro.reader(io.BytesIO(stored_file(self.lake, address))))
 
 
 def identifier(name):
@@ -241,7 +241,7 @@ def path_of(name):
     return record_path(identifier(name))
 
 
-def stored(lake, address):
+def stored_file(lake, address):
     """The bytes of a file of a table. Raises Lost."""
     repository, _, rest = address.removeprefix("s3://").partition("/.tables/")
     namespace = lake.repositories.get(repository).storage_namespace
@@ -251,11 +251,17 @@ def stored(lake, address):
     return lake.blocks.read(place)
 
 
-def read(lake, reference, repository="sea"):
+def read(lake, reference, repository="sea", used=None):
     """Returns what the tables at a reference hold: by the path of the record, the bytes of the
-    files of each snapshot. Raises Lost.
+    files of each snapshot; puts the addresses that it reads into `used`. Raises Lost.
     """
     found = {}
+    used = set() if used is None else used
+
+    def stored(lake, address):
+        used.add(address)
+        return stored_file(lake, address)
+
     page = lake.objects.listing(repository, reference, prefix="_tables/", amount=1000)
     for path in [each["path"] for each in json.loads(page.json(user_metadata=False))]:
         if not path.endswith(("/table.json", "/view.json")):

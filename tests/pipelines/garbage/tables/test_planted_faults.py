@@ -16,8 +16,8 @@ from .scenario import (
     TableScenario,
     add_dead_files,
     attempt,
-    hard_reset,
     make_branch,
+    make_tag,
     stage_dead_files,
 )
 from .table_engine import read, readable
@@ -80,7 +80,7 @@ FAULTS = (
     (removed_is_forgotten, add_dead_files),
     (staged_records_are_missed, stage_dead_files),
     (expired_trees_are_not_examined, make_branch),
-    (expired_trees_are_not_examined, hard_reset),
+    (expired_trees_are_not_examined, make_tag),
     (manifests_are_not_followed, None),
     (no_second_look, add_dead_files),
 )

@@ -21,7 +21,7 @@ from .scenario import (
     copy_old_tables,
     hard_reset,
 )
-from .table_engine import Lost, manifest, manifest_list, path_of, read, readable, stored
+from .table_engine import Lost, manifest, manifest_list, path_of, read, readable, stored_file
 
 ON_SIDE = {add_dead_files_elsewhere, commit_tree, copy_old_tables, hard_reset}
 """References on the branch `side`."""
@@ -59,7 +59,7 @@ def test_a_collection_that_is_killed_at_any_step_loses_nothing(first, tmp_path):
             assert read(scenario.lake, "main") == live
             for address in scenario.dead:
                 with pytest.raises(Lost):
-                    stored(scenario.lake, address)
+                    stored_file(scenario.lake, address)
             # what names them is refused, also by the records that the killed one has left
             assert attempt(scenario, add_dead_files) is None
             scenario.clock.advance(LEASE_SECONDS + 2 * CLOCK_SKEW_SECONDS)
@@ -108,7 +108,7 @@ def test_age_is_by_the_clock_of_the_store(skew, tmp_path):
         with ahead.mark("sea", window_seconds=0) as run:
             assert run.summary.tables.young == 1
             run.sweep()
-        assert stored(scenario.lake, new) == b"not committed yet"
+        assert stored_file(scenario.lake, new) == b"not committed yet"
         scenario.engine.append("trips", files=[new])
         assert readable(scenario.lake, "main") is not None
 
@@ -119,12 +119,12 @@ def test_the_window_counts_for_files_of_tables(tmp_path):
         for _ in range(2):
             with scenario.mark(window_seconds=DAY) as run:
                 assert run.sweep().swept.objects == 0
-            stored(scenario.lake, scenario.dead[0])
+            stored_file(scenario.lake, scenario.dead[0])
         scenario.clock.advance(2 * DAY)
         with scenario.mark(window_seconds=DAY) as run:
             assert run.sweep().swept.objects
         with pytest.raises(Lost):
-            stored(scenario.lake, scenario.dead[0])
+            stored_file(scenario.lake, scenario.dead[0])
 
 
 def test_a_table_in_the_making_keeps_its_area(tmp_path):
@@ -138,12 +138,12 @@ def test_a_table_in_the_making_keeps_its_area(tmp_path):
         scenario.clock.advance(5 * DAY)
         with scenario.mark() as run:
             run.sweep()
-        assert stored(scenario.lake, first) == b"1"
+        assert stored_file(scenario.lake, first) == b"1"
         scenario.clock.advance(8 * DAY)
         with scenario.mark() as run:
             run.sweep()
         with pytest.raises(Lost):
-            stored(scenario.lake, first)
+            stored_file(scenario.lake, first)
 
 
 def test_spellings_of_addresses(tmp_path):
@@ -165,7 +165,7 @@ def test_spellings_of_addresses(tmp_path):
         with scenario.mark() as run:
             run.sweep()
         for name in names:
-            assert stored(scenario.lake, f"{root}/{name}") == b"1"
+            assert stored_file(scenario.lake, f"{root}/{name}") == b"1"
 
 
 def test_version_1_statistics_and_views(tmp_path):
@@ -194,10 +194,10 @@ def test_version_1_statistics_and_views(tmp_path):
         with scenario.mark() as run:
             run.sweep()
         for each in (data, listed, statistics, new.file.location):
-            stored(scenario.lake, each)
+            stored_file(scenario.lake, each)
         for each in (gone, unnamed, record.metadata):
             with pytest.raises(Lost):
-                stored(scenario.lake, each)
+                stored_file(scenario.lake, each)
 
 
 DAMAGE = {

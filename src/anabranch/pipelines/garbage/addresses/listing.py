@@ -89,16 +89,20 @@ def list_table_files(
     blocks: BlockStore, namespace: Namespace, newest: dict[str, int]
 ) -> Iterator[pa.RecordBatch]:
     """Yields the files in a namespace's areas of tables, sorted by address, as LISTING, and puts
-    into `newest` when each area was last written to, in seconds since 1970.
+    into `newest` when each area was last written to, in seconds since 1970. What looks like an area
+    and has no record beside it is none.
     """
 
     def files() -> Iterator[BlockInfo]:
         for block in blocks.list(f"{namespace.prefix}{AREAS_FOLDER}"):
             match = _TABLE_FILE.fullmatch(block.address, len(namespace.prefix))
-            if match is not None:
-                newest[match[1]] = max(block.mtime, newest.get(match[1], 0))
-                if match[2] != _AREA_RECORD:
-                    yield block
+            if match is None:
+                continue
+            if match[2] == _AREA_RECORD:  # which comes before the files
+                newest[match[1]] = block.mtime
+            elif match[1] in newest:
+                newest[match[1]] = max(block.mtime, newest[match[1]])
+                yield block
 
     blocks_in_areas = files()
     while rows := list(itertools.islice(blocks_in_areas, _BATCH_ROWS)):

@@ -103,9 +103,9 @@ class TableMarks:
             reason=_THROUGH_SERVER if self._records is None else _OTHER_ENGINE
         )
 
-    def leave_out(self) -> None:
-        """Says that there are no areas: nothing is read for them."""
-        self._records, self._report.reason = None, ""
+    def leave_out(self, reason: str = "") -> None:
+        """Has nothing read for areas, all of which are kept: there are none, without a reason."""
+        self._records, self._report.reason = None, reason
 
     def note_listed(self, files: ObjectTotals, newest: dict[str, int], since: int) -> None:
         """Takes over the totals of the listed files, and when each area was last written to. Files
