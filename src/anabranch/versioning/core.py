@@ -5,9 +5,9 @@
 
 Each part depends only on parts before it in this order: identifiers, operation log and retention,
 repositories, protection, commits, branches, tags, pulls, reviews, staging, trees, history index,
-references, sealed trees, objects, diff, changes, uploads, rules, sweeps, restored, swept trees,
-pins, proposals, reset, committer, staged commits, commit records, dumps of references, transfers,
-merger, reverter, rebaser.
+references, sealed trees, objects, diff, sweeps, record admission, changes, uploads, rules,
+restored, swept trees, pins, proposals, reset, committer, staged commits, commit records, dumps of
+references, transfers, merger, reverter, rebaser.
 """
 
 from __future__ import annotations
@@ -30,10 +30,12 @@ from anabranch.versioning.commits.path_commits import PathCommits
 from anabranch.versioning.commits.proposals import Proposals
 from anabranch.versioning.commits.staged_commits import StagedCommits
 from anabranch.versioning.garbage.pins import Pins
+from anabranch.versioning.garbage.record_admission import RecordAdmission
 from anabranch.versioning.garbage.removal_counts import RemovalCounts
 from anabranch.versioning.garbage.stored_rules import StoredRules
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.garbage.swept_trees import SweptTrees
+from anabranch.versioning.garbage.table_files import TableFiles
 from anabranch.versioning.garbage.tree_admission import TreeAdmission
 from anabranch.versioning.history.code_authors import CodeAuthors
 from anabranch.versioning.history.commit_store import Commits
@@ -134,8 +136,10 @@ class Core:
         self.references = References(
             self.branches, self.tags, self.commits, self.history_index, log
         )
-        self.path_log = PathLog(self.commits, self.history_index)
-        self.last_changes = LastChanges(self.commits, self.trees, self.history_index)
+        self.path_log, self.last_changes = (
+            PathLog(self.commits, self.history_index),
+            LastChanges(self.commits, self.trees, self.history_index),
+        )
         self.code_authors = CodeAuthors(keyvalue, self.trees, self.last_changes)
         self.sealed_trees = SealedTrees(self.branches, self.commits, self.staging, self.trees)
         self.objects = Objects(
@@ -143,14 +147,22 @@ class Core:
         )
         self.differ = Differ(self.commits, self.staging, self.trees, self.sealed_trees)
         self.row_differ = RowDiffer(tables.store, TableProcesses(table_limits))
-        self.changes = Changes(self.branches, self.staging, self.objects, self.sealed_trees)
+        self.sweeps = SweepRecords(keyvalue, clock)
+        self.record_admission = RecordAdmission(
+            *(keyvalue, self.sweeps, tables.store, self.trees),
+            TableFiles(tables.store, self.repositories.get),
+        )
+        self.changes = Changes(
+            self.branches, self.staging, self.objects, self.sealed_trees, self.record_admission
+        )
         self.uploads = Uploads(keyvalue, self.branches, clock)
         self.rules = StoredRules(
             tables.store, self.branches, self.tags, self.commits, self.operation_retention
         )
-        self.sweeps = SweepRecords(keyvalue, clock)
         self.restored = RestoredObjects(keyvalue, self.sweeps, clock)
-        self.tree_admission = TreeAdmission(self.sweeps, self.trees, tables.store)
+        self.tree_admission = TreeAdmission(
+            self.sweeps, self.trees, tables.store, self.record_admission
+        )
         self.swept_trees = SweptTrees(
             keyvalue,
             self.sweeps,
@@ -174,7 +186,8 @@ class Core:
             self.staging,
             self.differ,
             ChangeAdmission(
-                self.pins, self.sweeps, tables.store, self.tree_admission, self.swept_trees
+                *(self.pins, self.sweeps, tables.store, self.tree_admission),
+                *(self.swept_trees, self.record_admission),
             ),
             self.history_index,
             self.proposals,

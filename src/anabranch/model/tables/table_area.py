@@ -25,6 +25,7 @@ __all__ = [
     "area_record_from",
     "areas_folder",
     "is_area_file",
+    "is_table_file",
 ]
 
 AREAS = ".tables"
@@ -37,6 +38,9 @@ AREA_ID = re.compile(r"[0-9a-f]{32}")
 
 
 _FILE = re.compile(rf"{AREAS_FOLDER}(?:[0-9a-f]{{32}}(?:\.json|/.+)|uploads/.+)", re.DOTALL)
+
+
+_TABLE_FILE = re.compile(rf"(?:^|/){AREAS_FOLDER}[0-9a-f]{{32}}/", re.DOTALL)
 
 
 class AreaRecord(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -66,6 +70,11 @@ def is_area_file(relative: str) -> bool:
     an area, or an upload.
     """
     return _FILE.fullmatch(relative) is not None
+
+
+def is_table_file(address: str) -> bool:
+    """Returns whether a full or relative address may be that of a file in an area."""
+    return _TABLE_FILE.search(address) is not None
 
 
 def area_record_from(content: bytes, area: str) -> AreaRecord:

@@ -14,13 +14,14 @@ import msgspec
 from anabranch.errors import Corrupt
 from anabranch.model.tables.table_area import AREA_ID, area_location
 
-__all__ = ["NAMESPACE_FILE", "RECORDS_ROOT", "TABLE_FILE", "TableRecord", "table_from"]
+__all__ = ["NAMESPACE_FILE", "RECORDS_ROOT", "TABLE_FILE", "VIEW_FILE"]
+__all__ += ["TableRecord", "is_record_path", "table_from"]
 
 RECORDS_ROOT = "_tables/"
 """The prefix of all records."""
 
-TABLE_FILE, NAMESPACE_FILE = "table.json", "namespace.json"
-"""The names of the records of a table and a namespace, in the folder that has its name."""
+TABLE_FILE, VIEW_FILE, NAMESPACE_FILE = "table.json", "view.json", "namespace.json"
+"""The names of the records of a table, a view and a namespace, in the folder that has its name."""
 
 
 class TableRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +45,11 @@ class TableRecord(msgspec.Struct, frozen=True, kw_only=True):
             **({"registered": True} if self.registered else {}),
         }
         return msgspec.json.format(msgspec.json.encode(fields), indent=2) + b"\n"
+
+
+def is_record_path(path: str) -> bool:
+    """Returns whether a path is that of the record of a table or a view."""
+    return path.startswith(RECORDS_ROOT) and path.rpartition("/")[2] in {TABLE_FILE, VIEW_FILE}
 
 
 _tables = msgspec.json.Decoder(TableRecord)

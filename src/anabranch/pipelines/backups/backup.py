@@ -117,10 +117,8 @@ class Backup:
             problems += copied.problems
         copied_objects = 0
         if objects:
-            of_entries = self._copy_objects(read, folder, problems)
-            of_tables = self._copy_areas(read)
-            copied_objects = of_entries[0] + of_tables[0]
-            size += of_entries[1] + of_tables[1]
+            copied_objects, of_objects = self._copy_objects(read, folder, problems)
+            size += of_objects
         manifest = Manifest(
             id=read.backup,
             created_at=read.moment,
@@ -170,7 +168,8 @@ class Backup:
 
     def _copy_areas(self, read: _Read) -> tuple[int, int]:
         """Copies the files of tables of the Iceberg catalog, and records them in the backup. Files
-        are stored before references to them, so those of its moment are there.
+        are stored before references to them, and kept as objects are, so those of its moment are
+        there.
         """
         direction = Direction(self._target, self._stores.blocks, back=False)
         recorded: dict[bytes, bytes] = {}
@@ -182,7 +181,8 @@ class Backup:
             for file, is_copied in copy_area_files(direction, repository, listed, self._progress):
                 number, size = number + is_copied, size + file.size * is_copied
                 if not is_copied:
-                    # what a failed commit of a table has left, which it removes: nothing needs it
+                    # nothing needs it: what a failed commit of a table has left, which it removes,
+                    # or what garbage collection has removed meanwhile
                     del recorded[file.address.encode("utf-8", "surrogateescape")]
             if may_be_purged(self._stores.core, repository):
                 raise _Outdated  # some may have been removed before they were listed
@@ -200,7 +200,9 @@ class Backup:
         reader = EntryReader(self._stores.blocks)
         try:
             with keeping_objects(core, read.backup, read.commits, read.sources, reader):
-                return self._copy_kept_objects(read.sources, folder, problems)
+                entries = self._copy_kept_objects(read.sources, folder, problems)
+                tables = self._copy_areas(read)
+                return entries[0] + tables[0], entries[1] + tables[1]
         except Conflict as error:
             raise _Outdated from error
 

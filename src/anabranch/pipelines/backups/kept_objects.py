@@ -1,5 +1,6 @@
 """What keeps garbage collection from the objects of a backup while they are copied: pins of the
-commits, and records that protect the objects of staged changes, as if these had been restored.
+commits, and records that protect the objects of staged changes, and the files of staged tables, as
+if these had been restored.
 """
 
 from __future__ import annotations
@@ -10,9 +11,15 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 
 from anabranch.errors import AnabranchError
+from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
+from anabranch.model.tables.table_record import is_record_path
 from anabranch.pipelines.verification.inspected import Inspected
-from anabranch.pipelines.verification.stores.entries import EntryReader
+from anabranch.pipelines.verification.stores.entries import (
+    AreaSource,
+    Entries,
+    EntryReader,
+)
 from anabranch.pipelines.verification.stores.object_sources import ObjectSources
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.pins import MAX_PIN_SECONDS, Pin
@@ -65,6 +72,7 @@ def keeping_objects(
         for area in sources.areas:
             for entries in reader.read(area):
                 protected.append(entries.addresses.to_pylist())
+                protected[-1] += _files_of_tables(core, area, entries)
                 core.restored.keep(name, protected[-1], _PROTECTED_SECONDS)
         thread.start()
         yield
@@ -76,6 +84,21 @@ def keeping_objects(
             core.pins.release_after_reference(pin)
         for addresses in protected:
             core.restored.release(name, addresses)
+
+
+def _files_of_tables(core: Core, area: AreaSource, entries: Entries) -> list[str]:
+    """Returns the addresses of the files that staged records of tables lead to."""
+    columns = (entries.paths, entries.stored, entries.kinds, entries.sizes)
+    return [
+        address
+        for path, stored, kind, size in zip(*(each.to_pylist() for each in columns), strict=True)
+        if is_record_path(path)
+        for address in core.record_admission.leads_to(
+            area.repository,
+            path,
+            Entry(address=stored, address_type=kind, size=size, mtime=0, checksum=""),
+        )
+    ]
 
 
 def _pin(core: Core, name: str, commits: PinnedCommits) -> Iterator[Pin]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.model.repositories.repository import Repository
+from anabranch.model.tables.table_area import AREAS_FOLDER
 from anabranch.pipelines.garbage.addresses.anti_join import PARTITION_HASHES
 from anabranch.pipelines.garbage.addresses.namespace import Namespace, to_namespace
 from anabranch.pipelines.garbage.engine import Engine, LocalEngine
@@ -33,7 +34,7 @@ from anabranch.pipelines.garbage.sweeping.removal import require_quarantine
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
 from anabranch.versioning.core import Core
 
-__all__ = ["GRACE_SECONDS", "UPLOADS_SECONDS", "WINDOW_SECONDS", "Collector"]
+__all__ = ["GRACE_SECONDS", "TABLES_SECONDS", "UPLOADS_SECONDS", "WINDOW_SECONDS", "Collector"]
 
 GRACE_SECONDS = 24 * 3600.0
 """The default grace period: an address that was generated for a client can be linked for a day."""
@@ -43,6 +44,12 @@ WINDOW_SECONDS = 24 * 3600.0
 
 UPLOADS_SECONDS = 7 * 24 * 3600.0
 """The default age at which an unfinished multipart upload is considered abandoned."""
+
+
+TABLES_SECONDS = 7 * 24 * 3600.0
+"""The default age from which files of tables may be removed: as long as an engine may write before
+it commits what it has written.
+"""
 
 
 class Collector:
@@ -89,12 +96,14 @@ class Collector:
         engine: Engine | None = None,
         check_only: bool = False,
         quarantine_seconds: float | None = None,
+        tables_seconds: float = TABLES_SECONDS,
     ) -> Run:
         """Finds dead objects and writes the candidates; returns the run, which the caller closes.
 
         `listing` replaces listing the store: batches of `LISTING`, created before this call.
         `engine` replaces the local engine, and then also the listing. Unfinished multipart uploads
-        that began at least `uploads_seconds` ago are counted. With `check_only`, the run only looks
+        that began at least `uploads_seconds` ago are counted. Files of tables can be candidates if
+        they were stored at least `tables_seconds` ago. With `check_only`, the run only looks
         for missing objects, which every run reports. A sweep removes objects permanently or, with
         `quarantine_seconds`, so that they can be restored for that time.
 
@@ -116,6 +125,7 @@ class Collector:
             grace_seconds=grace_seconds,
             window_seconds=window_seconds,
             uploads_seconds=uploads_seconds,
+            tables_seconds=tables_seconds,
             quarantine_seconds=quarantine_seconds,
             default_retention_days=None if rules is None else rules.default_days,
             branch_retention_days={} if rules is None else rules.branch_days,
@@ -131,6 +141,7 @@ class Collector:
                 self._blocks,
                 reachability,
                 now,
+                int(now - tables_seconds),
                 run.files,
                 run.folder,
                 self._progress,
@@ -162,6 +173,13 @@ class Collector:
     def _reachability(
         self, repository: Repository, namespace: Namespace, now: float
     ) -> Reachability:
-        return Reachability(
+        reachability = Reachability(
             self._installation, repository, namespace, self._folder, now, self._progress
         )
+        areas = namespace.prefix + AREAS_FOLDER
+        if next(iter(self._blocks.list(areas)), None) is None:
+            reachability.tables.leave_out()
+        for other in self._installation.repositories():
+            if to_namespace(other, self._blocks).prefix.startswith(areas):
+                reachability.tables.leave_out(f"the repository {other.id} is in the folder tables/")
+        return reachability

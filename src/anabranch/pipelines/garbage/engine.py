@@ -5,9 +5,11 @@ interface, and the engine that runs in this process.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from anabranch.pipelines.column_hashes import Hashes, distinct
 from anabranch.pipelines.garbage.addresses.anti_join import (
@@ -17,11 +19,17 @@ from anabranch.pipelines.garbage.addresses.anti_join import (
     filter_dead,
 )
 from anabranch.pipelines.garbage.addresses.candidates import candidates, earlier_candidates
-from anabranch.pipelines.garbage.addresses.listing import Listing, list_objects, write_listing
+from anabranch.pipelines.garbage.addresses.listing import (
+    Listing,
+    list_objects,
+    list_table_files,
+    write_listing,
+)
 from anabranch.pipelines.garbage.addresses.repeated_rows import unflag_repeated
 from anabranch.pipelines.garbage.candidate_totals import CandidateTimes, CandidateTotals
 from anabranch.pipelines.garbage.marking.attribution import ExpiredRanges, Origins, OriginTracer
 from anabranch.pipelines.garbage.marking.missing import MAX_SHOWN_REFERENCES, Missing, MissingTracer
+from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.run_context import RunContext
 from anabranch.pipelines.garbage.sweeping.removal import (
     Deletion,
@@ -114,10 +122,16 @@ class LocalEngine:
     def list(self, context: RunContext, before: int) -> ListingTotals:
         """Lists the store into a file."""
         self._context, batches = context, self._batches
+        files, newest = ObjectTotals(), dict[str, int]()
         if batches is None:
-            batches = list_objects(context.blocks, context.namespace)
+            batches = chain(
+                list_objects(context.blocks, context.namespace),
+                _counted(list_table_files(context.blocks, context.namespace, newest), files),
+            )
         path = context.folder / "listing.arrow"
         self._listing = listing = write_listing(path, batches, before, context.progress)
+        if self._batches is None:
+            context.reachability.tables.note_listed(files, newest, context.tables_before)
         return ListingTotals(listing.objects, listing.size, listing.young)
 
     def mark(self) -> None:
@@ -135,7 +149,9 @@ class LocalEngine:
         totals = CandidateTotals()
 
         def counted() -> Iterator[pa.RecordBatch]:
-            dead = _count_unknown(filter_dead(listing, comparison.dead), totals)
+            tables = self._context.reachability.tables
+            unneeded = map(tables.without_needed, filter_dead(listing, comparison.dead))
+            dead = _count_unknown(unneeded, totals)
             for batch in candidates(dead, earlier, before=times.before, now=times.now):
                 totals.unknown -= batch.num_rows
                 totals.count(batch, times)
@@ -196,6 +212,13 @@ class LocalEngine:
         context, listing = self._context, self._listing
         hashes = context.reachability.hashes
         return compare(listing, hashes, context.progress, self._partition_hashes)
+
+
+def _counted(batches: Iterable[pa.RecordBatch], totals: ObjectTotals) -> Iterator[pa.RecordBatch]:
+    """Yields batches of objects, which it counts."""
+    for batch in batches:
+        totals.add(batch.num_rows, pc.sum(batch.column("size")).as_py() or 0)
+        yield batch
 
 
 def _count_unknown(

@@ -83,6 +83,7 @@ class Run:
             with self._phases.measure("comparing"):
                 totals = self._engine.find_candidates(times)
             self.summary.set_candidates(totals)
+            self.summary.tables = self.reachability.tables.report()
             self._find_missing()
             with self._phases.measure("tracing origins"):
                 self.summary.origins = self._engine.trace_origins(totals)

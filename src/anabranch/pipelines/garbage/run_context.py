@@ -18,7 +18,8 @@ __all__ = ["RunContext"]
 
 class RunContext(NamedTuple):
     """A run: the collected repository of an installation with its namespace, the store, what is
-    reachable, and the time of the run in seconds since 1970; its files in the store, and a local
+    reachable, and the time of the run; files of tables stored before `tables_before` may be
+    removed (both in seconds since 1970); its files in the store, and a local
     folder for large files.
     """
 
@@ -28,6 +29,7 @@ class RunContext(NamedTuple):
     blocks: BlockStore
     reachability: Reachability
     now: float
+    tables_before: int
     files: RunFiles
     folder: Path
     progress: Progress

@@ -12,6 +12,7 @@ from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commits.branch_change import Made
 from anabranch.versioning.garbage.pins import Pins
+from anabranch.versioning.garbage.record_admission import RecordAdmission
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.garbage.swept_trees import SweptTrees
 from anabranch.versioning.garbage.tree_admission import TreeAdmission
@@ -31,18 +32,21 @@ class ChangeAdmission:
         blocks: BlockStore,
         trees: TreeAdmission,
         swept: SweptTrees,
+        records: RecordAdmission,
     ) -> None:
         self._pins = pins
         self._sweeps = sweeps
         self._blocks = blocks
         self._trees = trees
         self._swept = swept
+        self._records = records
 
     def conditions(self, repository: Repository, head: Commit, made: Made[T]) -> Sequence[Expect]:
         """Returns the conditions of a change of a branch with this head.
 
         Raises Conflict or NotFound as `Pins.admit_commits` does, Conflict for an object that is
-        being removed, and Gone for one that has been removed.
+        being removed, and Gone for one that has been removed; as `RecordAdmission.admit` does for
+        records of tables.
         """
         conditions: list[Expect] = []
         if made.refers_to:
@@ -53,6 +57,9 @@ class ChangeAdmission:
             trees = head.metarange_id, made.commit.metarange_id
             conditions += self._trees.admit(repository, *trees, made.untrusted.since)[1]
             self._swept.require_stored(repository, made.commit.metarange_id)
+        if made.refers_to or made.new_content or made.untrusted is not None:
+            trees = head.metarange_id, made.commit.metarange_id
+            conditions += self._records.admit_tree(repository, *trees)
         return conditions
 
     def _new_content(self, addresses: Sequence[str]) -> Sequence[Expect]:

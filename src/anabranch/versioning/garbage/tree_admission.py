@@ -16,8 +16,10 @@ from itertools import islice
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Conflict, Invalid
 from anabranch.model.names import decode_key
-from anabranch.model.objects.entry import physical_address
+from anabranch.model.objects.entry import Entry, physical_address
 from anabranch.model.repositories.repository import Repository
+from anabranch.model.tables.table_record import is_record_path
+from anabranch.versioning.garbage.record_admission import RecordAdmission, RecordChange
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.records.entries import entry_from
 from anabranch.versioning.staging.extra_writes import ExtraWrites
@@ -33,7 +35,7 @@ _COLLECTABLE = re.compile(
     r"(?:^|/)(?:data/[0-9a-v]{20}/[0-9a-v]{20}(?:,[\w-]+)?$|tables/[0-9a-f]{32}/)"
 )
 """Addresses that can be removed: those that are generated for uploads, and those of files of tables
-of the Iceberg catalog, which purges remove.
+of the Iceberg catalog.
 """
 
 
@@ -45,10 +47,13 @@ def is_collectable(address: str) -> bool:
 class TreeAdmission:
     """Returns the conditions for commits of such trees, or rejects them."""
 
-    def __init__(self, sweeps: SweepRecords, trees: Trees, blocks: BlockStore) -> None:
+    def __init__(
+        self, sweeps: SweepRecords, trees: Trees, blocks: BlockStore, records: RecordAdmission
+    ) -> None:
         self._sweeps = sweeps
         self._trees = trees
         self._blocks = blocks
+        self._records = records
 
     def admit(
         self, repository: Repository, head: str, metarange_id: str, since: int | None = None
@@ -61,8 +66,8 @@ class TreeAdmission:
         """
         sweep_ids, unchanged = self._sweeps.running()
         if sweep_ids:
-            for path, _ in self._collectable(repository, head, metarange_id):
-                raise _sweep_under_way(path)
+            for each in self._collectable(repository, head, metarange_id):
+                raise _sweep_under_way(each.path)
         elif since is not None and self._sweeps.begun_count() != since:
             self._require_stored(repository, head, metarange_id)
         return (), (unchanged,)
@@ -87,8 +92,9 @@ class TreeAdmission:
         self, repository: Repository, head: str, metarange_id: str, prefix: bytes = b""
     ) -> str:
         """Returns which object that a tree has under a prefix, and the tree `head` has not, is
-        missing in the store, as a phrase; "" if all are stored. Only objects that can be collected
-        are looked up, at most MAX_EXISTENCE_CHECKS.
+        missing in the store, or which file of a table whose record is one of these, as a phrase; ""
+        if all are stored. Only objects that can be collected are looked up, at most
+        MAX_EXISTENCE_CHECKS.
         """
         changed = self._collectable(repository, head, metarange_id, prefix)
         checked = 0
@@ -97,10 +103,15 @@ class TreeAdmission:
                 checked += len(page)
                 if checked > _MAX_EXISTENCE_CHECKS:
                     return f"over {_MAX_EXISTENCE_CHECKS} objects may have been removed"
-                stored = pool.map(self._is_stored, (address for _, address in page))
-                for (path, _), is_stored in zip(page, stored, strict=True):
+                addresses = [_full_address(repository, each.after) for each in page]
+                stored = pool.map(self._is_stored, addresses)
+                for each, is_stored in zip(page, stored, strict=True):
                     if not is_stored:
-                        return f"the object of {path} was removed"
+                        return f"the object of {each.path} was removed"
+                    if is_record_path(each.path):
+                        missing = self._records.missing_file(repository, each)
+                        if missing:
+                            return missing
         return ""
 
     def _is_stored(self, address: str) -> bool:
@@ -115,26 +126,25 @@ class TreeAdmission:
 
     def _collectable(
         self, repository: Repository, head: str, metarange_id: str, prefix: bytes = b""
-    ) -> Iterator[tuple[str, str]]:
-        """Yields path and full address of each changed object that can be collected."""
+    ) -> Iterator[RecordChange]:
+        """Yields the changed objects that can be collected, and all records of tables."""
         before = self._trees.open(repository, head)
         tree = self._trees.open(repository, metarange_id)
         after, more = b"", True
         while more:
             page = self._trees.read(before.diff, tree, prefix=prefix, after=after, amount=_PAGE)
-            for _, key, _, value in page.rows:
+            for _, key, old, value in page.rows:
                 after = key
                 if value is None:
                     continue
-                entry = entry_from(value)
-                if is_collectable(entry.address):
-                    yield (
-                        decode_key(key),
-                        physical_address(
-                            repository.storage_namespace, entry.address, entry.address_type
-                        ),
-                    )
+                entry, path = entry_from(value), decode_key(key)
+                if is_collectable(entry.address) or is_record_path(path):
+                    yield RecordChange(path, None if old is None else entry_from(old), entry)
             more = page.has_more
+
+
+def _full_address(repository: Repository, entry: Entry) -> str:
+    return physical_address(repository.storage_namespace, entry.address, entry.address_type)
 
 
 def _swept_meanwhile(reason: str) -> Conflict:

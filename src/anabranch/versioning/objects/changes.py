@@ -7,7 +7,7 @@ and is part of it, or after, and is staged on top of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
@@ -18,11 +18,12 @@ from anabranch.errors import (
     NotFound,
     PreconditionFailed,
 )
-from anabranch.keyvalue.contract import Write
+from anabranch.keyvalue.contract import Expect, Write
 from anabranch.model.names import check_path, encode_path
 from anabranch.model.objects.entry import Entry
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
+from anabranch.versioning.garbage.record_admission import RecordAdmission, RecordChange
 from anabranch.versioning.objects.objects import Objects
 from anabranch.versioning.objects.sealed_trees import SealedTrees
 from anabranch.versioning.records.entries import entry_value
@@ -59,12 +60,18 @@ class Changes:
     """Stages changes on branches."""
 
     def __init__(
-        self, branches: Branches, staging: Staging, objects: Objects, sealed_trees: SealedTrees
+        self,
+        branches: Branches,
+        staging: Staging,
+        objects: Objects,
+        sealed_trees: SealedTrees,
+        records: RecordAdmission,
     ) -> None:
         self._branches = branches
         self._staging = staging
         self._objects = objects
         self._sealed_trees = sealed_trees
+        self._records = records
 
     def put(
         self,
@@ -89,6 +96,7 @@ class Changes:
         for stored in self._branches.attempts(repository, branch, known):
             token = stored.branch.staging_token
             writes, expect = collect_extra_writes(extra_writes, None)
+            expect = [*expect, *self._admit(repository, RecordChange(path, None, entry))]
             if if_absent:
                 expect = [*expect, self._staging.unchanged(token, key)]
             if if_absent and self._objects.value(repository, _view(stored), path) is not None:
@@ -115,7 +123,9 @@ class Changes:
             token = stored.branch.staging_token
             writes, expect = collect_extra_writes(extra_writes, None)
             unchanged = self._staging.unchanged(token, key)
-            replacement = change.apply(self._objects.entry_at(repository, _view(stored), path))
+            current = self._objects.entry_at(repository, _view(stored), path)
+            replacement = change.apply(current)
+            expect = [*expect, *self._admit(repository, RecordChange(path, current, replacement))]
             writes = [*writes, self._staging.write(token, key, entry_value(replacement))]
             if self._branches.apply(repository, stored, writes, [*expect, unchanged]):
                 break
@@ -139,13 +149,15 @@ class Changes:
             token, view = stored.branch.staging_token, _view(stored)
             unchanged = [self._staging.unchanged(token, encode_path(path)) for path in paths]
             current = {path: self._objects.entry_at(repository, view, path) for path in paths}
+            changed = change.apply(current)
             staged = [
                 self._deletion(repository, stored.branch, encode_path(path))
                 if entry is None
                 else self._staging.write(token, encode_path(path), entry_value(entry))
-                for path, entry in change.apply(current).items()
+                for path, entry in changed.items()
             ]
             writes, expect = collect_extra_writes(extra_writes, None)
+            expect = [*expect, *self._admit(repository, *_new_records(current, changed))]
             writes = [*writes, *(write for write in staged if write is not None)]
             if self._branches.apply(repository, stored, writes, [*expect, *unchanged]):
                 return
@@ -217,6 +229,10 @@ class Changes:
         self._sealed_trees.count_deletions(repository, branch, len(writes))
         return failed
 
+    def _admit(self, repository: Repository, *changes: RecordChange) -> Sequence[Expect]:
+        """Returns the conditions on which garbage collection admits records of tables."""
+        return self._records.admit(repository, changes)
+
     def _deletion(self, repository: Repository, branch: Branch, key: bytes) -> Write | None:
         """Returns the write that deletes a key: a tombstone if a sealed area or the commit holds
         it, else the removal of the staged change; None if the key does not exist.
@@ -236,6 +252,16 @@ def destination_exists(path: str) -> Conflict:
         kind="destination_exists",
         hint="Choose another destination, or overwrite the existing objects with force.",
     )
+
+
+def _new_records(
+    current: Mapping[str, Entry | None], changed: Mapping[str, Entry | None]
+) -> Iterator[RecordChange]:
+    """Yields the new entries, without those that have only moved."""
+    known = {entry.address for entry in current.values() if entry is not None}
+    for path, entry in changed.items():
+        if entry is not None and entry.address not in known:
+            yield RecordChange(path, current[path], entry)
 
 
 def _view(stored: StoredBranch) -> Resolved:

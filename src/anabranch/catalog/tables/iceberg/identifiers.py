@@ -15,7 +15,12 @@ from urllib.parse import quote, unquote
 
 from anabranch.errors import Invalid
 from anabranch.model.names import check_path
-from anabranch.model.tables.table_record import NAMESPACE_FILE, RECORDS_ROOT, TABLE_FILE
+from anabranch.model.tables.table_record import (
+    NAMESPACE_FILE,
+    RECORDS_ROOT,
+    TABLE_FILE,
+    VIEW_FILE,
+)
 
 __all__ = [
     "NAMESPACE_FILE",
@@ -32,7 +37,6 @@ __all__ = [
     "record_path",
 ]
 
-VIEW_FILE = "view.json"
 
 _MAX_LEVELS = 32
 _SAFE = "!$&'()+,;=@ "

@@ -96,6 +96,7 @@ def _collect(context: CommandContext, chosen: str, quiet: bool) -> Any:
                 engine=engine,
                 check_only=given.check_only,
                 quarantine_seconds=given.quarantine,
+                tables_seconds=given.tables_grace * _HOUR,
             )
         with run:
             if not (quiet or (context.output.json and given.sweep)):
@@ -213,6 +214,7 @@ def _report(context: CommandContext, summary: Summary) -> None:
             for month, part in sorted(summary.by_month.items())
         ),
         ("may be removed", format_totals(summary.due), ""),
+        *_tables(summary),
     ]
     if summary.old_uploads:
         days = f"begun {summary.uploads_seconds / _DAY:g} days ago or earlier"
@@ -222,6 +224,19 @@ def _report(context: CommandContext, summary: Summary) -> None:
     pairs.append(("candidates", summary.candidates_location, ""))
     pairs.append(("page", summary.page_location, ""))
     _details(context, summary, [*pairs, *missing])
+
+
+def _tables(summary: Summary) -> list[tuple[str, Any, str]]:
+    """Returns what is printed of files of tables, nothing if there are none."""
+    tables = summary.tables
+    if not tables.collected:
+        return [("files of tables", f"not collected: {tables.reason}", "")] if tables.reason else []
+    text = f"{format_totals(tables.dead)} of {format_totals(tables.files)} dead"
+    pairs = [("files of tables", f"{text}, {tables.young} young", "")]
+    for kept in tables.kept_areas[:_PRINTED_REFERENCES]:
+        area = kept.area or "all areas"
+        pairs.append((f"  keeps {area}", kept.reason, ""))
+    return pairs
 
 
 def _details(context: CommandContext, summary: Summary, pairs: list[tuple[str, Any, str]]) -> None:
@@ -298,6 +313,14 @@ COMMAND = Group(
                     "HOURS",
                     parse=_hours,
                     default=24.0,
+                ),
+                Option(
+                    "--tables-grace",
+                    "Keep files of tables younger than this; an engine commits them after it has "
+                    "written them (by default 168, a week)",
+                    "HOURS",
+                    parse=_hours,
+                    default=168.0,
                 ),
                 Option(
                     "--window",

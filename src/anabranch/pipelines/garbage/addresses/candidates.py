@@ -1,8 +1,9 @@
 """Candidates: objects that a run found dead, with the time when a run first found them dead.
 
 Only objects with generated addresses can be candidates: `data/XID/XID`, optionally followed by the
-token of a linked address. An object's creation time is the later of the store's modification time
-and the time in its XID, because the clocks of the store and of the server may differ.
+token of a linked address; and files in areas of tables, `tables/AREA/…`. An object's creation time
+is the later of the store's modification time and the time in its XID, because the clocks of the
+store and of the server may differ.
 """
 
 from __future__ import annotations
@@ -13,13 +14,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from anabranch.model.tables.table_area import AREAS_FOLDER
 from anabranch.pipelines.column_hashes import Hashes, fixed_length_texts, hash_addresses
 from anabranch.pipelines.garbage.addresses.listing import LISTING
 
 __all__ = [
     "CANDIDATES",
     "NO_EARLIER_CANDIDATES",
+    "TABLE_FILE",
     "EarlierCandidates",
     "candidates",
     "creation_times",
@@ -33,6 +37,9 @@ _DIGITS = np.full(256, 255, np.uint8)
 _DIGITS[np.frombuffer(b"0123456789abcdefghijklmnopqrstuv", np.uint8)] = np.arange(32)
 _TOKEN = np.zeros(256, np.bool_)
 _TOKEN[[*b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"]] = True
+
+TABLE_FILE = rf"^{AREAS_FOLDER}[0-9a-f]{{32}}/."
+"""The pattern of the addresses of files in areas of tables."""
 
 _FOLDER, _NAME, _PLAIN, _LINKED = slice(5, 25), slice(26, 46), 46, 90
 """Positions of the two XIDs in an address, and its length without and with a token."""
@@ -75,11 +82,14 @@ def earlier_candidates(batches: Iterable[pa.RecordBatch]) -> EarlierCandidates:
 def candidates(
     dead: Iterable[pa.RecordBatch], earlier: EarlierCandidates, *, before: int, now: int
 ) -> Iterator[pa.RecordBatch]:
-    """Yields the dead objects that have generated addresses with a time before `before`, as
-    CANDIDATES. `since` is taken from the earlier run, and is at most `now`.
+    """Yields the dead objects that are files of tables, or have generated addresses with a time
+    before `before`, as CANDIDATES. `since` is taken from the earlier run, and is at most `now`.
     """
     for batch in dead:
-        created = creation_times(batch.column("address"))
+        addresses = batch.column("address")
+        created = creation_times(addresses)
+        # files of tables have no time in their names
+        created[pc.match_substring_regex(addresses, TABLE_FILE).to_numpy(zero_copy_only=False)] = 0
         old = batch.filter(pa.array((created >= 0) & (created < before)))
         since = earlier.first_found(old.column("hash").to_numpy(), now)
         columns = [old.column(field.name) for field in LISTING]

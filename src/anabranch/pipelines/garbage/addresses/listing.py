@@ -7,6 +7,7 @@ inventory of the store can replace the listing.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -15,12 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.blocks.contract import BlockInfo, BlockStore
+from anabranch.model.tables.table_area import AREAS_FOLDER
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 
-__all__ = ["DATA_PREFIX", "LISTING", "Listing", "list_objects", "list_slice", "write_listing"]
+__all__ = ["DATA_PREFIX", "LISTING", "Listing"]
+__all__ += ["list_objects", "list_slice", "list_table_files", "write_listing"]
 
 DATA_PREFIX = "data/"
 """The folder of objects in a namespace."""
@@ -37,6 +40,8 @@ since 1970.
 """
 
 _BATCH_ROWS = 65_536
+_AREA_RECORD = ".json"
+_TABLE_FILE = re.compile(rf"{AREAS_FOLDER}([0-9a-f]{{32}})(/.+|\{_AREA_RECORD})", re.DOTALL)
 _HASHED = LISTING.append(pa.field("hash", pa.uint64(), nullable=False))
 
 
@@ -77,11 +82,40 @@ def list_slice(
         end = f"{root}{last}".encode()
         objects = itertools.takewhile(lambda block: block.address.encode() <= end, objects)
     while rows := list(itertools.islice(objects, _BATCH_ROWS)):
-        addresses, sizes, mtimes = zip(*rows, strict=True)
-        relative = pc.utf8_slice_codeunits(pa.array(addresses, pa.string()), len(prefix))
-        yield pa.RecordBatch.from_arrays(
-            [relative, pa.array(sizes, pa.int64()), pa.array(mtimes, pa.int64())], schema=LISTING
-        )
+        yield _to_batch(rows, prefix)
+
+
+def list_table_files(
+    blocks: BlockStore, namespace: Namespace, newest: dict[str, int]
+) -> Iterator[pa.RecordBatch]:
+    """Yields the files in a namespace's areas of tables, sorted by address, as LISTING, and puts
+    into `newest` when each area was last written to, in seconds since 1970. What looks like an area
+    and has no record beside it is none.
+    """
+
+    def files() -> Iterator[BlockInfo]:
+        for block in blocks.list(f"{namespace.prefix}{AREAS_FOLDER}"):
+            match = _TABLE_FILE.fullmatch(block.address, len(namespace.prefix))
+            if match is None:
+                continue
+            if match[2] == _AREA_RECORD:  # which comes before the files
+                newest[match[1]] = block.mtime
+            elif match[1] in newest:
+                newest[match[1]] = max(block.mtime, newest[match[1]])
+                yield block
+
+    blocks_in_areas = files()
+    while rows := list(itertools.islice(blocks_in_areas, _BATCH_ROWS)):
+        yield _to_batch(rows, namespace.prefix)
+
+
+def _to_batch(rows: Sequence[BlockInfo], prefix: str) -> pa.RecordBatch:
+    """Returns objects as a batch of LISTING."""
+    addresses, sizes, mtimes = zip(*rows, strict=True)
+    relative = pc.utf8_slice_codeunits(pa.array(addresses, pa.string()), len(prefix))
+    return pa.RecordBatch.from_arrays(
+        [relative, pa.array(sizes, pa.int64()), pa.array(mtimes, pa.int64())], schema=LISTING
+    )
 
 
 def write_listing(

@@ -122,6 +122,11 @@ class ServedInstallation:
         """
         return self._uncommitted.rows(collected)
 
+    @property
+    def table_records(self) -> None:
+        """None: a server does not tell the staged changes of other repositories' tables."""
+        return
+
     def active_commits(self, repository: Repository, now: float) -> Iterable[ActiveCommit]:
         """Returns the active commits, those with references first. Pins are not among the
         references, because a server does not list them.

@@ -15,6 +15,7 @@ from anabranch.errors import Corrupt
 from anabranch.errors.dependency_errors import reason_of
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.repositories.retention import RetentionRules
+from anabranch.model.tables.table_area import is_table_file
 from anabranch.model.uploads.upload import Upload
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
 from anabranch.pipelines.garbage.addresses.address_index import index_tree
@@ -30,7 +31,8 @@ from anabranch.pipelines.garbage.installations.gc_roots import (
     staging_areas,
     upload_addresses,
 )
-from anabranch.pipelines.garbage.installations.installation import StagedRows
+from anabranch.pipelines.garbage.installations.installation import StagedRows, TableRecords
+from anabranch.pipelines.garbage.installations.stored_table_records import StoredTableRecords
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.removal_counts import NamespaceSweeps
 from anabranch.versioning.garbage.retention import CommitGraphs
@@ -98,6 +100,11 @@ class StoredInstallation:
                 for token in branch.tokens:
                     yield from self._staged_rows(repository, branch.id, token, resolver)
 
+    @property
+    def table_records(self) -> TableRecords:
+        """The records of tables of all repositories."""
+        return StoredTableRecords(self._core, self._blocks)
+
     def active_commits(self, repository: Repository, now: float) -> Iterable[ActiveCommit]:
         """Returns the active commits, those with references first. Raises Gone."""
         rules = self.rules(repository)
@@ -148,11 +155,13 @@ class StoredInstallation:
 
     def add_tombstones(
         self,
-        repository: Repository,  # noqa: ARG002
+        repository: Repository,
         sweep: str,
         addresses: Sequence[str],
     ) -> None:
         """Writes tombstones of full addresses."""
+        if any(is_table_file(address) for address in addresses):
+            self._core.record_admission.record_swept(repository)
         self._core.sweeps.add_tombstones(sweep, addresses)
 
     def claim_removed(

@@ -28,6 +28,7 @@ from anabranch.pipelines.garbage.installations.gc_roots import Roots
 from anabranch.pipelines.garbage.installations.installation import Installation
 from anabranch.pipelines.garbage.marking.missing import MissingReference, MissingTracer
 from anabranch.pipelines.garbage.marking.needs import Need, find_needs
+from anabranch.pipelines.garbage.marking.table_marks import TableMarks
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.versioning.garbage.removal_counts import NamespaceSweeps
@@ -73,6 +74,7 @@ class Reachability:
         self._installation = installation
         self._collected = collected
         self._namespace = namespace
+        self.tables = TableMarks(installation, collected)
         self._folder = folder / "marks" / collected.partition
         self._spans_folder = folder / "spans"
         make_private_folder(self._folder)
@@ -191,6 +193,8 @@ class Reachability:
         if len(new):
             self.hashes.append(new)
             self._uncommitted = distinct([self._uncommitted, new])
+        for repository in self._installation.repositories():
+            self.tables.mark_staged(repository)
 
     def _mark_references(self) -> dict[str, Roots]:
         """Marks the trees of all repositories and returns the roots by partition. Leaves out
@@ -236,6 +240,7 @@ class Reachability:
         self._progress.begin(f"reading the ranges of {repository.id}", len(ranges))
         self.statistics.ranges += len(ranges)
         self.hashes.extend(self._range_reader(repository, list(ranges.values())))
+        self.tables.mark_ranges(repository, ranges.values())
         self._ranges.update((repository.partition, range_id) for range_id in ranges)
         self._trees.update((repository.partition, tree) for tree in new_trees)
 

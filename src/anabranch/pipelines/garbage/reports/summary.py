@@ -10,6 +10,7 @@ from anabranch.pipelines.garbage.candidate_totals import CandidateTotals
 from anabranch.pipelines.garbage.marking.attribution import Origins
 from anabranch.pipelines.garbage.marking.missing import Missing
 from anabranch.pipelines.garbage.marking.reachable import MarkStatistics
+from anabranch.pipelines.garbage.marking.table_marks import TableReport
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.jobs.task_totals import TaskTotals
 
@@ -26,7 +27,8 @@ class Summary(msgspec.Struct, kw_only=True):
     ones can be restored, `revived` ones were due but became reachable again, `late` ones are left
     to the next run because their round took too long, and `gone` ones were removed and counted by
     another run. `old_uploads` is the number of unfinished multipart uploads that began at least
-    `uploads_seconds` ago, `ended_uploads` of those that were aborted. `missing` objects are
+    `uploads_seconds` ago, `ended_uploads` of those that were aborted. `tables` is what was found of
+    files of tables, which are candidates from an age of `tables_seconds` on. `missing` objects are
     referenced but not in the store; a run in the state `checked` looked only for these. `young`
     objects are not old enough to be candidates, `unknown` objects are dead but have no generated
     address. `phases` are the seconds that each phase took.
@@ -56,6 +58,8 @@ class Summary(msgspec.Struct, kw_only=True):
     due: ObjectTotals = msgspec.field(default_factory=ObjectTotals)
     next_due_at: int = 0
     uploads_seconds: float = 0.0
+    tables_seconds: float = 0.0
+    tables: TableReport = msgspec.field(default_factory=TableReport)
     old_uploads: int = 0
     ended_uploads: int = 0
     swept: ObjectTotals = msgspec.field(default_factory=ObjectTotals)

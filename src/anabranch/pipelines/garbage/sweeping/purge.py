@@ -176,9 +176,10 @@ class Purge:
         """Returns the addresses that must stay in quarantine: those that are referenced but missing
         in the store, and those in a part that has not expired.
         """
-        hashes = hash_addresses(pa.array(names, pa.string()))
+        addresses = pa.array(names, pa.string())
+        hashes = hash_addresses(addresses)
         unexpired = self._in_unexpired_parts(hashes)
-        reachable = np.zeros(len(names), np.bool_)
+        reachable = self._reachability.tables.protects(addresses)
         for known in (*self._reachability.hashes, self._reachable_elsewhere):
             reachable |= is_in(hashes, known)
         queried = [name for name, flag in zip(names, reachable & ~unexpired, strict=True) if flag]

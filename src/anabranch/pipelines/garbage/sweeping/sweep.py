@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from itertools import compress
 from typing import NamedTuple, Protocol
 
-import numpy as np
 import pyarrow as pa
 
 from anabranch.pipelines.column_hashes import hash_addresses
@@ -151,7 +150,7 @@ class Sweep:
         when there were `marked` arrays of hashes.
         """
         hashes = hash_addresses(batch.column("address"))
-        reachable = np.zeros(batch.num_rows, np.bool_)
+        reachable = self._reachability.tables.protects(batch.column("address"))
         for known in self._reachability.hashes[marked:]:
             reachable |= is_in(hashes, known)
         return batch.filter(pa.array(~reachable))

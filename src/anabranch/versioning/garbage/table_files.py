@@ -1,0 +1,103 @@
+"""Reading of what the metadata of Iceberg tables name, by the addresses in them.
+
+Only files of areas are read: nobody but a table's engine can follow an address elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from anabranch.blocks.contract import BlockStore
+from anabranch.errors import Gone, NotFound
+from anabranch.model.repositories.repository import Repository
+from anabranch.model.tables.area_files import area_paths
+from anabranch.tables.iceberg.named_files import (
+    NamedFiles,
+    named_in_manifest,
+    named_in_manifest_list,
+    named_in_metadata,
+)
+from anabranch.tables.live_rows.refusals import unreadable
+from anabranch.tables.live_rows.table_objects import MAX_METADATA_BYTES
+
+__all__ = ["NamedTable", "TableFiles", "named_table"]
+
+
+class NamedTable(msgspec.Struct, frozen=True):
+    """What a record of a table or a view says: the address of the metadata and the area."""
+
+    metadata: str
+    area: str = ""
+
+
+_records = msgspec.json.Decoder(NamedTable)
+
+
+def named_table(content: bytes) -> NamedTable | None:
+    """Returns what a record says, None if bytes are not one."""
+    try:
+        return _records.decode(content)
+    except msgspec.MsgspecError:
+        return None
+
+
+class TableFiles:
+    """The files in the areas of all repositories. `get` returns a repository by its name. The
+    methods are given the repository whose record leads to a file. They raise NotFound if it is
+    missing, and Invalid if it is outside of areas or not understood.
+    """
+
+    def __init__(self, blocks: BlockStore, get: Callable[[str], Repository]) -> None:
+        self._blocks = blocks
+        self._get = get
+
+    def metadata(self, home: Repository, address: str) -> NamedFiles:
+        """Returns what a metadata file names."""
+        return named_in_metadata(address, self._read(home, address))
+
+    def manifest_list(self, home: Repository, address: str) -> Sequence[str]:
+        """Returns the manifests in a manifest list."""
+        return named_in_manifest_list(address, self._read(home, address))
+
+    def manifest(self, home: Repository, address: str) -> frozenset[str]:
+        """Returns the files that a manifest names."""
+        return named_in_manifest(address, self._read(home, address))
+
+    def stored_at(self, home: Repository, address: str) -> list[str]:
+        """Returns the full addresses in the store that a file in an area may have, the likeliest
+        first; none for one elsewhere.
+        """
+        found: dict[str, None] = {}
+        for each in area_paths(address):
+            named = self._named(home, each.repository)
+            found[f"{named.storage_namespace.rstrip('/')}/{each.relative}"] = None
+        return list(found)
+
+    def exists(self, home: Repository, address: str) -> bool:
+        """Returns whether a file in an area is stored; those elsewhere count as stored."""
+        places = self.stored_at(home, address)
+        return not places or any(self._blocks.stat(place) is not None for place in places)
+
+    def _named(self, home: Repository, name: str) -> Repository:
+        """Returns the repository in an address; `home` if there is none of this name."""
+        if not name or name == home.id:
+            return home
+        try:
+            return self._get(name)
+        except (NotFound, Gone):
+            return home
+
+    def _read(self, home: Repository, address: str) -> bytes:
+        places = self.stored_at(home, address)
+        if not places:
+            raise unreadable(f"{address} is not in an area of tables")
+        for place in places:
+            info = self._blocks.stat(place)
+            if info is None:
+                continue
+            if info.size > MAX_METADATA_BYTES:
+                raise unreadable(f"{address} has more than {MAX_METADATA_BYTES >> 20} MiB")
+            return self._blocks.read(place)
+        raise NotFound(f"{address} is missing", kind="object_not_found")

@@ -1,0 +1,235 @@
+"""Files of tables and garbage collection beside a server: pyiceberg and DuckDB read every commit
+before and after.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+import anabranch
+from anabranch.model.repositories.retention import RetentionRules
+from anabranch.pipelines.garbage.collector import Collector
+from anabranch.testing.server import running_server
+
+from .conftest import Lake, ids, trips
+
+DAY = 86_400
+TRIPS = "city.trips"
+
+
+class Collected(Lake):
+    """A repository of a server, and a collector over the stores of that server."""
+
+    def __init__(self, server, folder):
+        super().__init__(server)
+        self.folder = folder
+        # operations that can be undone keep their commits: here, history alone decides
+        days = self.api.put(f"{self.root}/settings/undo_days", json={"undo_days": 0})
+        assert days.status_code == 200, days.text
+
+    def age(self, lake, days=30):
+        """Makes all that is stored look older than it is."""
+        then = time.time() - days * DAY
+        for block in lake.blocks.list(f"local://{self.name}/"):
+            os.utime(lake.blocks.local_path(block.address), (then, then))
+
+    def files(self):
+        """The files of tables, and their bytes."""
+        with anabranch.open(self.folder) as lake:
+            found = lake.blocks.list(f"local://{self.name}/tables/")
+            return {block.address.partition("/tables/")[2]: block.size for block in found}
+
+    def collect(self, *, sweep=True, retention=None, age=True, **options):
+        """Collects garbage, with no window; returns the summary."""
+        with anabranch.open(self.folder) as lake:
+            if retention is not None:
+                lake.garbage_rules.set(self.name, RetentionRules(retention, {"main": retention}))
+            if age:
+                self.age(lake)
+            collector = Collector(lake.core, lake.blocks, self.folder / "marks", clock=time.time)
+            options = {"window_seconds": -60, **options}
+            with collector.mark(self.name, **options) as run:
+                return run.sweep() if sweep else run.summary
+
+    def commits(self, reference="main"):
+        log = self.api.get(f"{self.root}/refs/{reference}/commits?amount=1000").json()["results"]
+        return [commit["id"] for commit in log]
+
+    def rows(self, reference, name=TRIPS):
+        """The ids of the rows of all snapshots of a table at a reference, as pyiceberg reads them;
+        None without the table.
+        """
+        catalog = self.catalog(reference)
+        if not catalog.table_exists(name):
+            return None
+        table = catalog.load_table(name)
+        snapshots = [each.snapshot_id for each in table.metadata.snapshots]
+        read = {
+            number: sorted(table.scan(snapshot_id=number).to_arrow()["id"].to_pylist())
+            for number in snapshots
+        }
+        return ids(table), read
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("garbage")
+    with running_server(folder) as server:
+        yield server, folder
+
+
+@pytest.fixture
+def lake(place):
+    return Collected(*place)
+
+
+def expire(table, keep=1):
+    """Removes all snapshots but the last ones."""
+    doomed = [each.snapshot_id for each in table.metadata.snapshots][:-keep]
+    with table.maintenance.expire_snapshots().by_ids(doomed) as expiry:
+        assert expiry is not None
+
+
+def test_every_commit_is_read_after_a_collection_as_before(lake):
+    main = lake.catalog()
+    table = main.create_table(TRIPS, trips().schema)
+    for number in range(4):
+        table.append(trips(number))
+    dev = lake.branch("dev").load_table(TRIPS)
+    dev.append(trips(10))
+    dev.delete("id = 1")
+    lake.tag("v1", "main~2")
+    table.overwrite(trips(20))
+    before = {each: lake.rows(each) for each in [*lake.commits(), *lake.commits("dev"), "v1"]}
+    files = lake.files()
+    summary = lake.collect()
+    assert summary.tables.collected
+    assert summary.swept.objects == 0 == summary.tables.dead.objects  # no rules: all is live
+    assert summary.tables.files.objects == len(files) - 1  # without the record of the area
+    assert lake.files() == files
+    after = {each: lake.rows(each) for each in before}
+    assert after == before
+
+
+def test_what_expired_snapshots_alone_need_is_removed_with_their_commits(lake):
+    main = lake.catalog()
+    table = main.create_table(TRIPS, trips().schema)
+    for number in range(5):
+        table.append(trips(number))
+    table.overwrite(trips(7))
+    expire(table)
+    before = lake.files()
+    summary = lake.collect()
+    assert summary.swept.objects == 0  # the commits before are live
+    summary = lake.collect(retention=-1)
+    assert summary.swept.objects > 5
+    assert summary.tables.dead.objects
+    after = lake.files()
+    assert sum(after.values()) < sum(before.values())
+    gone = [name for name in before if name not in after]
+    assert sum(name.endswith(".parquet") for name in gone) == 5
+    assert lake.rows("main") == ([7], {table.metadata.snapshots[-1].snapshot_id: [7]})
+    table = main.load_table(TRIPS)
+    table.append(trips(8))
+    assert ids(main.load_table(TRIPS)) == [7, 8]
+
+
+def test_files_that_a_tag_or_another_branch_needs_stay(lake):
+    main = lake.catalog()
+    table = main.create_table(TRIPS, trips().schema)
+    table.append(trips(1))
+    lake.tag("v1")
+    lake.branch("dev").load_table(TRIPS).append(trips(2))
+    table.overwrite(trips(3))
+    expire(table)
+    main.drop_table(TRIPS)
+    kept = {each: lake.rows(each) for each in ("v1", "dev")}
+    lake.collect(retention=-1)
+    assert {each: lake.rows(each) for each in ("v1", "dev")} == kept
+    assert lake.catalog("v1").load_table(TRIPS).scan().to_arrow().num_rows == 1
+
+
+def test_young_files_and_those_of_an_area_that_is_written_to_stay(lake):
+    main = lake.catalog()
+    table = main.create_table(TRIPS, trips().schema)
+    table.append(trips(1))
+    main.drop_table(TRIPS)
+    before = lake.files()
+    assert lake.collect(retention=-1, age=False, grace_seconds=-60).tables.dead.objects == 0
+    assert lake.files() == before
+    summary = lake.collect(retention=-1, age=False, grace_seconds=-60, tables_seconds=-60)
+    assert summary.swept.objects >= len(before) - 1
+    assert len(lake.files()) == 1  # the record of the area
+
+
+def test_a_commit_to_a_table_whose_files_were_collected_is_refused(lake):
+    main = lake.catalog()
+    table = main.create_table(TRIPS, trips().schema)
+    table.append(trips(1))
+    metadata = table.metadata_location
+    main.drop_table(TRIPS)
+    other = main.create_table("city.other", trips().schema)
+    lake.collect(retention=-1)
+    with pytest.raises(Exception, match=r"there is no|missing|removed"):
+        main.register_table(TRIPS, metadata)
+    other.append(trips(2))
+    assert ids(main.load_table("city.other")) == [2]
+
+
+def test_a_table_that_is_not_understood_is_kept_and_reported(lake):
+    main = lake.catalog()
+    table = main.create_table(TRIPS, trips().schema)
+    table.append(trips(1))
+    table.overwrite(trips(2))
+    manifest = table.current_snapshot().manifests(table.io)[0].manifest_path
+    expire(table)
+    other = main.create_table("city.other", trips().schema)
+    other.append(trips(1))
+    other.overwrite(trips(2))
+    expire(other)
+    area = table.location().rpartition("/")[2]
+    with anabranch.open(lake.folder) as stores:
+        path = f"local://{lake.name}/tables/{manifest.partition('/.tables/')[2]}"
+        Path(stores.blocks.local_path(path)).write_bytes(b"no Avro")
+    before = lake.files()
+    summary = lake.collect(retention=-1)
+    after = lake.files()
+    assert {name for name in before if name.startswith(area)} <= after.keys()
+    assert len(after) < len(before)
+    (kept,) = summary.tables.kept_areas
+    assert kept.area == area
+    assert "Avro" in kept.reason
+
+
+def test_duckdb_reads_what_is_left(lake):
+    duckdb = pytest.importorskip("duckdb")
+    main = lake.catalog()
+    table = main.create_table(TRIPS, trips().schema)
+    for number in range(3):
+        table.append(trips(number))
+    table.overwrite(trips(5, 6))
+    expire(table)
+    lake.tag("v1", "main~2")
+    expected = {"main": [5, 6], "v1": [0, 1, 2]}
+    for _ in range(2):
+        found = {}
+        for reference in expected:
+            files = [
+                task.file.file_path
+                for task in lake.catalog(reference).load_table(TRIPS).scan().plan_files()
+            ]
+            with anabranch.open(lake.folder) as stores:
+                paths = [
+                    stores.blocks.local_path(
+                        f"local://{lake.name}/tables/{each.partition('/.tables/')[2]}"
+                    )
+                    for each in files
+                ]
+                rows = duckdb.sql(f"SELECT id FROM read_parquet({paths!r}) ORDER BY id").fetchall()
+            found[reference] = [row[0] for row in rows]
+        assert found == expected
+        lake.collect(retention=-1)
