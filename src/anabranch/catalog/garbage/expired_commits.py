@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from anabranch.errors import Gone, NotFound
-from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 
 __all__ = ["record_expired"]
@@ -14,16 +13,9 @@ def record_expired(core: Core) -> None:
     objects that commits of others refer to. Raises Gone for a missing commit that is referenced,
     Corrupt.
     """
-    for repository in core.repositories.all():
+    for repository in core.repositories.kept():
         try:
             core.swept_trees.record(repository)
         except (Gone, NotFound):
-            if _exists(core, repository):
+            if core.repositories.exists(repository):
                 raise
-
-
-def _exists(core: Core, repository: Repository) -> bool:
-    try:
-        return core.repositories.get(repository.id).partition == repository.partition
-    except (Gone, NotFound):
-        return False
