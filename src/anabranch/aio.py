@@ -10,5 +10,6 @@ from __future__ import annotations
 
 from anabranch.remote.asynchronous.lake import AsyncLake, connect
 from anabranch.remote.asynchronous.object import AsyncObject
+from anabranch.remote.asynchronous.workspace import AsyncWorkspace
 
-__all__ = ["AsyncLake", "AsyncObject", "connect"]
+__all__ = ["AsyncLake", "AsyncObject", "AsyncWorkspace", "connect"]

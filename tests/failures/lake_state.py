@@ -101,6 +101,10 @@ def prepare(installation: Installation) -> None:
     lake.images.build("image", LAKEFILE, creator="ada")
     prepare_tables(lake)
     lake.repositories.create("pond", "mem://pond", committer="ada")
+    lake.repositories.create("lost", "mem://lost", committer="ada")
+    lake.objects.upload("lost", "main", "a", [b"not committed"])
+    lake.branches.create("lost", "ends", "main", expires_at=int(installation.clock.now) + 10**6)
+    lake.repositories.delete("lost")
     lake.usage.flush()
 
 
@@ -109,6 +113,7 @@ def state(lake: Lake) -> dict[str, Any]:
     repositories = lake.repositories.list(amount=ALL).items
     return {
         "repositories": {each.id: _repository(lake, each.id) for each in repositories},
+        "deleted": [each.repository.id for each in lake.repositories.deleted()],
         "tables": tables_of(lake),
         "images": sorted(image.tag for image in lake.images.list(amount=ALL).items),
     }

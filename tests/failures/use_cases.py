@@ -42,6 +42,18 @@ def expire(lake):
     return lake.expiry.delete_due()
 
 
+def undo_rules(lake):
+    for each in lake.operations.list(S, amount=100).items:
+        if any(setting.kind == "garbage_rules" for setting in each.settings):
+            return lake.operations.undo(S, each.id)
+    raise AssertionError("no rules were set")
+
+
+def forget_old(lake):
+    lake.expiry._clock.advance(31 * 86_400)
+    return lake.repositories.forget_old()
+
+
 def link(lake):
     address = lake.staging.new_address(S, "dev", "linked")
     lake.blocks.put(address, [b"linked"])
@@ -74,6 +86,7 @@ EXAMPLES: dict[str, Example] = {
     "expiry.delete_due": expire,
     "garbage_rules.set": lambda lake: lake.garbage_rules.set(S, RetentionRules(3, {"dev": 1})),
     "garbage_rules.delete": lambda lake: lake.garbage_rules.delete(S),
+    "garbage_rules.change_back as undo does": undo_rules,
     "images.build": lambda lake: lake.images.build(
         "second", "FROM lakefs://sea/v1\nADD lakefs://sea/dev/b copied/b\n", creator="ada"
     ),
@@ -123,6 +136,12 @@ EXAMPLES: dict[str, Example] = {
         "bare", "mem://bare", bare=True
     ),
     "repositories.delete": lambda lake: lake.repositories.delete("pond"),
+    "repositories.delete without keeping it": lambda lake: lake.repositories.delete(
+        "pond", forget=True
+    ),
+    "repositories.restore": lambda lake: lake.repositories.restore("lost"),
+    "repositories.forget": lambda lake: lake.repositories.forget("lost"),
+    "repositories.forget_old": forget_old,
     "repositories.set_metadata": lambda lake: lake.repositories.set_metadata(S, {"k": "v"}),
     "repositories.delete_metadata": lambda lake: lake.repositories.delete_metadata(S, ["owner"]),
     "reviewers.change": lambda lake: lake.reviewers.change(S, pull(lake), add=[Reviewer("lin")]),
@@ -179,7 +198,10 @@ READS = {
         "preview_merge",
         "row_conflicts",
     },
-    "repositories": {"equivalent_namespaces", "equivalent_sources", "get", "list", "metadata"},
+    "repositories": {
+        *("deleted", "deletion", "equivalent_namespaces", "equivalent_sources", "get", "list"),
+        "metadata",
+    },
     "reviewers": {"asked", "asked_in", "waiting"},
     "reviews": {"approvals", "comments", "list", "require_approvals", "require_no_approvals"},
     "staging": {"admit_link", "link_sources", "new_address", "object_at", "stage_sources"},

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from anabranch import aio
-from anabranch.errors import Busy, NotFound
+from anabranch.errors import Busy, Denied, NotFound
 
 
 @pytest.fixture
@@ -146,5 +146,48 @@ def test_an_upload_fails_with_its_source_or_its_task(sea, waiting):
         with pytest.raises(NotFound):
             await waiting.objects.stat(sea, "main", "a")
         assert [page.items async for page in waiting.objects.pages(sea, "main")] == [[]]
+
+    asyncio.run(run())
+
+
+def test_a_workspace_is_a_block_that_reaches_its_paths_alone(server, lake, sea):
+    lake.objects.upload(sea, "main", "months/05", [b"7"])
+    lake.commits.commit(sea, "main", message="May")
+
+    async def run():
+        async with aio.connect(server.url, *server.auth) as waiting:
+            async with waiting.workspace(sea, writable=["out/**"], expires="1h") as workspace:
+                name = workspace.name
+                assert workspace.keys.token
+                await workspace.write("out/a", await workspace.read("months/05"))
+                await workspace.checkpoint("copied")
+                await workspace.write("out/a", "wrong")
+                await workspace.write("out/b", "wrong")
+                await workspace.remove("out/b")
+                with pytest.raises(Denied):
+                    await workspace.write("months/06", b"8")
+                await workspace.restore("copied")
+                assert [each.path async for each in workspace.changed()] == ["out/a"]
+                assert await workspace.read("out/a") == b"7"
+            with pytest.raises(NotFound):
+                await waiting.branches.get(sea, name)
+
+            async with waiting.workspace(sea, writable=["**"], purpose="Try") as workspace:
+                await workspace.write("out/c", [b"proposed"])
+                pull = await workspace.propose("Out")
+            assert (await waiting.branches.get(sea, workspace.name)).id == workspace.name
+            return pull
+
+    assert asyncio.run(run())
+
+
+def test_a_workspace_ends_also_if_its_block_fails(server, sea):
+    async def run():
+        async with aio.connect(server.url, *server.auth) as waiting:
+            with pytest.raises(ZeroDivisionError):
+                async with waiting.workspace(sea, writable=["**"], name="ws-fails"):
+                    raise ZeroDivisionError
+            with pytest.raises(NotFound):
+                await waiting.branches.get(sea, "ws-fails")
 
     asyncio.run(run())

@@ -118,7 +118,7 @@ class Catalog:
         )
         self.changes = Changes(core, self.engine)
         self.actions = Actions(core, self.engine)
-        self.operations = Operations(core, self.protection, self.changes)
+        self.operations = Operations(core, self.protection, self.garbage_rules, self.changes)
         # in a thread of its own: one tree can take longer than the heartbeats may wait
         self._tree_building = PeriodicTasks(
             [PeriodicTask(core.sealed_trees.build, _SEALED_TREES_INTERVAL)], "sealed-trees"
@@ -171,6 +171,7 @@ class Catalog:
                 PeriodicTask(core.idempotency_keys.clean, _CLEANUP_INTERVAL),
                 PeriodicTask(core.pins.clean, _CLEANUP_INTERVAL),
                 PeriodicTask(self.operations.compact, _CLEANUP_INTERVAL),
+                PeriodicTask(self.repositories.forget_old, _CLEANUP_INTERVAL),
                 PeriodicTask(core.proposals.clean, _CLEANUP_INTERVAL),
                 PeriodicTask(self.expiry.delete_due, _EXPIRY_INTERVAL),
                 PeriodicTask(self.workspaces.reads.flush, FLUSH_SECONDS),

@@ -46,12 +46,14 @@ from anabranch.rest.operations.queries import lake_tables, queries
 from anabranch.rest.operations.references import (
     branch_protection,
     branches,
+    installation_log,
     operations,
     refs,
     tags,
     undo,
 )
 from anabranch.rest.operations.repositories import (
+    deleted,
     notifications,
     purges,
     refs_dump,
@@ -112,6 +114,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *queries.OPERATIONS,
     *lake_tables.OPERATIONS,
     *storage.OPERATIONS,
+    *deleted.OPERATIONS,
     *purges.OPERATIONS,
     *audit_records.OPERATIONS,
     *notifications.OPERATIONS,
@@ -122,6 +125,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *merges.EXTENSIONS,
     *refs.EXTENSIONS,
     *operations.OPERATIONS,
+    *installation_log.OPERATIONS,
     *undo.OPERATIONS,
     *branches.EXTENSIONS,
     *workspaces.OPERATIONS,

@@ -182,7 +182,7 @@ def _services(
 ) -> Services:
     cache = settings.auth.cache
     access = Access(
-        keyvalue,
+        lake.core.keyvalue,
         settings.auth.encrypt.secret_key,
         other_key=settings.auth.encrypt.other_secret_key,
         login_duration=settings.auth.login_duration,

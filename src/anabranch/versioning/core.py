@@ -122,7 +122,9 @@ class Core:
         self.identifiers = identifiers or Identifiers(clock)
         self.operation_log = log = OperationLog(keyvalue, clock)
         self.operation_retention = OperationRetention(keyvalue, log, clock, undo_days)
-        self.repositories = Repositories(keyvalue, self.identifiers, clock, log)
+        self.repositories = Repositories(
+            *(keyvalue, self.identifiers, clock, log, self.operation_retention)
+        )
         self.protection = Protection(keyvalue)
         self.commits = Commits(keyvalue, clock)
         self.branches = Branches(keyvalue, self.identifiers, self.commits, clock)

@@ -309,7 +309,7 @@ def test_destination_deleted_meanwhile_leaves_no_bytes(faulty):
     for path, body in WORDS.items():
         faulty.objects.upload("sea", "main", path, [body])
     for way in ("copy of a prefix", "copies of objects"):
-        on_first_copy(faulty, lambda: faulty.repositories.delete("lake", force=True))
+        on_first_copy(faulty, lambda: faulty.repositories.delete("lake", force=True, forget=True))
         with pytest.raises(AnabranchError):
             WAYS[way](faulty)
         assert files_below(faulty, "lake") == []

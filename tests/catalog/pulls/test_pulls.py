@@ -223,7 +223,7 @@ def test_deleted_repository_takes_its_pull_requests_along(lake):
     made = pull(lake)
     lake.reviews.comment("sea", made.id, "hm", author="bob")
     partition = lake.repositories.get("sea").partition
-    lake.repositories.delete("sea")
+    lake.repositories.delete("sea", forget=True)
     with pytest.raises(NotFound, match="repository not found"):
         lake.pulls.get("sea", made.id)
     assert list(lake.keyvalue.scan(partition)) == []

@@ -219,8 +219,9 @@ def test_protected_branches_are_moved_by_no_undo(lake):
 def test_a_branch_whose_rule_requires_approvals_is_not_deleted(lake):
     created(lake)
     lake.protection.replace("sea", ["dev"], approvals={"dev": 1})
+    branch_created = lake.operations.list("sea", amount=2).items[1]
     with pytest.raises(ProtectedBranch):
-        lake.operations.undo("sea")
+        lake.operations.undo("sea", branch_created.id)
 
 
 def test_a_read_only_repository_is_changed_by_force_alone(lake):

@@ -123,7 +123,7 @@ def test_what_is_staged_while_the_repository_is_deleted_is_removed_later(lake, c
     raw = lake.keyvalue.get(repository.partition, keys.branch("main"))
     token = references.branch_from(raw).staging_token
     (row,) = lake.keyvalue.scan(token)
-    lake.repositories.delete("sea")
+    lake.repositories.delete("sea", forget=True)
     lake.keyvalue.apply([Write(token, *row)])  # by a request that has read the branch before
     assert list(lake.keyvalue.scan(token))
     cleaner = Cleaner(lake.keyvalue, clock, grace_seconds=0)

@@ -18,15 +18,21 @@ from anabranch.pipelines.backups.restore import _LEFT_OUT, _LEFT_OUT_PREFIXES
 from anabranch.pipelines.verification.inspected import is_staging_area
 from anabranch.server.stores import keyvalue_stores
 from anabranch.versioning.records import keys, references
+from anabranch.versioning.repositories.deleted import DELETED_REPOSITORIES
 
 
 def rows(folder):
     """Returns the rows of an installation that backups restore."""
     found = {}
     with closing(SQLiteSnapshot(folder / "metadata" / "metadata.db")) as snapshot:
+        deleted = tuple(
+            "-".join(key.decode().split("/")) for key, _ in snapshot.scan(DELETED_REPOSITORIES)
+        )
         for each in snapshot.partitions():
             partition = each.partition.decode()
             if partition in _LEFT_OUT or partition.startswith(_LEFT_OUT_PREFIXES):
+                continue
+            if partition.endswith(deleted):
                 continue
             for key, value in snapshot.scan(partition):
                 if not key.startswith(keys.all_uploads()[0]):
@@ -214,3 +220,33 @@ def test_a_repository_that_is_being_deleted_is_left_out(folder, back_up, restore
     assert "brief" not in restored.repositories
     assert not any("brief" in partition for partition, _ in rows(tmp_path / "new"))
     assert verification_of(tmp_path / "new", sample=None).findings == []
+
+
+def test_deleted_repositories_are_in_no_backup(folder, back_up, restore, tmp_path):
+    with open_lake(folder) as lake:
+        lake.repositories.create("gone", "local://gone")
+        lake.objects.upload("gone", "main", "staged", [b"s"])
+        partition = lake.repositories.get("gone").partition
+        lake.repositories.delete("gone")
+        assert "gone" in [each.repository.id for each in lake.repositories.deleted()]
+    assert back_up().problems == []
+    new = tmp_path / "new"
+    restore(new)
+    with open_lake(new) as lake:
+        assert lake.repositories.deleted() == []
+        assert list(lake.core.keyvalue.scan(partition)) == []
+    assert verification_of(new, sample=None).findings == []
+
+
+def test_a_repository_that_was_deleted_is_restored_from_a_backup_and_stays(
+    folder, back_up, restore
+):
+    back_up()
+    expected = contents(folder, "sea", "main")
+    with open_lake(folder) as lake:
+        lake.repositories.delete("sea", force=True)
+    restore(folder, repository="sea")
+    with open_lake(folder) as lake:
+        assert "sea" not in [each.repository.id for each in lake.repositories.deleted()]
+        lake.repositories.forget_old()
+    assert contents(folder, "sea", "main") == expected

@@ -20,6 +20,7 @@ from anabranch.testing.stores import FaultyStore, fail_at
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.operations.log import OperationLog
+from anabranch.versioning.operations.retention import OperationRetention
 from anabranch.versioning.repositories.repositories import Repositories
 from anabranch.versioning.staging.cleanup import GRACE_SECONDS, Cleaner, discard
 
@@ -194,14 +195,17 @@ def test_repository_created_meanwhile_raises_conflict(migrate, source, target):
     assert stored == record.SerializeToString()
 
 
-def test_repository_that_the_target_has_deleted_is_copied_again(migrate, source, target):
+@pytest.mark.parametrize("forgotten", [True, False])
+def test_repository_that_the_target_has_deleted_is_copied_again(migrate, source, target, forgotten):
     migrate().run()
     token = next(name for name, _ in source.rows if name.startswith("sea-dev:"))
     log = OperationLog(target, time.time)
-    repositories = Repositories(target, Identifiers(time.time), time.time, log)
+    retention = OperationRetention(target, log, time.time)
+    repositories = Repositories(target, Identifiers(time.time), time.time, log, retention)
     target.apply(discard([token], time.time()))  # as a commit of the branch does
-    repositories.delete("sea")
+    repositories.delete("sea", forget=forgotten)
     migrate().run()
+    assert list(repositories.deleted.stored()) == []
     Cleaner(target, lambda: time.time() + 2 * GRACE_SECONDS).clean()
     assert dict(target.scan(token)) == dict(source.scan(token))
     assert {repository.target for repository in migrate().report.repositories} == {"same"}

@@ -91,3 +91,25 @@ def change(lake, number, turn):
     lake.operations.restore_branch("sea", branch)
     lake.branches.delete("sea", branch)
     lake.core.cleaner.clean()
+
+
+def test_a_deleted_repository_that_is_kept_is_no_finding(tmp_path):
+    folder = tmp_path / "lake"
+    delete_one(folder)
+    assert verification_of(folder, sample=None).findings == []
+    with open_lake(folder) as lake:
+        lake.repositories.restore("sea")
+        assert lake.objects.open("sea", "main", "staged").read_bytes() == b"s"
+    assert verification_of(folder, sample=None).findings == []
+
+
+def delete_one(folder):
+    """Deletes a repository with staged changes and a deleted branch."""
+    with open_lake(folder) as lake:
+        lake.repositories.create("sea", "local://sea")
+        commit(lake, "main", a=b"1")
+        lake.branches.create("sea", "dev", "main")
+        lake.objects.upload("sea", "dev", "b", [b"2"])
+        lake.branches.delete("sea", "dev")
+        lake.objects.upload("sea", "main", "staged", [b"s"])
+        lake.repositories.delete("sea")

@@ -41,7 +41,7 @@ REST: dict[str, str] = {
         previewTable; listOperations; getOperation; undoOperation;
         listWorkspaces; getWorkspace;
         diffWorkspace; getWorkspaceReads; getPullRequestReads;
-        getStorageReport; listDeletedNamespaces;
+        getStorageReport; listDeletedNamespaces; listDeletedRepositories;
     """,
     "Developers": """
         createBranch; deleteBranch; resetBranch; hardResetBranch; revertBranch; cherryPick;
@@ -65,7 +65,7 @@ REST: dict[str, str] = {
         createRepository; deleteRepository; setRepositoryMetadata; deleteRepositoryMetadata;
         importStart; importCancel; deleteImage; purgeRepository; purgeNamespace;
         getPurgeStatus; listRepositoryNotifications; createRepositoryNotification;
-        deleteRepositoryNotification; restoreReferences;
+        deleteRepositoryNotification; restoreReferences; restoreRepository;
     """,
     "Admins": """
         listUsers; createUser; getUser; deleteUser; listUserCredentials; createCredentials;
@@ -83,7 +83,8 @@ REST: dict[str, str] = {
         deleteUserExternalPrincipal; listUserExternalPrincipals; putSweep; deleteSweep;
         addTombstones; claimRemovedObjects; deleteTombstones; explainPermission;
         listAuditRecords; findGarbage; updateUser; endUserSessions;
-        giveUpOperation; setUndoDays;
+        giveUpOperation; setUndoDays; forgetRepository; listInstallationOperations;
+        getInstallationOperation; undoInstallationOperation;
     """,
 }
 

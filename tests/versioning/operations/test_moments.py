@@ -114,7 +114,7 @@ def test_a_repository_that_is_older_than_the_log_says_when_that_begins(versions)
 
 def test_a_deleted_repository_leaves_no_log(versions):
     versions.commit("main", a="one")
-    versions.core.repositories.delete("sea")
+    versions.core.repositories.delete("sea", forget=True)
     assert list(versions.core.operation_log.all(versions.repository)) == []
 
 

@@ -195,7 +195,7 @@ def test_a_deleted_repository_leaves_no_area_that_moves_meanwhile(
         drop(partition)
 
     monkeypatch.setattr(core.keyvalue, "drop", then_changed)
-    core.repositories.delete(repository.id)
+    core.repositories.delete(repository.id, forget=True)
     assert len(drops) > moment
     for partition in (token, repository.partition, operations_partition(repository.partition)):
         assert list(versions.store.scan(partition)) == []

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Operation } from "$/api/types";
-import { described, done, undoLabel, undoNeeds } from "$/pages/activity/operations";
+import { described, done, settingNeed, settingText, undoLabel, undoNeeds } from "$/pages/activity/operations";
 
 const A = "a".repeat(64);
 const B = "b".repeat(64);
@@ -10,7 +10,7 @@ function change(type: "branch" | "tag", before: string, after: string) {
 }
 
 function operation(...changes: Operation["changes"]): Operation {
-  return { id: "1", time: 0, user: "ada", request_id: "", action: "", changes, undone_at: 0, given_up_at: 0 };
+  return { id: "1", time: 0, user: "ada", request_id: "", action: "", changes, settings: [], undone_at: 0, given_up_at: 0 };
 }
 
 describe("what was done", () => {
@@ -46,4 +46,13 @@ describe("undo", () => {
     expect(undoLabel(operation(change("branch", A, ""), change("tag", A, "")))).toBe("Restore");
     expect(undoLabel(operation(change("branch", A, ""), change("tag", "", A)))).toBe("Undo");
   });
+});
+
+test("names settings, and what undoing them needs", () => {
+  const protection = { kind: "branch_protection", name: "", before: null, after: [] };
+  expect(settingText(protection)).toBe("Branch protection set");
+  expect(settingNeed(protection)).toBe("protect");
+  expect(settingText({ kind: "undo_days", name: "", before: 3, after: null })).toBe("Days for undo removed");
+  const changed = { ...operation(), settings: [{ ...protection, before: [] }] };
+  expect([undoLabel(changed), described(changed)]).toEqual(["Undo", "Branch protection changed"]);
 });

@@ -68,12 +68,19 @@ class Attempt:
         self._store = store
         self._guard = guard
         self._writes: list[Write] = []
+        self._expect: list[Expect] = []
         self._version: bytes | None = None
         self.is_over = self.has_written = False
 
     def write(self, writes: Iterable[Write]) -> None:
         """Adds writes to those that are made when the context ends."""
         self._writes += writes
+
+    def require(self, condition: Expect) -> None:
+        """Adds a condition to that of the version: of a record that is not one of access control.
+        If it does not hold, there is another attempt.
+        """
+        self._expect.append(condition)
 
     def __enter__(self) -> None:
         self._version = self._store.get(OWN_PARTITION, VERSION_KEY)
@@ -99,7 +106,9 @@ class Attempt:
             return
         self._guard.check(self._store, self._writes)
         bump, unchanged = bump_version(self._version)
-        self.is_over = self.has_written = self._store.apply([*self._writes, bump], [unchanged])
+        self.is_over = self.has_written = self._store.apply(
+            [*self._writes, bump], [unchanged, *self._expect]
+        )
 
     def _is_current(self) -> bool:
         return self._store.get(OWN_PARTITION, VERSION_KEY) == self._version

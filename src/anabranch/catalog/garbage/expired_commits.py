@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from anabranch.errors import Gone, NotFound
-from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.retention import CommitGraphs
 
@@ -15,16 +14,9 @@ def record_expired(core: Core, graphs: CommitGraphs | None = None) -> None:
     objects that commits of others refer to. `graphs` are commits that were read before. Raises
     Gone for a missing commit that is referenced, Corrupt.
     """
-    for repository in core.repositories.all():
+    for repository in core.repositories.kept():
         try:
             core.swept_trees.record(repository, graphs)
         except (Gone, NotFound):
-            if _exists(core, repository):
+            if core.repositories.exists(repository):
                 raise
-
-
-def _exists(core: Core, repository: Repository) -> bool:
-    try:
-        return core.repositories.get(repository.id).partition == repository.partition
-    except (Gone, NotFound):
-        return False

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import msgspec
 
 from anabranch.blocks.contract import BlockStore
+from anabranch.catalog.garbage.deleted_references import committed_addresses
 from anabranch.catalog.images.images import Images
 from anabranch.converter import Converter
 from anabranch.errors import Invalid, NotFound
@@ -160,6 +161,7 @@ class GarbagePreparation:
             else [
                 *self._restored_addresses(stored_repository),
                 *self._unfinished_uploads(stored_repository),
+                *self._committed_in_deleted(stored_repository),
             ]
         )
         dates = [0] * len(addresses)
@@ -219,16 +221,33 @@ class GarbagePreparation:
         """Yields the staged objects of all repositories after a position, in order; the collected
         repository comes first.
         """
-        others = (other for other in self._core.repositories.all() if other.id != collected.id)
+        others = self._others(collected)
         if after is None or not after.repository:
             yield from self._staged_in(collected, collected, "", after)
             after = None
-        for repository in others:
-            if after is None or repository.id >= after.repository:
-                same = after is not None and repository.id == after.repository
-                yield from self._staged_in(
-                    collected, repository, repository.id, after if same else None
-                )
+        for name, repository in others:
+            if after is None or name >= after.repository:
+                same = after is not None and name == after.repository
+                yield from self._staged_in(collected, repository, name, after if same else None)
+
+    def _others(self, collected: Repository) -> Iterator[tuple[str, Repository]]:
+        """Yields the other repositories with names that are in order: first those that exist, since
+        one that is deleted meanwhile is found then. A tilde is in no name of a repository.
+        """
+        for repository in self._core.repositories.all():
+            if repository.id != collected.id:
+                yield repository.id, repository
+        for deleted in self._core.repositories.deleted.all():
+            repository = deleted.repository
+            yield f"~{repository.id}~{repository.instance_uid}", repository
+
+    def _committed_in_deleted(self, collected: Repository) -> Iterator[str]:
+        """Yields the addresses of committed objects of deleted repositories."""
+        for deleted in self._core.repositories.deleted.all():
+            for value in committed_addresses(self._core, deleted.repository):
+                address = self._collected_address(collected, deleted.repository, entry_from(value))
+                if address is not None:
+                    yield address
 
     def _staged_in(
         self, collected: Repository, repository: Repository, name: str, after: _Position | None
@@ -273,7 +292,10 @@ class GarbagePreparation:
         """Returns an entry's address relative to the collected namespace, or None if it is outside
         of it.
         """
-        if entry.address_type == AddressType.RELATIVE and repository.id == collected.id:
+        if (
+            entry.address_type == AddressType.RELATIVE
+            and repository.partition == collected.partition
+        ):
             return entry.address
         full = physical_address(repository.storage_namespace, entry.address, entry.address_type)
         return self._relative(collected, full)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.errors import NotFound, ReadOnlyRepository
+from anabranch.errors import Gone, NotFound, ReadOnlyRepository
+from anabranch.model.references.operation import SettingChanged
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.records import lakefs_pb2 as records
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.stored_rules import rules_address
+from anabranch.versioning.operations.logged_records import GARBAGE_RULES
 
 __all__ = ["GarbageRules"]
 
@@ -39,9 +41,31 @@ class GarbageRules:
         """Removes the rules, if there are any. Raises as `set` does."""
         self._write(repository, b"")
 
-    def _write(self, repository: str, record: bytes) -> None:
+    def change_back(self, repository: str, change: SettingChanged) -> bool:
+        """Changes the rules back to what they were before a change; returns whether they were as it
+        has left them. Raises as `set` does.
+        """
+        return self._write(repository, change.before or b"", expected=change.after)
+
+    def _write(self, repository: str, record: bytes, expected: bytes | None = None) -> bool:
+        """Replaces the rules' record, if it is as `expected`, None being any; returns whether."""
         stored_repository = self._core.repositories.get(repository)
         if stored_repository.read_only:
             raise ReadOnlyRepository("read-only repository", hint="")
         with self._core.sweeps.block_sweeps(self._core.identifiers.xid()):
-            self._blocks.put(rules_address(stored_repository), [record])
+            address = rules_address(stored_repository)
+            before = self._read(address)
+            if expected is not None and (before or b"") != expected:
+                return False
+            if before != record:
+                # before the file: the log must not miss a change
+                change = SettingChanged(GARBAGE_RULES, "", before, record)
+                self._core.keyvalue.record(stored_repository.partition, change)
+            self._blocks.put(address, [record])
+        return True
+
+    def _read(self, address: str) -> bytes | None:
+        try:
+            return self._blocks.read(address)
+        except Gone:
+            return None

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 
 from anabranch.catalog.notifications.bodies import to_body
-from anabranch.errors import AnabranchError
+from anabranch.errors import AnabranchError, Gone, NotFound
 from anabranch.model.notifications import NotificationTarget
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.outbound.http_request import SAME_REQUEST, send_request
@@ -132,7 +132,14 @@ class Sender:
 
     def _target(self, claimed: Waiting) -> NotificationTarget | None:
         """Returns the address, None if it was removed, or its repository."""
-        targets = self._core.outbox.targets.read(claimed.queued.partition)
+        partition = claimed.queued.partition
+        try:
+            repository = self._core.repositories.get(claimed.queued.notification.repository)
+        except (NotFound, Gone):
+            return None  # what it had is still there, for it can be restored
+        if repository.partition != partition:
+            return None
+        targets = self._core.outbox.targets.read(partition)
         return next((each for each in targets if each.id == claimed.queued.target_id), None)
 
     def _post(self, target: NotificationTarget, notification: Notification) -> str:

@@ -17,13 +17,19 @@ from anabranch.access.policies.permissions import (
     Permission,
     branch_arn,
     object_arn,
+    repository_arn,
     tag_arn,
 )
 from anabranch.actions.change import Change, Kind, Subject
 from anabranch.actions.changes import Changes
 from anabranch.catalog.protection import Protection
 from anabranch.keyvalue.contract import Expect, Write
-from anabranch.model.references.operation import BranchChanged, ReferenceChanged, TagChanged
+from anabranch.model.references.operation import (
+    BranchChanged,
+    ReferenceChanged,
+    SettingChanged,
+    TagChanged,
+)
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.pins import AdmitCommits
@@ -33,7 +39,28 @@ from anabranch.versioning.references.protection import AdmitDeletion
 from anabranch.versioning.references.references import Resolved
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 
-__all__ = ["AdmittedChanges", "inverse", "require_permissions"]
+__all__ = [
+    "AdmittedChanges",
+    "inverse",
+    "require_permissions",
+    "require_settings_permissions",
+]
+
+_SETTINGS = {
+    "branch_protection": Action.SET_BRANCH_PROTECTION_RULES,
+    "garbage_rules": Action.SET_GARBAGE_COLLECTION_RULES,
+    "undo_days": Action.SET_GARBAGE_COLLECTION_RULES,
+}
+"""What changes a setting; all others are changed with the repository."""
+
+
+def require_settings_permissions(
+    repository: str, settings: Sequence[SettingChanged], actor: Actor
+) -> None:
+    """Raises Denied unless an actor may change all of these settings."""
+    arn = repository_arn(repository)
+    needed = (_SETTINGS.get(each.kind, Action.UPDATE_REPOSITORY) for each in settings)
+    authorize(actor, [Permission(action, arn) for action in needed])
 
 
 def require_permissions(

@@ -1,7 +1,11 @@
-"""Use cases of the operation log: which operations have changed the references of a repository."""
+"""Use cases of the operation log: which operations have changed the references and settings of a
+repository.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
 from operator import attrgetter
 
 from anabranch.access.actors.actor import Actor
@@ -10,13 +14,15 @@ from anabranch.catalog.references.undo import UndoOperations
 from anabranch.errors import NotFound
 from anabranch.model.page import Page, take_page
 from anabranch.model.references.operation import LoggedOperation
+from anabranch.versioning.operations.logged_records import INSTALLATION
+from anabranch.versioning.operations.record import LogOwner
 
 __all__ = ["Operations"]
 
 
 class Operations(UndoOperations):
-    """Use cases of the operation log. With an `actor`, the changes of branches and tags that the
-    actor may not read are left out, and operations without any others.
+    """Use cases of the operation log. With an `actor`, the changes of branches, tags and settings
+    that the actor may not read are left out, and operations without any others.
     """
 
     def list(
@@ -27,7 +33,7 @@ class Operations(UndoOperations):
             self._core.repositories.get(repository), after=after
         )
         visible = (readable_operation(repository, operation, actor) for operation in operations)
-        found = (operation for operation in visible if operation.changes)
+        found = (each for each in visible if each.changes or each.settings)
         return take_page(found, amount, attrgetter("id"))
 
     def get(
@@ -40,7 +46,7 @@ class Operations(UndoOperations):
         operation = readable_operation(
             repository, self._core.operation_log.get(stored, operation_id), actor
         )
-        if not operation.changes:
+        if not operation.changes and not operation.settings:
             raise NotFound("operation not found", kind="operation_not_found")
         return operation
 
@@ -67,7 +73,8 @@ class Operations(UndoOperations):
         return self._core.operation_retention.undo_days(stored)
 
     def compact(self) -> int:
-        """Gives up and forgets operations of all repositories that are old enough; returns how many
-        were forgotten.
+        """Gives up and forgets operations of all repositories and of the installation that are old
+        enough; returns how many were forgotten.
         """
-        return sum(map(self._core.operation_retention.compact, self._core.repositories.all()))
+        owners: Iterable[LogOwner] = chain([INSTALLATION], self._core.repositories.all())
+        return sum(map(self._core.operation_retention.compact, owners))

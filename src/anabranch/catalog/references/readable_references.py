@@ -1,4 +1,4 @@
-"""The changes of references that an actor may read."""
+"""The changes of references and settings that an actor may read."""
 
 from __future__ import annotations
 
@@ -7,10 +7,28 @@ from collections.abc import Sequence
 import msgspec
 
 from anabranch.access.actors.actor import Actor
-from anabranch.access.policies.permissions import Action, Permission, branch_arn, tag_arn
-from anabranch.model.references.operation import BranchChanged, LoggedOperation, ReferenceChanged
+from anabranch.access.policies.permissions import (
+    Action,
+    Permission,
+    branch_arn,
+    repository_arn,
+    tag_arn,
+)
+from anabranch.model.references.operation import (
+    BranchChanged,
+    LoggedOperation,
+    ReferenceChanged,
+    SettingChanged,
+)
 
-__all__ = ["readable_operation", "readable_references"]
+__all__ = ["readable_operation", "readable_references", "readable_settings"]
+
+_SETTINGS = {
+    "branch_protection": Action.GET_BRANCH_PROTECTION_RULES,
+    "garbage_rules": Action.GET_GARBAGE_COLLECTION_RULES,
+    "undo_days": Action.GET_GARBAGE_COLLECTION_RULES,
+}
+"""What reads a setting; all others are read with the repository."""
 
 
 def readable_references(
@@ -20,6 +38,18 @@ def readable_references(
     return [each for each in changes if actor.may(_needed(repository, each))]
 
 
+def readable_settings(
+    repository: str, settings: Sequence[SettingChanged], actor: Actor
+) -> Sequence[SettingChanged]:
+    """Returns the changes of the settings of a repository that an actor may read."""
+    arn = repository_arn(repository)
+    return [
+        each
+        for each in settings
+        if actor.may(Permission(_SETTINGS.get(each.kind, Action.READ_REPOSITORY), arn))
+    ]
+
+
 def readable_operation(
     repository: str, operation: LoggedOperation, actor: Actor | None
 ) -> LoggedOperation:
@@ -27,7 +57,8 @@ def readable_operation(
     if actor is None or actor.is_unlimited:
         return operation
     readable = readable_references(repository, operation.changes, actor)
-    return msgspec.structs.replace(operation, changes=tuple(readable))
+    settings = readable_settings(repository, operation.settings, actor)
+    return msgspec.structs.replace(operation, changes=tuple(readable), settings=tuple(settings))
 
 
 def _needed(repository: str, change: ReferenceChanged) -> Permission:

@@ -10,20 +10,30 @@ import msgspec
 
 from anabranch.access.actors.actor import Actor
 from anabranch.actions.changes import Changes
+from anabranch.catalog.garbage.rules import GarbageRules
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.references.admitted_changes import (
     AdmittedChanges,
     inverse,
     require_permissions,
+    require_settings_permissions,
 )
-from anabranch.catalog.references.readable_references import readable_references
+from anabranch.catalog.references.readable_references import (
+    readable_references,
+    readable_settings,
+)
 from anabranch.errors import Busy, Denied, NotFound
 from anabranch.model.caller import acting_as, current_caller
-from anabranch.model.references.operation import LoggedOperation, ReferenceChanged
+from anabranch.model.references.operation import (
+    LoggedOperation,
+    ReferenceChanged,
+    SettingChanged,
+)
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
+from anabranch.versioning.operations.logged_records import GARBAGE_RULES
 from anabranch.versioning.operations.record import reference_key
-from anabranch.versioning.operations.undo import UndoPlan
+from anabranch.versioning.operations.undo import UndoPlan, changed_since, require_kept
 from anabranch.versioning.records import keys
 from anabranch.versioning.repositories.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
@@ -75,9 +85,12 @@ class UndoOperations:
     everything is permitted. `extra_writes` adds writes to those of the changes.
     """
 
-    def __init__(self, core: Core, protection: Protection, changes: Changes) -> None:
+    def __init__(
+        self, core: Core, protection: Protection, rules: GarbageRules, changes: Changes
+    ) -> None:
         self._core = core
         self._protection = protection
+        self._rules = rules
         self._changes = changes
 
     def undo(
@@ -89,11 +102,11 @@ class UndoOperations:
         actor: Actor | None = None,
         extra_writes: Sequence[ExtraWritesFor[LoggedOperation]] = (),
     ) -> LoggedOperation:
-        """Changes the references of an operation back to what they were before it, and returns it:
-        by default the last one of the caller that is not undone.
+        """Changes the references and settings of an operation back to what they were before it, and
+        returns it: by default the last one of the caller that is not undone.
 
         Raises NotFound, and Conflict if it is undone already or given up, or if one of its
-        references has changed since.
+        references or settings has changed since.
         """
         stored = self._core.repositories.get(repository)
         if operation_id:
@@ -101,6 +114,9 @@ class UndoOperations:
         else:
             operation = self._last_of_caller(stored)
         self._require_permissions(stored, operation, operation.changes, actor)
+        self._require_settings(stored, operation.settings, actor)
+        if any(each.kind == GARBAGE_RULES for each in operation.settings):
+            self._undo_rules(stored, operation)
         plans = _UndoOf(self._core, stored, operation.id)
         return self._make(stored, plans, _UNDO, extra_writes, force=force)
 
@@ -192,6 +208,30 @@ class UndoOperations:
             )
         own = operation.is_by(actor.username, actor.record_id)
         require_permissions(self._core, repository, inverse(changes), actor, own=own)
+
+    def _require_settings(
+        self, repository: Repository, settings: Sequence[SettingChanged], actor: Actor | None
+    ) -> None:
+        """Raises Denied unless an actor may read and change settings."""
+        if actor is None or not settings:
+            return
+        if len(readable_settings(repository.id, settings, actor)) < len(settings):
+            raise Denied(
+                "the operation has changed settings that you may not read",
+                kind="insufficient_permissions",
+                hint="Ask a user who may read all of them.",
+            )
+        require_settings_permissions(repository.id, settings, actor)
+
+    def _undo_rules(self, repository: Repository, operation: LoggedOperation) -> None:
+        """Changes the rules of garbage collection back, which are a file, before the operation is
+        marked as undone.
+        """
+        require_kept(operation)
+        with _acting_by(_UNDO):
+            for each in operation.settings:
+                if each.kind == GARBAGE_RULES and not self._rules.change_back(repository.id, each):
+                    raise changed_since(f"the setting {each.kind} has changed since")
 
     def _last_of_caller(self, repository: Repository) -> LoggedOperation:
         caller = current_caller()

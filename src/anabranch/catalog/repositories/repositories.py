@@ -21,6 +21,7 @@ from anabranch.errors import (
 )
 from anabranch.model.names import check_branch, check_repository, check_storage_namespace
 from anabranch.model.page import Page
+from anabranch.model.repositories.deleted_repository import DeletedRepository
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 
@@ -106,16 +107,50 @@ class Repositories:
             prefix=prefix, after=after, amount=amount, search=search
         )
 
-    def delete(self, name: str, *, force: bool = False, instance_uid: str = "") -> None:
-        """Deletes a repository's references and staged changes, of the one with `instance_uid` if
-        that is given; objects stay in the store.
+    def delete(
+        self, name: str, *, force: bool = False, instance_uid: str = "", forget: bool = False
+    ) -> None:
+        """Deletes a repository, the one with `instance_uid` if that is given; objects stay in the
+        store. It can be restored for as many days as its operations can be undone, unless it is to
+        `forget`: then its references and staged changes are removed at once.
 
         Without `force`, raises Conflict if images reference any of its objects.
         """
         if not force:
             with suppress(Gone):  # an interrupted deletion is completed
                 self._images.require_unused(self._core.repositories.get(name))
-        self._core.repositories.delete(name, force=force, instance_uid=instance_uid)
+        self._core.repositories.delete(name, force=force, instance_uid=instance_uid, forget=forget)
+
+    def deleted(self) -> Sequence[DeletedRepository]:
+        """Returns the deleted repositories that can be restored, by name, then as they were
+        deleted.
+        """
+        deleted = self._core.repositories.deleted.all()
+        return sorted(deleted, key=lambda each: (each.repository.id, each.deleted_at))
+
+    def deletion(self, name: str, *, instance_uid: str = "") -> DeletedRepository:
+        """Returns the last deleted repository of a name, or that with an id. Raises NotFound."""
+        return self._core.repositories.deleted.read(name, instance_uid).deleted
+
+    def restore(self, name: str, *, instance_uid: str = "") -> Repository:
+        """Makes the last deleted repository of a name, or that with an id, what it was, and returns
+        it: references, settings, staged changes, pull requests and the operation log.
+
+        Raises NotFound, AlreadyExists if there is another repository of its name, and Conflict if
+        another one has data in its storage namespace, or these are being purged.
+        """
+        return self._core.repositories.deleted.restore(name, instance_uid)
+
+    def forget(self, name: str, *, instance_uid: str = "") -> None:
+        """Removes what is kept of the last deleted repository of a name, or of that with an id: it
+        can then not be restored. Raises NotFound.
+        """
+        deleted = self._core.repositories.deleted.read(name, instance_uid)
+        self._core.repositories.forget(deleted)
+
+    def forget_old(self) -> int:
+        """Forgets deleted repositories that were kept long enough; returns their number."""
+        return self._core.repositories.forget_old()
 
     def equivalent_namespaces(self, storage_namespace: str) -> Sequence[str]:
         """Returns a storage namespace as written and, if it differs, in its stored form. Policies

@@ -1,4 +1,4 @@
-"""Operations: the changes of a repository's references, as its operation log records them."""
+"""Operations: the changes of references, settings and access, as operation logs record them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ __all__ = [
     "BranchChanged",
     "LoggedOperation",
     "ReferenceChanged",
+    "SettingChanged",
     "TagChanged",
 ]
 
@@ -53,6 +54,20 @@ class TagChanged(msgspec.Struct, frozen=True, tag="tag", omit_defaults=True):
 
 ReferenceChanged = BranchChanged | TagChanged
 
+
+class SettingChanged(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A record before and after an operation, as it is stored; None where it did not exist. The
+    `kind` is that of `versioning.operations.logged_records`, the name is empty where a repository
+    has one record of it. Of records with secrets only their existence is known: they are empty. A
+    server tells records as JSON documents.
+    """
+
+    kind: str
+    name: str = ""
+    before: bytes | None = None
+    after: bytes | None = None
+
+
 _NO_BRANCH = Branch(id="", commit_id="", staging_token="")
 _NO_TAG = Tag(id="", commit_id="")
 
@@ -60,8 +75,9 @@ _NO_TAG = Tag(id="", commit_id="")
 class LoggedOperation(msgspec.Struct, frozen=True, kw_only=True):
     """An operation: when it was made, in seconds since 1970, by which user, by which request, which
     is empty for a program that has opened the stores itself, by which operation of REST or S3, and
-    what it changed. `undone_at` is when it was undone, and `given_up_at` when the objects that only
-    it needs were given up to garbage collection, so that it cannot be undone; 0 if never.
+    what it changed: references, and settings or records of the installation. `undone_at` is when it
+    was undone, and `given_up_at` when the objects that only it needs were given up to garbage
+    collection, so that it cannot be undone; 0 if never.
     """
 
     id: str
@@ -69,7 +85,8 @@ class LoggedOperation(msgspec.Struct, frozen=True, kw_only=True):
     user: str
     request_id: str
     action: str
-    changes: tuple[ReferenceChanged, ...]
+    changes: tuple[ReferenceChanged, ...] = ()
+    settings: tuple[SettingChanged, ...] = ()
     undone_at: float = 0
     given_up_at: float = 0
     record_id: str = ""

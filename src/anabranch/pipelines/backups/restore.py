@@ -36,6 +36,8 @@ from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
 from anabranch.pipelines.verification.inspected import Inspected, is_staging_area
 from anabranch.pipelines.verification.stores.object_sources import ObjectSources
 from anabranch.versioning.records import keys, references
+from anabranch.versioning.repositories.deleted import DELETED_REPOSITORIES
+from anabranch.versioning.repositories.repositories import forget_deletion
 
 __all__ = ["NewStores", "Restore", "Restored"]
 
@@ -48,6 +50,7 @@ _LEFT_OUT = (
     "anabranch-post-hooks",
     "anabranch-running-actions",
     "anabranch-sweeps",
+    DELETED_REPOSITORIES,
     "kv-internal-metadata",
     _MARK.partition,
     AREAS,
@@ -232,6 +235,8 @@ class Restore:
 
     def _write_rows(self, inspected: Inspected, chosen: list[Repository], *, alone: bool) -> int:
         self._progress.begin("writing references", sum(inspected.rows.values()))
+        for each in chosen:
+            forget_deletion(self._keyvalue, each, self._clock)
         rows = _rows_of(inspected, chosen) if alone else _all_rows(inspected)
         total = 0
         while batch := list(itertools.islice(rows, _BATCH)):
@@ -266,8 +271,9 @@ def _all_rows(inspected: Inspected) -> Iterator[StoredRow]:
     last, so that a verification meanwhile finds what has them.
     """
     partitions = {each.partition for each in inspected.repositories}
+    lost = {area.token for each in inspected.deleted for area in inspected.areas_of(each)}
     for partition in sorted(inspected.rows, key=is_staging_area):
-        if not _is_restored(inspected, partition):
+        if partition in lost or not _is_restored(inspected, partition):
             continue
         for key, value in inspected.store.scan(partition):
             if partition == keys.GRAVELER and key.startswith(keys.repository("")):
@@ -278,14 +284,15 @@ def _all_rows(inspected: Inspected) -> Iterator[StoredRow]:
 
 def _is_restored(inspected: Inspected, partition: str) -> bool:
     """Returns whether a partition is restored: not those of work that was going on, and of
-    repositories that were being deleted.
+    repositories that were deleted, whose objects are in no backup.
     """
     if partition in _LEFT_OUT or partition.startswith(_LEFT_OUT_PREFIXES):
         return False
-    for deleted in inspected.in_deletion:
+    for deleted in (*inspected.in_deletion, *inspected.deleted):
         if partition.rpartition(":")[2] == deleted.partition:
             return False
-        if is_staging_area(partition) and partition.startswith(f"{deleted.id}-"):
+        in_deletion = deleted.in_deletion and is_staging_area(partition)
+        if in_deletion and partition.startswith(f"{deleted.id}-"):
             return False
     return True
 

@@ -21,6 +21,7 @@ from anabranch.pipelines.migration.report import Target
 from anabranch.pipelines.migration.survey import Source, SurveyedRepository
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.records import keys, references
+from anabranch.versioning.repositories.repositories import forget_deletion
 
 __all__ = ["Copier", "Fence"]
 
@@ -102,6 +103,7 @@ class Copier:
         a repository of that name was created meanwhile, Busy while garbage is being collected in
         the target.
         """
+        forget_deletion(self._target, surveyed.repository, time.time)
         dropped = self._finish_drops(surveyed.staging)
         self._write_differences(surveyed)
         if dropped:

@@ -32,7 +32,12 @@ from anabranch.pipelines.garbage.sweeping.quarantine_files import QuarantineFile
 from anabranch.pipelines.garbage.sweeping.removal import STORE_THREADS, delete_with_backoff
 from anabranch.pipelines.garbage.sweeping.sweep import BATCH_SIZE, RoundSizes
 from anabranch.pipelines.jobs.parallel_map import parallel_map
-from anabranch.pipelines.purges.references import FOLDERS, NamespaceReferences, deleted_repository
+from anabranch.pipelines.purges.references import (
+    FOLDERS,
+    NamespaceReferences,
+    deleted_repository,
+    deletions_in,
+)
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.tree_admission import is_collectable
 
@@ -72,6 +77,8 @@ def purge_namespace(
         references = NamespaceReferences(core, blocks, left, lambda _: advance(0))
         references.require_none()
         deleted = delete()
+        for each in deletions_in(core, left.storage_namespace):
+            core.repositories.forget(each)
         purge = _NamespacePurge(
             *(core, blocks, deleted, token, references),
             advance=advance,

@@ -96,7 +96,9 @@ class Purges:
         )
 
         def delete() -> LeftNamespace:
-            self._repositories.delete(repository, force=force, instance_uid=stored.instance_uid)
+            self._repositories.delete(
+                repository, force=force, instance_uid=stored.instance_uid, forget=True
+            )
             return self._core.repositories.left.find(stored.storage_namespace) or left
 
         return self._start(left, delete)

@@ -27,8 +27,9 @@ from anabranch.pipelines.garbage.installations.stored import StoredInstallation
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.retention import load_commit_graph
 from anabranch.versioning.records.left_namespaces import contains, same_namespace
+from anabranch.versioning.repositories.deleted import StoredDeletion
 
-__all__ = ["FOLDERS", "NamespaceReferences", "deleted_repository"]
+__all__ = ["FOLDERS", "NamespaceReferences", "deleted_repository", "deletions_in"]
 
 FOLDERS = ("data/", f"{TABLES}/", AREAS_FOLDER)
 """The folders of a storage namespace that have data of its repository."""
@@ -47,6 +48,10 @@ class NamespaceReferences:
     ) -> None:
         self._core = core
         self._repository = deleted_repository(left)
+        # those that were deleted there before are given up, too
+        self._purged = {self._repository.partition} | {
+            each.deleted.repository.partition for each in deletions_in(core, left.storage_namespace)
+        }
         self._namespace = to_namespace(self._repository, blocks)
         self._installation = StoredInstallation(core, blocks)
         self._advance = advance
@@ -59,13 +64,13 @@ class NamespaceReferences:
         """
         for _ in range(_PASSES):
             self._require_no_jobs()
-            for repository in self._core.repositories.all():
-                if repository.partition == self._repository.partition:
+            for repository in self._core.repositories.kept():
+                if repository.partition in self._purged:
                     continue
                 try:
                     self._require_none_in(repository)
                 except (Gone, NotFound):
-                    if self._exists(repository):
+                    if self._core.repositories.exists(repository):
                         raise
 
     def _require_no_jobs(self) -> None:
@@ -136,12 +141,6 @@ class NamespaceReferences:
                 "keeps all its objects.",
             )
 
-    def _exists(self, repository: Repository) -> bool:
-        try:
-            return self._core.repositories.get(repository.id).partition == repository.partition
-        except (Gone, NotFound):
-            return False
-
     def _in_use(self, reason: str, hint: str) -> Conflict:
         return Conflict(
             f"the data of {self._repository.id} in {self._repository.shown_namespace} are in use: "
@@ -149,6 +148,15 @@ class NamespaceReferences:
             kind="namespace_in_use",
             hint=hint,
         )
+
+
+def deletions_in(core: Core, storage_namespace: str) -> list[StoredDeletion]:
+    """Returns the deleted repositories that had their data in a storage namespace."""
+    return [
+        each
+        for each in core.repositories.deleted.stored()
+        if same_namespace(each.deleted.repository.storage_namespace, storage_namespace)
+    ]
 
 
 def deleted_repository(left: LeftNamespace) -> Repository:

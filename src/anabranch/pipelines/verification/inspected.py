@@ -72,6 +72,14 @@ class Inspected:
             each for _, each in stored if not each.in_deletion
         ]
         self.in_deletion: Sequence[Repository] = [each for _, each in stored if each.in_deletion]
+        self.deleted = self._deleted()
+
+    def _deleted(self) -> Sequence[Repository]:
+        """Returns the deleted repositories whose references are still there."""
+        try:
+            return [each.deleted.repository for each in self.core.repositories.deleted.stored()]
+        except msgspec.MsgspecError:
+            return []  # which one check reports
 
     def branches(self, repository: Repository) -> Iterator[tuple[bytes, Branch]]:
         """Yields the branches of a repository, with their records."""
@@ -98,13 +106,17 @@ class Inspected:
     def areas(self) -> Iterator[Area]:
         """Yields the staging areas that branches and operations keep."""
         for repository in self.repositories:
-            for _, branch in self.branches(repository):
-                for token in branch.tokens:
-                    yield Area(token, repository, f"branch {branch.id}")
-            for operation in self.operations(repository):
-                if not operation.given_up_at:
-                    for token in operation.discarded:
-                        yield Area(token, repository, f"operation {operation.id}")
+            yield from self.areas_of(repository)
+
+    def areas_of(self, repository: Repository) -> Iterator[Area]:
+        """Yields the staging areas that branches and operations of a repository keep."""
+        for _, branch in self.branches(repository):
+            for token in branch.tokens:
+                yield Area(token, repository, f"branch {branch.id}")
+        for operation in self.operations(repository):
+            if not operation.given_up_at:
+                for token in operation.discarded:
+                    yield Area(token, repository, f"operation {operation.id}")
 
     def left_namespaces(self) -> Sequence[str]:
         """Returns the storage namespaces of deleted repositories."""

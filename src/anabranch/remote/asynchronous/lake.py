@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from anabranch.model.references.lifetime import parse_lifetime
+from anabranch.model.references.workspace import WorkspaceKeys
+from anabranch.model.references.workspace_request import WorkspaceRequest
 from anabranch.remote.asynchronous.parts import (
     Branches,
     Commits,
@@ -17,6 +21,7 @@ from anabranch.remote.asynchronous.parts import (
     Workspaces,
 )
 from anabranch.remote.asynchronous.threads import Threads
+from anabranch.remote.asynchronous.workspace import AsyncWorkspace
 from anabranch.remote.lake import TIMEOUT, lake_client
 from anabranch.remote.lake_client import LakeClient
 from anabranch.remote.snapshots.cache_settings import CACHE_BYTES, CacheSettings, cache_settings
@@ -71,6 +76,43 @@ class AsyncLake:
             )
 
         return await self._threads.run(make)
+
+    def workspace(
+        self,
+        repository: str,
+        *,
+        source: str = "",
+        readable: Sequence[str] = (),
+        writable: Sequence[str] = (),
+        expires: str = "24h",
+        purpose: str = "",
+        run_id: str = "",
+        metadata: Mapping[str, str] | None = None,
+        name: str = "",
+    ) -> AsyncWorkspace:
+        """Returns a workspace that an `async with` block creates at `source`, by default the
+        repository's default branch, and deletes at the end, unless it was proposed or kept. Raises
+        Invalid for a wrong lifetime.
+        """
+        request = WorkspaceRequest(
+            source=source,
+            seconds=parse_lifetime(expires),
+            readable=tuple(readable),
+            writable=tuple(writable),
+            purpose=purpose,
+            run_id=run_id,
+            metadata=metadata or {},
+            branch=name,
+        )
+        return AsyncWorkspace(self, repository, request)
+
+    def with_keys(self, keys: WorkspaceKeys | None) -> AsyncLake:
+        """Returns the lake of this server whose requests have the token of a workspace; itself
+        without keys.
+        """
+        if keys is None:
+            return self
+        return AsyncLake(self._client.with_token(keys.token), self._max_requests, self._cache)
 
     async def close(self) -> None:
         """Closes the connections. Requests that wait for a thread are not sent; others end by

@@ -12,6 +12,7 @@ from anabranch.model.references.operation import (
     BranchChanged,
     LoggedOperation,
     ReferenceChanged,
+    SettingChanged,
     TagChanged,
 )
 from anabranch.model.references.tag import Tag
@@ -51,6 +52,20 @@ class _WireChange(msgspec.Struct, frozen=True):
         return Tag(id=self.name, commit_id=commit_id) if commit_id else None
 
 
+class _WireSetting(msgspec.Struct, frozen=True):
+    kind: str
+    name: str
+    before: msgspec.Raw
+    after: msgspec.Raw
+
+    def changed(self) -> SettingChanged:
+        """Returns the change, with records as JSON documents."""
+        before, after = (
+            None if raw == b"null" else bytes(raw) for raw in (self.before, self.after)
+        )
+        return SettingChanged(self.kind, self.name, before, after)
+
+
 class _Wire(msgspec.Struct, frozen=True):
     id: str
     time: float
@@ -58,6 +73,7 @@ class _Wire(msgspec.Struct, frozen=True):
     request_id: str
     action: str
     changes: list[_WireChange]
+    settings: list[_WireSetting] = []
     undone_at: float = 0
     given_up_at: float = 0
 
@@ -70,6 +86,7 @@ class _Wire(msgspec.Struct, frozen=True):
             request_id=self.request_id,
             action=self.action,
             changes=tuple(each.changed() for each in self.changes),
+            settings=tuple(each.changed() for each in self.settings),
             undone_at=self.undone_at,
             given_up_at=self.given_up_at,
         )

@@ -39,6 +39,7 @@ __all__ = [
     "on_logged_paths",
     "on_named_namespace",
     "on_namespace",
+    "on_namespace_of_deleted",
     "on_namespace_of_repository",
     "on_new_branch",
     "on_new_group",
@@ -95,6 +96,16 @@ def on_namespace_of_repository(call: _Call) -> list[str]:
     """The storage namespace of the repository of the path, likewise. Raises NotFound."""
     repository = call.services.catalog.repositories.get(call.params.repository)
     return _namespace_arns(call, repository.shown_namespace)
+
+
+def on_namespace_of_deleted(call: _Call) -> list[str]:
+    """The storage namespace of the deleted repository of path and body, likewise. Raises
+    NotFound.
+    """
+    deleted = call.services.catalog.repositories.deletion(
+        call.params.repository, instance_uid=call.body.instance_uid
+    )
+    return _namespace_arns(call, deleted.repository.shown_namespace)
 
 
 def _namespace_arns(call: _Call, namespace: str) -> list[str]:

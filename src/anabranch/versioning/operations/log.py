@@ -18,6 +18,7 @@ from anabranch.versioning.operations.record import (
     ID_LENGTH,
     LOG,
     SINCE,
+    LogOwner,
     after_moment,
     log_key,
     operation_from,
@@ -46,30 +47,28 @@ class OperationLog:
         self._keyvalue = keyvalue
         self._clock = clock
 
-    def list(
-        self, repository: Repository, *, after: str = "", amount: int
-    ) -> Page[LoggedOperation]:
+    def list(self, owner: LogOwner, *, after: str = "", amount: int) -> Page[LoggedOperation]:
         """Returns a page of operations, the newest first: of those before `after`, or of all."""
-        return take_page(self.all(repository, after=after), amount, lambda each: each.id)
+        return take_page(self.all(owner, after=after), amount, lambda each: each.id)
 
-    def all(self, repository: Repository, *, after: str = "") -> Iterator[LoggedOperation]:
+    def all(self, owner: LogOwner, *, after: str = "") -> Iterator[LoggedOperation]:
         """Yields the operations that are older than `after`, or all, the newest first."""
         start = log_key(after) + b"\0" if after else LOG
-        partition = operations_partition(repository.partition)
+        partition = operations_partition(owner.partition)
         for key, raw in self._keyvalue.scan(partition, start, _LOG_END):
             yield operation_from(key, raw)
 
-    def get(self, repository: Repository, operation_id: str) -> LoggedOperation:
+    def get(self, owner: LogOwner, operation_id: str) -> LoggedOperation:
         """Returns an operation by its id, or by the beginning of it if no other begins so. Raises
         NotFound.
         """
-        return self.read(repository, operation_id).operation
+        return self.read(owner, operation_id).operation
 
-    def read(self, repository: Repository, operation_id: str) -> StoredOperation:
+    def read(self, owner: LogOwner, operation_id: str) -> StoredOperation:
         """Returns an operation as `get` does, with its record. Raises NotFound."""
         if operation_id.isascii() and operation_id.isalnum() and len(operation_id) <= ID_LENGTH:
             start = log_key(operation_id)
-            partition = operations_partition(repository.partition)
+            partition = operations_partition(owner.partition)
             found = list(self._keyvalue.scan(partition, start, start + b"g", limit=2))
             if len(found) == 1:
                 return StoredOperation(operation_from(*found[0]), Expect(partition, *found[0]))
@@ -81,9 +80,9 @@ class OperationLog:
                 )
         raise NotFound("operation not found", kind="operation_not_found")
 
-    def since(self, repository: Repository, operation_id: str) -> Iterator[StoredOperation]:
+    def since(self, owner: LogOwner, operation_id: str) -> Iterator[StoredOperation]:
         """Yields the operations that are newer than one, the newest first, with their records."""
-        partition = operations_partition(repository.partition)
+        partition = operations_partition(owner.partition)
         for row in self._keyvalue.scan(partition, LOG, log_key(operation_id)):
             yield StoredOperation(operation_from(*row), Expect(partition, *row))
 
@@ -98,11 +97,9 @@ class OperationLog:
                 return found[len(start) :].decode()
         return None
 
-    def stored(
-        self, repository: Repository, after: str, *, limit: int
-    ) -> Sequence[StoredOperation]:
+    def stored(self, owner: LogOwner, after: str, *, limit: int) -> Sequence[StoredOperation]:
         """Returns the operations that follow an id, newest first, with their records."""
-        partition = operations_partition(repository.partition)
+        partition = operations_partition(owner.partition)
         rows = self._keyvalue.scan(partition, log_key(after) + b"\0", _LOG_END, limit=limit)
         return [StoredOperation(operation_from(*row), Expect(partition, *row)) for row in rows]
 

@@ -1,6 +1,7 @@
-"""A key-value store that records each change of references by the write that makes the change.
+"""A key-value store that records each change of references, of settings, and of who may do what,
+by the write that makes the change.
 
-All changes of branches and tags go through `apply`: none can be made, and none can be forgotten,
+All changes of these records go through `apply`: none can be made, and none can be forgotten,
 without its record. What is recorded is what is written, and the values before are the conditions of
 the write. Staged changes are not recorded, nor that a commit seals a staging area.
 """
@@ -10,6 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from anabranch.keyvalue.contract import Expect, KeyRange, KeyValueStore, Row, Write
 from anabranch.model.caller import current_caller
@@ -18,7 +20,13 @@ from anabranch.model.references.operation import (
     BranchChanged,
     LoggedOperation,
     ReferenceChanged,
+    SettingChanged,
     TagChanged,
+)
+from anabranch.versioning.operations.logged_records import (
+    LOGGED_KEYS,
+    logged,
+    setting_changed,
 )
 from anabranch.versioning.operations.record import (
     LOG,
@@ -41,9 +49,14 @@ _MAX_CHANGES = 500
 _STAGING = ":"
 """In the names of staging areas and other partitions, but not in those of repositories."""
 
+_REFERENCES = (_BRANCHES, _TAGS)
+_LOGGED = (*_REFERENCES, *LOGGED_KEYS)
+
 
 class LoggingStore:
-    """A store whose changes of references are recorded. `clock` returns seconds since 1970."""
+    """A store whose changes of references and settings are recorded. `clock` returns seconds since
+    1970.
+    """
 
     def __init__(self, store: KeyValueStore, clock: Callable[[], float] = time.time) -> None:
         self._store = store
@@ -72,42 +85,61 @@ class LoggingStore:
         return self._store.snapshot(partition, ranges)
 
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
-        """Makes all writes as the store does, with records of the references that they change."""
+        """Makes all writes as the store does, with records of what they change."""
         for write in writes:
-            if write.key.startswith((_BRANCHES, _TAGS)) and _STAGING not in write.partition:
+            if write.key.startswith(_LOGGED) and _is_logged(write):
                 return self._apply_logged(writes, expect)
         return self._store.apply(writes, expect)
+
+    def record(self, partition: str, change: SettingChanged) -> None:
+        """Records the change of a setting which another store has, of the repository with a
+        partition. That it was made is not certain: it is recorded before.
+        """
+        self._store.apply(self._records(partition, [], [change]))
 
     def _apply_logged(self, writes: Sequence[Write], expect: Sequence[Expect]) -> bool:
         changed, conditions = self._changes(writes, expect)
         records: list[Write] = []
-        for partition, changes in changed.items():
-            for start in range(0, len(changes), _MAX_CHANGES):
-                records += self._records(partition, changes[start : start + _MAX_CHANGES])
+        for partition, (changes, settings) in changed.items():
+            for start in range(0, max(len(changes), len(settings)), _MAX_CHANGES):
+                part = slice(start, start + _MAX_CHANGES)
+                records += self._records(partition, changes[part], settings[part])
         return self._store.apply([*writes, *records], [*expect, *conditions])
 
     def _changes(
         self, writes: Iterable[Write], expect: Iterable[Expect]
-    ) -> tuple[dict[str, list[ReferenceChanged]], list[Expect]]:
-        """Returns the changes of references by the partition of their repository, and conditions
-        that hold for what they were before.
+    ) -> tuple[dict[str, _Changes], list[Expect]]:
+        """Returns the changes of references and settings by the partition of their repository, and
+        conditions that hold for what they were before.
         """
         before = {(each.partition, each.key): each.value for each in expect}
-        changed: dict[str, list[ReferenceChanged]] = {}
+        changed: dict[str, _Changes] = {}
         conditions: list[Expect] = []
-        for partition, key, value in writes:
-            if _STAGING in partition or not key.startswith((_BRANCHES, _TAGS)):
+        for write in writes:
+            partition, key, value = write
+            if not key.startswith(_LOGGED) or not _is_logged(write):
                 continue
             if (partition, key) not in before:
                 found = self._store.get(partition, key)
                 conditions.append(Expect(partition, key, found))
                 before[partition, key] = found
+            record = None if key.startswith(_REFERENCES) else logged(partition, key)
+            if record is not None:
+                setting = setting_changed(record, before[partition, key], value)
+                if setting is not None:
+                    changed.setdefault(record.log, _Changes([], [])).settings.append(setting)
+                continue
             change = _change(key, before[partition, key], value)
             if change is not None:
-                changed.setdefault(partition, []).append(change)
+                changed.setdefault(partition, _Changes([], [])).references.append(change)
         return changed, conditions
 
-    def _records(self, partition: str, changes: Sequence[ReferenceChanged]) -> list[Write]:
+    def _records(
+        self,
+        partition: str,
+        changes: Sequence[ReferenceChanged],
+        settings: Sequence[SettingChanged],
+    ) -> list[Write]:
         """Returns the writes that record changes as one operation of the current caller."""
         caller = current_caller()
         moment, is_first = self._moment(partition)
@@ -119,6 +151,7 @@ class LoggingStore:
             request_id=caller.request_id,
             action=caller.action,
             changes=tuple(changes),
+            settings=tuple(settings),
         )
         writes = operation_writes(partition, operation)
         return [since_write(partition, moment), *writes] if is_first else writes
@@ -141,6 +174,17 @@ class LoggingStore:
             moment = max(now, last + 1, self._last.get(partition, 0) + 1)
             self._last[partition] = moment
         return moment, is_first
+
+
+class _Changes(NamedTuple):
+    references: list[ReferenceChanged]
+    settings: list[SettingChanged]
+
+
+def _is_logged(write: Write) -> bool:
+    if write.key.startswith(_REFERENCES):
+        return _STAGING not in write.partition
+    return logged(write.partition, write.key) is not None
 
 
 def _change(key: bytes, before: bytes | None, after: bytes | None) -> ReferenceChanged | None:

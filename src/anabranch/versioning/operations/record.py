@@ -1,9 +1,9 @@
 """The stored form of operations, and their keys.
 
-The operations of a repository have a partition of their own. The key of each ends with its id,
-which begins with the time that is left until a distant moment: newer operations sort first. A
-second key for each reference that an operation has changed finds what it was at a moment; a zero
-byte is before the id.
+The operations of a repository, and those of the installation, have a partition of their own. The
+key of each ends with its id, which begins with the time that is left until a distant moment: newer
+operations sort first. A second key for each reference that an operation has changed finds what it
+was at a moment; a zero byte is before the id.
 
     since                             when the log begins, in microseconds since 1970
     undo-days                         the repository's own number of days, if it has one
@@ -14,6 +14,7 @@ byte is before the id.
 from __future__ import annotations
 
 import secrets
+from typing import Protocol
 
 import msgspec
 
@@ -23,6 +24,7 @@ from anabranch.model.references.operation import (
     BranchChanged,
     LoggedOperation,
     ReferenceChanged,
+    SettingChanged,
 )
 from anabranch.versioning.records import keys
 
@@ -31,6 +33,7 @@ __all__ = [
     "LOG",
     "SINCE",
     "UNDO_DAYS",
+    "LogOwner",
     "after_moment",
     "log_key",
     "log_write",
@@ -53,11 +56,20 @@ _END = (1 << 4 * _TIME_DIGITS) - 1
 """The time at which ids begin with zeros, in microseconds since 1970: in the year 2112."""
 
 
+class LogOwner(Protocol):
+    """Who has a log: a repository, or the installation."""
+
+    @property
+    def partition(self) -> str:
+        """The partition of its references."""
+
+
 class _Record(msgspec.Struct, frozen=True, omit_defaults=True):
     """A stored operation; its id is in its key."""
 
     time: float
-    changes: tuple[ReferenceChanged, ...]
+    changes: tuple[ReferenceChanged, ...] = ()
+    settings: tuple[SettingChanged, ...] = ()
     user: str = ""
     request_id: str = ""
     action: str = ""
@@ -133,6 +145,7 @@ def log_write(partition: str, operation: LoggedOperation) -> Write:
     record = _Record(
         operation.time,
         operation.changes,
+        operation.settings,
         operation.user,
         operation.request_id,
         operation.action,
@@ -157,6 +170,7 @@ def operation_from(key: bytes, raw: bytes) -> LoggedOperation:
         request_id=record.request_id,
         action=record.action,
         changes=record.changes,
+        settings=record.settings,
         undone_at=record.undone_at,
         given_up_at=record.given_up_at,
         record_id=record.record_id,

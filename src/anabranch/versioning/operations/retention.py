@@ -27,6 +27,7 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.operations.log import OperationLog, StoredOperation
 from anabranch.versioning.operations.record import (
     UNDO_DAYS,
+    LogOwner,
     after_moment,
     log_write,
     operations_partition,
@@ -72,9 +73,9 @@ class OperationRetention:
         self._clock = clock
         self._undo_days = undo_days
 
-    def undo_days(self, repository: Repository) -> int:
+    def undo_days(self, owner: LogOwner) -> int:
         """Returns for how many days operations of a repository can be undone."""
-        raw = self._keyvalue.get(operations_partition(repository.partition), UNDO_DAYS)
+        raw = self._keyvalue.get(operations_partition(owner.partition), UNDO_DAYS)
         return self._undo_days if raw is None else int(raw)
 
     def set_undo_days(self, repository: Repository, days: int | None) -> None:
@@ -87,7 +88,8 @@ class OperationRetention:
             )
         value = None if days is None else b"%d" % days
         own = operations_partition(repository.partition)
-        self._keyvalue.apply([Write(own, UNDO_DAYS, value)])
+        while not self._keyvalue.apply([Write(own, UNDO_DAYS, value)]):
+            pass  # it is recorded with what it was before, which has changed meanwhile
 
     def kept(self, repository: Repository) -> Kept:
         """Returns what the operations of a repository can bring back."""
@@ -103,64 +105,62 @@ class OperationRetention:
                     tagged.add(change.before.commit_id)
         return Kept(branches, frozenset(tagged))
 
-    def give_up(self, repository: Repository, operation_id: str) -> LoggedOperation:
+    def give_up(self, owner: LogOwner, operation_id: str) -> LoggedOperation:
         """Gives up what only an operation needs to garbage collection, and returns the operation:
         it can no longer be undone. Raises NotFound.
         """
         while True:
-            operation, unchanged = self._log.read(repository, operation_id)
+            operation, unchanged = self._log.read(owner, operation_id)
             if operation.given_up_at:
                 return operation
             given_up, writes = self._given_up(operation)
-            record = log_write(repository.partition, given_up)
+            record = log_write(owner.partition, given_up)
             if self._keyvalue.apply([record, *writes], [unchanged]):
                 return given_up
 
-    def compact(self, repository: Repository) -> int:
+    def compact(self, owner: LogOwner) -> int:
         """Gives up operations that can no longer be undone, forgets those that need not be listed
         either, and returns how many it has forgotten.
         """
-        now, undo_days = self._clock(), self.undo_days(repository)
+        now, undo_days = self._clock(), self.undo_days(owner)
         since = now - max(undo_days, LOG_DAYS) * _DAY_SECONDS
         if undo_days < LOG_DAYS:
             # all, without a day: a clock that was set back has made some that are later than now
             after = after_moment(now - undo_days * _DAY_SECONDS) if undo_days else ""
-            for batch in self._batches(repository, after):
-                self._give_up_batch(repository, batch)
+            for batch in self._batches(owner, after):
+                self._give_up_batch(owner, batch)
         forgotten = 0
-        for batch in self._batches(repository, after_moment(since)):
-            forgotten += self._forget_batch(repository, batch, int(since * 1e6))
+        for batch in self._batches(owner, after_moment(since)):
+            forgotten += self._forget_batch(owner, batch, int(since * 1e6))
         return forgotten
 
-    def _batches(self, repository: Repository, after: str) -> Iterator[Sequence[StoredOperation]]:
+    def _batches(self, owner: LogOwner, after: str) -> Iterator[Sequence[StoredOperation]]:
         """Yields batches of the operations that follow an id, or the beginning of one."""
-        while batch := self._log.stored(repository, after, limit=_BATCH):
+        while batch := self._log.stored(owner, after, limit=_BATCH):
             yield batch
             after = batch[-1][0].id
 
-    def _give_up_batch(self, repository: Repository, batch: Sequence[StoredOperation]) -> None:
+    def _give_up_batch(self, owner: LogOwner, batch: Sequence[StoredOperation]) -> None:
         """Gives up operations. One that changes meanwhile is left to the next compaction."""
         writes: list[Write] = []
         conditions: list[Expect] = []
         for operation, unchanged in batch:
             if not operation.given_up_at:
                 given_up, discards = self._given_up(operation)
-                writes += [log_write(repository.partition, given_up), *discards]
+                writes += [log_write(owner.partition, given_up), *discards]
                 conditions.append(unchanged)
         if writes:
             self._keyvalue.apply(writes, conditions)
 
-    def _forget_batch(
-        self, repository: Repository, batch: Sequence[StoredOperation], since: int
-    ) -> int:
-        partition = operations_partition(repository.partition)
+    def _forget_batch(self, owner: LogOwner, batch: Sequence[StoredOperation], since: int) -> int:
+        partition = operations_partition(owner.partition)
         writes: list[Write] = []
         for operation, unchanged in batch:
             writes += [Write(partition, unchanged.key, None), *self._given_up(operation)[1]]
             for change in operation.changes:
                 own = reference_range(reference_key(change))[0] + operation.id.encode()
                 writes.append(Write(partition, own, None))
-        writes.append(since_write(repository.partition, since))
+        writes.append(since_write(owner.partition, since))
         done = self._keyvalue.apply(writes, [unchanged for _, unchanged in batch])
         return len(batch) if done else 0
 

@@ -1,4 +1,5 @@
-"""Undo: changes references back to what they were before an operation, or right after one.
+"""Undo: changes references and settings back to what they were before an operation, or references
+to what they were right after one.
 
 First a plan is made, which has the change of each reference: who asks for it is to be admitted to
 each of them. Then one write makes all changes, on condition that nothing has changed since. A
@@ -20,31 +21,34 @@ from anabranch.model.references.operation import (
     BranchChanged,
     LoggedOperation,
     ReferenceChanged,
+    SettingChanged,
     TagChanged,
 )
 from anabranch.model.references.tag import Tag
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.operations.log import OperationLog, StoredOperation
+from anabranch.versioning.operations.logged_records import GARBAGE_RULES, setting_location
 from anabranch.versioning.operations.record import log_write, reference_key
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.records.expiring_branches import due_writes
 from anabranch.versioning.records.workspaces import removal_writes
 from anabranch.versioning.staging.area import Staging
 
-__all__ = ["Undo", "UndoPlan"]
+__all__ = ["Undo", "UndoPlan", "changed_since", "require_kept", "undone"]
 
 _MAX_CHANGES = 10_000
 
 
 class UndoPlan(msgspec.Struct, frozen=True):
-    """The changes of references that undo or restore is going to make. `discarded` of a branch are
-    the staging areas that it gets back. `operation` is what is undone, or restored; `writes` and
-    `unchanged` make the changes, and are the conditions on which they can be made.
+    """The changes of references and settings that undo or restore is going to make. `discarded` of
+    a branch are the staging areas that it gets back. `operation` is what is undone, or restored;
+    `writes` and `unchanged` make the changes, and are the conditions on which they can be made.
     """
 
     operation: LoggedOperation
     changes: tuple[ReferenceChanged, ...]
+    settings: tuple[SettingChanged, ...]
     writes: tuple[Write, ...]
     unchanged: tuple[Expect, ...]
 
@@ -69,16 +73,18 @@ class Undo:
     def plan_undo(
         self, repository: Repository, operation_id: str, only: bytes | None = None
     ) -> UndoPlan:
-        """Returns the plan that changes the references of an operation back to what they were
-        before it: all of them, or the one with the key `only`.
+        """Returns the plan that changes the references and settings of an operation back to what
+        they were before it: all of them, or the reference with the key `only`. The rules of garbage
+        collection are not among these settings: another store has them.
 
         Raises NotFound for an operation that is not in the log, and Conflict if it is undone
-        already or given up, or if one of its references has changed since.
+        already or given up, or if one of its references or settings has changed since.
         """
         stored = self._log.read(repository, operation_id)
-        self._require_kept(stored.operation)
+        require_kept(stored.operation)
         changes = [each for each in stored.operation.changes if only in (None, reference_key(each))]
-        return self._plan(repository, stored, changes)
+        settings = stored.operation.settings if only is None else ()
+        return self._plan(repository, stored, changes, settings)
 
     def plan_restore(self, repository: Repository, operation_id: str) -> UndoPlan:
         """Returns the plan that changes all references back to what they were right after an
@@ -119,30 +125,24 @@ class Undo:
             *(self._keyvalue, self._identifiers, self._staging, repository, self._clock())
         )
 
-    def _require_kept(self, operation: LoggedOperation) -> None:
-        if operation.undone_at:
-            raise Conflict(
-                f"the operation {operation.id} is undone already",
-                kind="operation_undone",
-                hint="The undo is an operation itself, which can be undone.",
-            )
-        if operation.given_up_at:
-            raise _given_up(operation)
-
     def _plan(
         self,
         repository: Repository,
         stored: StoredOperation,
         changes: Sequence[ReferenceChanged],
+        settings: Sequence[SettingChanged],
     ) -> UndoPlan:
         """Returns the plan that undoes changes of an operation: all of them, or some."""
         operation = stored.operation
         planner = self._planner(repository)
         for change in changes:
             planner.undo(change)
+        for setting in settings:
+            if setting.kind != GARBAGE_RULES:
+                planner.undo_setting(setting)
         taken = operation.without_areas_of(changes)
         if len(changes) == len(operation.changes):
-            taken = msgspec.structs.replace(taken, undone_at=self._clock())
+            taken = undone(taken, self._clock())
         planner.writes.append(log_write(repository.partition, taken))
         planner.unchanged.append(stored.unchanged)
         return planner.plan(taken)
@@ -165,29 +165,45 @@ class _Planner:
         self._repository = repository
         self._now = now
         self.changes: list[ReferenceChanged] = []
+        self.settings: list[SettingChanged] = []
         self.writes: list[Write] = []
         self.unchanged: list[Expect] = []
 
     def plan(self, operation: LoggedOperation) -> UndoPlan:
         """Returns the plan."""
-        return UndoPlan(operation, tuple(self.changes), tuple(self.writes), tuple(self.unchanged))
+        return UndoPlan(
+            operation,
+            tuple(self.changes),
+            tuple(self.settings),
+            tuple(self.writes),
+            tuple(self.unchanged),
+        )
+
+    def undo_setting(self, change: SettingChanged) -> None:
+        """Adds the inverse of a change. Raises Conflict if the setting is not as it left it."""
+        partition, key = setting_location(self._repository.partition, change)
+        if self._keyvalue.get(partition, key) != change.after:
+            raise changed_since(f"the setting {change.kind} has changed since")
+        self.settings.append(SettingChanged(change.kind, change.name, change.after, change.before))
+        self.unchanged.append(Expect(partition, key, change.after))
+        self.writes.append(Write(partition, key, change.before))
 
     def undo(self, change: ReferenceChanged) -> None:
         """Adds the inverse of a change. Raises Conflict if the reference is not as it left it."""
         if isinstance(change, TagChanged):
             raw, current = self._tag(change.name)
             if current != change.after:
-                raise _changed(f"the tag {change.name} has changed since")
+                raise changed_since(f"the tag {change.name} has changed since")
             self._add(TagChanged(current, change.before), raw)
             return
         raw, branch = self._branch(change.name)
         if change.after is None:
             if branch is not None:
-                raise _changed(f"there is another branch {change.name}")
+                raise changed_since(f"there is another branch {change.name}")
         elif branch is None:
-            raise _changed(f"the branch {change.name} was deleted since")
+            raise changed_since(f"the branch {change.name} was deleted since")
         elif branch.commit_id != change.after.commit_id:
-            raise _changed(f"the branch {change.name} has moved since, to {branch.commit_id}")
+            raise changed_since(f"the branch {change.name} has moved since, to {branch.commit_id}")
         before, discarded = change.before, self._filled(change.discarded)
         if branch is not None and change.after is not None and before is not None:
             before = _reverted(branch, before, change.after)
@@ -217,7 +233,7 @@ class _Planner:
         if branch is None or before is None or not 0 < branch.expires_at <= self._now:
             return
         if discarded or branch.commit_id != before.commit_id:
-            raise _changed(f"the branch {branch.id} has expired")
+            raise changed_since(f"the branch {branch.id} has expired")
 
     def _filled(self, tokens: tuple[str, ...]) -> tuple[str, ...]:
         """Returns staging areas, none of them if they are empty."""
@@ -234,7 +250,7 @@ class _Planner:
             return None, None
         branch = references.branch_from(raw)
         if not self._staging.is_empty(branch.tokens):
-            raise _changed(
+            raise changed_since(
                 f"the branch {name} has uncommitted changes", "Commit them, or reset the branch."
             )
         return raw, branch
@@ -260,7 +276,7 @@ class _Planner:
         if record is None:  # names are of a branch or of a tag
             other = (keys.tag if isinstance(change, BranchChanged) else keys.branch)(change.name)
             if self._keyvalue.get(partition, other) is not None:
-                raise _changed(f"a branch or a tag is called {change.name}")
+                raise changed_since(f"a branch or a tag is called {change.name}")
             self.unchanged.append(Expect(partition, other, None))
 
     def _add_branch(self, change: BranchChanged, key: bytes) -> None:
@@ -307,11 +323,11 @@ def _reverted(current: Branch, before: Branch, after: Branch) -> Branch:
     target = msgspec.structs.replace(current, commit_id=before.commit_id)
     if before.hidden != after.hidden:
         if current.hidden != after.hidden:
-            raise _changed(f"the branch {current.id} was hidden or shown since")
+            raise changed_since(f"the branch {current.id} was hidden or shown since")
         target = msgspec.structs.replace(target, hidden=before.hidden)
     if before.expires_at != after.expires_at:
         if current.expires_at != after.expires_at:
-            raise _changed(f"the branch {current.id} was given another end since")
+            raise changed_since(f"the branch {current.id} was given another end since")
         target = msgspec.structs.replace(target, expires_at=before.expires_at)
     return target
 
@@ -320,12 +336,30 @@ def _state(branch: Branch | None) -> tuple[str, bool, int] | None:
     return None if branch is None else (branch.commit_id, branch.hidden, branch.expires_at)
 
 
-def _changed(reason: str, hint: str = "") -> Conflict:
+def changed_since(reason: str, hint: str = "") -> Conflict:
+    """Returns the error of an operation that something since prevents from being undone."""
     return Conflict(
         f"the operation cannot be undone: {reason}",
         kind="changed_since",
         hint=hint or "`anabranch op log` shows what came after: undo that first.",
     )
+
+
+def require_kept(operation: LoggedOperation) -> None:
+    """Raises Conflict for an operation that is undone already or given up."""
+    if operation.undone_at:
+        raise Conflict(
+            f"the operation {operation.id} is undone already",
+            kind="operation_undone",
+            hint="The undo is an operation itself, which can be undone.",
+        )
+    if operation.given_up_at:
+        raise _given_up(operation)
+
+
+def undone(operation: LoggedOperation, now: float) -> LoggedOperation:
+    """Returns an operation as it is once it is undone, at a time in seconds since 1970."""
+    return msgspec.structs.replace(operation, undone_at=now)
 
 
 def _given_up(operation: LoggedOperation) -> Conflict:

@@ -71,7 +71,9 @@ class Workspaces:
             yield workspaces.workspace_from(raw)
 
     def find_by_key(self, access_key_id: str) -> LiveWorkspace | None:
-        """Returns the workspace of an access key with its branch; None once one of them is gone."""
+        """Returns the workspace of an access key with its branch; None once one of them is gone, or
+        its repository.
+        """
         found = self._keyvalue.get(keys.WORKSPACE_KEYS, access_key_id.encode("utf-8", "replace"))
         if found is None:
             return None
@@ -81,9 +83,14 @@ class Workspaces:
         if raw is None or branch is None:
             return None
         workspace = workspaces.workspace_from(raw)
-        if workspace.access_key_id != access_key_id:
+        if workspace.access_key_id != access_key_id or not self._exists(place):
             return None
         return LiveWorkspace(place.repository, workspace, references.branch_from(branch))
+
+    def _exists(self, place: WorkspaceKey) -> bool:
+        """Returns whether a workspace's repository was not deleted: what it had is still there."""
+        raw = self._keyvalue.get(keys.GRAVELER, keys.repository(place.repository))
+        return raw is not None and references.repository_from(raw).partition == place.partition
 
     def creation(self, repository: Repository, workspace: Workspace) -> ExtraWrites:
         """Returns the writes that add a workspace, made with those of its branch."""

@@ -18,13 +18,15 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.objects.uploads import abandon_all
 from anabranch.versioning.operations.log import OperationLog
+from anabranch.versioning.operations.retention import OperationRetention
 from anabranch.versioning.pulls.pulls import remove_branch_index
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.records.left_namespaces import LeftNamespaces
 from anabranch.versioning.repositories.begun_creations import BegunCreations
+from anabranch.versioning.repositories.deleted import DeletedRepositories, StoredDeletion
 from anabranch.versioning.staging.cleanup import discard
 
-__all__ = ["Repositories", "check_writable"]
+__all__ = ["Repositories", "check_writable", "forget_deletion"]
 
 _REMOVED_AT_ONCE = 1000
 _MAX_ATTEMPTS = 100
@@ -36,6 +38,24 @@ def check_writable(repository: Repository, *, force: bool) -> None:
         raise ReadOnlyRepository("read-only repository")
 
 
+def forget_deletion(
+    keyvalue: KeyValueStore, repository: Repository, clock: Callable[[], float]
+) -> None:
+    """Removes what is kept of a repository that was deleted, before it is written here again with
+    the same id. `clock` returns seconds since 1970.
+    """
+    log = OperationLog(keyvalue, clock)
+    retention = OperationRetention(keyvalue, log, clock)
+    repositories = Repositories(keyvalue, Identifiers(clock), clock, log, retention)
+    for stored in list(repositories.deleted.stored(f"{repository.id}/")):
+        if stored.deleted.repository.partition == repository.partition:
+            repositories.forget(stored)
+
+
+def _is_same(one: Repository, other: Repository) -> bool:
+    return one.partition == other.partition and not one.in_deletion
+
+
 class Repositories:
     """The repositories of one installation. `clock` returns seconds since 1970."""
 
@@ -45,13 +65,16 @@ class Repositories:
         identifiers: Identifiers,
         clock: Callable[[], float],
         operations: OperationLog,
+        retention: OperationRetention,
     ) -> None:
         self._keyvalue = keyvalue
         self._operations = operations
+        self._retention = retention
         self._identifiers = identifiers
         self._clock = clock
         self.left = LeftNamespaces(keyvalue, clock)
         """The storage namespaces of deleted repositories."""
+        self.deleted = DeletedRepositories(keyvalue, self.left, clock)
         self.begun = BegunCreations(keyvalue, identifiers)
 
     def create(
@@ -154,9 +177,41 @@ class Repositories:
             if not repository.in_deletion:
                 yield repository
 
-    def delete(self, name: str, *, force: bool = False, instance_uid: str = "") -> None:
-        """Deletes a repository: its references, staged changes and uploads, not its objects, and
-        records that its storage namespace still has these.
+    def kept(self) -> Iterator[Repository]:
+        """Yields all repositories, then those that were deleted and can be restored: their objects
+        are referenced as well.
+        """
+        yield from self.all()
+        for deleted in self.deleted.all():
+            yield deleted.repository
+
+    def exists(self, repository: Repository) -> bool:
+        """Returns whether a repository is there, or was deleted and can be restored."""
+        raw = self._keyvalue.get(keys.GRAVELER, keys.repository(repository.id))
+        if raw is not None and _is_same(references.repository_from(raw), repository):
+            return True
+        try:
+            self.deleted.read(repository.id, repository.instance_uid)
+        except NotFound:
+            # it may have been restored since it was looked for
+            raw = self._keyvalue.get(keys.GRAVELER, keys.repository(repository.id))
+            return raw is not None and _is_same(references.repository_from(raw), repository)
+        return True
+
+    def delete(
+        self,
+        name: str,
+        *,
+        force: bool = False,
+        instance_uid: str = "",
+        forget: bool = False,
+        writes: Sequence[Write] = (),
+        expect: Sequence[Expect] = (),
+    ) -> None:
+        """Deletes a repository. What it had is kept for as many days as its operations can be
+        undone; with `forget`, or if these are none, its references, staged changes and uploads are
+        removed at once. Its objects stay, and its storage namespace is recorded. `writes` are made
+        with the deletion on the conditions `expect`, if it is kept.
 
         Completes a deletion that was interrupted. Raises NotFound, also for another repository of
         that name than the one with `instance_uid`, and ReadOnlyRepository without `force`.
@@ -168,6 +223,16 @@ class Repositories:
         if instance_uid and repository.instance_uid != instance_uid:
             raise NotFound("repository not found", kind="repository_not_found")
         check_writable(repository, force=force)
+        days = self._retention.undo_days(repository)
+        if days and not forget and not repository.in_deletion:
+            self._remove_runs(name)
+            record = Expect(keys.GRAVELER, keys.repository(name), raw)
+            removal = Write(keys.GRAVELER, keys.repository(name), None)
+            kept = [self.left.leave(repository), self.deleted.keep(repository, days)]
+            if not self._keyvalue.apply([removal, *kept, *writes], [record, *expect]):
+                raise Busy(f"repository {name} was changed by another request")
+            abandon_all(self._keyvalue, repository.partition, self._clock())
+            return
         if not repository.in_deletion:
             marked = references.repository_bytes(
                 msgspec.structs.replace(repository, in_deletion=True)
@@ -178,20 +243,50 @@ class Repositories:
             ):
                 raise Busy(f"repository {name} was changed by another request")
             raw = marked
+        self._remove_runs(name)
+        self._remove_references(repository)
+        self._keyvalue.apply(
+            [Write(keys.GRAVELER, keys.repository(name), None), self.left.leave(repository)],
+            [Expect(keys.GRAVELER, keys.repository(name), raw)],
+        )
+
+    def forget(self, stored: StoredDeletion) -> bool:
+        """Removes what is kept of a deleted repository, which can then not be restored; returns
+        False if it was restored meanwhile.
+        """
+        repository = stored.deleted.repository
+        raw = self._keyvalue.get(keys.GRAVELER, keys.repository(repository.id))
+        if raw is not None and references.repository_from(raw).partition == repository.partition:
+            self.deleted.remove(stored)  # it was copied here again, with the id that it had
+            return False
+        marked = stored if stored.deleted.forgotten else self.deleted.mark_forgotten(stored)
+        if marked is None:
+            return False
+        self._remove_references(marked.deleted.repository)
+        self.deleted.remove(marked)
+        return True
+
+    def forget_old(self) -> int:
+        """Forgets deleted repositories that were kept long enough, and completes what was
+        interrupted; returns their number.
+        """
+        now = self._clock()
+        return sum(
+            self.forget(stored)
+            for stored in list(self.deleted.stored())
+            if stored.deleted.forgotten or stored.deleted.kept_until <= now
+        )
+
+    def _remove_references(self, repository: Repository) -> None:
         areas = self._staging_areas(repository)
         for token in areas:
             self._keyvalue.drop(token)
         self._operations.drop(repository)
         abandon_all(self._keyvalue, repository.partition, self._clock())
         remove_branch_index(self._keyvalue, repository.partition)
-        self._remove_runs(name)
         self._discard(areas | self._areas_of_branches(repository))
         self._keyvalue.drop(repository.partition)
         self._operations.drop(repository)  # a change that had begun may have been recorded since
-        self._keyvalue.apply(
-            [Write(keys.GRAVELER, keys.repository(name), None), self.left.leave(repository)],
-            [Expect(keys.GRAVELER, keys.repository(name), raw)],
-        )
 
     def _discard(self, areas: set[str]) -> None:
         """Schedules areas for removal: changes that had begun may have been staged since."""

@@ -79,3 +79,47 @@ def test_an_operation_is_forgotten_and_days_are_set(ana, lake):
     assert ana("op", "days", lake.uri, "--set", "-1").code == 2
     assert ana("op", "days", lake.uri, "--set", "5", "--default").code == 2
     assert "for 30 days" in ana.ok("op", "days", lake.uri, "--default").out
+
+
+def test_settings_are_shown_and_taken_back(ana, lake):
+    ana.ok("op", "days", lake.uri, "--set", "3")
+    logged = ana.ok("op", "log", lake.uri, "--amount", "1")
+    assert "undo days set" in logged.out
+    operation = ana.ok("op", "log", lake.uri, "--amount", "1", "--json").json[0]["id"]
+    shown = ana.ok("op", "show", lake.uri, operation).out
+    assert ("undo days set" in shown, "After" in shown, "3" in shown) == (True, True, True)
+    assert "undo days set" in ana.ok("undo", lake.uri).out
+    assert ana.ok("op", "days", lake.uri, "--json").json == {"undo_days": 30}
+
+
+def test_a_repository_comes_back(ana, lake):
+    lake.put("main/a", "not committed")
+    ana.ok("repo", "delete", lake.uri, "--yes")
+    assert lake.name in ana.ok("repo", "deleted").out
+    assert f"Restored {lake.uri}" in ana.ok("repo", "restore", lake.uri).out
+    assert ana.ok("fs", "cat", lake.at("main/a")).out == "not committed"
+
+    ana.ok("repo", "delete", lake.uri, "--yes")
+    logged = ana.ok("op", "log", "--amount", "20", "--json").json
+    (deleted,) = [
+        each["id"]
+        for each in logged
+        if each["settings"][0]["name"] == lake.name
+        and each["settings"][0]["after"] is None
+        and not each["undone_at"]
+    ][:1]
+    assert f"repository {lake.name} deleted" in ana.ok("op", "show", deleted).out
+    assert f"repository {lake.name} deleted" in ana.ok("undo", deleted).out
+    assert ana.ok("fs", "cat", lake.at("main/a")).out == "not committed"
+
+    both = ana("repo", "delete", lake.uri, "--yes", "--forget", "--purge")
+    assert "exclude each other" in both.err
+    ana.ok("repo", "delete", lake.uri, "--yes", "--forget")
+    assert lake.name not in ana.ok("repo", "deleted").out
+    assert "no deleted repository" in ana("repo", "restore", lake.uri).err
+    assert "no deleted repository" in ana("repo", "forget", lake.uri, "--yes").err
+
+
+def test_an_operation_needs_its_id(ana, lake):
+    assert "which operation?" in ana("op", "show", lake.uri).err
+    assert "is no address" in ana("undo", "flights", "ffe3").err

@@ -18,7 +18,7 @@ OBJECTS = 3
 """The dead objects: `left`, `old` and one more."""
 
 
-STEPS = 82
+STEPS = 88
 """The number of operations on the stores that a sweep of them takes, at least."""
 
 

@@ -58,6 +58,8 @@ REFUSED = _words("""
     listOwnPermissions explainPermission updateUser endUserSessions createSignInLink
     createWorkspace listWorkspaces setBranchExpiry undoOperation restoreReferences restoreBranch
     restoreTag giveUpOperation getUndoDays setUndoDays getPullRequestReads
+    listInstallationOperations getInstallationOperation undoInstallationOperation
+    listDeletedRepositories restoreRepository forgetRepository
 """)
 """Operations that are refused even on the workspace's own branch."""
 

@@ -1,9 +1,10 @@
-// What an operation has done to branches and tags, in words, and what undoing it needs.
+// What an operation has done to branches, tags and settings, in words, and what undoing it needs.
 
 import type { Operation } from "$/api/types";
 import { shortId } from "$/format/addresses";
 
 type Change = Operation["changes"][number];
+type Setting = Operation["settings"][number];
 
 /** What was done to a branch or a tag: between its name and the commits that are named. */
 export interface Done {
@@ -13,7 +14,22 @@ export interface Done {
 }
 
 /** Names of what undoing operations needs, as the page asks for them. */
-export type UndoNeed = "createBranch" | "deleteBranch" | "moveBranch" | "createTag" | "deleteTag";
+export type UndoNeed =
+  | "createBranch"
+  | "deleteBranch"
+  | "moveBranch"
+  | "createTag"
+  | "deleteTag"
+  | "protect"
+  | "collect"
+  | "update";
+
+const SETTINGS: Record<string, { name: string; need: UndoNeed }> = {
+  branch_protection: { name: "Branch protection", need: "protect" },
+  garbage_rules: { name: "Retention of commits", need: "collect" },
+  undo_days: { name: "Days for undo", need: "collect" },
+  metadata: { name: "Metadata", need: "update" },
+};
 
 /** Returns what has happened to a branch or a tag. */
 export function done({ before, after }: Change): Done {
@@ -32,9 +48,20 @@ export function undoNeeds(change: Change): UndoNeed[] {
   return word === "created" ? ["deleteBranch"] : word === "deleted" ? ["createBranch"] : ["moveBranch"];
 }
 
+/** Returns what has happened to a setting. */
+export function settingText({ kind, before, after }: Setting): string {
+  const word = before === null ? "set" : after === null ? "removed" : "changed";
+  return `${SETTINGS[kind]?.name ?? kind} ${word}`;
+}
+
+/** Returns what undoing the change of a setting needs. */
+export function settingNeed({ kind }: Setting): UndoNeed {
+  return SETTINGS[kind]?.need ?? "update";
+}
+
 /** Returns what the button that undoes an operation says. */
 export function undoLabel(operation: Operation): string {
-  return operation.changes.every((change) => !change.after) ? "Restore" : "Undo";
+  return operation.changes.length && operation.changes.every((change) => !change.after) ? "Restore" : "Undo";
 }
 
 /** Returns an operation in one line, for screen readers and dialogs. */
@@ -43,5 +70,5 @@ export function described(operation: Operation): string {
     const { word, commits } = done(change);
     return `${change.type} ${change.name} ${word} ${word === "moved" ? "from" : "at"} ${commits.map(shortId).join(" to ")}`;
   });
-  return texts.join(", ");
+  return [...texts, ...operation.settings.map(settingText)].join(", ");
 }

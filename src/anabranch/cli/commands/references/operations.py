@@ -1,7 +1,10 @@
-"""`op`: the operations that have changed the branches and tags of a repository; restore them."""
+"""`op`: the operations that have changed the branches, tags and settings of a repository, and those
+of the installation; restore branches and tags.
+"""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from anabranch.cli.errors import Usage
@@ -17,12 +20,22 @@ from anabranch.cli.framework.command import (
 )
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
+from anabranch.model.uri import LakeUri
 
-__all__ = ["COMMAND", "REPOSITORY", "change_text"]
+__all__ = ["COMMAND", "PLACE", "change_texts", "operations_path"]
 
 REPOSITORY = Argument("REPOSITORY", "The repository: lakefs://REPOSITORY", parse=repository_address)
 
 ID = Argument("ID", "The operation's id, or its beginning")
+_OPTIONAL_ID = Argument("ID", "The operation's id, or its beginning", optional=True)
+
+_OPTIONAL_REPOSITORY = Argument(
+    "REPOSITORY",
+    "The repository: lakefs://REPOSITORY; without one, the installation",
+    parse=repository_address,
+    optional=True,
+)
+PLACE = Argument("PLACE", "The repository, or the id of an operation of the installation")
 
 _COLUMNS = (
     Column("ID", "id"),
@@ -39,7 +52,7 @@ _SHOWN_DIGITS = 12
 def _log(context: CommandContext) -> None:
     options = context.arguments
     pages = context.connection.pages(
-        *("repositories", options.repository.repository, "operations"),
+        *operations_path(options.repository),
         amount=options.amount,
         after=options.before or None,
     )
@@ -48,10 +61,33 @@ def _log(context: CommandContext) -> None:
 
 
 def _cells(item: dict[str, Any]) -> tuple[Any, ...]:
-    changes = [change_text(change) for change in item["changes"][:_SHOWN_CHANGES]]
-    left = len(item["changes"]) - len(changes)
+    texts = change_texts(item)
+    changes = texts[:_SHOWN_CHANGES]
+    left = len(texts) - len(changes)
     more = [f"and {left} more"] if left else []
     return item["id"], item["time"], item["user"], item["action"], ", ".join([*changes, *more])
+
+
+def operations_path(place: LakeUri | None) -> tuple[str, ...]:
+    """Returns the path of the operations of a repository, or of those of the installation."""
+    if place is None:
+        return ("installation", "operations")
+    return ("repositories", place.repository, "operations")
+
+
+def change_texts(item: dict[str, Any]) -> list[str]:
+    """Returns what an operation has changed."""
+    changes = [change_text(change) for change in item["changes"]]
+    return changes + [_setting_text(change) for change in item["settings"]]
+
+
+def _setting_text(change: dict[str, Any]) -> str:
+    noun = " ".join([change["kind"].replace("_", " "), *filter(None, [change["name"]])])
+    if change["before"] is None:
+        return f"{noun} {'created' if change['name'] else 'set'}"
+    if change["after"] is None:
+        return f"{noun} {'deleted' if change['name'] else 'removed'}"
+    return f"{noun} changed"
 
 
 def change_text(change: dict[str, Any]) -> str:
@@ -69,9 +105,8 @@ def change_text(change: dict[str, Any]) -> str:
 
 def _show(context: CommandContext) -> None:
     options = context.arguments
-    item = context.connection.get(
-        *("repositories", options.repository.repository, "operations", options.id)
-    )
+    place, operation = _named(options)
+    item = context.connection.get(*operations_path(place), operation)
     details = [
         ("Operation", item["id"], "id"),
         ("Time", item["time"], "time"),
@@ -80,8 +115,23 @@ def _show(context: CommandContext) -> None:
         ("Request", item["request_id"], "text"),
         *((word, item[at], "time") for word, at in _ENDS.items() if item[at]),
     ]
-    details += [("Change", change_text(change), "text") for change in item["changes"]]
+    details += [("Change", text, "text") for text in change_texts(item)]
+    for change in item["settings"]:
+        details += [
+            (side.capitalize(), json.dumps(change[side]), "text")
+            for side in ("before", "after")
+            if change[side]
+        ]
     context.output.details(details, item)
+
+
+def _named(options: Any) -> tuple[LakeUri | None, str]:
+    """Returns the repository and the id that are given; an id alone is of the installation."""
+    if options.id:
+        return repository_address(options.place), options.id
+    if options.place.startswith("lakefs://"):
+        raise Usage("which operation?", hint="Give its id: `anabranch op log` lists them.")
+    return None, options.place
 
 
 def _restore(context: CommandContext) -> None:
@@ -125,29 +175,28 @@ def _days(context: CommandContext) -> None:
 
 COMMAND = Group(
     "op",
-    "Show what has changed branches and tags; restore them",
+    "Show what has changed branches, tags and settings; restore branches and tags",
     (
         Command(
             "log",
             "List the operations of a repository, newest first",
             _log,
-            arguments=(REPOSITORY,),
+            arguments=(_OPTIONAL_REPOSITORY,),
             options=(
                 Option("--amount", "Show at most N operations; 100 by default", "N", positive, 100),
                 Option("--before", "Show only operations before this id", "ID", default=""),
             ),
-            details="Commits, merges, resets, and branches and tags that were created or deleted. "
-            "A reference can be read as it was after one: lakefs://flights/main@{op:ID}/",
-            examples=("op log lakefs://flights", "op log lakefs://flights --json"),
+            details="Commits, merges, resets, branches and tags that were created or deleted, and "
+            "settings. A reference can be read as it was after one: "
+            "lakefs://flights/main@{op:ID}/. Without a repository, those of the installation: "
+            "repositories, policies, groups and attachments.",
+            examples=("op log lakefs://flights", "op log lakefs://flights --json", "op log"),
         ),
         Command(
             "show",
             "Show an operation",
             _show,
-            arguments=(
-                REPOSITORY,
-                ID,
-            ),
+            arguments=(PLACE, _OPTIONAL_ID),
             examples=("op show lakefs://flights ffe3a1c0b2d4e9a1b2c",),
         ),
         Command(

@@ -1,8 +1,10 @@
-"""`undo`: change branches and tags back to what they were before an operation."""
+"""`undo`: change back what an operation has changed."""
 
 from __future__ import annotations
 
-from anabranch.cli.commands.references.operations import REPOSITORY, change_text
+from anabranch.cli.commands.references.operations import PLACE, change_texts, operations_path
+from anabranch.cli.errors import Usage
+from anabranch.cli.framework.address import repository_address
 from anabranch.cli.framework.command import Argument, Command
 from anabranch.cli.framework.context import CommandContext
 
@@ -11,27 +13,37 @@ __all__ = ["COMMAND"]
 
 def _undo(context: CommandContext) -> None:
     options = context.arguments
-    item = context.connection.send(
-        *("POST", "repositories", options.repository.repository, "undo"),
-        body={"operation": options.id or ""},
-    )
-    changes = "; ".join(map(change_text, item["changes"]))
+    if options.place.startswith("lakefs://"):
+        repository = repository_address(options.place).repository
+        item = context.connection.send(
+            *("POST", "repositories", repository, "undo"), body={"operation": options.id or ""}
+        )
+    elif options.id:
+        raise Usage(
+            f"{options.place} is no address of a repository",
+            hint="Without a repository, name one operation of the installation.",
+        )
+    else:
+        item = context.connection.send("POST", *operations_path(None), options.place, "undo")
+    changes = "; ".join(change_texts(item))
     context.output.done(f"Undid {context.output.paint(item['id'], 'id')}: {changes}", item)
 
 
 COMMAND = Command(
     "undo",
-    "Change branches and tags back to what they were before an operation",
+    "Change back what an operation has changed",
     _undo,
     arguments=(
-        REPOSITORY,
+        PLACE,
         Argument(
             "ID",
             "The operation's id, or its beginning; by default your last one that is not undone",
             optional=True,
         ),
     ),
-    details="A deleted branch returns with its uncommitted changes, and so does a branch that was "
+    details="Branches, tags and settings of a repository, or with an id alone what an operation of "
+    "the installation has changed: repositories, policies, groups and attachments. "
+    "A deleted branch returns with its uncommitted changes, and so does a branch that was "
     "reset. A commit that is undone stays readable by its id. If something since is in the way, "
     "nothing changes and the error says what.",
     examples=("undo lakefs://flights", "undo lakefs://flights ffe3a1c0b2d4e9a1b2c"),

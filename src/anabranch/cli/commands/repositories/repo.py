@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from anabranch.cli.errors import Usage
 from anabranch.cli.framework.address import address, repository_address
 from anabranch.cli.framework.command import (
     NO_PROGRESS,
@@ -28,6 +29,15 @@ _DEFAULT_BRANCH = Option(
 )
 _READ_ONLY = Option("--read-only", "Make it read-only: changes need --force")
 
+_ID = Option("--id", "Which one, if several had this name: see `repo deleted`", "ID", default="")
+
+_DELETED_COLUMNS = (
+    Column("REPOSITORY", "name"),
+    Column("ID", "id"),
+    Column("DELETED", "time"),
+    Column("BY"),
+    Column("KEPT UNTIL", "time"),
+)
 _LEFT_COLUMNS = (
     Column("STORAGE NAMESPACE", "name"),
     Column("REPOSITORY"),
@@ -98,9 +108,15 @@ def _show(context: CommandContext) -> None:
 def _delete(context: CommandContext) -> None:
     place = address(context.arguments.repository.repository)
     name = context.arguments.repository.repository
+    if context.arguments.purge and context.arguments.forget:
+        raise Usage("--forget and --purge exclude each other", hint="--purge forgets it, too.")
     if not context.arguments.purge:
         context.confirm(f"Delete the repository {place} with all its branches, tags and commits?")
         context.connection.send("DELETE", "repositories", name)
+        if context.arguments.forget:
+            context.connection.send(
+                *("POST", "storage", "deleted_repositories", name, "forget"), body={}
+            )
         context.output.done(f"Deleted {place}")
         return
     namespace = context.connection.get("repositories", name)["storage_namespace"]
@@ -111,6 +127,39 @@ def _delete(context: CommandContext) -> None:
     purge = context.connection.send("POST", "repositories", name, "purge")
     result = await_purge(context, purge)
     context.output.done(f"Deleted {place}: {format_purged(result)}", result)
+
+
+def _deleted(context: CommandContext) -> None:
+    items = context.connection.get("storage", "deleted_repositories")["results"]
+    context.output.rows(_DELETED_COLUMNS, items, _deleted_cells)
+
+
+def _deleted_cells(item: dict[str, Any]) -> tuple[Any, ...]:
+    return (
+        *(item["id"], item["instance_uid"], item["deleted_at"], item["deleted_by"]),
+        item["kept_until"],
+    )
+
+
+def _restore(context: CommandContext) -> None:
+    options = context.arguments
+    name = options.repository.repository
+    item = context.connection.send(
+        *("POST", "storage", "deleted_repositories", name, "restore"),
+        body={"instance_uid": options.id},
+    )
+    context.output.done(f"Restored {address(name)}", item)
+
+
+def _forget(context: CommandContext) -> None:
+    options = context.arguments
+    name = options.repository.repository
+    context.confirm(f"Remove what is kept of the deleted repository {address(name)} permanently?")
+    context.connection.send(
+        *("POST", "storage", "deleted_repositories", name, "forget"),
+        body={"instance_uid": options.id},
+    )
+    context.output.done(f"{address(name)} can no longer be restored")
 
 
 def _namespaces(context: CommandContext) -> None:
@@ -182,12 +231,39 @@ COMMAND = Group(
             options=(
                 YES,
                 Option("--purge", "Remove its data from the store, too, unless they are in use"),
+                Option("--forget", "Keep nothing with which it could be restored"),
                 NO_PROGRESS,
             ),
-            details="Its branches, tags and commits are deleted permanently. The objects stay "
-            "in the store. With --purge they are removed if nothing in another repository refers "
-            "to them; else nothing is deleted.",
+            details="`repo restore` brings it back for as many days as its operations can be "
+            "undone. The objects stay in the store. With --purge they are removed if nothing in "
+            "another repository refers to them; else nothing is deleted.",
             examples=("repo delete lakefs://flights", "repo delete lakefs://flights --purge"),
+        ),
+        Command(
+            "deleted",
+            "List the deleted repositories that can be restored",
+            _deleted,
+            examples=("repo deleted",),
+        ),
+        Command(
+            "restore",
+            "Restore a deleted repository",
+            _restore,
+            arguments=(REPOSITORY,),
+            options=(_ID,),
+            details="It has its branches, tags, settings, pull requests and uncommitted changes "
+            "again. Another repository must have neither its name nor its storage namespace.",
+            examples=("repo restore lakefs://flights",),
+        ),
+        Command(
+            "forget",
+            "Remove what is kept of a deleted repository",
+            _forget,
+            arguments=(REPOSITORY,),
+            options=(_ID, YES),
+            details="For what must be erased. Its objects stay in the store: `repo purge` removes "
+            "them.",
+            examples=("repo forget lakefs://flights",),
         ),
         Command(
             "namespaces",

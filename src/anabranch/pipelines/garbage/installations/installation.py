@@ -62,7 +62,12 @@ class Installation(Protocol):
         """Returns a repository. Raises NotFound."""
 
     def repositories(self) -> Iterable[Repository]:
-        """Yields all repositories, uncached."""
+        """Yields all repositories, then those that were deleted and can be restored, uncached. A
+        server tells of the latter what is in the collected namespace with uncommitted addresses.
+        """
+
+    def exists(self, repository: Repository) -> bool:
+        """Returns whether one of these repositories is still there, uncached."""
 
     def rules(self, repository: Repository) -> RetentionRules | None:
         """Returns a repository's retention rules, or None."""

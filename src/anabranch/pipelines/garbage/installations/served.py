@@ -16,7 +16,7 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.namespaces import kept_namespace
-from anabranch.errors import Conflict, Corrupt, NotFound, NotSupported
+from anabranch.errors import Conflict, Corrupt, Gone, NotFound, NotSupported
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.model.uploads.upload import Upload
@@ -79,6 +79,13 @@ class ServedInstallation:
     def repositories(self) -> Iterable[Repository]:
         """Yields all repositories."""
         return (_repository(item, self._blocks) for item in self._requests.items())
+
+    def exists(self, repository: Repository) -> bool:
+        """Returns whether a repository is still there."""
+        try:
+            return self.repository(repository.id).partition == repository.partition
+        except (NotFound, Gone):
+            return False
 
     def rules(self, repository: Repository) -> RetentionRules | None:
         """Returns a repository's retention rules, or None."""

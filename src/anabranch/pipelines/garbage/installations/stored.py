@@ -60,8 +60,12 @@ class StoredInstallation:
         return self._core.repositories.get(name)
 
     def repositories(self) -> Iterable[Repository]:
-        """Yields all repositories."""
-        return self._core.repositories.all()
+        """Yields all repositories, then those that were deleted and can be restored."""
+        return self._core.repositories.kept()
+
+    def exists(self, repository: Repository) -> bool:
+        """Returns whether a repository is there, or was deleted and can be restored."""
+        return self._core.repositories.exists(repository)
 
     def rules(self, repository: Repository) -> RetentionRules | None:
         """Returns a repository's retention rules, or None. Raises Corrupt."""
@@ -77,7 +81,8 @@ class StoredInstallation:
         """
         yield hash_addresses(pa.array(restored_addresses(self._core, namespace), pa.string()))
         yield hash_addresses(pa.array(upload_addresses(self._core, namespace), pa.string()))
-        for repository in self._core.repositories.all():
+        self._core.repositories.forget_old()
+        for repository in self._core.repositories.kept():
             # what can no longer be undone is not kept
             self._core.operation_retention.compact(repository)
             yield from self._staged_hashes(repository, namespace.resolver(repository))
@@ -94,7 +99,7 @@ class StoredInstallation:
         """Yields the staged entries of all repositories, each staging area separately. Raises
         Corrupt.
         """
-        for repository in self._core.repositories.all():
+        for repository in self._core.repositories.kept():
             resolver = namespace.resolver(repository)
             for branch in staging_areas(self._core, repository):
                 for token in branch.tokens:

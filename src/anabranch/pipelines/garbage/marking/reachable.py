@@ -205,10 +205,10 @@ class Reachability:
             try:
                 roots = self._installation.roots(repository, self._now)
             except (Gone, NotFound):
-                if self._exists(repository):
+                if self._installation.exists(repository):
                     raise
             else:
-                if self._exists(repository):
+                if self._installation.exists(repository):
                     self._mark_trees(repository, roots.trees)
                     seen[repository.partition] = roots
         return seen
@@ -219,15 +219,8 @@ class Reachability:
         try:
             yield
         except (Gone, NotFound):
-            if self._exists(repository):
+            if self._installation.exists(repository):
                 raise
-
-    def _exists(self, repository: Repository) -> bool:
-        try:
-            current = self._installation.repository(repository.id)
-        except (NotFound, Gone):
-            return False
-        return current.partition == repository.partition
 
     def _mark_trees(self, repository: Repository, trees: Iterable[str]) -> None:
         new_trees = [tree for tree in trees if (repository.partition, tree) not in self._trees]

@@ -20,6 +20,7 @@ from anabranch.errors import AnabranchError, Corrupt
 from anabranch.model.caller import Principal
 from anabranch.model.notifications import NotificationTarget
 from anabranch.model.recorded_response import RecordedResponse
+from anabranch.model.repositories.deleted_repository import DeletedRepository
 from anabranch.model.repositories.purge import LeftNamespace
 from anabranch.pipelines.migration.repository_records import check_staged
 from anabranch.pipelines.migration.repository_records import classify as classify_lakefs
@@ -37,6 +38,7 @@ from anabranch.versioning.records.workspaces import (
     workspace_from,
     workspace_key_from,
 )
+from anabranch.versioning.repositories.deleted import DELETED_REPOSITORIES
 
 __all__ = ["check_record"]
 
@@ -143,6 +145,7 @@ _PARTITIONS: Mapping[str, _Check] = {
     "anabranch-sweeps": _value(msgspec.json.Decoder(dict[str, int]).decode),
     "anabranch-sweep-namespaces": _OBJECT,
     "anabranch-namespaces": _check_claims_or_left,
+    DELETED_REPOSITORIES: _value(msgspec.json.Decoder(DeletedRepository).decode),
     "auth": _check_access,
     "basicAuth": _check_access,
 }

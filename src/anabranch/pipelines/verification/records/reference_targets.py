@@ -99,7 +99,7 @@ def _check_workspaces(
 
 
 def _check_workspace_keys(inspected: Inspected) -> Iterator[Finding]:
-    deleted = {repository.partition for repository in inspected.in_deletion}
+    deleted = {repository.partition for repository in (*inspected.in_deletion, *inspected.deleted)}
     for key, raw in inspected.store.scan(keys.WORKSPACE_KEYS):
         try:
             place = workspace_key_from(raw)

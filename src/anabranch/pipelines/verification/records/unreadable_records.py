@@ -18,7 +18,7 @@ _BATCH = 1000
 def check_records(inspected: Inspected, progress: Progress) -> Iterator[Finding]:
     """Yields the records that cannot be read."""
     progress.begin("reading the records", sum(inspected.rows.values()))
-    stored = [*inspected.repositories, *inspected.in_deletion]
+    stored = [*inspected.repositories, *inspected.in_deletion, *inspected.deleted]
     partitions = {repository.partition for repository in stored}
     for partition in inspected.rows:
         of_repository = partition in partitions

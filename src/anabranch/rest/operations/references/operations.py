@@ -1,4 +1,4 @@
-"""The operation log of a repository: list and get the changes of its references."""
+"""The operation log of a repository: list and get the changes of its references and settings."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import Amount, InRepository
 from anabranch.rest.protocol.resources import on_repository
 from anabranch.rest.schemas.pagination import Pagination, page_amount, to_pagination
+from anabranch.rest.schemas.setting_changes import SettingChange, to_setting_change
 
-__all__ = ["OPERATIONS", "AtOperation", "OperationRecord", "to_operation_record"]
+__all__ = ["OPERATIONS", "AtOperation", "OperationList", "OperationRecord", "to_operation_record"]
 
 
 class ListOperations(InRepository, frozen=True, kw_only=True):
@@ -51,8 +52,8 @@ class ReferenceChange(msgspec.Struct, frozen=True):
 class OperationRecord(msgspec.Struct, frozen=True):
     """An operation: its time in seconds since 1970, the user who made it, the request and the
     operation of the API, which are empty for programs that have opened the stores themselves, and
-    what it changed. `undone_at` is when it was undone, and `given_up_at` when it could no longer be
-    undone, in seconds since 1970; 0 if never.
+    what it changed: branches and tags, and settings. `undone_at` is when it was undone, and
+    `given_up_at` when it could no longer be undone, in seconds since 1970; 0 if never.
     """
 
     id: str
@@ -61,6 +62,7 @@ class OperationRecord(msgspec.Struct, frozen=True):
     request_id: str
     action: str
     changes: list[ReferenceChange]
+    settings: list[SettingChange]
     undone_at: float
     given_up_at: float
 
@@ -105,6 +107,7 @@ def to_operation_record(
         request_id=operation.request_id,
         action=operation.action,
         changes=[each for each in changes if not kind or (each.type, each.name) == (kind, name)],
+        settings=[] if kind else list(map(to_setting_change, operation.settings)),
         undone_at=operation.undone_at,
         given_up_at=operation.given_up_at,
     )
@@ -127,7 +130,8 @@ OPERATIONS = (
         tag="operations",
         method="GET",
         path=_OPERATIONS,
-        summary="list the operations that have changed branches and tags, the newest first",
+        summary="list the operations that have changed branches, tags and settings, the newest "
+        "first",
         permission=(Need(Action.READ_REPOSITORY, on_repository),),
         params=ListOperations,
         response=OperationList,
@@ -138,7 +142,7 @@ OPERATIONS = (
         tag="operations",
         method="GET",
         path=_OPERATIONS + "/{operation}",
-        summary="get an operation that has changed branches or tags",
+        summary="get an operation that has changed branches, tags or settings",
         permission=(Need(Action.READ_REPOSITORY, on_repository),),
         params=AtOperation,
         response=OperationRecord,

@@ -153,8 +153,8 @@ OPERATIONS = (
         tag="operations",
         method="POST",
         path=_REPOSITORY + "/undo",
-        summary="change branches and tags back to what they were before an operation; each change "
-        "needs the permission that it needs by itself",
+        summary="change branches, tags and settings back to what they were before an operation; "
+        "each change needs the permission that it needs by itself",
         permission=(_READ,),
         params=InRepository,
         body=UndoRequest,

@@ -24,7 +24,7 @@ from anabranch.rest.protocol.resources import (
 )
 from anabranch.rest.schemas.pagination import PageOf, Pagination, page_amount, to_pagination
 
-__all__ = ["OPERATIONS"]
+__all__ = ["OPERATIONS", "Repository", "to_repository"]
 
 _NAME = r"^[a-z0-9][a-z0-9-]{2,62}$"
 _NAMESPACE = r"^(s3|gs|https?|mem|local|transient)://.*$"
@@ -103,7 +103,7 @@ def list_repositories(call: Call[ListRepositories, None]) -> RepositoryList:
         amount=page_amount(params.amount),
     )
     return RepositoryList(
-        pagination=to_pagination(page), results=[_repository(item) for item in page.items]
+        pagination=to_pagination(page), results=[to_repository(item) for item in page.items]
     )
 
 
@@ -120,12 +120,12 @@ def create_repository(call: Call[CreateRepository, RepositoryCreation]) -> Repos
         storage_id=body.storage_id,
         committer=call.committer,
     )
-    return _repository(repository, bare=call.params.bare)
+    return to_repository(repository, bare=call.params.bare)
 
 
 def get_repository(call: Call[InRepository, None]) -> Repository:
     """Returns a repository."""
-    return _repository(call.services.catalog.repositories.get(call.params.repository))
+    return to_repository(call.services.catalog.repositories.get(call.params.repository))
 
 
 def delete_repository(call: Call[DeleteRepository, None]) -> None:
@@ -149,7 +149,8 @@ def delete_repository_metadata(call: Call[InRepository, RepositoryMetadataKeys])
     call.services.catalog.repositories.delete_metadata(call.params.repository, call.body.keys)
 
 
-def _repository(repository: ModelRepository, *, bare: bool = False) -> Repository:
+def to_repository(repository: ModelRepository, *, bare: bool = False) -> Repository:
+    """Returns the schema of a repository."""
     return Repository(
         creation_date=repository.creation_date,
         default_branch=repository.default_branch,

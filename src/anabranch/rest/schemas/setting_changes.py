@@ -1,0 +1,113 @@
+"""The schema of changes of settings, and of records of the installation, in operation logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+from google.protobuf.message import DecodeError
+
+from anabranch.access.policies.policies import decode_policy, encode_resources
+from anabranch.errors import AnabranchError
+from anabranch.model.references.operation import SettingChanged
+from anabranch.records import lakefs_pb2 as records
+from anabranch.versioning.records import references
+
+__all__ = ["SettingChange", "to_setting_change"]
+
+
+class SettingChange(msgspec.Struct, frozen=True):
+    """A setting or a record before and after an operation, null where it did not exist. Its `kind`
+    is `branch_protection`, `metadata`, `undo_days` or `garbage_rules` in the log of a repository,
+    and `repository`, `policy`, `group`, `user`, `membership`, `group_policy` or `user_policy` in
+    that of the installation, where it has a `name`; `GROUP/USER` is that of a membership. Of users
+    and attachments only that they exist is told.
+    """
+
+    kind: str
+    name: str
+    before: Any
+    after: Any
+
+
+def to_setting_change(change: SettingChanged) -> SettingChange:
+    """Returns the change of a setting as the API shows it."""
+    show = _SHOWN.get(change.kind, _exists)
+    before, after = (_shown(show, change.name, raw) for raw in (change.before, change.after))
+    return SettingChange(change.kind, change.name, before, after)
+
+
+def _shown(show: Callable[[str, bytes], Any], name: str, raw: bytes | None) -> Any:
+    if raw is None:
+        return None
+    try:
+        return show(name, raw)
+    except (AnabranchError, DecodeError, ValueError):
+        return {}  # of a damaged record only that it was there
+
+
+def _exists(_: str, __: bytes) -> dict[str, Any]:
+    return {}
+
+
+def _protection(_: str, raw: bytes) -> list[dict[str, Any]]:
+    rules = references.protection_from(raw)
+    return [
+        {"pattern": pattern, "required_approvals": rules.approvals.get(pattern, 0)}
+        for pattern in rules.patterns
+    ]
+
+
+def _rules(_: str, raw: bytes) -> dict[str, Any] | None:
+    if not raw:
+        return None  # the rules were deleted
+    message = records.GarbageCollectionRules.FromString(raw)
+    return {
+        "default_retention_days": message.default_retention_days,
+        "branches": [
+            {"branch_id": name, "retention_days": days}
+            for name, days in sorted(message.branch_retention_days.items())
+        ],
+    }
+
+
+def _policy(name: str, raw: bytes) -> dict[str, Any]:
+    policy = decode_policy(name, raw)
+    return {
+        "statement": [
+            {
+                "effect": each.effect.value,
+                "action": list(each.actions),
+                "resource": encode_resources(each.resources),
+                **({"condition": each.condition} if each.condition else {}),
+            }
+            for each in policy.statements
+        ]
+    }
+
+
+def _group(_: str, raw: bytes) -> dict[str, Any]:
+    return {"description": records.GroupData.FromString(raw).description}
+
+
+def _repository(_: str, raw: bytes) -> dict[str, Any]:
+    repository = references.repository_from(raw)
+    return {
+        "storage_namespace": repository.shown_namespace,
+        "default_branch": repository.default_branch,
+        "creation_date": repository.creation_date,
+        "read_only": repository.read_only,
+        "instance_uid": repository.instance_uid,
+    }
+
+
+_SHOWN: Mapping[str, Callable[[str, bytes], Any]] = {
+    "branch_protection": _protection,
+    "metadata": lambda _, raw: references.metadata_from(raw),
+    "undo_days": lambda _, raw: int(raw),
+    "garbage_rules": _rules,
+    "policy": _policy,
+    "group": _group,
+    "repository": _repository,
+}
