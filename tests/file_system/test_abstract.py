@@ -50,14 +50,17 @@ class TestOpenAndPipeInAFolder(abstract.AbstractOpenTests, abstract.AbstractPipe
     pass
 
 
+@pytest.mark.sample(8)
 class TestCopyOnAServer(abstract.AbstractCopyTests, Server):
     pass
 
 
+@pytest.mark.sample(8)
 class TestGetFromAServer(abstract.AbstractGetTests, Server):
     pass
 
 
+@pytest.mark.sample(8)
 class TestPutToAServer(abstract.AbstractPutTests, Server):
     pass
 

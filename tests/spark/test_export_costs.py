@@ -204,6 +204,7 @@ def job_count(spark):
     return max((jobs.apply(index).jobId() for index in range(jobs.size())), default=-1)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("to", ["folder", "store"])
 def test_divided_ranges_are_exported_whole(spark, lake, remote, tmp_path, to):
     address = str(tmp_path / "out") if to == "folder" else "local://out"

@@ -135,6 +135,7 @@ def run_python(snippets, environment, cwd):
     return {name: outputs[index] for index, (name, _) in enumerate(snippets)}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_programs_read_the_object_at_every_path(
     site, files_repository, environment, tmp_path, suffix
