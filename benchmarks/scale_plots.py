@@ -16,8 +16,8 @@ from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
 
-WIDTH, HEIGHT = 720, 330
-LEFT, RIGHT, TOP, BOTTOM = 56, 290, 34, 36
+WIDTH, HEIGHT = 770, 330
+LEFT, RIGHT, TOP, BOTTOM = 56, 340, 34, 36
 COLORS = ("#0a6cba", "#c2410c", "#15803d", "#7c3aed", "#be185d", "#854d0e", "#0f766e", "#475569")
 MILLISECONDS = {"ms": 1.0, "us": 0.001}
 
