@@ -41,6 +41,7 @@ help: ## list the targets
 
 .PHONY: install
 install: $(VENV)/.installed $(if $(NODE),$(STATIC)) ## install the project with all extras and groups into .venv
+	@test -e $(STATIC) || echo 'no web interface: Node.js 20.19 or newer builds it (https://nodejs.org), then `make web`' >&2
 
 $(VENV)/.libraries: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -52,8 +53,10 @@ $(VENV)/.libraries: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.libraries $(KERNEL)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet --disable-pip-version-check \
-	  --no-build-isolation --no-deps -e .
+	if command -v cargo >/dev/null; then \
+	  PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet --disable-pip-version-check \
+	    --no-build-isolation --no-deps -e .; \
+	else $(BIN)/python tools/kernel_from_wheel.py; fi
 	touch $@
 
 .PHONY: web

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -135,3 +138,21 @@ def test_the_image_starts_the_server():
     assert set(re.findall(r"ANABRANCH_\w+(?==)", text)) <= VARIABLES
     assert (PROJECT / "constraints.txt").is_file()
     assert 'CMD ["serve"]' in text
+
+
+def test_the_health_check_of_the_image_tells_whether_the_server_answers(server):
+    text = (DEPLOY / "Dockerfile").read_text("utf-8")
+    (words,) = re.findall(r"^HEALTHCHECK [^\[]*CMD (\[.*\])$", text, re.MULTILINE)
+    program, *rest = json.loads(words)
+    assert program == "python"
+    for url, code in ((server.url, 0), (f"{server.url}/nothing", 1)):
+        command = [each.replace("http://127.0.0.1:8000", url) for each in rest]
+        ran = subprocess.run([sys.executable, *command], capture_output=True, check=False)
+        assert ran.returncode == code, ran.stderr
+
+
+def test_the_servers_of_compose_write_to_their_folders_only():
+    for name in ("one", "two", "migrate"):
+        service = compose()["services"][name]
+        assert service["read_only"] is True
+        assert service["tmpfs"] == ["/tmp"]

@@ -184,6 +184,7 @@ def test_hidden_paths_get_no_address(run):
     with other:
         snapshot = other.snapshot("sea", "main")
         assert snapshot.read("open/big") == BIG
+        assert kept_address(snapshot)
         hidden = lake.objects.open("sea", "main", "secret/big").entry
         with pytest.raises(Denied):
             snapshot._source.open("secret/big", hidden).read_bytes()
@@ -191,6 +192,20 @@ def test_hidden_paths_get_no_address(run):
         lake._client.send("DELETE", "auth", "users", name, "policies", name)
         with pytest.raises(Denied):
             copy.read("open/big")
+
+
+def test_keys_of_a_workspace_get_no_address(run):
+    _, lake = run(SIGNED)
+    with lake.workspace("sea", readable=["open/**"], writable=["open/**"]) as job:
+        snapshot = job.snapshot()
+        assert snapshot.read("open/big") == BIG
+        assert not isinstance(snapshot._source._reads, PresignedReads)
+        job.write("open/new", [BIG, BIG, BIG, BIG])
+        assert job.read("open/new") == 4 * BIG
+        path = ("repositories", "sea", "refs", snapshot.commit_id, "objects")
+        request = Request("GET", path, {"path": "open/big"})
+        with PresignedReads(job._lake._client).exchange(request) as response:
+            assert response.read() == BIG, "as of a server that says nothing of it"
 
 
 def test_bytes_that_are_lost_are_gone(run, tmp_path):

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from anabranch.client.rest_client import Request, RestClient
 from anabranch.client.transport import Response, TransportError
-from anabranch.errors import AnabranchError, NotSupported
+from anabranch.errors import AnabranchError, Denied, NotSupported
 
 __all__ = ["PresignedReads", "Reads"]
 
@@ -86,7 +86,7 @@ class PresignedReads:
         asked = Request("GET", request.segments, params, repeatable=True, redirects=True)
         try:
             response = self._client.exchange(asked)
-        except NotSupported:  # it was turned off meanwhile
+        except (Denied, NotSupported):  # the server delivers, or says why not
             return ""
         with response:
             address = response.header("location")

@@ -1,4 +1,6 @@
-"""Each test runs on a lake in a folder, on one of a server, and on that of a server for asyncio."""
+"""Each test runs on a lake in a folder, on one of a server, and on that of a server for asyncio;
+among the tests of services, also on both of a server over PostgreSQL.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ from anabranch.testing.server import running_server
 from .lakes import WaitingLake
 
 _numbers = itertools.count(1)
+KINDS = ("server", "asyncio")
 
 
 @pytest.fixture(scope="package")
@@ -26,13 +29,20 @@ def folder_lake(tmp_path_factory):
         yield lake
 
 
-@pytest.fixture(scope="package", params=["folder", "server", "asyncio"])
+@pytest.fixture(
+    scope="package",
+    params=[
+        *("folder", "server", "asyncio"),
+        *(pytest.param(f"{kind}-postgres", marks=pytest.mark.systems) for kind in KINDS),
+    ],
+)
 def lake(request):
     if request.param == "folder":
         yield request.getfixturevalue("folder_lake")
         return
-    server = request.getfixturevalue("lake_server")
-    connect = anabranch.connect if request.param == "server" else WaitingLake
+    kind, _, database = request.param.partition("-")
+    server = request.getfixturevalue("postgres_server" if database else "lake_server")
+    connect = anabranch.connect if kind == "server" else WaitingLake
     with connect(server.url, *server.auth) as lake:
         yield lake
 

@@ -49,7 +49,9 @@ def get_snapshot(call: Call[AtRef, None]) -> Snapshot:
     if reaches_all and all(_may(call, need) for need in TABLE_READS):
         addresses = catalog.tables.addresses(repository)
         tables = Tables(addresses.namespace, addresses.local_root)
-    return Snapshot(to_commit(commit), tables, catalog.presigning.supported)
+    # an address outlives a workspace, so that its keys get none
+    presigned = reaches_all and catalog.presigning.supported
+    return Snapshot(to_commit(commit), tables, presigned)
 
 
 def _may(call: Call[AtRef, None], need: Need) -> bool:
