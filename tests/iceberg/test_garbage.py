@@ -4,7 +4,10 @@ before and after.
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -233,3 +236,39 @@ def test_duckdb_reads_what_is_left(lake):
             found[reference] = [row[0] for row in rows]
         assert found == expected
         lake.collect(retention=-1)
+
+
+def test_expiry_and_collection_on_the_command_line_free_space(lake):
+    table = lake.catalog().create_table(TRIPS, trips().schema)
+    for number in range(3):
+        table.overwrite(trips(number))
+    with anabranch.open(lake.folder) as stores:
+        stores.garbage_rules.set(lake.name, RetentionRules(-1, {"main": -1}))
+    key, secret = lake.server.auth
+    environment = {
+        **os.environ,
+        "ANABRANCH_SERVER": lake.server.url,
+        "ANABRANCH_ACCESS_KEY_ID": key,
+        "ANABRANCH_SECRET_ACCESS_KEY": secret,
+    }
+
+    def run(*words):
+        command = [sys.executable, "-m", "anabranch", *words, "--yes", "--json"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+    address = f"lakefs://{lake.name}"
+    assert run("table", "expire", f"{address}/main/{TRIPS}", "--older-than", "2999-01-01")["left"]
+    with anabranch.open(lake.folder) as stores:
+        lake.age(stores)
+    before = lake.files()
+    words = ("gc", address, "--data", str(lake.folder), "--window", "0", "--sweep")
+    kept = run(*words, "--tables-grace", "10000")
+    assert (kept["tables"]["collected"], kept["tables"]["dead"]["objects"]) == (True, 0)
+    assert lake.files() == before
+    swept = run(*words)
+    freed = sum(before.values()) - sum(lake.files().values())
+    assert swept["tables"]["dead"]["bytes"] == freed > 0
+    assert swept["swept"]["bytes"] >= freed
+    assert sum(name.endswith(".parquet") for name in lake.files()) == 1
+    assert ids(lake.catalog().load_table(TRIPS)) == [2]
