@@ -12,10 +12,12 @@ import time
 from pathlib import Path
 
 import pytest
+from pyiceberg.exceptions import RESTError
 
 import anabranch
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
+from anabranch.pipelines.garbage.sweeping.restore import Restorer
 from anabranch.testing.server import running_server
 
 from .conftest import Lake, ids, trips
@@ -272,3 +274,28 @@ def test_expiry_and_collection_on_the_command_line_free_space(lake):
     assert swept["swept"]["bytes"] >= freed
     assert sum(name.endswith(".parquet") for name in lake.files()) == 1
     assert ids(lake.catalog().load_table(TRIPS)) == [2]
+
+
+def test_files_of_tables_are_restored_from_quarantine(lake):
+    main = lake.catalog()
+    table = main.create_table(TRIPS, trips().schema)
+    table.append(trips(1, 2))
+    location = table.metadata_location
+    main.drop_table(TRIPS)
+    before = lake.files()
+    summary = lake.collect(retention=-1, quarantine_seconds=7 * DAY)
+    assert summary.tables.dead.objects == len(before) - 1
+    assert summary.quarantined.objects >= len(before) - 1
+    assert len(lake.files()) == 1
+    with pytest.raises(RESTError):
+        main.register_table(TRIPS, location)
+    with anabranch.open(lake.folder) as stores:
+        restorer = Restorer(stores.core, stores.blocks, clock=time.time)
+        restored = restorer.restore(lake.name, summary.run_id, prefixes=["tables/"])
+        assert (restored.restored.objects, restored.failed) == (len(before) - 1, 0)
+    assert lake.files() == before
+    assert lake.collect().swept.objects == 0  # what was restored is kept for a week
+    main.register_table(TRIPS, location)
+    assert ids(main.load_table(TRIPS)) == [1, 2]
+    lake.collect(retention=-1)
+    assert ids(main.load_table(TRIPS)) == [1, 2]
