@@ -128,6 +128,20 @@ def test_the_window_counts_for_files_of_tables(tmp_path):
             stored_file(scenario.lake, scenario.dead[0])
 
 
+def test_runs_that_do_not_know_files_of_tables_do_not_begin_the_window_anew(tmp_path):
+    scenario = TableScenario(tmp_path)
+    with scenario.lake:
+        for listing in (None, ()):
+            with scenario.mark(window_seconds=DAY, listing=listing) as run:
+                assert run.summary.tables.collected == (listing is None)
+                assert run.sweep().swept.objects == 0
+            scenario.clock.advance(DAY)
+        with scenario.mark(window_seconds=DAY) as run:
+            assert run.sweep().swept.objects
+        with pytest.raises(Lost):
+            stored_file(scenario.lake, scenario.dead[0])
+
+
 def test_a_table_in_the_making_keeps_its_area(tmp_path):
     scenario = TableScenario(tmp_path)
     with scenario.lake:
