@@ -185,6 +185,27 @@ def test_a_commit_to_a_table_whose_files_were_collected_is_refused(lake):
     assert ids(main.load_table("city.other")) == [2]
 
 
+def test_a_snapshot_whose_files_were_collected_is_refused_as_a_failed_commit(lake):
+    table = lake.catalog().create_table(TRIPS, trips().schema)
+    table.append(trips(1))
+    table.overwrite(trips(2))
+    old = table.metadata.snapshots[0]
+    expire(table)
+    lake.collect(retention=-1)
+    snapshot = {
+        **json.loads(old.model_dump_json(by_alias=True)),
+        "sequence-number": table.metadata.last_sequence_number + 1,
+    }
+    body = {
+        "requirements": [],
+        "updates": [{"action": "add-snapshot", "snapshot": snapshot}],
+    }
+    refused = lake.post("main", "/namespaces/city/tables/trips", body, status=409).json()["error"]
+    assert refused["type"] == "CommitFailedException"
+    assert old.manifest_list in refused["message"]
+    assert ids(lake.catalog().load_table(TRIPS)) == [2]
+
+
 def test_a_table_that_is_not_understood_is_kept_and_reported(lake):
     main = lake.catalog()
     table = main.create_table(TRIPS, trips().schema)
@@ -299,3 +320,29 @@ def test_files_of_tables_are_restored_from_quarantine(lake):
     assert ids(main.load_table(TRIPS)) == [1, 2]
     lake.collect(retention=-1)
     assert ids(main.load_table(TRIPS)) == [1, 2]
+
+
+def test_tables_are_written_branched_and_merged_after_a_collection(lake):
+    main = lake.catalog()
+    table = main.create_table(TRIPS, trips().schema)
+    for number in range(3):
+        table.overwrite(trips(number))
+    expire(table)
+    assert lake.collect(retention=-1).tables.dead.objects
+    dev = lake.branch("dev")
+    dev.load_table(TRIPS).append(trips(4))
+    main.load_table(TRIPS).append(trips(5))
+    main.load_table(TRIPS).delete("id = 2")
+    merged = lake.merge("dev")
+    assert merged.status_code == 200, merged.text
+    assert ids(main.load_table(TRIPS)) == [4, 5]
+    staged = main.create_table(
+        "city.staged", trips().schema, properties={"anabranch.commit": "staged"}
+    )
+    staged.append(trips(1))
+    staged.append(trips(2))
+    main.rename_table("city.trips", "city.rides")
+    lake.collect(retention=-1)
+    assert ids(main.load_table("city.staged")) == [1, 2]
+    assert ids(main.load_table("city.rides")) == [4, 5]
+    assert ids(dev.load_table(TRIPS)) == [2, 4]
