@@ -4,15 +4,20 @@ before and after.
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
+from pyiceberg.exceptions import RESTError
 
 import anabranch
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
+from anabranch.pipelines.garbage.sweeping.restore import Restorer
 from anabranch.testing.server import running_server
 
 from .conftest import Lake, ids, trips
@@ -180,6 +185,27 @@ def test_a_commit_to_a_table_whose_files_were_collected_is_refused(lake):
     assert ids(main.load_table("city.other")) == [2]
 
 
+def test_a_snapshot_whose_files_were_collected_is_refused_as_a_failed_commit(lake):
+    table = lake.catalog().create_table(TRIPS, trips().schema)
+    table.append(trips(1))
+    table.overwrite(trips(2))
+    old = table.metadata.snapshots[0]
+    expire(table)
+    lake.collect(retention=-1)
+    snapshot = {
+        **json.loads(old.model_dump_json(by_alias=True)),
+        "sequence-number": table.metadata.last_sequence_number + 1,
+    }
+    body = {
+        "requirements": [],
+        "updates": [{"action": "add-snapshot", "snapshot": snapshot}],
+    }
+    refused = lake.post("main", "/namespaces/city/tables/trips", body, status=409).json()["error"]
+    assert refused["type"] == "CommitFailedException"
+    assert old.manifest_list in refused["message"]
+    assert ids(lake.catalog().load_table(TRIPS)) == [2]
+
+
 def test_a_table_that_is_not_understood_is_kept_and_reported(lake):
     main = lake.catalog()
     table = main.create_table(TRIPS, trips().schema)
@@ -233,3 +259,90 @@ def test_duckdb_reads_what_is_left(lake):
             found[reference] = [row[0] for row in rows]
         assert found == expected
         lake.collect(retention=-1)
+
+
+def test_expiry_and_collection_on_the_command_line_free_space(lake):
+    table = lake.catalog().create_table(TRIPS, trips().schema)
+    for number in range(3):
+        table.overwrite(trips(number))
+    with anabranch.open(lake.folder) as stores:
+        stores.garbage_rules.set(lake.name, RetentionRules(-1, {"main": -1}))
+    key, secret = lake.server.auth
+    environment = {
+        **os.environ,
+        "ANABRANCH_SERVER": lake.server.url,
+        "ANABRANCH_ACCESS_KEY_ID": key,
+        "ANABRANCH_SECRET_ACCESS_KEY": secret,
+    }
+
+    def run(*words):
+        command = [sys.executable, "-m", "anabranch", *words, "--yes", "--json"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+    address = f"lakefs://{lake.name}"
+    assert run("table", "expire", f"{address}/main/{TRIPS}", "--older-than", "2999-01-01")["left"]
+    with anabranch.open(lake.folder) as stores:
+        lake.age(stores)
+    before = lake.files()
+    words = ("gc", address, "--data", str(lake.folder), "--window", "0", "--sweep")
+    kept = run(*words, "--tables-grace", "10000")
+    assert (kept["tables"]["collected"], kept["tables"]["dead"]["objects"]) == (True, 0)
+    assert lake.files() == before
+    swept = run(*words)
+    freed = sum(before.values()) - sum(lake.files().values())
+    assert swept["tables"]["dead"]["bytes"] == freed > 0
+    assert swept["swept"]["bytes"] >= freed
+    assert sum(name.endswith(".parquet") for name in lake.files()) == 1
+    assert ids(lake.catalog().load_table(TRIPS)) == [2]
+
+
+def test_files_of_tables_are_restored_from_quarantine(lake):
+    main = lake.catalog()
+    table = main.create_table(TRIPS, trips().schema)
+    table.append(trips(1, 2))
+    location = table.metadata_location
+    main.drop_table(TRIPS)
+    before = lake.files()
+    summary = lake.collect(retention=-1, quarantine_seconds=7 * DAY)
+    assert summary.tables.dead.objects == len(before) - 1
+    assert summary.quarantined.objects >= len(before) - 1
+    assert len(lake.files()) == 1
+    with pytest.raises(RESTError):
+        main.register_table(TRIPS, location)
+    with anabranch.open(lake.folder) as stores:
+        restorer = Restorer(stores.core, stores.blocks, clock=time.time)
+        restored = restorer.restore(lake.name, summary.run_id, prefixes=["tables/"])
+        assert (restored.restored.objects, restored.failed) == (len(before) - 1, 0)
+    assert lake.files() == before
+    assert lake.collect().swept.objects == 0  # what was restored is kept for a week
+    main.register_table(TRIPS, location)
+    assert ids(main.load_table(TRIPS)) == [1, 2]
+    lake.collect(retention=-1)
+    assert ids(main.load_table(TRIPS)) == [1, 2]
+
+
+def test_tables_are_written_branched_and_merged_after_a_collection(lake):
+    main = lake.catalog()
+    table = main.create_table(TRIPS, trips().schema)
+    for number in range(3):
+        table.overwrite(trips(number))
+    expire(table)
+    assert lake.collect(retention=-1).tables.dead.objects
+    dev = lake.branch("dev")
+    dev.load_table(TRIPS).append(trips(4))
+    main.load_table(TRIPS).append(trips(5))
+    main.load_table(TRIPS).delete("id = 2")
+    merged = lake.merge("dev")
+    assert merged.status_code == 200, merged.text
+    assert ids(main.load_table(TRIPS)) == [4, 5]
+    staged = main.create_table(
+        "city.staged", trips().schema, properties={"anabranch.commit": "staged"}
+    )
+    staged.append(trips(1))
+    staged.append(trips(2))
+    main.rename_table("city.trips", "city.rides")
+    lake.collect(retention=-1)
+    assert ids(main.load_table("city.staged")) == [1, 2]
+    assert ids(main.load_table("city.rides")) == [4, 5]
+    assert ids(dev.load_table(TRIPS)) == [2, 4]

@@ -231,6 +231,7 @@ class Core:
             self.sweeps,
             self.pins,
             self.swept_trees,
+            self.record_admission,
             clock,
         )
         tree_mergers = TreeMergers(

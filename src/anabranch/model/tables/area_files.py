@@ -18,6 +18,10 @@ from anabranch.model.tables.table_area import AREAS_FOLDER
 __all__ = ["AreaPath", "area_paths"]
 
 _IN_AREA = re.compile(r"(?:^|/)\.?tables/+([0-9a-f]{32})/+(.+)", re.DOTALL)
+_NAME = r"[^/%?#.][^/%?#]*"
+_PLAIN = re.compile(rf"s3://([^/%?#]+)/\.tables/([0-9a-f]{{32}})/({_NAME}(?:/{_NAME})*)")
+"""An address that all clients understand in the same way."""
+
 _IN_BUCKET = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?([^/]*)", re.IGNORECASE)
 _ENDS = re.compile(r"[?#]")
 
@@ -41,6 +45,9 @@ def area_paths(address: str) -> list[AreaPath]:
     """Returns the files of areas that an address may mean, the likeliest first; none for an address
     outside of areas.
     """
+    plain = _PLAIN.fullmatch(address)
+    if plain is not None:
+        return [AreaPath(*plain.groups())]
     if "tables/" not in address and "%" not in address:
         return []
     found: dict[AreaPath, None] = {}

@@ -1,7 +1,8 @@
 """Copies of the files of tables of the Iceberg catalog. No entry names them: they are in areas,
-which belong to all references of a repository, are written once, and stay as long as it does.
+which belong to all references of a repository and are written once.
 
-So a backup needs those that are there after its moment, and records them with their sizes.
+So a backup needs those that are there after its moment, and records them with their sizes. While it
+copies them, garbage collection keeps what its commits and staged changes lead to.
 """
 
 from __future__ import annotations

@@ -18,7 +18,11 @@ from anabranch.pipelines.garbage.addresses.anti_join import (
     compare,
     filter_dead,
 )
-from anabranch.pipelines.garbage.addresses.candidates import candidates, earlier_candidates
+from anabranch.pipelines.garbage.addresses.candidates import (
+    candidates,
+    earlier_candidates,
+    table_files,
+)
 from anabranch.pipelines.garbage.addresses.listing import (
     Listing,
     list_objects,
@@ -141,7 +145,13 @@ class LocalEngine:
     def find_candidates(self, times: CandidateTimes) -> CandidateTotals:
         """Finds the candidates and writes them to one file."""
         files, listing = self._context.files, self._listing
-        earlier = earlier_candidates(files.earlier_candidates())
+        # a run by another engine, or of a listing of the caller, does not know files of tables
+        earlier = earlier_candidates(
+            chain(
+                (table_files(batch, kept=False) for batch in files.earlier_candidates()),
+                (table_files(batch, kept=True) for batch in files.earlier_table_files()),
+            )
+        )
         comparison = self._compare()
         self._absent = comparison.absent
         if self._batches is not None:

@@ -172,6 +172,17 @@ class RunFiles:
         for address in self.earlier_candidate_files():
             yield from self._read(address)
 
+    def earlier_table_files(self) -> Iterator[pa.RecordBatch]:
+        """Yields the candidates of the newest earlier run that collected files of tables. Raises
+        Corrupt.
+        """
+        for summary in read_summaries(
+            self._blocks, self._runs.removesuffix(RUNS), _COLLECTED_DECODER
+        ):
+            if summary.run_id > self.run_id and summary.tables.collected:
+                yield from self._read(f"{self._runs}{summary.run_id}/{_CANDIDATES}")
+                return
+
     def earlier_candidate_files(self) -> list[str]:
         """Returns the addresses of the files with the candidates of the newest earlier run that
         wrote candidates. Raises Corrupt.
@@ -224,6 +235,20 @@ def read_summaries(
             except msgspec.MsgspecError:
                 continue
             yield summary
+
+
+class _Tables(msgspec.Struct):
+    """Whether a run collected files of tables, in its summary."""
+
+    collected: bool = False
+
+
+class _Collected(msgspec.Struct):
+    run_id: str
+    tables: _Tables = msgspec.field(default_factory=_Tables)
+
+
+_COLLECTED_DECODER = msgspec.json.Decoder(_Collected)
 
 
 class _Listed(msgspec.Struct):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-__all__ = ["BranchStorage", "GarbageFound", "GrowthPoint", "StorageReport", "Totals"]
+__all__ = ["BranchStorage", "GarbageFound", "GrowthPoint", "StorageReport"]
+__all__ += ["TablesFound", "Totals"]
 
 
 class Totals(msgspec.Struct, frozen=True):
@@ -32,6 +33,16 @@ class GrowthPoint(msgspec.Struct, frozen=True):
     total: Totals
 
 
+class TablesFound(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run found of the files of tables of the Iceberg catalog: all of them, and those that
+    no live commit leads to, which are among the candidates if they are `collected`.
+    """
+
+    files: Totals = Totals()
+    dead: Totals = Totals()
+    collected: bool = False
+
+
 class GarbageFound(msgspec.Struct, frozen=True, kw_only=True):
     """What the newest complete run of garbage collection found: `candidates` are referenced by
     nothing, of these `due` had waited long enough to be removed; the next of the others is due at
@@ -47,6 +58,7 @@ class GarbageFound(msgspec.Struct, frozen=True, kw_only=True):
     quarantined: Totals = Totals()
     young: int = 0
     next_due_at: int = 0
+    tables: TablesFound = TablesFound()
 
 
 class StorageReport(msgspec.Struct, frozen=True, kw_only=True):

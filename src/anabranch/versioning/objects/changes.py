@@ -23,10 +23,11 @@ from anabranch.model.names import check_path, encode_path
 from anabranch.model.objects.entry import Entry
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
+from anabranch.model.tables.table_record import is_record_path
 from anabranch.versioning.garbage.record_admission import RecordAdmission, RecordChange
 from anabranch.versioning.objects.objects import Objects
 from anabranch.versioning.objects.sealed_trees import SealedTrees
-from anabranch.versioning.records.entries import entry_value
+from anabranch.versioning.records.entries import entry_from, entry_value
 from anabranch.versioning.references.branches import Branches, StoredBranch
 from anabranch.versioning.references.references import Resolved
 from anabranch.versioning.staging.area import Staging
@@ -185,6 +186,9 @@ class Changes:
                 )
             if not force and self._objects.value(repository, view, destination) is not None:
                 raise destination_exists(destination)
+            if not is_record_path(source):
+                change = RecordChange(destination, None, entry_from(value))
+                expect += self._admit(repository, change)
             removal = self._deletion(repository, stored.branch, old)
             writes = [self._staging.write(token, new, value)]
             if removal is not None:

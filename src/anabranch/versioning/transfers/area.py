@@ -15,9 +15,12 @@ import msgspec
 from anabranch import _kernel as kernel
 from anabranch.errors import Busy, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.model.names import decode_key
+from anabranch.model.names import decode_key, encode_path
 from anabranch.model.objects.entry import AddressType, physical_address, relative_address
+from anabranch.model.page import upper_bound
 from anabranch.model.repositories.repository import Repository
+from anabranch.model.tables.table_record import RECORDS_ROOT
+from anabranch.versioning.garbage.record_admission import RecordAdmission, RecordChange
 from anabranch.versioning.objects.changes import destination_exists
 from anabranch.versioning.objects.objects import Objects
 from anabranch.versioning.records import keys
@@ -68,10 +71,12 @@ class TransferAreas:
         branches: Branches,
         staging: Staging,
         objects: Objects,
+        records: RecordAdmission,
         clock: Callable[[], float],
         page: int,
     ) -> None:
         self._keyvalue = keyvalue
+        self._records = records
         self._branches = branches
         self._staging = staging
         self._objects = objects
@@ -192,7 +197,8 @@ class TransferAreas:
         self, repository: Repository, before: StoredBranch, token: str, expect: Sequence[Expect]
     ) -> None:
         """Makes the area visible in the branch as it was when the transfer read it, beneath later
-        changes. Raises BranchChangedError.
+        changes. Raises BranchChangedError, and Conflict for a record of a table whose files garbage
+        collection removes or has removed.
         """
         sealed = before.branch.sealed_tokens
         for stored in self._branches.attempts(repository, before.branch.id):
@@ -213,12 +219,20 @@ class TransferAreas:
             )
             visible = Write(keys.CLEANUP, token.encode(), None)
             writes = [self._branches.write(repository, changed), visible]
-            if self._branches.apply(repository, stored, writes, expect):
+            admitted = self._records.admit(repository, self._new_records(token))
+            if self._branches.apply(repository, stored, writes, [*expect, *admitted]):
                 return
 
     def discard(self, token: str) -> None:
         """Schedules the removal of an area that no branch names."""
         self._keyvalue.apply(schedule_drop([token], self._clock()))
+
+    def _new_records(self, token: str) -> Iterator[RecordChange]:
+        """Yields the entries of an area that may be records of tables."""
+        start = encode_path(RECORDS_ROOT)
+        for key, value in self._staging.changes([token], start, upper_bound(start)):
+            if value is not None:
+                yield RecordChange(decode_key(key), None, entry_from(value))
 
     def _rows(self, source: Source, prefix: bytes) -> Iterator[_Row]:
         return chain.from_iterable(self._pages(source, prefix))

@@ -20,6 +20,7 @@ from anabranch.model.names import encode_path
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commits.committer import Committer
 from anabranch.versioning.garbage.pins import Pins
+from anabranch.versioning.garbage.record_admission import RecordAdmission
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.garbage.swept_trees import SweptTrees
 from anabranch.versioning.identifiers import Identifiers
@@ -64,6 +65,7 @@ class Transfers:
         sweeps: SweepRecords,
         pins: Pins,
         swept: SweptTrees,
+        records: RecordAdmission,
         clock: Callable[[], float],
         *,
         page: int = _PAGE,
@@ -74,7 +76,7 @@ class Transfers:
         self._committer = committer
         self._admission = OriginAdmission(references, staging, objects, sweeps, pins, swept)
         self._clock = clock
-        self._areas = TransferAreas(keyvalue, branches, staging, objects, clock, page)
+        self._areas = TransferAreas(keyvalue, branches, staging, objects, records, clock, page)
 
     def move(
         self, repository: Repository, branch: str, source: str, destination: str, *, force: bool

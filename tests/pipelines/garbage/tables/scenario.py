@@ -68,7 +68,8 @@ class TableScenario:
         self.old_record = lake.objects.open("sea", "main", path_of("trips")).read_bytes()
         self.expired = self.head()
         # keeps the bytes of the old record, and none of the files of its table
-        lake.objects.copy("sea", "main", ARCHIVE, source_path=path_of("trips"), shallow=True)
+        for path in (ARCHIVE, "archived/again/table.json"):
+            lake.objects.copy("sea", "main", path, source_path=path_of("trips"), shallow=True)
         lake.commits.commit("sea", "main", committer="me", message="m")
         engine.append("trips", [3])
         engine.append("trips", [4], keep=False)
@@ -169,6 +170,17 @@ def copy_archived_record(scenario):
     return "main"
 
 
+def move_archived_record(scenario):
+    scenario.lake.transfers.move("sea", "main", ARCHIVE, path_of("again"))
+    return "main"
+
+
+def move_archived_tables(scenario):
+    """Moves a prefix of the branch itself to where records of tables are."""
+    scenario.lake.transfers.move("sea", "main", "archived/", "_tables/city/")
+    return "main"
+
+
 def copy_old_tables(scenario):
     """Copies the prefix of a namespace from an expired commit to a branch."""
     scenario.lake.transfers.copy(
@@ -233,6 +245,8 @@ REFERENCES = (
     write_old_record,
     copy_old_record,
     copy_archived_record,
+    move_archived_record,
+    move_archived_tables,
     copy_old_tables,
     make_branch,
     make_tag,

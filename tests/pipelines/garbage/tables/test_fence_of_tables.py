@@ -13,7 +13,7 @@ import pytest
 from .scenario import REFERENCES, TableScenario, append_as_usual, attempt
 from .table_engine import read, readable
 
-STRIDE = 8
+STRIDE = 12
 """Every so many steps are tried; each reference begins at another one."""
 
 
@@ -43,7 +43,7 @@ def sweep(scenario):
 
 
 @pytest.mark.parametrize("refer", REFERENCES)
-@pytest.mark.sample(4)
+@pytest.mark.sample(3)
 def test_reference_ahead_of_a_step_of_a_sweep_is_refused_or_keeps_its_files(refer, tmp_path):
     outcomes = set()
     for scenario, made, live in at_each_step(

@@ -9,6 +9,7 @@ import random
 import pytest
 from support.garbage import DAY
 
+from anabranch.pipelines.storage.storage import Storage
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, LEASE_SECONDS
 
 from .scenario import (
@@ -121,6 +122,20 @@ def test_the_window_counts_for_files_of_tables(tmp_path):
                 assert run.sweep().swept.objects == 0
             stored_file(scenario.lake, scenario.dead[0])
         scenario.clock.advance(2 * DAY)
+        with scenario.mark(window_seconds=DAY) as run:
+            assert run.sweep().swept.objects
+        with pytest.raises(Lost):
+            stored_file(scenario.lake, scenario.dead[0])
+
+
+def test_runs_that_do_not_know_files_of_tables_do_not_begin_the_window_anew(tmp_path):
+    scenario = TableScenario(tmp_path)
+    with scenario.lake:
+        for listing in (None, ()):
+            with scenario.mark(window_seconds=DAY, listing=listing) as run:
+                assert run.summary.tables.collected == (listing is None)
+                assert run.sweep().swept.objects == 0
+            scenario.clock.advance(DAY)
         with scenario.mark(window_seconds=DAY) as run:
             assert run.sweep().swept.objects
         with pytest.raises(Lost):
@@ -259,3 +274,17 @@ def test_what_is_not_understood_keeps_its_area_and_is_reported(damage, tmp_path)
         if damage != "no record":
             dropped = scenario.dropped.partition("/.tables/")[2]
             assert f"tables/{dropped}" in gone
+
+
+def test_the_storage_report_has_files_of_tables(tmp_path):
+    scenario = TableScenario(tmp_path)
+    with scenario.lake:
+        storage = Storage(scenario.lake.core, scenario.lake.blocks, scenario.clock)
+        found = storage.find_garbage("sea").tables
+        assert found.collected
+        assert found.files.objects == len(scenario.stored_files())
+        assert found.dead.objects > len(scenario.dead)
+        assert found.files.bytes > found.dead.bytes > 0
+        report = storage.report("sea", points=50)
+        assert report.garbage is not None
+        assert report.garbage.tables == found

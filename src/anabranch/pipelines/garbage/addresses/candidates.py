@@ -28,6 +28,7 @@ __all__ = [
     "candidates",
     "creation_times",
     "earlier_candidates",
+    "table_files",
 ]
 
 CANDIDATES = LISTING.append(pa.field("since", pa.int64(), nullable=False))
@@ -96,6 +97,12 @@ def candidates(
         yield pa.RecordBatch.from_arrays(
             [*columns, pa.array(np.minimum(since, now))], schema=CANDIDATES
         )
+
+
+def table_files(batch: pa.RecordBatch, *, kept: bool) -> pa.RecordBatch:
+    """Returns the files of tables in a batch, or else the other objects."""
+    flags = pc.match_substring_regex(batch.column("address"), TABLE_FILE)
+    return batch.filter(flags if kept else pc.invert(flags))
 
 
 def creation_times(addresses: pa.StringArray) -> npt.NDArray[np.int64]:

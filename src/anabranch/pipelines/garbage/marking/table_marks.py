@@ -94,6 +94,7 @@ class TableMarks:
         self._read: set[str] = set()
         self._hashes: list[Hashes] = []
         self._live: set[str] = set()
+        self._kept: dict[str, set[str]] = {}
         self._unread: dict[str, str] = {}
         self._links: dict[str, set[str]] = {}
         self._newest: dict[str, int] = {}
@@ -255,13 +256,13 @@ class TableMarks:
             return
         named = files.metadata(repository, address)
         self._statistics.read += 1
-        self._keep(area, {address, *named.texts})
+        self._keep_new(area, {address, *named.texts})
         manifests = dict.fromkeys(named.manifests)
         failures: list[AnabranchError] = []
         for listed in self._read_new(
             partial(files.manifest_list, repository), named.manifest_lists, failures
         ):
-            self._keep(area, listed)
+            self._keep_new(area, listed)
             manifests.update(dict.fromkeys(listed))
         for found in self._read_new(partial(files.manifest, repository), manifests, failures):
             self._keep(area, found)
@@ -293,6 +294,13 @@ class TableMarks:
             self._statistics.read += 1
             self._read.add(address)
             yield found
+
+    def _keep_new(self, area: str, addresses: Iterable[str]) -> None:
+        """Marks the files that addresses may mean which many versions of a table name."""
+        known = self._kept.setdefault(area, set())
+        new = [each for each in addresses if each not in known]
+        known.update(new)
+        self._keep(area, new)
 
     def _keep(self, area: str, addresses: Iterable[str]) -> None:
         """Marks the files that addresses may mean."""

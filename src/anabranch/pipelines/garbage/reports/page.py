@@ -78,6 +78,7 @@ def _about(summary: Summary) -> Iterator[str]:
         ("Left alone", f"{summary.young:,} young, {summary.unknown:,} unknown"),
         ("Uploads in parts", _uploads(summary)),
         ("More may be removed from", _time(summary.next_due_at) if summary.next_due_at else "—"),
+        *([("Files of tables", _tables(summary))] if _tables(summary) else []),
         ("Candidates", summary.candidates_location),
         ("Missing", format_missing(summary.missing)),
     ]
@@ -85,6 +86,16 @@ def _about(summary: Summary) -> Iterator[str]:
     for name, text in rows:
         yield f"<tr><th>{escape(name)}</th><td><bdi>{escape(text)}</bdi></td></tr>"
     yield "</table>"
+
+
+def _tables(summary: Summary) -> str:
+    """Returns what was found of files of tables, "" without any."""
+    tables = summary.tables
+    if not tables.collected:
+        return f"not collected: {tables.reason}" if tables.reason else ""
+    text = f"{tables.dead.objects:,} of {tables.files.objects:,} dead, {tables.young:,} young"
+    kept = [f"; keeps {each.area or 'all areas'}: {each.reason}" for each in tables.kept_areas]
+    return text + "".join(kept)
 
 
 def _missing(summary: Summary) -> Iterator[str]:
