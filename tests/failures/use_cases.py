@@ -186,7 +186,7 @@ READS = {
         *("require_unused", "resolve"),
     },
     "notifications": {"list"},
-    "objects": {"listing", "open", "pages", "resolve", "stat"},
+    "objects": {"listing", "open", "pages", "read_many", "resolve", "stat"},
     "operations": {"get", "list", "undo_days"},
     "protection": {"require_committable", "require_unprotected", "require_writable", "rules"},
     "pulls": {"get", "list", "preview_merge"},
