@@ -172,11 +172,13 @@ class Measurement:
 
 
 def _spread(commits: list[Commit], points: int) -> list[Commit]:
-    """Returns at most `points` items of a list, evenly spread, with its first and last one."""
+    """Returns at most `points` items of a list, evenly spread, with its first one and, if there is
+    more than one, its last.
+    """
     if len(commits) <= points:
         return commits
     last = len(commits) - 1
-    places = {round(number * last / (points - 1)) for number in range(points)}
+    places = {round(number * last / max(1, points - 1)) for number in range(points)}
     return [commits[place] for place in sorted(places)]
 
 
