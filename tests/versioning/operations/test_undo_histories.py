@@ -10,28 +10,32 @@ from dataclasses import dataclass, field
 import pytest
 
 from anabranch.errors import Conflict, Denied
+from anabranch.versioning.operations.record import UNDO_DAYS, operations_partition
 
+SETTINGS = ("days", "protection")
 BRANCHES, TAGS, PATHS = ("main", "dev", "fix"), ("v1", "v2"), "abcd"
 
 
 @dataclass
 class Done:
     """An operation: the commits before and after by reference, the staged changes that it discarded
-    by branch, and whether it was undone.
+    by branch, the values before and after by setting, and whether it was undone.
     """
 
     changes: dict[str, tuple[str | None, str | None]]
     discarded: dict[str, dict] = field(default_factory=dict)
+    settings: dict[str, tuple[object, object]] = field(default_factory=dict)
     is_undone: bool = False
 
 
 class Model:
-    """References as commits, staged changes as words by path, and the contents of commits."""
+    """References as commits, staged changes as words by path, the contents of commits, settings."""
 
     def __init__(self, first):
         self.commits = {"main": first}
         self.staged = {"main": {}}
         self.contents = {first: {}}
+        self.settings = dict.fromkeys(SETTINGS)
         self.operations = [Done({"main": (None, first)})]
 
     def of(self, branch):
@@ -57,6 +61,13 @@ class Model:
             if name in BRANCHES:
                 self.staged[name] = staged
 
+    def set(self, name, value):
+        """Changes a setting, if it has another value."""
+        before = self.settings[name]
+        if value != before:
+            self.settings[name] = value
+            self.operations.append(Done({}, settings={name: (before, value)}))
+
     def is_free(self, names):
         """Returns whether no branch of these has staged changes."""
         return not any(self.staged.get(name) for name in names)
@@ -65,11 +76,14 @@ class Model:
         """Returns whether all references are as an operation left them."""
         same = all(self.commits.get(name) == after for name, (_, after) in done.changes.items())
         deletes_main = "main" in done.changes and done.changes["main"][0] is None
+        same &= all(self.settings[name] == after for name, (_, after) in done.settings.items())
         return not done.is_undone and same and self.is_free(done.changes) and not deletes_main
 
     def undo(self, done):
         """Undoes an operation."""
         self._change_back({name: (before, done) for name, (before, _) in done.changes.items()})
+        for name, (before, _) in done.settings.items():
+            self.set(name, before)
         done.is_undone = True
 
     def first_since(self, index):
@@ -114,7 +128,9 @@ class Sides:
         core, repository, model, chosen = self.core, self.repository, self.model, self.chosen
         name = chosen.choice([*BRANCHES, *BRANCHES, *TAGS])
         kind = chosen.random()
-        if name in TAGS:
+        if chosen.random() < 0.15:
+            self._set(chosen.choice(SETTINGS))
+        elif name in TAGS:
             if name in model.commits:
                 core.tags.delete(repository, name)
                 model.move(name, None)
@@ -135,6 +151,24 @@ class Sides:
         else:
             self._stage(name, number)
             self._commit(name)
+
+    def _set(self, setting):
+        value = self.chosen.randrange(1, 4)
+        if setting == "days":
+            self.core.operation_retention.set_undo_days(self.repository, value)
+        else:
+            self.core.protection.replace(self.repository, [f"release-{value}"])
+        self.model.set(setting, value)
+
+    def _settings(self):
+        """Returns the settings as the store has them: None for one without a record."""
+        key = operations_partition(self.repository.partition), UNDO_DAYS
+        days = self.core.keyvalue.get(*key)
+        patterns = self.core.protection.read(self.repository).rules.patterns
+        return {
+            "days": None if days is None else int(days),
+            "protection": int(patterns[0][-1]) if patterns else None,
+        }
 
     def _stage(self, name, number):
         shown, path = self.model.of(name), self.chosen.choice(PATHS)
@@ -196,6 +230,7 @@ class Sides:
         for name in model.commits:
             expected = model.of(name) if name in BRANCHES else model.contents[model.commits[name]]
             assert self.versions.contents(name) == expected, name
+        assert self._settings() == model.settings
         assert len(self.stored()) == len(model.operations)
 
 

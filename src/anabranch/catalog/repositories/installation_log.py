@@ -18,7 +18,7 @@ from anabranch.access.policies.permissions import (
     repository_arn,
 )
 from anabranch.catalog.repositories.repositories import Repositories
-from anabranch.errors import NotFound
+from anabranch.errors import Busy, NotFound
 from anabranch.model.page import Page
 from anabranch.model.references.operation import LoggedOperation, SettingChanged
 from anabranch.versioning.core import Core
@@ -61,7 +61,11 @@ class InstallationOperations:
         if any(each.kind == _REPOSITORY for each in operation.settings):
             authorize(actor, chain.from_iterable(map(self._needed, operation.settings)))
             require_kept(operation)
-            return self._undo_repository(stored)
+            try:
+                return self._undo_repository(stored)
+            except Busy:
+                require_kept(self.get(operation.id))  # another request may have undone it
+                raise
         needed = tuple(needed_to_undo(operation.settings))  # also for who may do everything
         authorize(actor, needed)
         changes = UndoneChanges(self._core.keyvalue, self._access.changes, self._core.operation_log)
@@ -93,7 +97,7 @@ class InstallationOperations:
             created = references.repository_from(change.after or b"")
             self._require_unused(change, created.instance_uid)
             core.repositories.delete(
-                *(change.name,),
+                change.name,
                 force=True,
                 instance_uid=created.instance_uid,
                 writes=mark,

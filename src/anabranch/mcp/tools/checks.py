@@ -126,8 +126,8 @@ TOOLS = (
     Tool(
         "list_operations",
         "Show the operation log",
-        "Lists the operations that have changed branches and tags, the newest first: who, when, "
-        "and the commits before and after.",
+        "Lists the operations that have changed branches, tags and settings, the newest first: "
+        "who, when, and what was before and after.",
         ListOperations,
         list_operations,
     ),

@@ -5,6 +5,7 @@ and what undo does to it.
 from __future__ import annotations
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx2
 import pytest
@@ -282,3 +283,21 @@ def test_a_setting_that_has_changed_since_stays(api, repository):
         assert (refused.status_code, kind(refused)) == (409, "changed_since")
     assert api.get(f"{path}/settings/undo_days").json() == {"undo_days": 4}
     assert api.get(f"{path}/settings/gc_rules").json()["default_retention_days"] == 4
+
+
+def test_of_undos_at_once_one_succeeds(api, name):
+    """What two requests read before either writes is what the compare-and-set decides about."""
+    for number in range(5):
+        policy = f"{name}-{number}"
+        create_policy(api, policy)
+        api.delete(f"/auth/policies/{policy}")
+        path = f"/repositories/{policy}"
+        api.post("/repositories", json={"name": policy, "storage_namespace": f"local://{policy}"})
+        api.delete(path)
+        deleted = api.get("/installation/operations", params={"amount": 3}).json()["results"]
+        for operation in (deleted[0], deleted[2]):
+            with ThreadPoolExecutor(6) as pool:
+                statuses = [each.status_code for each in pool.map(undo, [api] * 6, [operation] * 6)]
+            assert sorted(statuses) == [200] + [409] * 5, statuses
+        assert api.get(f"/auth/policies/{policy}").status_code == 200
+        assert api.get(path).status_code == 200
