@@ -26,6 +26,9 @@ from anabranch.testing.server import running_server
 BRANCH = "/repositories/sea/branches/main"
 LIMIT = 250
 COMMITS_MEANWHILE = 5
+PAUSE_SECONDS = 0.1
+"""Between two commits, in seconds: a backup of a faster writer copies ever more."""
+
 KILLED_AFTER = (1, 6, 15)
 """How many tables and objects a backup copies before it is killed."""
 
@@ -128,6 +131,7 @@ class Writer:
             made = self._api.post(f"{BRANCH}/commits", json={"message": f"{number}"})
             assert made.status_code == 201, made.text
             self.acknowledged.append(made.json()["id"])
+            self._stop.wait(PAUSE_SECONDS)
 
 
 def backed_up(drill, writer, server):
@@ -177,6 +181,7 @@ def restored_log(drill, folder, backup, database=""):
 
 
 @pytest.mark.systems
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", ["local", pytest.param("services", marks=pytest.mark.slow)])
 def test_restored_backups_are_prefixes_of_what_was_acknowledged(request, kind, tmp_path):
     drill = request.getfixturevalue(kind)

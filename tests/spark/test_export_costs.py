@@ -133,6 +133,7 @@ def test_each_block_of_tables_is_read_by_one_task(spark, lake, remote, tmp_path,
     assert read_bytes(tmp_path) <= 1.2 * table_sizes(lake, ranges)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("to", ["folder", "store"])
 def test_the_next_export_reads_each_block_of_tables_once(spark, lake, remote, tmp_path, to):
     """In a folder, one phase removes and another copies."""

@@ -13,7 +13,7 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commits.branch_change import Made
 from anabranch.versioning.garbage.pins import Pins
 from anabranch.versioning.garbage.record_admission import RecordAdmission
-from anabranch.versioning.garbage.sweeps import SweepRecords
+from anabranch.versioning.garbage.sweeps import NONE_BEGUN, SweepRecords
 from anabranch.versioning.garbage.swept_trees import SweptTrees
 from anabranch.versioning.garbage.tree_admission import TreeAdmission
 
@@ -57,7 +57,8 @@ class ChangeAdmission:
             trees = head.metarange_id, made.commit.metarange_id
             conditions += self._trees.admit(repository, *trees, made.untrusted.since)[1]
             self._swept.require_stored(repository, made.commit.metarange_id)
-        if made.refers_to or made.new_content or made.untrusted is not None:
+        # without a condition, nothing is to be admitted
+        if conditions and NONE_BEGUN not in conditions:
             trees = head.metarange_id, made.commit.metarange_id
             conditions += self._records.admit_tree(repository, *trees)
         return conditions

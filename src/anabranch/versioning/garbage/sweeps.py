@@ -44,6 +44,7 @@ __all__ = [
     "CLOCK_SKEW_SECONDS",
     "LEASE_SECONDS",
     "MAX_REMOVAL_SECONDS",
+    "NONE_BEGUN",
     "AdmitAddress",
     "SweepRecords",
 ]
@@ -61,6 +62,9 @@ which may be requested ten minutes after the renewal, with their retries.
 
 _PARTITION = "anabranch-sweeps"
 _RECORD_KEY = b"sweeps"
+NONE_BEGUN = Expect(_PARTITION, _RECORD_KEY, None)
+"""The condition that no sweep has begun so far."""
+
 _MAX_ATTEMPTS = 100
 _BATCH = 1000
 _BEGUN_KEY = ""
