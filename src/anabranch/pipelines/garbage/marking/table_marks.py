@@ -24,7 +24,7 @@ from anabranch.model.names import encode_path
 from anabranch.model.objects.entry import Entry, physical_address
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.area_files import area_paths
-from anabranch.model.tables.table_area import AREAS_FOLDER
+from anabranch.model.tables.table_area import AREA_ID, AREAS_FOLDER
 from anabranch.model.tables.table_record import RECORDS_ROOT, is_record_path
 from anabranch.model.uri import IMAGES
 from anabranch.pipelines.column_hashes import Hashes, distinct, hash_addresses
@@ -183,6 +183,11 @@ class TableMarks:
         result = np.zeros(len(addresses), np.bool_)
         result[rows] = kept
         return result
+
+    def areas(self) -> frozenset[str]:
+        """Returns the areas that records lead to, and those that are kept."""
+        named = self._live.union(each.area for each in self.kept_areas())
+        return frozenset(filter(AREA_ID.fullmatch, named))  # a record may name anything
 
     def kept_areas(self) -> list[KeptArea]:
         """Returns the areas that are kept because something was not understood."""
