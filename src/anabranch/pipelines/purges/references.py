@@ -75,6 +75,14 @@ class NamespaceReferences:
                     if self._core.repositories.exists(repository):
                         raise
 
+    def require_deleted(self) -> None:
+        """Raises Conflict (kind namespace_in_use) if the repository exists: it may have been
+        restored until the purge had claimed its namespace.
+        """
+        partition = self._repository.partition
+        if any(each.partition == partition for each in self._core.repositories.all()):
+            raise self._in_use("the repository was restored", "Delete it first.")
+
     def _require_no_jobs(self) -> None:
         """Raises Conflict if other records than those of repositories refer to the data."""
         # of all deleted repositories: several may have shared the namespace
