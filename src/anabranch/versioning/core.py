@@ -152,7 +152,7 @@ class Core:
         self.sweeps = SweepRecords(keyvalue, clock)
         self.record_admission = RecordAdmission(
             *(keyvalue, self.sweeps, tables.store, self.trees),
-            TableFiles(tables.store, self.repositories.get),
+            TableFiles(tables.store, self.repositories.of_name),
         )
         self.changes = Changes(
             self.branches, self.staging, self.objects, self.sealed_trees, self.record_admission

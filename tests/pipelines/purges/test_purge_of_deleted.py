@@ -61,3 +61,20 @@ def test_a_repository_is_not_restored_while_its_data_are_purged(tmp_path, clock)
         arguments = (lake.core, lake.blocks, left, then_restored)
         purge_namespace(*arguments, advance=lambda _: None, clock=clock)
         assert tried == ["purge_under_way"]
+
+
+def test_a_purge_that_begins_after_its_repository_was_restored_is_refused(tmp_path, clock):
+    """A purge may have waited for others to end."""
+    with lake_in(tmp_path, clock) as lake:
+        lake.repositories.create("sea", "local://sea")
+        fill(lake)
+        lake.repositories.delete("sea")
+        (left,) = lake.purges.left()
+        lake.repositories.restore("sea")
+        with pytest.raises(Conflict, match="sea") as refused:
+            purge_namespace(
+                *(lake.core, lake.blocks, left, lambda: left), advance=lambda _: None, clock=clock
+            )
+        assert refused.value.kind == "namespace_in_use"
+        assert lake.objects.open("sea", "main", "a").read_bytes() == b"a"
+        assert lake.objects.open("sea", "main", "staged").read_bytes() == b"staged"

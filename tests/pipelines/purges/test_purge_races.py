@@ -97,13 +97,18 @@ def upload_elsewhere(case):
     case.promise("other", "more", b"more")
 
 
+def restore(case):
+    case.lake.repositories.restore("sea")
+    case.promise("sea", "a", b"a")
+
+
 def purge_too(case):
     case.purge()
 
 
 # of the steps a third each time, all once a week
 STRIDES = (3, pytest.param(1, marks=pytest.mark.slow))
-ACTS = (stage, stage_and_commit, create, create_inside, upload_elsewhere, purge_too)
+ACTS = (stage, stage_and_commit, create, create_inside, upload_elsewhere, restore, purge_too)
 
 
 @pytest.mark.parametrize("act", ACTS)
@@ -175,7 +180,7 @@ def test_interleaved_purges_and_acts_lose_nothing(rounds, tmp_path, seed):
     for number in range(rounds):
         case = Case(tmp_path / str(number))
         # commits of one branch wait for each other, which actors of one thread cannot
-        actors = chance.choices([stage, create, create_inside, Case.purge], k=3)
+        actors = chance.choices([stage, create, create_inside, restore, Case.purge], k=3)
 
         def attempt(act, case=case):
             with suppress(AnabranchError):

@@ -77,6 +77,7 @@ def purge_namespace(
         references = NamespaceReferences(core, blocks, left, lambda _: advance(0))
         references.require_none()
         deleted = delete()
+        references.require_deleted()
         for each in deletions_in(core, left.storage_namespace):
             core.repositories.forget(each)
         purge = _NamespacePurge(

@@ -1,8 +1,8 @@
 """References to the data in a storage namespace, in all repositories but the deleted one.
 
 A purge removes nothing as long as there is one. Every commit counts, whether it has expired or not,
-every staged change, every unfinished upload, every object that was restored from quarantine, and a
-job that still reads the deleted repository.
+every staged change, what the tables of either lead to, every unfinished upload, every object that
+was restored from quarantine, and a job that still reads the deleted repository.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from anabranch.pipelines.garbage.addresses.namespace import AddressResolver, to_
 from anabranch.pipelines.garbage.addresses.range_tree import range_tree
 from anabranch.pipelines.garbage.installations.gc_roots import restored_addresses, staging_areas
 from anabranch.pipelines.garbage.installations.stored import StoredInstallation
+from anabranch.pipelines.purges.table_references import TableReferences
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.retention import load_commit_graph
 from anabranch.versioning.records.left_namespaces import contains, same_namespace
@@ -54,6 +55,7 @@ class NamespaceReferences:
         }
         self._namespace = to_namespace(self._repository, blocks)
         self._installation = StoredInstallation(core, blocks)
+        self._tables = TableReferences(self._installation, blocks, self._repository)
         self._advance = advance
         self._trees: set[tuple[str, str]] = set()
         self._ranges: set[tuple[str, str]] = set()
@@ -72,6 +74,14 @@ class NamespaceReferences:
                 except (Gone, NotFound):
                     if self._core.repositories.exists(repository):
                         raise
+
+    def require_deleted(self) -> None:
+        """Raises Conflict (kind namespace_in_use) if the repository exists: it may have been
+        restored until the purge had claimed its namespace.
+        """
+        partition = self._repository.partition
+        if any(each.partition == partition for each in self._core.repositories.all()):
+            raise self._in_use("the repository was restored", "Delete it first.")
 
     def _require_no_jobs(self) -> None:
         """Raises Conflict if other records than those of repositories refer to the data."""
@@ -103,17 +113,27 @@ class NamespaceReferences:
                 empty = kernel.EMPTY_TREE_ID
                 with self._core.trees.overlaid(repository, empty, rows) as tree:
                     self._search(repository, resolver, tree, f"staged on branch {branch.id}")
+        self._tables.mark_staged(repository)
         # commits last: what is staged becomes a commit
         for commit_id, node in load_commit_graph(self._core.commits, repository).items():
             if (repository.partition, node.metarange_id) in self._trees:
                 continue
-            for info in self._installation.ranges(repository, node.metarange_id):
+            ranges = self._installation.ranges(repository, node.metarange_id)
+            for info in ranges:
                 if (repository.partition, info.id) not in self._ranges:
                     path = self._installation.locate(repository, info.id)
                     with range_tree(info, path) as tree:
                         self._search(repository, resolver, tree, f"in commit {commit_id}")
                     self._ranges.add((repository.partition, info.id))
+            self._tables.add_ranges(repository, ranges)
             self._trees.add((repository.partition, node.metarange_id))
+        area = self._tables.find(repository)
+        if area:
+            raise self._in_use(
+                f"a table of the repository {repository.id} has files in {AREAS_FOLDER}{area}",
+                "Write its data to files of its own, or delete that repository, too: its history "
+                "keeps all its files.",
+            )
 
     def _require_apart(self, repository: Repository) -> None:
         own, other = self._repository.storage_namespace, repository.storage_namespace

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from anabranch.errors import Invalid
+from anabranch.errors import Invalid, NotSupported
 from anabranch.errors.dependency_errors import reason_of
 from anabranch.tables.iceberg.avro_blocks import plain_file
 from anabranch.tables.live_rows.refusals import unreadable
@@ -44,10 +44,17 @@ class AvroFile(NamedTuple):
 
 def read_avro(name: str, content: bytes) -> AvroFile:
     """Returns the content of a file. Raises Invalid, with `name`, for a damaged one, and for one
-    whose content is out of proportion.
+    whose content is out of proportion; NotSupported (kind library_missing) without the libraries.
     """
-    import fastavro  # noqa: PLC0415  optional
-
+    try:
+        import fastavro  # noqa: PLC0415  optional
+        import pyarrow  # noqa: F401, ICN001, PLC0415  optional, too: blocks may need it
+    except ImportError as error:
+        raise NotSupported(
+            f"{name} cannot be read without {error.name}",
+            kind="library_missing",
+            hint="Install it on the server: pip install 'anabranch[gc]'",
+        ) from error
     try:
         reader = fastavro.reader(io.BytesIO(plain_file(content)))
         metadata = dict(reader.metadata)

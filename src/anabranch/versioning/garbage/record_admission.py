@@ -2,9 +2,9 @@
 
 A record names metadata, and these lead to all files of a table, which no entry has. A sweep writes
 tombstones of files in areas as it does of objects. While one runs, a new record is admitted on
-condition that no file that it leads to has a tombstone. Once a sweep has removed files of tables in
-a storage namespace, it is admitted only if those files are stored. What the record that it replaces
-leads to needs no check: the branch has not ceased to need it.
+condition that no file that it leads to has a tombstone. Once a sweep has removed files of tables,
+it is admitted only if those files are stored. What the record that it replaces leads to needs no
+check: the branch has not ceased to need it.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from anabranch.versioning.trees.trees import Trees
 __all__ = ["RecordAdmission", "RecordChange"]
 
 _PARTITION = "anabranch-swept"
+_SWEPT_KEY = b"tables"
+"""Trees in this partition have a storage namespace in their keys."""
 _LARGEST_RECORD = 1 << 20
 _THREADS = 8
 _PAGE = 1000
@@ -70,15 +72,15 @@ class RecordAdmission:
         self._trees = trees
         self.files = files
 
-    def record_swept(self, repository: Repository) -> None:
-        """Records that a sweep may remove files of tables in the namespace of a repository, before
-        it removes any.
+    def record_swept(self) -> None:
+        """Records that a sweep may remove files of tables, before it removes any. It counts for all
+        repositories, since a table may have files of another one.
         """
-        self._keyvalue.apply([Write(_PARTITION, _key(repository), b"-")])
+        self._keyvalue.apply([Write(_PARTITION, _SWEPT_KEY, b"-")])
 
-    def is_swept(self, repository: Repository) -> bool:
+    def is_swept(self) -> bool:
         """Returns whether a sweep may have removed files of tables."""
-        return self._keyvalue.get(_PARTITION, _key(repository)) is not None
+        return self._keyvalue.get(_PARTITION, _SWEPT_KEY) is not None
 
     def admit(self, repository: Repository, changes: Iterable[RecordChange]) -> Sequence[Expect]:
         """Returns the conditions of changes of paths of a branch; only those of records matter.
@@ -95,7 +97,7 @@ class RecordAdmission:
         `admit` does.
         """
         sweep_ids, unchanged = self._sweeps.running()
-        if unchanged.value is None or not (sweep_ids or self.is_swept(repository)):
+        if unchanged.value is None or not (sweep_ids or self.is_swept()):
             return [unchanged]
         return [unchanged, *self.admit(repository, self._changes(repository, head, tree))]
 
@@ -110,7 +112,7 @@ class RecordAdmission:
         """Returns which file of a table that a record leads to is missing, as a phrase; "" if all
         are stored, or if no sweep has removed any.
         """
-        if not self.is_swept(repository):
+        if not self.is_swept():
             return ""
         found = self._find(repository, change)
         if found.unread:
@@ -121,7 +123,7 @@ class RecordAdmission:
     def _admit(self, repository: Repository, records: Sequence[RecordChange]) -> list[Expect]:
         sweep_ids, unchanged = self._sweeps.running()
         # after the record of sweeps was read: a sweep that begins later fails the condition
-        is_swept = unchanged.value is not None and self.is_swept(repository)
+        is_swept = unchanged.value is not None and self.is_swept()
         expect = [unchanged]
         if not sweep_ids and not is_swept:
             return expect
@@ -239,8 +241,3 @@ class RecordAdmission:
                     if not is_stored:
                         return address
         return ""
-
-
-def _key(repository: Repository) -> bytes:
-    namespace = repository.storage_namespace.rstrip("/")
-    return f"{namespace}/tables".encode("utf-8", "surrogateescape")

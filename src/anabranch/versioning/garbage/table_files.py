@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.errors import Gone, NotFound
+from anabranch.errors import NotFound
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.area_files import area_paths
 from anabranch.tables.iceberg.named_files import (
@@ -44,14 +44,14 @@ def named_table(content: bytes) -> NamedTable | None:
 
 
 class TableFiles:
-    """The files in the areas of all repositories. `get` returns a repository by its name. The
-    methods are given the repository whose record leads to a file. They raise NotFound if it is
-    missing, and Invalid if it is outside of areas or not understood.
+    """The files in the areas of all repositories. `of_name` returns those of a name, also deleted
+    ones that can be restored. The methods are given the repository whose record leads to a file.
+    They raise NotFound if it is missing, and Invalid if it is outside of areas or not understood.
     """
 
-    def __init__(self, blocks: BlockStore, get: Callable[[str], Repository]) -> None:
+    def __init__(self, blocks: BlockStore, of_name: Callable[[str], Sequence[Repository]]) -> None:
         self._blocks = blocks
-        self._get = get
+        self._of_name = of_name
 
     def metadata(self, home: Repository, address: str) -> NamedFiles:
         """Returns what a metadata file names."""
@@ -71,8 +71,8 @@ class TableFiles:
         """
         found: dict[str, None] = {}
         for each in area_paths(address):
-            named = self._named(home, each.repository)
-            found[f"{named.storage_namespace.rstrip('/')}/{each.relative}"] = None
+            for named in self._named(home, each.repository):
+                found[f"{named.storage_namespace.rstrip('/')}/{each.relative}"] = None
         return list(found)
 
     def exists(self, home: Repository, address: str) -> bool:
@@ -80,14 +80,11 @@ class TableFiles:
         places = self.stored_at(home, address)
         return not places or any(self._blocks.stat(place) is not None for place in places)
 
-    def _named(self, home: Repository, name: str) -> Repository:
-        """Returns the repository in an address; `home` if there is none of this name."""
+    def _named(self, home: Repository, name: str) -> Sequence[Repository]:
+        """Returns the repositories that an address may mean; `home` if none has its name."""
         if not name or name == home.id:
-            return home
-        try:
-            return self._get(name)
-        except (NotFound, Gone):
-            return home
+            return [home]
+        return self._of_name(name) or [home]
 
     def _read(self, home: Repository, address: str) -> bytes:
         places = self.stored_at(home, address)

@@ -169,6 +169,12 @@ class Repositories:
         """Yields all repositories by name, except for those that are being deleted."""
         return self._all("", "")
 
+    def _there(self, name: str) -> Sequence[Repository]:
+        try:
+            return [self.get(name)]
+        except (Gone, NotFound):
+            return []
+
     def _all(self, prefix: str, after: str) -> Iterator[Repository]:
         stem = keys.repository(prefix)
         start = max(stem, keys.repository(after) + b"\x00") if after else stem
@@ -176,6 +182,14 @@ class Repositories:
             repository = references.repository_from(raw)
             if not repository.in_deletion:
                 yield repository
+
+    def of_name(self, name: str) -> Sequence[Repository]:
+        """Returns the repository of a name, then those of this name that were deleted and can be
+        restored.
+        """
+        deleted = [each.deleted for each in self.deleted.stored(f"{name}/")]
+        kept = [each.repository for each in deleted if not each.forgotten]
+        return [*self._there(name), *kept] or self._there(name)  # one may have been restored since
 
     def kept(self) -> Iterator[Repository]:
         """Yields all repositories, then those that were deleted and can be restored: their objects

@@ -15,7 +15,16 @@ from anabranch.catalog.tables.iceberg.identifiers import Identifier, record_path
 from anabranch.catalog.tables.iceberg.places import Place
 from anabranch.catalog.tables.iceberg.table_commits import TableCommit
 
-__all__ = ["Engine", "Lost", "manifest", "manifest_list", "read", "readable", "stored_file"]
+__all__ = [
+    "Engine",
+    "Lost",
+    "identifier",
+    "manifest",
+    "manifest_list",
+    "read",
+    "readable",
+    "stored_file",
+]
 
 SCHEMA = {
     "type": "struct",

@@ -160,13 +160,13 @@ class StoredInstallation:
 
     def add_tombstones(
         self,
-        repository: Repository,
+        repository: Repository,  # noqa: ARG002
         sweep: str,
         addresses: Sequence[str],
     ) -> None:
         """Writes tombstones of full addresses."""
         if any(is_table_file(address) for address in addresses):
-            self._core.record_admission.record_swept(repository)
+            self._core.record_admission.record_swept()
         self._core.sweeps.add_tombstones(sweep, addresses)
 
     def claim_removed(

@@ -19,12 +19,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch import _kernel as kernel
-from anabranch.errors import AnabranchError, Gone
+from anabranch.errors import (
+    AnabranchError,
+    Corrupt,
+    Denied,
+    Gone,
+    Invalid,
+    NotFound,
+    StoreRefused,
+)
 from anabranch.model.names import encode_path
 from anabranch.model.objects.entry import Entry, physical_address
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.area_files import area_paths
-from anabranch.model.tables.table_area import AREAS_FOLDER
+from anabranch.model.tables.table_area import AREA_ID, AREAS_FOLDER
 from anabranch.model.tables.table_record import RECORDS_ROOT, is_record_path
 from anabranch.model.uri import IMAGES
 from anabranch.pipelines.column_hashes import Hashes, distinct, hash_addresses
@@ -35,6 +43,7 @@ from anabranch.pipelines.garbage.installations.installation import Installation,
 from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.versioning.garbage.table_files import named_table
+from anabranch.versioning.records.left_namespaces import same_namespace
 
 __all__ = ["KeptArea", "TableMarks", "TableReport", "TableStatistics"]
 
@@ -45,6 +54,11 @@ _THREADS = 16
 _MAX_SHOWN = 1000
 _THROUGH_SERVER = "a collection through a server does not know what tables need"
 _OTHER_ENGINE = "this engine does not list them: run `anabranch gc` without Spark"
+
+_NOT_UNDERSTOOD = (Corrupt, Gone, Invalid, NotFound)
+"""Errors of a file that is missing or not understood. Others fail the run: they may pass, and a
+file that could not be read may name files in any area.
+"""
 
 Flags = npt.NDArray[np.bool_]
 
@@ -185,6 +199,11 @@ class TableMarks:
         result[rows] = kept
         return result
 
+    def areas(self) -> frozenset[str]:
+        """Returns the areas that records lead to, and those that are kept."""
+        named = self._live.union(each.area for each in self.kept_areas())
+        return frozenset(filter(AREA_ID.fullmatch, named))  # a record may name anything
+
     def kept_areas(self) -> list[KeptArea]:
         """Returns the areas that are kept because something was not understood."""
         found = dict(self._unread)
@@ -235,16 +254,20 @@ class TableMarks:
         try:
             if size <= _LARGEST_RECORD:
                 record = named_table(self._records.content(address, size))
-        except (Gone, OSError) as error:
-            return self._not_understood(repository, "", f"{where} cannot be read: {error}")
+        except Gone as error:
+            return self._no_record(repository, f"{where} cannot be read: {error}")
+        except (Denied, Invalid, StoreRefused) as error:
+            # engines may be able to read it, and it may name files of any repository
+            self._unread.setdefault("", f"{where} cannot be read: {error}")
+            return None
         if record is None:
-            return self._not_understood(repository, "", f"{where} is no record of a table")
+            return self._no_record(repository, f"{where} is no record of a table")
         area = next((each.area for each in area_paths(record.metadata)), record.area)
         self._live |= {area, record.area}
         try:
             self._mark_table(repository, area, record.metadata)
-        except AnabranchError as error:
-            self._not_understood(repository, area, f"{where}: {error.message}")
+        except _NOT_UNDERSTOOD as error:
+            self._unread.setdefault(area, f"{where}: {error.message}")
 
     def _mark_table(self, repository: Repository, area: str, address: str) -> None:
         """Marks a metadata file and all that it leads to. Raises what reading raises, after it has
@@ -283,7 +306,7 @@ class TableMarks:
         def attempt(address: str) -> tuple[str, Iterable[str] | AnabranchError]:
             try:
                 return address, read(address)
-            except AnabranchError as error:
+            except _NOT_UNDERSTOOD as error:
                 return address, error
 
         new = [each for each in dict.fromkeys(addresses) if each not in self._read]
@@ -314,10 +337,10 @@ class TableMarks:
         if named:
             self._hashes.append(distinct([hash_addresses(pa.array(named, pa.string()))]))
 
-    def _not_understood(self, repository: Repository, area: str, reason: str) -> None:
-        """Keeps an area; all if it is not known, as far as they can be those of the record."""
-        if area or repository.partition == self._collected.partition:
-            self._unread.setdefault(area, reason)
+    def _no_record(self, repository: Repository, reason: str) -> None:
+        """Keeps all areas in the namespace of a repository with a record that says nothing."""
+        if same_namespace(repository.storage_namespace, self._collected.storage_namespace):
+            self._unread.setdefault("", reason)
 
 
 def _full_address(repository: Repository, entry: Entry) -> str:
