@@ -6,6 +6,8 @@ import asyncio
 import errno
 import os
 import random
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -201,3 +203,38 @@ def test_a_file_that_ends_early_closes_the_connection(tmp_path, loop):
     dispatcher = Dispatcher(path, Shortened)
     assert len(run(loop, dispatcher, client)) <= 3 * MIB
     assert [getattr(error, "kind", "") for error in dispatcher.completed_with] == ["data_missing"]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_no_thread_sends_to_a_descriptor_that_is_closed(file, loop):
+    """A stopping server cancels responses; another file may have the number of the socket next."""
+    begun, used, broken = threading.Event(), [], []
+
+    class Slow(RangeReader):
+        def send_to(self, socket, amount):
+            begun.set()
+            time.sleep(0.2)  # the response is cancelled meanwhile
+            try:
+                used.append(os.fstat(socket))
+            except OSError as error:
+                broken.append(error)
+            return super().send_to(socket, min(amount, MIB))
+
+    dispatcher = Dispatcher(file, Slow)
+
+    async def client(*address):
+        _, writer = await asyncio.open_connection(*address)
+        writer.write(get(0, 9 * MIB))
+        await until(begun.is_set)
+        (response,) = (
+            task
+            for task in asyncio.all_tasks()
+            if getattr(task.get_coro(), "__name__", "") == "_send_pieces"
+        )
+        response.cancel()
+        await asyncio.wait([response])
+        writer.close()
+        dispatcher.requests = 0  # it is not completed
+
+    run(loop, dispatcher, client)
+    assert (len(used), broken) == (1, [])
