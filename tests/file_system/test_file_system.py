@@ -222,6 +222,10 @@ class TestManyFiles:
                 fs.cat_ranges(paths, 0, 1, on_error="raise")
             with pytest.raises(FileNotFoundError):
                 fs.cat(paths)
+            for each in missing:
+                with pytest.raises(FileNotFoundError):
+                    fs.cat(each, recursive=True)
+            assert fs.cat([good, *missing], recursive=True) == {good: b"1"}
         with pytest.raises(ValueError, match="lengths"):
             fs.cat_ranges([good], [0, 1], [1])
         with pytest.raises(TypeError):

@@ -12,6 +12,7 @@ from support.faults.scripted_socket import ScriptedSocket, answer
 import anabranch
 from anabranch.client.retry_policy import RetryPolicy
 from anabranch.errors import Busy, Invalid, NotSupported, OutcomeUnknown
+from anabranch.model.objects.batch import FRAME_HEADER, FrameState
 
 COMMIT = (
     b'{"id":"c1","committer":"me","message":"m","creation_date":1,"meta_range_id":"t",'
@@ -119,6 +120,22 @@ def pinned(body, start, size, *headers):
         f"X-Anabranch-Object: {properties}",
         *headers,
     )
+
+
+def framed(*contents):
+    return b"".join(FRAME_HEADER.pack(FrameState.CONTENT, len(each)) + each for each in contents)
+
+
+def test_objects_that_are_read_together_are_of_one_moment(script):
+    """The branch moves after the response that breaks off."""
+    before, after = framed(b"old a", b"old b"), framed(b"new a", b"new b")
+    broken = answer("200 OK", before[:-7], length=len(before))
+    server, lake = script(broken, answer("200 OK", after))
+    assert lake.objects.read_many("sea", "main", ["a", "b"]) == [b"new a", b"new b"]
+    assert all(b'["a","b"]' in each for each in server.requests)
+    server, lake = script(*[broken] * 5)
+    with pytest.raises(Busy):
+        lake.objects.read_many("sea", "main", ["a", "b"])
 
 
 def test_a_download_that_breaks_off_goes_on_where_it_stopped(script):

@@ -142,6 +142,29 @@ def test_the_server_delivers_what_the_store_refuses_without_seeing_credentials(r
     assert not any("authorization" in map(str.lower, request.headers) for request in seen)
 
 
+LOGIN_PAGE = b"<html>log in to the network"
+
+
+@pytest.mark.parametrize(
+    ("status", "content"),
+    [(200, BIG + BIG[:1]), (200, LOGIN_PAGE), (206, LOGIN_PAGE), (206, BIG + BIG), (302, b"")],
+)
+def test_the_server_delivers_what_others_answer_with_other_bytes(run, status, content):
+    """As a proxy does that knows no ranges, or wants a login."""
+    location = {"Location": "file:///etc/hostname"} if status == 302 else {}
+    with serving(answer(status, content, **location)) as (port, seen):
+        endpoint = f"http://127.0.0.1:{port}"
+        _, lake = run({**SIGNED, "ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED_ENDPOINT": endpoint})
+        snapshot = lake.snapshot("sea", "main")
+        assert snapshot.read("open/big") == BIG
+        assert (
+            snapshot._source.open("open/big", snapshot.stat("open/big").entry).read_bytes(0, 9)
+            == (BIG[:9])
+        )
+        assert len([*snapshot.paths()]) == 3
+    assert seen
+
+
 def test_a_store_that_throttles_is_asked_again(run):
     remaining = [503, 429]
 

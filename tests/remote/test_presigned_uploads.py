@@ -62,8 +62,10 @@ def test_bytes_go_to_the_store_alone(run, s3):
     lake.commits.commit("sea", "main", message="big")
 
 
-@pytest.mark.parametrize("status", [403, 500])
-def test_what_the_store_refuses_goes_through_the_server_and_the_store_sees_no_key(run, status):
+@pytest.mark.parametrize("status", [200, 302, 403, 500])
+def test_what_the_store_does_not_take_goes_through_the_server_and_the_store_sees_no_key(
+    run, status
+):
     with serving(answer(status)) as (port, seen):
         _, lake = run({**SIGNED, ENDPOINT: f"http://127.0.0.1:{port}"})
         lake.objects.upload("sea", "main", "big", PARTS)

@@ -199,9 +199,11 @@ class AnabranchFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec h
         """Returns the bytes of a file, or a dictionary of those of several, which are read many at
         a time.
         """
-        paths = self.expand_path(path)
+        paths = named = self.expand_path(path)
         if recursive:
-            paths = [file for each in paths for file in self.find(each)]
+            paths = [file for each in named for file in self.find(each)]
+            if not paths and not any(map(self.exists, named)):
+                raise FileNotFoundError(path)
         if len(paths) == 1 and isinstance(path, str) and paths[0] == self._strip_protocol(path):
             return self.cat_file(paths[0], **options)
         found = contents(self._view, paths)

@@ -34,7 +34,8 @@ class Reads(Protocol):
 class PresignedReads:
     """Reads from the server's store, by addresses that `client` gets from the server: an address is
     used until the store refuses it, as when it has expired, and then renewed. If the store refuses
-    the new one as well, or cannot be reached from here, the server delivers the bytes.
+    the new one as well, or cannot be reached from here, or what answers has another number of bytes
+    than the range that was asked for, the server delivers the bytes.
 
     May be used from several threads, and pickled.
     """
@@ -64,7 +65,7 @@ class PresignedReads:
             except TransportError as error:
                 self._is_unreachable = error.unsent
                 break
-            if response.status in _OK:
+            if response.status in _OK and _is_as_long(response, request):
                 return response
             response.close()
             self._addresses.pop(key, None)
@@ -94,3 +95,14 @@ class PresignedReads:
             self._addresses.clear()
         self._addresses[key] = address
         return address
+
+
+def _is_as_long(response: Response, request: Request) -> bool:
+    """Returns whether a response has as many bytes as the range that a request asks for, if it
+    does: a proxy on the way may know no ranges, or answer itself.
+    """
+    asked = request.headers.get("Range", "").removeprefix("bytes=")
+    if not asked:
+        return True
+    first, _, last = asked.partition("-")
+    return response.size == int(last) - int(first) + 1

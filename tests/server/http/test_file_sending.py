@@ -6,6 +6,9 @@ import asyncio
 import errno
 import os
 import random
+import socket
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -78,19 +81,24 @@ class Dispatcher:
         self._pool.close()
 
 
-def run(loop, dispatcher, client):
-    """Runs a client, which gets the address of a server with the dispatcher."""
+def run(loop, dispatcher, client, *, buffer=0):
+    """Runs a client, which gets the address of a server with the dispatcher. The `buffer` of its
+    sockets has so many bytes.
+    """
 
     async def both():
+        listener = socket.create_server(("127.0.0.1", 0))
+        if buffer:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, buffer)
         config = uvicorn.Config("none", lifespan="off", log_config=None)
         listening = await asyncio.get_running_loop().create_server(
             lambda: Connection(
                 config, ServerState(), {}, dispatcher=dispatcher, limits=ConnectionLimits()
             ),
-            *("127.0.0.1", 0),
+            sock=listener,
         )
         async with listening, asyncio.timeout(DEADLINE):
-            result = await client(*listening.sockets[0].getsockname())
+            result = await client(*listener.getsockname())
             await until(lambda: len(dispatcher.completed_with) == dispatcher.requests)
             return result
 
@@ -181,6 +189,26 @@ def test_connections_that_clients_close_leave_no_descriptor(file, loop):
 
 
 @pytest.mark.parametrize("loop", LOOPS)
+def test_clients_that_close_before_the_transport_has_sent_all_are_no_error(file, loop):
+    async def client(*address):
+        for abort in (True, False):
+            slow = socket.socket()
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            slow.connect(address)
+            reader, writer = await asyncio.open_connection(sock=slow, limit=1024)
+            writer.write(get(0, 9 * MIB))
+            await reader.readexactly(100)
+            if abort:
+                writer.transport.abort()
+            else:
+                writer.close()
+
+    dispatcher = Dispatcher(file)
+    run(loop, dispatcher, client, buffer=65536)
+    assert dispatcher.completed_with == [None, None]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
 def test_a_file_that_ends_early_closes_the_connection(tmp_path, loop):
     path = Path(tmp_path, "short")
     path.write_bytes(bytes(6 * MIB))
@@ -201,3 +229,38 @@ def test_a_file_that_ends_early_closes_the_connection(tmp_path, loop):
     dispatcher = Dispatcher(path, Shortened)
     assert len(run(loop, dispatcher, client)) <= 3 * MIB
     assert [getattr(error, "kind", "") for error in dispatcher.completed_with] == ["data_missing"]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_no_thread_sends_to_a_descriptor_that_is_closed(file, loop):
+    """A stopping server cancels responses; another file may have the number of the socket next."""
+    begun, used, broken = threading.Event(), [], []
+
+    class Slow(RangeReader):
+        def send_to(self, descriptor, amount):
+            begun.set()
+            time.sleep(0.2)  # the response is cancelled meanwhile
+            try:
+                used.append(os.fstat(descriptor))
+            except OSError as error:
+                broken.append(error)
+            return super().send_to(descriptor, min(amount, MIB))
+
+    dispatcher = Dispatcher(file, Slow)
+
+    async def client(*address):
+        _, writer = await asyncio.open_connection(*address)
+        writer.write(get(0, 9 * MIB))
+        await until(begun.is_set)
+        (response,) = (
+            task
+            for task in asyncio.all_tasks()
+            if getattr(task.get_coro(), "__name__", "") == "_send_pieces"
+        )
+        response.cancel()
+        await asyncio.wait([response])
+        writer.close()
+        dispatcher.requests = 0  # it is not completed
+
+    run(loop, dispatcher, client)
+    assert (len(used), broken) == (1, [])

@@ -22,7 +22,7 @@ from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.model.page import Page
 from anabranch.records import lakefs_pb2 as records
 
-__all__ = ["Group", "Groups", "write_group"]
+__all__ = ["Group", "Groups", "relations_of", "write_group"]
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,19 +83,17 @@ class Groups:
         for attempt in self._changes.attempts():
             with attempt:
                 self.get(group_id)
-                attempt.write(
-                    [
-                        Write(PARTITION, group_key(group_id), None),
-                        *(
-                            Write(PARTITION, prefix + name.encode(), None)
-                            for prefix in (
-                                members_prefix(group_id),
-                                group_policies_prefix(group_id),
-                            )
-                            for name in scan_names(self._store, prefix)
-                        ),
-                    ]
-                )
+                keys = [group_key(group_id), *relations_of(self._store, group_id)]
+                attempt.write([Write(PARTITION, key, None) for key in keys])
+
+
+def relations_of(store: KeyValueStore, group_id: str) -> list[bytes]:
+    """Returns the keys of a group's memberships and attached policies."""
+    return [
+        prefix + name.encode()
+        for prefix in (members_prefix(group_id), group_policies_prefix(group_id))
+        for name in scan_names(store, prefix)
+    ]
 
 
 def write_group(group: Group) -> Write:

@@ -2,13 +2,15 @@
 
 What an operation of the installation's log has changed is changed back if it is still as the
 operation has left it, and if those whom it concerns are still the same: a membership does not
-return to a later user of the name, nor an attachment to a later policy or group.
+return to a later user of the name, nor an attachment to a later policy or group. For the same
+reason no policy and no group goes that has relations since, which a later one would have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from anabranch.access.identities.groups import relations_of
 from anabranch.access.policies.permissions import (
     Action,
     Permission,
@@ -16,6 +18,7 @@ from anabranch.access.policies.permissions import (
     policy_arn,
     user_arn,
 )
+from anabranch.access.policies.policies import attachments_of
 from anabranch.access.records.changes import AccessChanges
 from anabranch.access.records.layout import (
     PARTITION,
@@ -25,6 +28,7 @@ from anabranch.access.records.layout import (
     policy_key,
     user_policies_prefix,
 )
+from anabranch.access.records.pending_store import PendingStore
 from anabranch.errors import Conflict
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.model.references.operation import LoggedOperation, SettingChanged
@@ -99,8 +103,12 @@ class UndoneChanges:
                 operation = stored.operation
                 require_kept(operation)
                 self._require_same(operation)
+                writes = [_inverse(each) for each in operation.settings]
+                after = PendingStore(self._store, writes)
+                for each in operation.settings:
+                    _require_related(after, each)
                 taken = undone(operation, now)
-                attempt.write([_inverse(each) for each in operation.settings])
+                attempt.write(writes)
                 attempt.write([log_write(INSTALLATION.partition, taken)])
                 attempt.require(stored.unchanged)
         return taken
@@ -126,6 +134,23 @@ def _key(change: SettingChanged) -> bytes:
 
 def _inverse(change: SettingChanged) -> Write:
     return Write(PARTITION, _key(change), change.before)
+
+
+def _require_related(after: KeyValueStore, change: SettingChanged) -> None:
+    """Raises Conflict if the store, as it would be after the inverse of a change, had a relation of
+    a policy or a group that is not there.
+    """
+    relations: Sequence[bytes] = ()
+    if change.kind in _RELATIONS and change.before is not None:
+        for kind, name in _ends(change):
+            if kind in _KEYS and after.get(PARTITION, _KEYS[kind](name)) is None:
+                raise changed_since(f"there is no {kind} {name}")
+    elif change.kind == "policy" and change.before is None:
+        relations = attachments_of(after, change.name)
+    elif change.kind == "group" and change.before is None:
+        relations = relations_of(after, change.name)
+    if relations:
+        raise changed_since(f"the {change.kind} {change.name} is used since")
 
 
 def _ends(change: SettingChanged) -> Iterator[tuple[str, str]]:

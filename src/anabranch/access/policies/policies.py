@@ -23,6 +23,7 @@ from anabranch.records import lakefs_pb2 as records
 __all__ = [
     "Policies",
     "Policy",
+    "attachments_of",
     "decode_policy",
     "encode_policy",
     "encode_resources",
@@ -110,14 +111,18 @@ class Policies:
         for attempt in self._changes.attempts():
             with attempt:
                 self.get(policy_id)
-                attachments = [
-                    prefix + relation.encode()
-                    for prefix in _ATTACHMENTS
-                    for relation in scan_names(self._store, prefix)
-                    if relation.partition("/policies/")[2] == policy_id
-                ]
-                keys = [policy_key(policy_id), *attachments]
+                keys = [policy_key(policy_id), *attachments_of(self._store, policy_id)]
                 attempt.write([Write(PARTITION, key, None) for key in keys])
+
+
+def attachments_of(store: KeyValueStore, policy_id: str) -> list[bytes]:
+    """Returns the keys of all attachments of a policy to groups and users."""
+    return [
+        prefix + relation.encode()
+        for prefix in _ATTACHMENTS
+        for relation in scan_names(store, prefix)
+        if relation.partition("/policies/")[2] == policy_id
+    ]
 
 
 def _write(policy: Policy) -> Write:

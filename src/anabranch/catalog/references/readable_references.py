@@ -1,4 +1,4 @@
-"""The changes of references and settings that an actor may read."""
+"""The changes of references, settings and records that an actor may read."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from anabranch.access.policies.permissions import (
     Action,
     Permission,
     branch_arn,
+    group_arn,
+    policy_arn,
     repository_arn,
     tag_arn,
 )
@@ -21,7 +23,7 @@ from anabranch.model.references.operation import (
     SettingChanged,
 )
 
-__all__ = ["readable_operation", "readable_references", "readable_settings"]
+__all__ = ["readable_operation", "readable_records", "readable_references", "readable_settings"]
 
 _SETTINGS = {
     "branch_protection": Action.GET_BRANCH_PROTECTION_RULES,
@@ -29,6 +31,15 @@ _SETTINGS = {
     "undo_days": Action.GET_GARBAGE_COLLECTION_RULES,
 }
 """What reads a setting; all others are read with the repository."""
+
+_RECORDS = {
+    "policy": (Action.READ_POLICY, policy_arn),
+    "group": (Action.READ_GROUP, group_arn),
+    "repository": (Action.READ_REPOSITORY, repository_arn),
+}
+"""What reads a record of the installation; of all others only that they exist is in the log."""
+
+_WITHHELD = b""
 
 
 def readable_references(
@@ -59,6 +70,30 @@ def readable_operation(
     readable = readable_references(repository, operation.changes, actor)
     settings = readable_settings(repository, operation.settings, actor)
     return msgspec.structs.replace(operation, changes=tuple(readable), settings=tuple(settings))
+
+
+def readable_records(operation: LoggedOperation, actor: Actor) -> LoggedOperation:
+    """Returns an operation of the installation with the records that an actor may read; of others
+    only that they were there, as empty ones.
+    """
+    if actor.is_unlimited:
+        return operation
+    settings = tuple(
+        each if _may_read(each, actor) else _without_records(each) for each in operation.settings
+    )
+    return msgspec.structs.replace(operation, settings=settings)
+
+
+def _may_read(change: SettingChanged, actor: Actor) -> bool:
+    if change.kind not in _RECORDS:
+        return True
+    action, arn = _RECORDS[change.kind]
+    return actor.may(Permission(action, arn(change.name)))
+
+
+def _without_records(change: SettingChanged) -> SettingChanged:
+    before, after = (None if each is None else _WITHHELD for each in (change.before, change.after))
+    return msgspec.structs.replace(change, before=before, after=after)
 
 
 def _needed(repository: str, change: ReferenceChanged) -> Permission:

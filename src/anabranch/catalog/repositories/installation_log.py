@@ -17,6 +17,7 @@ from anabranch.access.policies.permissions import (
     namespace_arn,
     repository_arn,
 )
+from anabranch.catalog.references.readable_references import readable_records
 from anabranch.catalog.repositories.repositories import Repositories
 from anabranch.errors import Busy, NotFound
 from anabranch.model.page import Page
@@ -34,20 +35,24 @@ _REPOSITORY = "repository"
 
 
 class InstallationOperations:
-    """Use cases of the log of an installation. Who may read it reads all of it."""
+    """Use cases of the log of an installation. Who may read it learns of all changes, but reads the
+    records of those policies, groups and repositories alone that are readable by themselves.
+    """
 
     def __init__(self, core: Core, repositories: Repositories, access: Access) -> None:
         self._core = core
         self._repositories = repositories
         self._access = access
 
-    def list(self, *, after: str = "", amount: int) -> Page[LoggedOperation]:
+    def list(self, actor: Actor, *, after: str = "", amount: int) -> Page[LoggedOperation]:
         """Returns a page of operations, the newest first: of those before `after`, or of all."""
-        return self._core.operation_log.list(INSTALLATION, after=after, amount=amount)
+        page = self._core.operation_log.list(INSTALLATION, after=after, amount=amount)
+        items = [readable_records(each, actor) for each in page.items]
+        return Page(items, has_more=page.has_more, next_offset=page.next_offset)
 
-    def get(self, operation_id: str) -> LoggedOperation:
+    def get(self, operation_id: str, actor: Actor) -> LoggedOperation:
         """Returns an operation by its id, or by the beginning of it. Raises NotFound."""
-        return self._core.operation_log.get(INSTALLATION, operation_id)
+        return readable_records(self._core.operation_log.get(INSTALLATION, operation_id), actor)
 
     def undo(self, operation_id: str, actor: Actor) -> LoggedOperation:
         """Changes what an operation has changed back to what it was before, and returns the
@@ -62,14 +67,15 @@ class InstallationOperations:
             authorize(actor, chain.from_iterable(map(self._needed, operation.settings)))
             require_kept(operation)
             try:
-                return self._undo_repository(stored)
+                return readable_records(self._undo_repository(stored), actor)
             except Busy:
-                require_kept(self.get(operation.id))  # another request may have undone it
+                # another request may have undone it
+                require_kept(self._core.operation_log.get(INSTALLATION, operation.id))
                 raise
         needed = tuple(needed_to_undo(operation.settings))  # also for who may do everything
         authorize(actor, needed)
         changes = UndoneChanges(self._core.keyvalue, self._access.changes, self._core.operation_log)
-        return changes.undo(operation.id, self._core.clock())
+        return readable_records(changes.undo(operation.id, self._core.clock()), actor)
 
     def _needed(self, change: SettingChanged) -> Sequence[Permission]:
         repository = repository_arn(change.name)

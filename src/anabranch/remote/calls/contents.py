@@ -53,7 +53,7 @@ class ReadMany:
         while len(found) < len(self.paths):
             some = self.paths[len(found) : len(found) + amount]
             try:
-                frames = [*read_frames(client, self.segments, some)]
+                frames = self._frames(client, some)
             except Invalid as error:
                 if error.kind not in _OF_ONE_PATH:
                     raise
@@ -64,6 +64,18 @@ class ReadMany:
             found += [frame.result(path) for frame, path in zip(frames, some, strict=True)]
             amount = min(2 * amount, MAX_BATCH_OBJECTS)
         return found
+
+    def _frames(self, client: RestClient, paths: Sequence[str]) -> list[Frame]:
+        """Returns objects as they are at one moment: a response that breaks off is begun anew,
+        since the reference may move before the next one.
+        """
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return [*_read_once(client, self.segments, paths)]
+            except TransportError as error:
+                if attempt == _ATTEMPTS:
+                    raise Busy(f"{client.url}: {error}") from error
+        raise AssertionError  # the last attempt returns or raises
 
     def _alone(self, client: RestClient, path: str, error: Invalid) -> bytes | AnabranchError:
         if error.kind != "batch_too_large":
@@ -77,30 +89,40 @@ class ReadMany:
 def read_frames(
     client: RestClient, segments: Sequence[str], paths: Sequence[str]
 ) -> Iterator[Frame]:
-    """Yields the objects at paths of a reference, in order. A response that breaks off is continued
-    by another request. Raises Busy for a server that cannot be reached.
+    """Yields the objects at paths of a commit, in order. A response that breaks off is continued by
+    another request. Raises Busy for a server that cannot be reached.
     """
     done, attempt = 0, 1
     while done < len(paths):
-        rest = paths[done:]
-        request = change("POST", [*segments, "contents"], {"paths": list(rest)}, repeatable=True)
         try:
-            response = client.exchange(request)
-        except OutcomeUnknown as error:  # it reads, so nothing can have happened
-            raise Busy(error.message) from error
-        with response:
-            try:
-                for frame in _frames(response.chunks(CHUNK), len(rest)):
-                    yield frame
-                    done += 1
-                    attempt = 1
-            except TransportError as error:
-                if attempt == _ATTEMPTS:
-                    raise Busy(f"{client.url}: {error}") from error
-                attempt += 1
-                continue
-        if done < len(paths):
-            raise client.content_error(request, response.status)
+            for frame in _read_once(client, segments, paths[done:]):
+                yield frame
+                done += 1
+                attempt = 1
+        except TransportError as error:
+            if attempt == _ATTEMPTS:
+                raise Busy(f"{client.url}: {error}") from error
+            attempt += 1
+
+
+def _read_once(
+    client: RestClient, segments: Sequence[str], paths: Sequence[str]
+) -> Iterator[Frame]:
+    """Yields the objects at paths of a reference, in order, by one request. Raises TransportError
+    if the response breaks off, and Busy for a server that cannot be reached.
+    """
+    request = change("POST", [*segments, "contents"], {"paths": list(paths)}, repeatable=True)
+    try:
+        response = client.exchange(request)
+    except OutcomeUnknown as error:  # it reads, so nothing can have happened
+        raise Busy(error.message) from error
+    with response:
+        done = 0
+        for frame in _frames(response.chunks(CHUNK), len(paths)):
+            yield frame
+            done += 1
+    if done < len(paths):
+        raise client.content_error(request, response.status)
 
 
 def _frames(chunks: Iterator[bytes], count: int) -> Iterator[Frame]:

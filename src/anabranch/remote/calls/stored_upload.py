@@ -12,7 +12,7 @@ import msgspec
 
 from anabranch.client.rest_client import RestClient
 from anabranch.client.transport import TransportError
-from anabranch.errors import Denied, NotSupported
+from anabranch.errors import Denied, Invalid, NotSupported
 from anabranch.model.objects.stat import Stat
 from anabranch.remote.call import Exchange, Reply, change, read
 from anabranch.remote.calls.results import stat_result
@@ -25,6 +25,9 @@ LARGE_UPLOAD = 8 << 20
 _MOST = 5 << 30
 """The most that stores take by one request, in bytes."""
 _STORED = (200, 201)
+_NOT_STORED = {"link_address_empty", "link_size_mismatch"}
+"""Kinds of errors if another one has answered in place of the store, such as a proxy."""
+
 _BLOCK_BLOB = {"x-ms-blob-type": "BlockBlob"}
 """Azure requires it; the others do not look at it."""
 
@@ -81,9 +84,13 @@ class StoredUpload:
             "force": self.params.get("force"),
         }
         headers = {"If-None-Match": "*"} if self.if_absent else None
-        return Exchange(change("PUT", backing, body, headers=headers, path=path), stat_result).run(
-            client
-        )
+        link = change("PUT", backing, body, headers=headers, path=path)
+        try:
+            return Exchange(link, stat_result).run(client)
+        except Invalid as error:
+            if error.kind not in _NOT_STORED:
+                raise
+            return None
 
     def _store(self, client: RestClient, url: str, size: int) -> bool:
         headers = {"Content-Length": str(size), **_BLOCK_BLOB}

@@ -21,8 +21,8 @@ class SettingChange(msgspec.Struct, frozen=True):
     """A setting or a record before and after an operation, null where it did not exist. Its `kind`
     is `branch_protection`, `metadata`, `undo_days` or `garbage_rules` in the log of a repository,
     and `repository`, `policy`, `group`, `user`, `membership`, `group_policy` or `user_policy` in
-    that of the installation, where it has a `name`; `GROUP/USER` is that of a membership. Of users
-    and attachments only that they exist is told.
+    that of the installation, where it has a `name`; `GROUP/USER` is that of a membership. Of users,
+    attachments and what the reader may not read only that they exist is told, by an empty object.
     """
 
     kind: str
@@ -41,6 +41,8 @@ def to_setting_change(change: SettingChanged) -> SettingChange:
 def _shown(show: Callable[[str, bytes], Any], name: str, raw: bytes | None) -> Any:
     if raw is None:
         return None
+    if not raw and show in (_policy, _group, _repository):
+        return {}  # it may not be read
     try:
         return show(name, raw)
     except (AnabranchError, DecodeError, ValueError):

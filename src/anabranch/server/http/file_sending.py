@@ -3,7 +3,8 @@
 A thread sends for as long as the client takes the bytes, up to a few MiB at a time, so that others
 get their turn. When the client is slow, the event loop waits for the socket, and no thread does.
 The bytes go past the transport, so its buffer must be empty; the socket is sent to by a descriptor
-of its own, which the event loop can watch beside the transport's.
+of its own, which the event loop can watch beside the transport's. No thread sends any more when it
+is closed, also if a stopping server cancels the response: another file may have its number then.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import asyncio
 import errno
 import os
 import select
+import threading
 from typing import Protocol
 
 from anabranch.files.deferred_pieces import DeferredPieces, SendableFile
@@ -59,10 +61,14 @@ async def send_file(pieces: object, sink: FileSink, pool: ThreadPool, *, caller:
     if socket is None:
         return 0
     left = file.remaining
+    turns = _Turns(file, socket)
     try:
         await sink.flush()
         while file.remaining and await sink.wait_for(socket):
-            await pool.run_admitted(_send, file, socket, caller=caller)
+            await pool.run_admitted(turns.take, caller=caller)
+    except asyncio.CancelledError:
+        turns.end()
+        raise
     except OSError as error:
         if error.errno not in _UNSUPPORTED:
             sink.abort()
@@ -71,17 +77,33 @@ async def send_file(pieces: object, sink: FileSink, pool: ThreadPool, *, caller:
     return left - file.remaining
 
 
-def _send(file: SendableFile, socket: int) -> None:
-    """Sends until the turn ends, or the client does not take more for a moment."""
-    end = max(0, file.remaining - _TURN_BYTES)
-    writable = select.poll()
-    writable.register(socket, select.POLLOUT)
-    while file.remaining > end:
-        try:
-            file.send_to(socket, file.remaining - end)
-        except BlockingIOError:
-            if not writable.poll(_PATIENCE_MS):
-                return
+class _Turns:
+    """Sends a file in turns, on threads."""
+
+    def __init__(self, file: SendableFile, socket: int) -> None:
+        self._file = file
+        self._socket = socket
+        self._sending = threading.Lock()
+        self._is_over = False
+
+    def take(self) -> None:
+        """Sends until the turn ends, or the client does not take more for a moment."""
+        with self._sending:
+            end = max(0, self._file.remaining - _TURN_BYTES)
+            writable = select.poll()
+            writable.register(self._socket, select.POLLOUT)
+            while not self._is_over and self._file.remaining > end:
+                try:
+                    self._file.send_to(self._socket, self._file.remaining - end)
+                except BlockingIOError:
+                    if not writable.poll(_PATIENCE_MS):
+                        return
+
+    def end(self) -> None:
+        """Ends the present turn, and waits for a moment until it has ended."""
+        self._is_over = True
+        with self._sending:
+            pass
 
 
 async def watch(loop: asyncio.AbstractEventLoop, socket: int, ready: asyncio.Future[None]) -> None:

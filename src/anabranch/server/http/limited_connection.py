@@ -155,7 +155,8 @@ class LimitedConnection(asyncio.Protocol):
                 await asyncio.sleep(0)  # the event loop has sent what was queued in this turn
                 await self._drain()
         finally:
-            self.transport.set_write_buffer_limits()
+            if not self.transport.is_closing():  # uvloop's has no limits any more then
+                self.transport.set_write_buffer_limits()
 
     async def wait_for(self, socket: int) -> bool:
         """Waits until a socket takes more bytes; returns whether the connection is open."""

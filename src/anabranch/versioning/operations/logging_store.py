@@ -44,7 +44,9 @@ __all__ = ["LoggingStore"]
 
 _BRANCHES, _TAGS = all_branches()[0], all_tags()[0]
 _MAX_CHANGES = 500
-"""A change of more references, such as the restore of a dump, is recorded as several operations."""
+"""A change of more references, such as the restore of a dump, is recorded as several operations.
+Settings are not: those of one change, such as a group with its members, return together.
+"""
 
 _STAGING = ":"
 """In the names of staging areas and other partitions, but not in those of repositories."""
@@ -101,9 +103,14 @@ class LoggingStore:
         changed, conditions = self._changes(writes, expect)
         records: list[Write] = []
         for partition, (changes, settings) in changed.items():
-            for start in range(0, max(len(changes), len(settings)), _MAX_CHANGES):
-                part = slice(start, start + _MAX_CHANGES)
-                records += self._records(partition, changes[part], settings[part])
+            parts = [
+                changes[start : start + _MAX_CHANGES]
+                for start in range(0, len(changes), _MAX_CHANGES)
+            ]
+            first, *others = parts or [[]]
+            records += self._records(partition, first, settings)
+            for part in others:
+                records += self._records(partition, part, [])
         return self._store.apply([*writes, *records], [*expect, *conditions])
 
     def _changes(

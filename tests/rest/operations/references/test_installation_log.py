@@ -301,3 +301,69 @@ def test_of_undos_at_once_one_succeeds(api, name):
             assert sorted(statuses) == [200] + [409] * 5, statuses
         assert api.get(f"/auth/policies/{policy}").status_code == 200
         assert api.get(path).status_code == 200
+
+
+def test_a_policy_that_is_attached_since_stays(api, name):
+    create_policy(api, name)
+    created = last(api)
+    api.post("/auth/users", json={"id": name})
+    assert api.put(f"/auth/users/{name}/policies/{name}").status_code == 201
+    refused = undo(api, created)
+    assert (refused.status_code, kind(refused)) == (409, "changed_since")
+    # else a later policy of the name would be that user's
+    assert api.delete(f"/auth/users/{name}/policies/{name}").status_code == 204
+    assert undo(api, created).status_code == 200
+    create_policy(api, name, "fs:*")
+    assert api.get(f"/auth/users/{name}/policies").json()["results"] == []
+
+
+def test_a_group_that_has_members_or_policies_since_stays(api, name):
+    api.post("/auth/groups", json={"id": name})
+    created = last(api)
+    create_policy(api, name)
+    api.post("/auth/users", json={"id": name})
+    for relation in ("policies", "members"):
+        assert api.put(f"/auth/groups/{name}/{relation}/{name}").status_code == 201
+        refused = undo(api, created)
+        assert (refused.status_code, kind(refused)) == (409, "changed_since")
+        assert api.delete(f"/auth/groups/{name}/{relation}/{name}").status_code == 204
+    assert undo(api, created).status_code == 200
+    assert api.get(f"/auth/groups/{name}").status_code == 404
+
+
+def test_records_that_a_reader_may_not_read_are_not_told(api, jane, name):
+    create_policy(api, f"{name}-p", "fs:ReadBranch")
+    api.post("/auth/groups", json={"id": f"{name}-g", "description": "purpose"})
+    body = {"name": f"{name}-r", "storage_namespace": f"local://{name}-r"}
+    assert api.post("/repositories", json=body).status_code == 201
+    made = api.get("/installation/operations", params={"amount": 3}).json()["results"]
+    with jane("auth:ReadAudit", "auth:DeletePolicy") as client:
+        told = [client.get(f"/installation/operations/{each['id']}").json() for each in made]
+        listed = client.get("/installation/operations").json()["results"]
+        assert [each for each in listed if each in told] == told
+        assert [each["user"] for each in told] == ["tester"] * 3
+        assert [each["settings"] for each in told] == [
+            [{"kind": one, "name": f"{name}-{one[0]}", "before": None, "after": {}}]
+            for one in ("repository", "group", "policy")
+        ]
+        undone = undo(client, made[2])
+        assert (undone.status_code, undone.json()["settings"]) == (200, told[2]["settings"])
+        readable = ALLOW | {"action": ["auth:ReadAudit", "auth:Read*", "fs:Read*"]}
+        api.put(f"/auth/policies/{name}", json={"id": name, "statement": [readable]})
+        for each in made:
+            path = f"/installation/operations/{each['id']}"
+            assert client.get(path).json() == api.get(path).json()
+
+
+def test_a_group_returns_with_all_of_its_members(api, name):
+    api.post("/auth/groups", json={"id": name})
+    users = sorted(f"{name}-{number}" for number in range(510))
+    for user in users:
+        assert api.post("/auth/users", json={"id": user}).status_code == 201
+        assert api.put(f"/auth/groups/{name}/members/{user}").status_code == 201
+    api.delete(f"/auth/groups/{name}")
+    deleted = last(api)
+    assert len(changed(deleted)) == 511
+    assert undo(api, deleted).status_code == 200
+    members = api.get(f"/auth/groups/{name}/members", params={"amount": 1000}).json()["results"]
+    assert [each["id"] for each in members] == users

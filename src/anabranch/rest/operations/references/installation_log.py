@@ -42,13 +42,15 @@ class AtInstallationOperation(msgspec.Struct, frozen=True, kw_only=True):
 def list_operations(call: Call[ListInstallationOperations, None]) -> OperationList:
     """Returns a page of operations."""
     params = call.params
-    page = _operations(call).list(after=params.after, amount=page_amount(params.amount))
+    page = _operations(call).list(
+        call.authenticated, after=params.after, amount=page_amount(params.amount)
+    )
     return OperationList(to_pagination(page), [to_operation_record(each) for each in page.items])
 
 
 def get_operation(call: Call[AtInstallationOperation, None]) -> OperationRecord:
     """Returns an operation."""
-    return to_operation_record(_operations(call).get(call.params.operation))
+    return to_operation_record(_operations(call).get(call.params.operation, call.authenticated))
 
 
 def undo_operation(call: Call[AtInstallationOperation, None]) -> OperationRecord:
