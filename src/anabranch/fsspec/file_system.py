@@ -200,10 +200,8 @@ class AnabranchFileSystem(AbstractFileSystem):  # type: ignore[misc]  # fsspec h
         a time.
         """
         paths = named = self.expand_path(path)
-        if recursive:
-            paths = [file for each in named for file in self.find(each)]
-            if not paths and not any(map(self.exists, named)):
-                raise FileNotFoundError(path)
+        if recursive and not (paths := [file for each in named for file in self.find(each)]):
+            self.info(named[0])  # raises FileNotFoundError
         if len(paths) == 1 and isinstance(path, str) and paths[0] == self._strip_protocol(path):
             return self.cat_file(paths[0], **options)
         found = contents(self._view, paths)
