@@ -11,6 +11,7 @@ import pytest
 from deltalake import write_deltalake
 from playwright.sync_api import expect
 from pyarrow import parquet as pq
+from support.browser.conditions import wait_until
 
 DENIED = "You do not have the permission fs:ListObjects for this"
 ATTACK = "<img src=x onerror='window.attacked = 1'>"
@@ -185,6 +186,19 @@ def test_last_queries_are_kept_here_and_cleared(query):
     page = query()
     expect(page.get_by_role("button", name="Commits")).to_be_visible()
     expect(last).to_have_count(0)
+
+
+def test_a_result_and_last_queries_keep_nobody_from_using_the_page(query, axe):
+    page = query()
+    long = f"SELECT '{'x' * 900}' AS a, 2 AS b, 3 AS c, 4 AS d, 5 AS e"
+    run(page, long)
+    expect(cells(page)).to_have_count(5)
+    expect(page.get_by_role("region", name="Last queries")).to_contain_text(long)
+    page.evaluate(axe)
+    violations = page.evaluate("axe.run({ include: ['main'] })")["violations"]
+    assert [violation["id"] for violation in violations] == []
+    page.set_viewport_size({"width": 320, "height": 700})
+    wait_until(page, "document.documentElement.scrollWidth <= 320")
 
 
 def test_sql_too_long_for_an_address_runs_and_stays_out_of_it(query):
