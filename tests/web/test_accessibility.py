@@ -81,6 +81,7 @@ PAGES = {
         "{repository}/compare?ref=main&compare=dev&merge=1",
         "show:Show the versions of README.md",
     ),
+    "query": ("{repository}/query?ref=main&sql=SELECT 1", ""),
     "history": ("{repository}/commits?ref=main", ""),
     "commit page": ("{repository}/commits/v1", ""),
     "revert": ("{repository}/commits/v1", "menu:Actions on this commit:Revert on a branch"),

@@ -125,6 +125,7 @@ def test_long_names_fit_a_narrow_page(open_page, site, repository):
         f"objects?ref={name}",
         f"changes?ref={name}",
         f"commits?ref={name}",
+        f"query?ref={name}&sql={more}",
         f"compare?ref=main&compare={name}&merge=1",
         f"pulls/{pull}?merge=1",
     ):

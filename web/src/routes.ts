@@ -29,6 +29,12 @@ export const ROUTES: readonly Route[] = [
     tab: "changes",
     load: () => import("./pages/changes/Changes.svelte"),
   },
+  {
+    pattern: "/repositories/:repository/query",
+    layout: "repository",
+    tab: "query",
+    load: () => import("./pages/query/Query.svelte"),
+  },
   ...VERSION_ROUTES,
   ...COLLABORATION_ROUTES,
   ...ADMINISTRATION_ROUTES,

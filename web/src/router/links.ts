@@ -30,6 +30,9 @@ export const links = {
   tags: (repository: string) => address(["repositories", repository, "tags"]),
   compare: (repository: string, ref: string, compare = "", more: Query = {}) =>
     address(["repositories", repository, "compare"], { ref, compare, ...more }),
+  /** SQL over a repository; `sql` is the query. */
+  query: (repository: string, ref: string, more: Query = {}) =>
+    address(["repositories", repository, "query"], { ref, ...more }),
   pulls: (repository: string, more: Query = {}) =>
     address(["repositories", repository, "pulls"], more),
   newPull: (repository: string, source = "", destination = "") =>

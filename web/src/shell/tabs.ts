@@ -19,6 +19,7 @@ const TABS: readonly Tab[] = [
   { id: "branches", label: "Branches", key: "b", href: (r) => links.branches(r) },
   { id: "tags", label: "Tags", key: "t", href: (r) => links.tags(r) },
   { id: "compare", label: "Compare", key: "c", href: (r, ref = "") => links.compare(r, ref) },
+  { id: "query", label: "Query", key: "q", href: (r, ref = "") => links.query(r, ref) },
   { id: "pulls", label: "Pull requests", key: "p", href: (r) => links.pulls(r) },
   { id: "actions", label: "Actions", key: "a", href: (r) => links.actions(r) },
   { id: "activity", label: "Activity", key: "y", href: (r) => links.activity(r) },
