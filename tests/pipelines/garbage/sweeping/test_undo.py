@@ -12,7 +12,7 @@ from support.stepped_scenario import Scenario
 
 from anabranch.errors import AnabranchError, CommitExpired, Conflict, NotFound
 
-STEPS = 170
+STEPS = 190
 """The number of operations on the stores that a collection of these objects takes, at most."""
 
 
