@@ -46,6 +46,7 @@ REST: dict[str, str] = {
     "Developers": """
         createBranch; deleteBranch; resetBranch; hardResetBranch; revertBranch; cherryPick;
         getBranchProtectionRules; internalGetBranchProtectionRules; getGCRules; getUndoDays;
+        getBranchEnds;
         internalGetGarbageCollectionRules; createTag; deleteTag; commit; CreateCommitRecord;
         mergeIntoBranch; restoreRefs; restoreSubmit; restoreStatus; uploadObject; deleteObject;
         deleteObjects; copyObject; updateObjectUserMetadata; uploadObjectPreflight; stageObject;
@@ -74,6 +75,7 @@ REST: dict[str, str] = {
         attachPolicyToGroup; detachPolicyFromGroup; listUserGroups; setGroupACL; getGroupACL;
         listPolicies; createPolicy; getPolicy; updatePolicy; deletePolicy; listUserPolicies;
         attachPolicyToUser; detachPolicyFromUser; setBranchProtectionRules;
+        setBranchEnds;
         createBranchProtectionRulePreflight; internalCreateBranchProtectionRule;
         internalDeleteBranchProtectionRule; setGCRules; deleteGCRules;
         setGarbageCollectionRulesPreflight; internalSetGarbageCollectionRules;

@@ -56,10 +56,10 @@ REFUSED = _words("""
     rebaseBranch listMergeConflicts listRowConflicts listOperations getOperation getSweeps putSweep
     deleteSweep addTombstones claimRemovedObjects deleteTombstones putPin renewPin deletePin
     listOwnPermissions explainPermission updateUser endUserSessions createSignInLink
-    createWorkspace listWorkspaces setBranchExpiry undoOperation restoreReferences restoreBranch
-    restoreTag giveUpOperation getUndoDays setUndoDays getPullRequestReads
-    listInstallationOperations getInstallationOperation undoInstallationOperation
-    listDeletedRepositories restoreRepository forgetRepository
+    createWorkspace listWorkspaces setBranchExpiry getBranchEnds setBranchEnds undoOperation
+    restoreReferences restoreBranch restoreTag giveUpOperation getUndoDays setUndoDays
+    getPullRequestReads listInstallationOperations getInstallationOperation
+    undoInstallationOperation listDeletedRepositories restoreRepository forgetRepository
 """)
 """Operations that are refused even on the workspace's own branch."""
 

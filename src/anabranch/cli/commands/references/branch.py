@@ -173,7 +173,8 @@ COMMAND = Group(
                 ),
                 Option(
                     "--expires",
-                    "How long the branch lives, such as 7d; forever by default",
+                    "How long the branch lives, such as 7d, or 'never'; by default as the rules of "
+                    "branch-ends say, else forever",
                     "TIME",
                     default="",
                 ),
