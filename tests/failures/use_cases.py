@@ -183,6 +183,7 @@ READS = {
     "branch_ends": {"require_allowed", "rules"},
     "branches": {"changes", "get", "list"},
     "commits": {"get", "log"},
+    "expiry": {"stop", "wait"},
     "garbage_rules": {"get"},
     "images": {
         *("find", "get", "list", "permission_for_reading", "pinned_commits", "readable_paths"),

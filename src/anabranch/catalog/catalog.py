@@ -133,7 +133,7 @@ class Catalog:
         self.branches = Branches(core, self.protection, rules, self.changes)
         self.branch_ends, self.expiry = (
             BranchEndSettings(core, clock),
-            BranchExpiry(core, self.branches, clock),
+            BranchExpiry(core, self.branches, self.changes, clock),
         )
         self.tags = Tags(core, self.changes)
         self.commits = Commits(core, self.protection, self.changes)
@@ -211,6 +211,7 @@ class Catalog:
     def close(self) -> None:
         """Ends running hooks and tasks, stops the periodic ones, and stores the usage counts."""
         self.sender.stop()
+        self.expiry.stop()
         self.engine.stop()
         self.refs_dumps.close()
         self.garbage_tasks.close()

@@ -73,7 +73,9 @@ class Branches:
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
             check_branch(name)
-            _require_no_end_of_default(stored_repository, name, expires_at or 0)
+            if expires_at and name == stored_repository.default_branch:
+                self._core.branches.require_free(stored_repository, name)
+                _require_no_end_of_default(stored_repository, name, expires_at)
             rule = None
             if expires_at is None and name != stored_repository.default_branch:
                 rule = self._core.branches.ends.read(stored_repository).ends.of(name)
