@@ -41,7 +41,7 @@ REST: dict[str, str] = {
         previewTable; listOperations; getOperation; undoOperation;
         listWorkspaces; getWorkspace;
         diffWorkspace; getWorkspaceReads; getPullRequestReads;
-        getStorageReport; listDeletedNamespaces; listDeletedRepositories;
+        getStorageReport; listUnmergedBranches; listDeletedNamespaces; listDeletedRepositories;
     """,
     "Developers": """
         createBranch; deleteBranch; resetBranch; hardResetBranch; revertBranch; cherryPick;

@@ -48,8 +48,8 @@ REFUSED = _words("""
     listPullRequests createPullRequest getPullRequest updatePullRequest mergePullRequest
     listRepositoryRuns getRun listRunHooks getRunHookOutput commitAsync commitAsyncStatus
     mergeIntoBranchAsync mergeIntoBranchAsyncStatus listImages buildImage resolveImage
-    imageBuildStatus getImage deleteImage getStorageReport findGarbage purgeRepository
-    listDeletedNamespaces purgeNamespace getPurgeStatus listAuditRecords
+    imageBuildStatus getImage deleteImage getStorageReport listUnmergedBranches findGarbage
+    purgeRepository listDeletedNamespaces purgeNamespace getPurgeStatus listAuditRecords
     listRepositoryNotifications createRepositoryNotification deleteRepositoryNotification
     changePullRequestReviewers listPullRequestComments createPullRequestComment
     listPullRequestReviews createPullRequestReview validateAction triggerActions revertCommits
