@@ -10,6 +10,7 @@ from failures.iceberg_tables import prepare_tables, tables_of
 
 from anabranch.errors import NotFound
 from anabranch.library import Lake
+from anabranch.model.references.branch_ends import BranchEnd
 from anabranch.model.references.workspace import Workspace
 from anabranch.model.references.workspace_request import WorkspaceRequest
 from anabranch.model.repositories.retention import RetentionRules
@@ -90,6 +91,7 @@ def prepare(installation: Installation) -> None:
     lake.pulls.create("sea", title="Merge dev", source="dev", destination="main", author="ada")
     lake.repositories.set_metadata("sea", {"owner": "ada"})
     lake.protection.replace("sea", ["release*"])
+    lake.branch_ends.replace("sea", [BranchEnd("tmp*", "1d", hidden=True)])
     lake.garbage_rules.set("sea", RetentionRules(default_days=7))
     lake.notifications.add("sea", "https://example.com/hook")
     upload = lake.uploads.create("sea", "dev", "parts")
@@ -131,6 +133,7 @@ def _repository(lake: Lake, name: str) -> dict[str, Any]:
         "tags": {each.id: _content(lake, name, each.id) for each in tags},
         "pulls": sorted(_pull(lake, name, each) for each in pulls),
         "protected": sorted(lake.protection.rules(name).patterns),
+        "ends": [each.pattern for each in lake.branch_ends.rules(name).rules],
         "rules": _rules(lake, name),
         "notifications": sorted(each.url for each in targets),
         "uploads": sorted(_upload(lake, name, each) for each in uploads),

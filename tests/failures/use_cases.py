@@ -9,6 +9,7 @@ from failures import iceberg_tables
 from anabranch.catalog.objects.multipart_completion import WantedPart
 from anabranch.library import Lake
 from anabranch.model.pull_request import Reviewer
+from anabranch.model.references.branch_ends import BranchEnd
 from anabranch.model.references.workspace_request import WorkspaceRequest
 from anabranch.model.repositories.retention import RetentionRules
 
@@ -70,6 +71,7 @@ def workspace(lake):
 
 
 EXAMPLES: dict[str, Example] = {
+    "branch_ends.replace": lambda lake: lake.branch_ends.replace(S, [BranchEnd("a*", "7d")]),
     "branches.create": lambda lake: lake.branches.create(S, "new", "dev"),
     "branches.delete": lambda lake: lake.branches.delete(S, "dev2"),
     "branches.delete with changes": lambda lake: lake.branches.delete(S, "extra"),
@@ -178,8 +180,10 @@ EXAMPLES: dict[str, Example] = {
 """By the name of the use case, and what is special about the example."""
 
 READS = {
+    "branch_ends": {"require_allowed", "rules"},
     "branches": {"changes", "get", "list"},
     "commits": {"get", "log"},
+    "expiry": {"stop", "wait"},
     "garbage_rules": {"get"},
     "images": {
         *("find", "get", "list", "permission_for_reading", "pinned_commits", "readable_paths"),

@@ -47,7 +47,7 @@ def seen(installation, event):
 
 
 def change_everything(installation):
-    """Makes changes that cause all events, on `main` and from it."""
+    """Makes changes that cause all events but the expiry of a branch, on `main` and from it."""
     lake = installation.lake
     lake.branches.create("sea", "dev", "main")
     lake.tags.create("sea", "v1", "main")
@@ -64,15 +64,29 @@ def change_everything(installation):
     lake.branches.delete("sea", "dev")
 
 
+def has_ended(lake, branch):
+    lake.expiry.delete_due()
+    assert lake.expiry.wait()
+    return branch not in [each.id for each in lake.branches.list("sea", amount=9).items]
+
+
 def test_hooks_of_all_events_may_only_do_what_their_author_may(installation, eve):
     with acting_as(eve):
         installation.act(ATTEMPTS, *EventType)
     with acting_as(installation.root):
         change_everything(installation)
-    assert {event: seen(installation, event) for event in EventType} == dict.fromkeys(
-        EventType, LIMITED
-    )
+    events = set(EventType) - {EventType.PRE_EXPIRE_BRANCH}
+    assert {event: seen(installation, event) for event in events} == dict.fromkeys(events, LIMITED)
     assert installation.lake.tags.list("land", amount=9).items == []
+
+
+def test_hooks_before_a_branch_expires_have_no_user_and_no_api(installation, eve):
+    with acting_as(eve):
+        installation.act(ATTEMPTS, "pre-expire-branch")
+    lake = installation.lake
+    lake.branches.create("sea", "brief", "main", expires_at=int(lake.core.clock()) + 1)
+    eventually(lambda: has_ended(lake, "brief"))
+    assert seen(installation, "pre-expire-branch") == NOTHING
 
 
 def test_hooks_of_an_author_with_all_rights_may_do_what_their_caller_may(installation, eve):

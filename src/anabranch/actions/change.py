@@ -23,6 +23,7 @@ Kind = Literal[
     "delete-tag",
     "create-branch",
     "delete-branch",
+    "expire-branch",
     "revert",
     "cherry-pick",
 ]

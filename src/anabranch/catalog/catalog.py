@@ -43,6 +43,7 @@ from anabranch.catalog.protection import Protection
 from anabranch.catalog.pulls.pulls import Pulls
 from anabranch.catalog.pulls.reviewers import Reviewers
 from anabranch.catalog.pulls.reviews import Reviews
+from anabranch.catalog.references.branch_ends import BranchEndSettings
 from anabranch.catalog.references.branches import Branches
 from anabranch.catalog.references.expiry import BranchExpiry
 from anabranch.catalog.references.operations import Operations
@@ -130,7 +131,10 @@ class Catalog:
         )
         rules = RequestedRules(self.staging, default_rights)
         self.branches = Branches(core, self.protection, rules, self.changes)
-        self.expiry = BranchExpiry(core, self.branches, clock)
+        self.branch_ends, self.expiry = (
+            BranchEndSettings(core, clock),
+            BranchExpiry(core, self.branches, self.changes, clock),
+        )
         self.tags = Tags(core, self.changes)
         self.commits = Commits(core, self.protection, self.changes)
         self.refs = Refs(core, blocks, rules, self.changes)
@@ -207,6 +211,7 @@ class Catalog:
     def close(self) -> None:
         """Ends running hooks and tasks, stops the periodic ones, and stores the usage counts."""
         self.sender.stop()
+        self.expiry.stop()
         self.engine.stop()
         self.refs_dumps.close()
         self.garbage_tasks.close()

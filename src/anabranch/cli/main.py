@@ -47,6 +47,11 @@ SECTIONS = (
                 "List, add and delete rules that protect branches",
             ),
             CommandEntry(
+                "branch-ends",
+                "references.branch_ends",
+                "List, add and delete rules by which new branches end",
+            ),
+            CommandEntry(
                 "notifications",
                 "repositories.notifications",
                 "Send what happens in a repository to addresses",

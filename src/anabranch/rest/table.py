@@ -44,6 +44,7 @@ from anabranch.rest.operations.objects import (
 from anabranch.rest.operations.pulls import pulls, reviewers, reviews
 from anabranch.rest.operations.queries import lake_tables, queries
 from anabranch.rest.operations.references import (
+    branch_ends,
     branch_protection,
     branches,
     installation_log,
@@ -128,6 +129,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *installation_log.OPERATIONS,
     *undo.OPERATIONS,
     *branches.EXTENSIONS,
+    *branch_ends.OPERATIONS,
     *workspaces.OPERATIONS,
     *reads.OPERATIONS,
     *sweeps.OPERATIONS,

@@ -238,12 +238,15 @@ def test_a_hook_before_its_deletion_keeps_a_branch_and_it_is_tried_again(sea, cl
     expiring(sea, clock)
     clock.advance(DAY)
     assert sea.expiry.delete_due() == 0
+    assert sea.expiry.wait()
     assert "short" in names(sea)
     assert sea.expiry.delete_due() == 0
+    assert sea.expiry.wait()
     runs = sea.actions.runs("sea", amount=9).items
     assert [each.passed for each in runs] == [False]
     clock.advance(RETRY_SECONDS)
     assert sea.expiry.delete_due() == 0
+    assert sea.expiry.wait()
     assert len(sea.actions.runs("sea", amount=9).items) == 2
 
 

@@ -41,11 +41,12 @@ REST: dict[str, str] = {
         previewTable; listOperations; getOperation; undoOperation;
         listWorkspaces; getWorkspace;
         diffWorkspace; getWorkspaceReads; getPullRequestReads;
-        getStorageReport; listDeletedNamespaces; listDeletedRepositories;
+        getStorageReport; listUnmergedBranches; listDeletedNamespaces; listDeletedRepositories;
     """,
     "Developers": """
         createBranch; deleteBranch; resetBranch; hardResetBranch; revertBranch; cherryPick;
         getBranchProtectionRules; internalGetBranchProtectionRules; getGCRules; getUndoDays;
+        getBranchEnds;
         internalGetGarbageCollectionRules; createTag; deleteTag; commit; CreateCommitRecord;
         mergeIntoBranch; restoreRefs; restoreSubmit; restoreStatus; uploadObject; deleteObject;
         deleteObjects; copyObject; updateObjectUserMetadata; uploadObjectPreflight; stageObject;
@@ -74,6 +75,7 @@ REST: dict[str, str] = {
         attachPolicyToGroup; detachPolicyFromGroup; listUserGroups; setGroupACL; getGroupACL;
         listPolicies; createPolicy; getPolicy; updatePolicy; deletePolicy; listUserPolicies;
         attachPolicyToUser; detachPolicyFromUser; setBranchProtectionRules;
+        setBranchEnds;
         createBranchProtectionRulePreflight; internalCreateBranchProtectionRule;
         internalDeleteBranchProtectionRule; setGCRules; deleteGCRules;
         setGarbageCollectionRulesPreflight; internalSetGarbageCollectionRules;

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 import pytest
 
 from anabranch.errors import Conflict, Denied
+from anabranch.model.references.branch_ends import BranchEnd
 from anabranch.versioning.operations.record import UNDO_DAYS, operations_partition
 
-SETTINGS = ("days", "protection")
+SETTINGS = ("days", "protection", "ends")
 BRANCHES, TAGS, PATHS = ("main", "dev", "fix"), ("v1", "v2"), "abcd"
 
 
@@ -156,6 +157,8 @@ class Sides:
         value = self.chosen.randrange(1, 4)
         if setting == "days":
             self.core.operation_retention.set_undo_days(self.repository, value)
+        elif setting == "ends":
+            self.core.branches.ends.replace(self.repository, [BranchEnd("dev*", f"{value}d")])
         else:
             self.core.protection.replace(self.repository, [f"release-{value}"])
         self.model.set(setting, value)
@@ -165,7 +168,9 @@ class Sides:
         key = operations_partition(self.repository.partition), UNDO_DAYS
         days = self.core.keyvalue.get(*key)
         patterns = self.core.protection.read(self.repository).rules.patterns
+        ends = self.core.branches.ends.read(self.repository).ends.rules
         return {
+            "ends": int(ends[0].expires[:-1]) if ends else None,
             "days": None if days is None else int(days),
             "protection": int(patterns[0][-1]) if patterns else None,
         }

@@ -21,6 +21,7 @@ class EventType(StrEnum):
     POST_DELETE_TAG = "post-delete-tag"
     PRE_CREATE_BRANCH = "pre-create-branch"
     POST_CREATE_BRANCH = "post-create-branch"
+    PRE_EXPIRE_BRANCH = "pre-expire-branch"
     PRE_DELETE_BRANCH = "pre-delete-branch"
     POST_DELETE_BRANCH = "post-delete-branch"
     PRE_REVERT = "pre-revert"

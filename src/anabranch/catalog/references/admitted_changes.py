@@ -47,6 +47,7 @@ __all__ = [
 ]
 
 _SETTINGS = {
+    "branch_ends": Action.SET_BRANCH_PROTECTION_RULES,
     "branch_protection": Action.SET_BRANCH_PROTECTION_RULES,
     "garbage_rules": Action.SET_GARBAGE_COLLECTION_RULES,
     "undo_days": Action.SET_GARBAGE_COLLECTION_RULES,

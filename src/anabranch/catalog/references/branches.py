@@ -26,6 +26,7 @@ from anabranch.model.commits.conflict import Resolution
 from anabranch.model.names import check_branch
 from anabranch.model.page import Page
 from anabranch.model.references.branch import Branch, ResetKind
+from anabranch.model.references.branch_ends import BranchEnd
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commits.branch_change import BranchChange
 from anabranch.versioning.core import Core
@@ -60,17 +61,24 @@ class Branches:
         source: str,
         *,
         hidden: bool = False,
-        expires_at: int = 0,
+        expires_at: int | None = None,
         force: bool = False,
         extra_writes: Sequence[ExtraWritesFor[Branch]] = (),
     ) -> Branch:
         """Creates a branch at the commit of `source`; `extra_writes` adds writes to its own. From
         `expires_at` on, in seconds since 1970, it cannot be changed and is deleted; 0 is never.
+        Without it, the repository's rule for its name decides whether it ends and is hidden.
         """
         with self._core.prefetch(("branch at", repository, source)):
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
             check_branch(name)
+            if expires_at and name == stored_repository.default_branch:
+                self._core.branches.require_free(stored_repository, name)
+                _require_no_end_of_default(stored_repository, name, expires_at)
+            rule = None
+            if expires_at is None and name != stored_repository.default_branch:
+                rule = self._core.branches.ends.read(stored_repository).ends.of(name)
             try:
                 with reference_errors(f"source reference '{source}'"):
                     # as in lakeFS, an action file that is not committed guards new branches, too
@@ -90,12 +98,15 @@ class Branches:
                 stored_repository,
                 name,
                 commit.id,
-                hidden=hidden,
-                expires_at=expires_at,
+                hidden=hidden or (rule is not None and rule.hidden),
+                expires_at=self._end(rule) if rule is not None else expires_at or 0,
                 extra_writes=(*extra_writes, admit, change),
             )
         change.end()
         return branch
+
+    def _end(self, rule: BranchEnd) -> int:
+        return int(self._core.clock()) + rule.seconds
 
     def _require_no_tag(self, repository: Repository, name: str) -> None:
         if self._core.tags.find(repository, name) is not None:
@@ -160,11 +171,7 @@ class Branches:
         """
         stored_repository = self._core.repositories.get(repository)
         check_writable(stored_repository, force=force)
-        if expires_at and name == stored_repository.default_branch:
-            raise Denied(
-                "the default branch of a repository cannot expire",
-                kind="default_branch_undeletable",
-            )
+        _require_no_end_of_default(stored_repository, name, expires_at)
         return self._core.branches.set_expiry(stored_repository, name, expires_at)
 
     def reset(
@@ -344,3 +351,11 @@ class Branches:
                     with reference_errors(f"get commit from ref {reference}"):
                         self._core.references.commit(repository, reference)
             raise
+
+
+def _require_no_end_of_default(repository: Repository, name: str, expires_at: int) -> None:
+    if expires_at and name == repository.default_branch:
+        raise Denied(
+            "the default branch of a repository cannot expire",
+            kind="default_branch_undeletable",
+        )

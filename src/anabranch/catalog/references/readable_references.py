@@ -26,6 +26,7 @@ from anabranch.model.references.operation import (
 __all__ = ["readable_operation", "readable_records", "readable_references", "readable_settings"]
 
 _SETTINGS = {
+    "branch_ends": Action.GET_BRANCH_PROTECTION_RULES,
     "branch_protection": Action.GET_BRANCH_PROTECTION_RULES,
     "garbage_rules": Action.GET_GARBAGE_COLLECTION_RULES,
     "undo_days": Action.GET_GARBAGE_COLLECTION_RULES,

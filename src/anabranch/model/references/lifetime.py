@@ -6,9 +6,12 @@ import re
 
 from anabranch.errors import Invalid
 
-__all__ = ["MAX_LIFETIME_SECONDS", "parse_lifetime"]
+__all__ = ["MAX_LIFETIME_SECONDS", "NEVER", "parse_lifetime"]
 
 MAX_LIFETIME_SECONDS = 3650 * 86_400
+NEVER = "never"
+"""What people write for something that has no end."""
+
 _LIFETIME = re.compile(r"([0-9]{1,9})([smhdw])")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 

@@ -14,8 +14,15 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.converter import Converter
 from anabranch.errors import NotSupported
 from anabranch.files.work_folders import WorkFolder
+from anabranch.model.references.branch import Branch
 from anabranch.pipelines.admission import Admission
 from anabranch.pipelines.storage.report import GarbageFound, StorageReport
+from anabranch.pipelines.storage.unmerged import (
+    Order,
+    UnmergedBranches,
+    UnmergedLimits,
+    find_unmerged,
+)
 from anabranch.versioning.core import Core
 
 if TYPE_CHECKING:
@@ -26,6 +33,7 @@ __all__ = ["Storage"]
 _CONVERTER = Converter(GarbageFound)
 
 _LIBRARIES = ("numpy", "pyarrow")
+_LIMITS = UnmergedLimits()
 _WAIT_SECONDS = 20.0
 _MAX_WAITING = 4
 
@@ -44,6 +52,9 @@ class Storage:
         )
         self._searches = Admission(
             "searches for garbage", running=1, waiting=_MAX_WAITING, seconds=_WAIT_SECONDS
+        )
+        self._unmerged = Admission(
+            "reports on branches", running=2, waiting=_MAX_WAITING, seconds=_WAIT_SECONDS
         )
         self._measurement: Measurement | None = None
 
@@ -75,6 +86,30 @@ class Storage:
             collector = Collector(self._core, self._blocks, Path(folder), clock=self._clock)
             with collector.mark(repository) as run:
                 return _CONVERTER.convert(msgspec.to_builtins(run.summary))
+
+    def unmerged(
+        self,
+        repository: str,
+        *,
+        order: Order,
+        amount: int,
+        is_shown: Callable[[Branch], bool] = lambda _: True,
+        limits: UnmergedLimits = _LIMITS,
+    ) -> UnmergedBranches:
+        """Returns the branches with commits that the default branch does not have: at most `amount`
+        of those that are shown, the oldest or the largest first.
+
+        Raises NotFound, Gone and Corrupt, and Busy while other reports take too long.
+        """
+        stored = self._core.repositories.get(repository)
+        with self._unmerged.enter():
+            return find_unmerged(
+                *(self._core, stored),
+                order=order,
+                amount=amount,
+                is_shown=is_shown,
+                limits=limits,
+            )
 
     def _open(self) -> Measurement:
         if self._measurement is None:

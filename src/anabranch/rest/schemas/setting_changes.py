@@ -13,16 +13,18 @@ from anabranch.errors import AnabranchError
 from anabranch.model.references.operation import SettingChanged
 from anabranch.records import lakefs_pb2 as records
 from anabranch.versioning.records import references
+from anabranch.versioning.references.branch_ends import ends_from
 
 __all__ = ["SettingChange", "to_setting_change"]
 
 
 class SettingChange(msgspec.Struct, frozen=True):
     """A setting or a record before and after an operation, null where it did not exist. Its `kind`
-    is `branch_protection`, `metadata`, `undo_days` or `garbage_rules` in the log of a repository,
-    and `repository`, `policy`, `group`, `user`, `membership`, `group_policy` or `user_policy` in
-    that of the installation, where it has a `name`; `GROUP/USER` is that of a membership. Of users,
-    attachments and what the reader may not read only that they exist is told, by an empty object.
+    is `branch_protection`, `branch_ends`, `metadata`, `undo_days` or `garbage_rules` in the log of
+    a repository, and `repository`, `policy`, `group`, `user`, `membership`, `group_policy` or
+    `user_policy` in that of the installation, where it has a `name`; `GROUP/USER` is that of a
+    membership. Of users, attachments and what the reader may not read only that they exist is told,
+    by an empty object.
     """
 
     kind: str
@@ -106,6 +108,7 @@ def _repository(_: str, raw: bytes) -> dict[str, Any]:
 
 _SHOWN: Mapping[str, Callable[[str, bytes], Any]] = {
     "branch_protection": _protection,
+    "branch_ends": lambda _, raw: msgspec.to_builtins(ends_from(raw).rules),
     "metadata": lambda _, raw: references.metadata_from(raw),
     "undo_days": lambda _, raw: int(raw),
     "garbage_rules": _rules,

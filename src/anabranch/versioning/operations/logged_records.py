@@ -4,6 +4,7 @@ what concerns the installation.
     partition            key                        kind
     of a repository      settings/protected_branches  branch_protection
                          repo-metadata              metadata
+                         anabranch-branch-ends      branch_ends
     of its operations    undo-days                  undo_days
     in its namespace     the file of the rules      garbage_rules, which `StoredRules` has
     graveler             repos/REPOSITORY           repository
@@ -58,7 +59,11 @@ _RELATIONS = {
     b"gPolicies/": ("group_policy", b"/policies/"),
     b"uPolicies/": ("user_policy", b"/policies/"),
 }
-_SETTINGS = {keys.PROTECTION: "branch_protection", keys.METADATA: "metadata"}
+_SETTINGS = {
+    keys.PROTECTION: "branch_protection",
+    keys.BRANCH_ENDS: "branch_ends",
+    keys.METADATA: "metadata",
+}
 _KEYS_OF_SETTINGS = {kind: key for key, kind in _SETTINGS.items()}
 
 LOGGED_KEYS = (*_SETTINGS, UNDO_DAYS, _REPOSITORIES, *_RECORDS, *_RELATIONS)

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from anabranch.keyvalue.contract import KeyValueStore, Write
+from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records.keys import EXPIRING_BRANCHES
 
-__all__ = ["DueBranch", "due_branches", "due_writes", "forget_due", "postponed"]
+__all__ = ["DueBranch", "due_branches", "due_writes", "forget_due", "postponed", "still_due"]
 
 
 class DueBranch(msgspec.Struct, frozen=True):
@@ -58,6 +58,11 @@ def postponed(due: DueBranch, until: int) -> list[Write]:
     """Returns the writes by which a branch that could not be deleted is due again at a time."""
     later = msgspec.structs.replace(due, expires_at=until)
     return [forget_due(due), Write(EXPIRING_BRANCHES, _key(later), msgspec.json.encode(later))]
+
+
+def still_due(due: DueBranch) -> Expect:
+    """Returns the condition that a branch is due as it was read: no other process has taken it."""
+    return Expect(EXPIRING_BRANCHES, _key(due), msgspec.json.encode(due))
 
 
 def forget_due(due: DueBranch) -> Write:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "ACTIONS",
+    "BRANCH_ENDS",
     "CLEANUP",
     "EXPIRING_BRANCHES",
     "FINISHED_UPLOADS",
@@ -55,6 +56,7 @@ METADATA = b"repo-metadata"
 RESTORED_REFS = b"anabranch-restored-refs"
 RESTORED_BY = b"anabranch-restored-by"
 NOTIFICATIONS = b"anabranch-notifications"
+BRANCH_ENDS = b"anabranch-branch-ends"
 PROTECTION = b"settings/protected_branches"
 PULLS_BY_BRANCHES = "pulls"
 UPLOADS = "multiparts"

@@ -19,6 +19,7 @@ from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.records.expiring_branches import due_writes
+from anabranch.versioning.references.branch_ends import BranchEndRules
 from anabranch.versioning.references.workspaces import Workspaces
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
 
@@ -52,6 +53,7 @@ class Branches:
         clock: Callable[[], float],
     ) -> None:
         self.workspaces = Workspaces(keyvalue)
+        self.ends = BranchEndRules(keyvalue)
         self._keyvalue = keyvalue
         self._identifiers = identifiers
         self._commits = commits

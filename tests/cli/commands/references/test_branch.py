@@ -69,3 +69,19 @@ def test_errors(ana, lake):
     assert (ran.code, "exclude each other" in ran.err) == (2, True)
     ran = ana("branch", "create", lake.at("b"))
     assert ran.code == 2
+
+
+def test_unmerged_branches(ana, lake):
+    lake.commit("main", "first", a="1")
+    for name, content in (("small", "1"), ("large", "12345")):
+        ana.ok("branch", "create", lake.at(name), "-s", "main")
+        lake.commit(name, name, **{name: content})
+    ana.ok("branch", "create", lake.at("same"), "-s", "main")
+    listed = ana.ok("branch", "list", lake.uri, "--unmerged", "--sort", "size", "--json").json
+    assert [(each["branch"], each["bytes"]) for each in listed] == [("large", 5), ("small", 1)]
+    rows = ana.ok("branch", "list", lake.uri, "--unmerged").rows
+    assert sorted(row[0] for row in rows) == ["large", "small"]
+    one = ana.ok("branch", "list", lake.uri, "--unmerged", "--sort", "size", "--amount", "1").rows
+    assert [row[0] for row in one] == ["large"]
+    for wrong in (("--sort", "age"), ("--unmerged", "--expiring"), ("--unmerged", "--prefix", "a")):
+        assert ana("branch", "list", lake.uri, *wrong).code == 2

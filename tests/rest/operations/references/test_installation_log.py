@@ -221,6 +221,13 @@ SETTINGS = {
         lambda api, path: api.get(f"{path}/settings/branch_protection").json(),
         "branches:GetBranchProtectionRules",
     ),
+    "branch_ends": (
+        lambda api, path: api.put(
+            f"{path}/settings/branch_ends", json=[{"pattern": "dev-*", "expires": "7d"}]
+        ),
+        lambda api, path: api.get(f"{path}/settings/branch_ends").json(),
+        "branches:GetBranchProtectionRules",
+    ),
     "garbage_rules": (
         lambda api, path: api.put(
             f"{path}/settings/gc_rules", json={"default_retention_days": 7, "branches": []}

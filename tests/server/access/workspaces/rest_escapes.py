@@ -48,18 +48,18 @@ REFUSED = _words("""
     listPullRequests createPullRequest getPullRequest updatePullRequest mergePullRequest
     listRepositoryRuns getRun listRunHooks getRunHookOutput commitAsync commitAsyncStatus
     mergeIntoBranchAsync mergeIntoBranchAsyncStatus listImages buildImage resolveImage
-    imageBuildStatus getImage deleteImage getStorageReport findGarbage purgeRepository
-    listDeletedNamespaces purgeNamespace getPurgeStatus listAuditRecords
+    imageBuildStatus getImage deleteImage getStorageReport listUnmergedBranches findGarbage
+    purgeRepository listDeletedNamespaces purgeNamespace getPurgeStatus listAuditRecords
     listRepositoryNotifications createRepositoryNotification deleteRepositoryNotification
     changePullRequestReviewers listPullRequestComments createPullRequestComment
     listPullRequestReviews createPullRequestReview validateAction triggerActions revertCommits
     rebaseBranch listMergeConflicts listRowConflicts listOperations getOperation getSweeps putSweep
     deleteSweep addTombstones claimRemovedObjects deleteTombstones putPin renewPin deletePin
     listOwnPermissions explainPermission updateUser endUserSessions createSignInLink
-    createWorkspace listWorkspaces setBranchExpiry undoOperation restoreReferences restoreBranch
-    restoreTag giveUpOperation getUndoDays setUndoDays getPullRequestReads
-    listInstallationOperations getInstallationOperation undoInstallationOperation
-    listDeletedRepositories restoreRepository forgetRepository
+    createWorkspace listWorkspaces setBranchExpiry getBranchEnds setBranchEnds undoOperation
+    restoreReferences restoreBranch restoreTag giveUpOperation getUndoDays setUndoDays
+    getPullRequestReads listInstallationOperations getInstallationOperation
+    undoInstallationOperation listDeletedRepositories restoreRepository forgetRepository
 """)
 """Operations that are refused even on the workspace's own branch."""
 

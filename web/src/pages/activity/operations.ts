@@ -26,6 +26,7 @@ export type UndoNeed =
 
 const SETTINGS: Record<string, { name: string; need: UndoNeed }> = {
   branch_protection: { name: "Branch protection", need: "protect" },
+  branch_ends: { name: "Ends of branches", need: "protect" },
   garbage_rules: { name: "Retention of commits", need: "collect" },
   undo_days: { name: "Days for undo", need: "collect" },
   metadata: { name: "Metadata", need: "update" },

@@ -22,12 +22,24 @@ BRANCH = Argument("BRANCH", "The branch: lakefs://REPOSITORY/BRANCH", parse=ref_
 
 _COLUMNS = (Column("BRANCH", "name"), Column("COMMIT", "id"))
 _EXPIRING = (Column("BRANCH", "name"), Column("EXPIRES", "time"), Column("COMMIT", "id"))
+_UNMERGED = (
+    Column("BRANCH", "name"),
+    Column("LAST COMMIT", "time"),
+    Column("OBJECTS", "number"),
+    Column("SIZE", "size"),
+)
+_MAX_UNMERGED = 1000
 _NEVER = "never"
 
 
 def _list(context: CommandContext) -> None:
     options = context.arguments
     path = "repositories", options.repository.repository, "branches"
+    if options.sort and not options.unmerged:
+        raise Usage("--sort is an order of --unmerged", hint="Add --unmerged.")
+    if options.unmerged:
+        _list_unmerged(context)
+        return
     if options.expiring:
         _list_expiring(context, path)
         return
@@ -52,6 +64,28 @@ def _list_expiring(context: CommandContext, path: tuple[str, ...]) -> None:
     context.output.rows(
         _EXPIRING, items, lambda item: (item["id"], item["expires_at"], item["commit_id"])
     )
+
+
+def _list_unmerged(context: CommandContext) -> None:
+    """Shows the branches that the default branch does not have, the oldest or largest first."""
+    options = context.arguments
+    if options.expiring or options.after or options.prefix:
+        raise Usage(
+            "--unmerged excludes --expiring, --after and --prefix",
+            hint="Show more of them with --amount.",
+        )
+    found = context.connection.get(
+        *("repositories", options.repository.repository, "unmerged_branches"),
+        sort=options.sort or "age",
+        amount=min(options.amount, _MAX_UNMERGED),
+    )
+    context.output.rows(
+        _UNMERGED,
+        found["results"],
+        lambda item: (item["branch"], item["changed_at"], item["objects"], item["bytes"]),
+    )
+    if not found["complete"]:
+        context.output.warn(["There are more branches, or larger ones, than were looked at."])
 
 
 def _create(context: CommandContext) -> None:
@@ -155,8 +189,23 @@ COMMAND = Group(
             options=(
                 *listing_options("branches"),
                 Option("--expiring", "Show only branches that end, and when; the first ones first"),
+                Option(
+                    "--unmerged",
+                    "Show only branches with commits that the default branch does not have, with "
+                    "what they have added and changed",
+                ),
+                Option(
+                    "--sort",
+                    "The order of --unmerged: the oldest last commit first, which is the default, "
+                    "or the largest branch first",
+                    "ORDER",
+                    choices=("age", "size"),
+                ),
             ),
-            examples=("branch list lakefs://flights",),
+            examples=(
+                "branch list lakefs://flights",
+                "branch list lakefs://flights --unmerged --sort size --amount 10",
+            ),
         ),
         Command(
             "create",
@@ -173,7 +222,8 @@ COMMAND = Group(
                 ),
                 Option(
                     "--expires",
-                    "How long the branch lives, such as 7d; forever by default",
+                    "How long the branch lives, such as 7d, or 'never'; by default as the rules of "
+                    "branch-ends say, else forever",
                     "TIME",
                     default="",
                 ),

@@ -38,6 +38,7 @@ from anabranch.versioning.records.workspaces import (
     workspace_from,
     workspace_key_from,
 )
+from anabranch.versioning.references.branch_ends import ends_from
 from anabranch.versioning.repositories.deleted import DELETED_REPOSITORIES
 
 __all__ = ["check_record"]
@@ -169,6 +170,7 @@ _OF_REPOSITORIES: Mapping[bytes, _Check] = {
     b"uploads": _require_empty,
     b"commit-authors": _value(msgspec.json.Decoder(tuple[Principal, ...]).decode),
     keys.RESTORED_BY: _value(msgspec.json.Decoder(tuple[Principal, ...]).decode),
+    keys.BRANCH_ENDS: _value(ends_from),
     keys.NOTIFICATIONS: _value(msgspec.json.Decoder(tuple[NotificationTarget, ...]).decode),
 }
 

@@ -13,7 +13,7 @@ from anabranch.http.execution import Execution
 from anabranch.http.response import Response
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.model.references.branch import Branch
-from anabranch.model.references.lifetime import parse_lifetime
+from anabranch.model.references.lifetime import NEVER, parse_lifetime
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
@@ -39,14 +39,21 @@ class BranchCreation(Body, frozen=True, kw_only=True):
     force: bool = False
     hidden: bool = False
     expires: Annotated[
-        str, Meta(description="how long it lives, such as 7d; forever without it")
+        str,
+        Meta(
+            description="how long it lives, such as 7d, or `never`; without it, as the ends by "
+            "pattern of the repository say, else forever. To live longer than these say needs "
+            "`fs:DeleteBranch` too"
+        ),
     ] = ""
 
 
 class BranchExpiry(Body, frozen=True, kw_only=True):
     """How long a branch lives from now on."""
 
-    expires: Annotated[str, Meta(description="such as 7d; empty for a branch that stays")]
+    expires: Annotated[
+        str, Meta(description="such as 7d; `never`, or empty, for a branch that stays")
+    ]
     force: bool = False
 
 
@@ -118,13 +125,16 @@ def list_branches(call: Call[ListBranches, None]) -> RefList:
 
 def create_branch(call: Call[InRepository, BranchCreation]) -> Response:
     """Creates a branch; the response is the id of its commit, as plain text."""
-    body = call.body
-    branch = call.services.catalog.branches.create(
-        call.params.repository,
+    body, repository, catalog = call.body, call.params.repository, call.services.catalog
+    expires_at = _expires_at(call, body.expires)
+    end = expires_at if body.expires else None
+    catalog.branch_ends.require_allowed(repository, body.name, end, call.authenticated)
+    branch = catalog.branches.create(
+        repository,
         body.name,
         body.source,
         hidden=body.hidden,
-        expires_at=_expires_at(call, body.expires),
+        expires_at=end,
         force=body.force,
         extra_writes=call.recording(_created_response),
     )
@@ -157,7 +167,9 @@ def set_branch_expiry(call: Call[AtBranch, BranchExpiry]) -> Ref:
 
 
 def _expires_at(call: Call[Any, Any], lifetime: str) -> int:
-    return int(call.services.clock()) + parse_lifetime(lifetime) if lifetime else 0
+    if lifetime in ("", NEVER):
+        return 0
+    return int(call.services.clock()) + parse_lifetime(lifetime)
 
 
 def delete_branch(call: Call[ChangeBranch, None]) -> None:

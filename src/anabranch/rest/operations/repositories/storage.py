@@ -6,8 +6,10 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from anabranch.access.policies.permissions import Action
+from anabranch.access.policies.permissions import Action, Permission, branch_arn
+from anabranch.model.references.branch import Branch
 from anabranch.pipelines.storage.report import GarbageFound, StorageReport
+from anabranch.pipelines.storage.unmerged import Order, UnmergedBranches
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import InRepository
@@ -23,6 +25,30 @@ class GetStorageReport(InRepository, frozen=True, kw_only=True):
 
     branch: str = ""
     points: Annotated[int, Meta(ge=2, le=500)] = 50
+
+
+class ListUnmergedBranches(InRepository, frozen=True, kw_only=True):
+    """Parameters of listUnmergedBranches."""
+
+    sort: Annotated[
+        Order, Meta(description="the oldest last commit first, or the most bytes first")
+    ] = "age"
+    amount: Annotated[int, Meta(ge=1, le=1000)] = 20
+    show_hidden: bool = False
+
+
+def list_unmerged_branches(call: Call[ListUnmergedBranches, None]) -> UnmergedBranches:
+    """Returns the unmerged branches that the user may read."""
+    params, actor = call.params, call.authenticated
+
+    def is_shown(branch: Branch) -> bool:
+        arn = branch_arn(params.repository, branch.id)
+        is_listed = params.show_hidden or not branch.hidden
+        return is_listed and actor.may(Permission(Action.READ_BRANCH, arn))
+
+    return call.services.storage.unmerged(
+        params.repository, order=params.sort, amount=params.amount, is_shown=is_shown
+    )
 
 
 def get_storage_report(call: Call[GetStorageReport, None]) -> StorageReport:
@@ -53,6 +79,21 @@ OPERATIONS = (
         params=GetStorageReport,
         response=StorageReport,
         handler=get_storage_report,
+    ),
+    Operation(
+        id="listUnmergedBranches",
+        tag="branches",
+        method="GET",
+        path="/repositories/{repository}/unmerged_branches",
+        summary="list the oldest or the largest branches that are not merged",
+        permission=(
+            Need(Action.LIST_BRANCHES, on_repository),
+            Need(Action.LIST_COMMITS, on_repository),
+            Need(Action.LIST_OBJECTS, on_repository),
+        ),
+        params=ListUnmergedBranches,
+        response=UnmergedBranches,
+        handler=list_unmerged_branches,
     ),
     Operation(
         id="findGarbage",

@@ -75,18 +75,22 @@ def create_workspace(call: Call[InRepository, WorkspaceCreation]) -> NewWorkspac
             kind="workspace_without_user",
             hint="Make it as a user: its keys would outlive the hook.",
         )
+    repository, name, catalog = call.params.repository, _new_name(call), call.services.catalog
+    seconds = parse_lifetime(body.expires)
+    ends_at = int(call.services.clock()) + seconds
+    catalog.branch_ends.require_allowed(repository, name, ends_at, actor)
     keys = call.services.access.workspace_keys.issue()
-    opened = call.services.catalog.workspaces.create(
-        call.params.repository,
+    opened = catalog.workspaces.create(
+        repository,
         WorkspaceRequest(
             source=body.source,
-            seconds=parse_lifetime(body.expires),
+            seconds=seconds,
             readable=body.readable,
             writable=body.writable,
             purpose=body.purpose,
             run_id=body.run_id,
             metadata=body.metadata,
-            branch=_new_name(call),
+            branch=name,
         ),
         creator=Principal(actor.username, actor.created_at, record_id=actor.record_id),
         access_key_id=keys.access_key_id,

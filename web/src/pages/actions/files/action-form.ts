@@ -48,8 +48,8 @@ export interface ActionForm {
 
 export const EVENTS = [
   "prepare-commit", "pre-commit", "post-commit", "pre-merge", "post-merge", "pre-revert", "post-revert",
-  "pre-cherry-pick", "post-cherry-pick", "pre-create-branch", "post-create-branch", "pre-delete-branch",
-  "post-delete-branch", "pre-create-tag", "post-create-tag", "pre-delete-tag", "post-delete-tag",
+  "pre-cherry-pick", "post-cherry-pick", "pre-create-branch", "post-create-branch", "pre-expire-branch",
+  "pre-delete-branch", "post-delete-branch", "pre-create-tag", "post-create-tag", "pre-delete-tag", "post-delete-tag",
 ] as const;
 
 type Value = string | number | boolean | null | Value[] | { [name: string]: Value };
