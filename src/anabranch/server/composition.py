@@ -52,6 +52,7 @@ from anabranch.server.observability.logs import level_of
 from anabranch.server.observability.metrics import Metrics
 from anabranch.server.observability.request_id import RequestIds
 from anabranch.server.observability.request_log import RequestLog
+from anabranch.server.observability.slow_log import SlowLog
 from anabranch.server.stores.action_settings import action_settings
 from anabranch.server.stores.block_stores import open_blocks, presigned_seconds
 from anabranch.server.stores.keyvalue_stores import is_on_this_machine, open_keyvalue
@@ -106,6 +107,7 @@ class Composition:
         methods |= {operation.id: operation.method for operation in ICEBERG_OPERATIONS}
         methods |= {MCP_OPERATION: "POST", SIGN_IN: "POST", UNKNOWN: "GET"}
         metrics = Metrics(methods, self.lake.engine)
+        slow_log = SlowLog(settings.logging.slow_requests)
         http = settings.http
         self._pool = ThreadPool(
             "call",
@@ -134,6 +136,7 @@ class Composition:
             metrics=metrics,
             request_ids=RequestIds(secrets.token_hex(8)),
             request_log=RequestLog(level_of(settings.logging.audit_log_level)),
+            slow_log=slow_log,
             usage=self.lake.usage,
             optional=[
                 IcebergGateway(_iceberg_services(settings, self.services)),
@@ -155,7 +158,7 @@ class Composition:
             proxies=proxies,
             count=metrics.connection_ended,
         )
-        self.count_logs = (*self.limits.logs, *metrics.logs)
+        self.count_logs = (*self.limits.logs, *metrics.logs, slow_log.others)
 
     def start(self) -> None:
         """Creates the administrator that the settings name, and starts the periodic tasks."""

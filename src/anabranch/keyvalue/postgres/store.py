@@ -24,6 +24,7 @@ from anabranch.keyvalue.postgres.executor import RequestExecutor
 from anabranch.keyvalue.postgres.partitions import PartitionTable
 from anabranch.keyvalue.postgres.pool import Pool
 from anabranch.keyvalue.scan_pages import scan_in_pages
+from anabranch.spent_time import timed
 
 __all__ = ["PostgresStore"]
 
@@ -67,6 +68,7 @@ class PostgresStore:
         """Returns the value, or None."""
         return self.get_across_partitions(((partition, key),))[0]
 
+    @timed("keyvalue")
     def get_many(self, partition: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Returns the values of several keys, in their order, from one snapshot."""
         if not keys:
@@ -77,6 +79,7 @@ class PostgresStore:
         )
         return list(map(dict(_rows(result)).get, keys))
 
+    @timed("keyvalue")
     def get_across_partitions(self, locations: Sequence[Location]) -> list[bytes | None]:
         """Returns the values of keys of any partitions, read in one round trip; not a snapshot."""
         return batch(self._read_batch, locations)
@@ -111,6 +114,7 @@ class PostgresStore:
         """
         return scan_in_pages(partial(self._page, partition), start, end, limit)
 
+    @timed("keyvalue")
     def snapshot(self, partition: str, ranges: Sequence[KeyRange]) -> list[list[Row]]:
         """Returns the pairs of each range, in order, as they were at one moment: one statement
         reads them.
@@ -126,6 +130,7 @@ class PostgresStore:
             for start, end in ranges
         ]
 
+    @timed("keyvalue")
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
         """Makes all writes atomically if every expectation holds, else none; returns whether it
         made them.
@@ -152,6 +157,7 @@ class PostgresStore:
             return error
         return apply_statements.is_applied(results, len(expect))
 
+    @timed("keyvalue")
     def drop(self, partition: str) -> None:
         """Removes a whole partition, in slices, between which other requests can write."""
         removed = _SLICE_SIZE
@@ -166,6 +172,7 @@ class PostgresStore:
         """Finishes requests in flight and releases the store; later calls raise Busy."""
         self._executor.close()
 
+    @timed("keyvalue")
     def _page(
         self, partition: str, start: bytes, end: bytes | None, limit: int
     ) -> list[tuple[bytes, bytes]]:

@@ -8,7 +8,6 @@ selects this mode at import time, by the environment variable that `shared_among
 from __future__ import annotations
 
 import os
-import time
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -93,9 +92,8 @@ class Metrics:
         """Counts that are to be logged regularly."""
         ProcessCollector(registry=self._registry)
 
-    def completed(self, service: Service, operation: str, status: int, began: float) -> None:
-        """Records a request that was received at `began`, a time of `time.perf_counter`."""
-        took = time.perf_counter() - began
+    def completed(self, service: Service, operation: str, status: int, took: float) -> None:
+        """Records a request that took so many seconds."""
         key = service, operation, status
         observe = self._observers.get(key)
         if observe is None:
