@@ -25,6 +25,7 @@ from anabranch.keyvalue.postgres.partitions import PartitionTable
 from anabranch.keyvalue.postgres.pool import Pool
 from anabranch.keyvalue.scan_pages import scan_in_pages
 from anabranch.spent_time import timed
+from anabranch.store_observer import UNOBSERVED, StoreObserver
 
 __all__ = ["PostgresStore"]
 
@@ -39,9 +40,10 @@ class PostgresStore:
     `name=value` pairs, as libpq reads them.
 
     `timeout_seconds` is how long a request waits for a connection, and how long for its response; a
-    `connection_max_lifetime` of 0 is unlimited. Raises Invalid for a malformed connection string,
-    Busy when the database cannot be reached, NotSupported unless it has been migrated to the
-    version that is served here.
+    `connection_max_lifetime` of 0 is unlimited. `observer` learns of requests and retries.
+
+    Raises Invalid for a malformed connection string, Busy when the database cannot be reached,
+    NotSupported unless it has been migrated to the version that is served here.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class PostgresStore:
         max_idle_connections: int = 25,
         connection_max_lifetime: float = 300.0,
         timeout_seconds: float = 20.0,
+        observer: StoreObserver = UNOBSERVED,
     ) -> None:
         name = connection_name(max_open_connections)
         database = PostgresDatabase(connection_string, timeout_seconds, name)
@@ -62,7 +65,7 @@ class PostgresStore:
             lifetime_seconds=connection_max_lifetime,
             timeout_seconds=timeout_seconds,
         )
-        self._executor = RequestExecutor(database, pool)
+        self._executor = RequestExecutor(database, pool, observer)
 
     def get(self, partition: str, key: bytes) -> bytes | None:
         """Returns the value, or None."""
