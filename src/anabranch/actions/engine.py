@@ -24,6 +24,7 @@ from anabranch.keyvalue.contract import Write
 from anabranch.model.commits.commit import Commit
 from anabranch.model.notifications import NotificationEvent, Occurrence
 from anabranch.model.repositories.repository import Repository
+from anabranch.spent_time import timed
 from anabranch.versioning.core import Core
 from anabranch.versioning.references.references import Resolved
 
@@ -90,6 +91,7 @@ class Engine:
             raise abort_error(event, outcome.run.id, _number(outcome.failures))
         return outcome.run if any(not hook.skipped for hook in outcome.hooks) else None
 
+    @timed("hooks")
     def run(
         self,
         repository: Repository,

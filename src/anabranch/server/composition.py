@@ -52,10 +52,13 @@ from anabranch.server.observability.logs import level_of
 from anabranch.server.observability.metrics import Metrics
 from anabranch.server.observability.request_id import RequestIds
 from anabranch.server.observability.request_log import RequestLog
+from anabranch.server.observability.slow_log import SlowLog
+from anabranch.server.observability.store_metrics import StoreCounters
 from anabranch.server.stores.action_settings import action_settings
 from anabranch.server.stores.block_stores import open_blocks, presigned_seconds
 from anabranch.server.stores.keyvalue_stores import is_on_this_machine, open_keyvalue
 from anabranch.server.stores.merge_webhooks import merge_webhook_guard
+from anabranch.store_observer import UNOBSERVED, StoreObserver
 from anabranch.versioning.merging.content_rights import NO_CONTENT
 from anabranch.versioning.strategies.table_processes.limits import TableLimits
 from anabranch.web.application import Application
@@ -66,7 +69,7 @@ API_VERSION = "1.84.0"
 """The version of lakeFS whose API this is; clients compare it with the version they require."""
 
 _LOCAL = ("local", "mem")
-"""Types of block stores that never wait for another machine."""
+"""Types of stores that never wait for another machine."""
 
 CALL_THREADS, CALLS_WAITING = 64, 512
 BATCHED_CALLS = 1024
@@ -81,11 +84,15 @@ class Composition:
     def __init__(self, settings: Settings) -> None:
         proxies = TrustedProxies(settings.http.trusted_proxies)
         self.audit = open_audit(settings.audit)
-        settings, keyvalue = _open_installation(settings)
+        methods = {operation.id: operation.method for operation in ALL_OPERATIONS}
+        methods |= {operation.id: operation.method for operation in ICEBERG_OPERATIONS}
+        methods |= {MCP_OPERATION: "POST", SIGN_IN: "POST", UNKNOWN: "GET"}
+        metrics = Metrics(methods)
+        settings, keyvalue = _open_installation(settings, metrics.stores)
         self._settings = settings
         self.lake = Lake(
             keyvalue,
-            open_blocks(settings.blockstore),
+            open_blocks(settings.blockstore, _observer(settings.blockstore.type, metrics.stores)),
             cache_folder=settings.committed.local_cache.dir,
             cache_bytes=settings.committed.local_cache.size_bytes,
             signing_secret=settings.blockstore.signing.secret_key.reveal().encode(),
@@ -102,10 +109,8 @@ class Composition:
             undo_days=settings.operations.undo_days,
         )
         self.services = _services(settings, keyvalue, self.lake, self.audit)
-        methods = {operation.id: operation.method for operation in ALL_OPERATIONS}
-        methods |= {operation.id: operation.method for operation in ICEBERG_OPERATIONS}
-        methods |= {MCP_OPERATION: "POST", SIGN_IN: "POST", UNKNOWN: "GET"}
-        metrics = Metrics(methods, self.lake.engine)
+        metrics.hooks = self.lake.engine
+        slow_log = SlowLog(settings.logging.slow_requests)
         http = settings.http
         self._pool = ThreadPool(
             "call",
@@ -134,6 +139,7 @@ class Composition:
             metrics=metrics,
             request_ids=RequestIds(secrets.token_hex(8)),
             request_log=RequestLog(level_of(settings.logging.audit_log_level)),
+            slow_log=slow_log,
             usage=self.lake.usage,
             optional=[
                 IcebergGateway(_iceberg_services(settings, self.services)),
@@ -155,7 +161,7 @@ class Composition:
             proxies=proxies,
             count=metrics.connection_ended,
         )
-        self.count_logs = (*self.limits.logs, *metrics.logs)
+        self.count_logs = (*self.limits.logs, *metrics.logs, slow_log.others)
 
     def start(self) -> None:
         """Creates the administrator that the settings name, and starts the periodic tasks."""
@@ -248,14 +254,21 @@ def _iceberg_services(settings: Settings, services: Services) -> IcebergServices
     )
 
 
-def _open_installation(settings: Settings) -> tuple[Settings, KeyValueStore]:
+def _observer(store: str, counters: StoreCounters) -> StoreObserver:
+    """Returns the observer of a store; stores on this machine send no requests."""
+    return counters.of(store) if store not in _LOCAL else UNOBSERVED
+
+
+def _open_installation(
+    settings: Settings, counters: StoreCounters
+) -> tuple[Settings, KeyValueStore]:
     """Returns the settings with all keys, and the key-value store. Raises Corrupt if the database
     or a key of an installation is lost, and Invalid if the settings differ from those of other
     servers on the database.
     """
     require_files(settings)
     # created before the keys: keys without a database mean that the database was lost
-    keyvalue = open_keyvalue(settings.database)
+    keyvalue = open_keyvalue(settings.database, _observer(settings.database.type, counters))
     try:
         require_keys(settings, keyvalue)
         settings = with_keys(settings, secrets.token_bytes)

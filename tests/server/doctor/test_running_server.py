@@ -25,6 +25,9 @@ api_request_duration_seconds_count{code="200",operation="getBranch"} 1000
 api_request_duration_seconds_count{code="500",operation="getBranch"} 1
 anabranch_calls_refused_total{pool="call"} 0
 anabranch_connections_ended_total{reason="no_request"} 7
+anabranch_store_requests_total{store="s3"} 1000
+anabranch_store_requests_total{store="postgres"} 50
+anabranch_store_retries_total{store="postgres",reason="conflict"} 0
 process_open_fds 100
 process_max_fds 1024
 """
@@ -43,6 +46,13 @@ SICK = {
     'anabranch_calls_waiting{pool="call"} 40': "40 requests wait for a thread (pool call)",
     'anabranch_connections_ended_total{reason="address_limit"} 9': (
         "9 connections were refused (address_limit)"
+    ),
+    'anabranch_store_retries_total{store="s3",reason="throttled"} 40\n'
+    'anabranch_store_retries_total{store="s3",reason="failed"} 2': (
+        "42 retries of 1000 requests to s3; throttled: 40, failed: 2"
+    ),
+    'anabranch_store_retries_total{store="postgres",reason="connection_lost"} 11': (
+        "11 retries of 50 requests to postgres; connection_lost: 11"
     ),
     "process_open_fds 800": "the process has 900 of at most 1024 files open",
 }

@@ -27,6 +27,7 @@ _CODE = re.compile(rb"<Code>(\w+)</Code>")
 _RETRYABLE = frozenset({"RequestTimeout", "SlowDown", "InternalError", "OperationAborted"})
 _TOO_MANY, _SERVER_ERRORS = 429, 500
 _NOT_IMPLEMENTED = 501
+_THROTTLED = (_TOO_MANY, 503)
 
 
 class SignedRequest(NamedTuple):
@@ -74,7 +75,8 @@ class SigningClient:
                 sent["Content-MD5"] = base64.b64encode(digest).decode()
         if length is not None and method in {"PUT", "POST"}:
             sent["Content-Length"] = str(length)
-        start, attempt = time.monotonic(), 0
+        start, attempt, observer = time.monotonic(), 0, self._retry_policy.observer
+        observer.sent()
         while True:
             response = self._attempt(method, location, query or {}, sent, body)
             if isinstance(response, HttpResponse) and not _is_retryable(response):
@@ -90,6 +92,7 @@ class SigningClient:
             if not retry or late or attempt > self._retry_policy.retries:
                 assert isinstance(failure, AnabranchError)  # noqa: S101  for the type checker
                 raise failure
+            observer.repeated(_reason(response))
             time.sleep(backoff)
 
     def close(self) -> None:
@@ -136,6 +139,14 @@ def _is_retryable(response: HttpResponse) -> bool:
     if response.status == _TOO_MANY or response.status >= _SERVER_ERRORS:
         return True
     return _is_error_document(response) and error_code(response) in _RETRYABLE
+
+
+def _reason(response: HttpResponse | AnabranchError) -> str:
+    """Returns why a request is sent once more."""
+    if not isinstance(response, HttpResponse):
+        return "unreachable"
+    is_throttled = response.status in _THROTTLED or error_code(response) == "SlowDown"
+    return "throttled" if is_throttled else "failed"
 
 
 def _is_error_document(response: HttpResponse) -> bool:

@@ -25,6 +25,7 @@ from anabranch.blocks.namespaces import invalid_namespace
 from anabranch.blocks.quarantine import Quarantine
 from anabranch.errors import AlreadyExists, Invalid
 from anabranch.model.uploads.part import Part, multipart_checksum
+from anabranch.spent_time import timed, timed_pieces
 
 __all__ = ["CloudBlocks"]
 
@@ -80,6 +81,7 @@ class CloudBlocks:
             raise invalid_namespace(self.config)
         return storage_namespace
 
+    @timed("blocks")
     def put(
         self,
         address: str,
@@ -120,6 +122,7 @@ class CloudBlocks:
         """
         return _split(self._open(address, start, length))
 
+    @timed("blocks")
     def read(self, address: str, start: int = 0, length: int | None = None) -> bytes:
         """Returns the bytes that `get` yields."""
         return b"".join(self._open(address, start, length))
@@ -128,12 +131,14 @@ class CloudBlocks:
         """Returns None: every read waits for the network."""
         return None
 
+    @timed("blocks")
     def stat(self, address: str) -> BlockInfo | None:
         """Returns the block's size and time, or None if it does not exist."""
         location = self._addresses.parse(address)
         info = self._objects(location).head(location)
         return None if info is None else BlockInfo(address, info.size, info.mtime)
 
+    @timed("blocks")
     def storage_class(self, address: str) -> str | None:
         """Returns the class that a block is stored in, None if it cannot be read here. Raises Gone
         if the block does not exist.
@@ -145,6 +150,7 @@ class CloudBlocks:
             raise gone_error(address)
         return None
 
+    @timed("blocks")
     def delete(self, addresses: Iterable[str]) -> None:
         """Removes blocks; missing ones are ignored."""
         groups: dict[tuple[str, bool], dict[Location, None]] = {}
@@ -165,6 +171,7 @@ class CloudBlocks:
             return self._list(location, after[len(root) :])
         return self._list(location, "") if after < root else iter(())
 
+    @timed("blocks")
     def copy(self, source: str, destination: str, *, checksum: str | None = None) -> Stored:
         """Copies a block within the store. Raises Gone if the source does not exist."""
         origin, target = self._locate(source), self._locate(destination)
@@ -176,10 +183,12 @@ class CloudBlocks:
             checksum = digest.hexdigest()
         return Stored(size, checksum, int(self._clock()))
 
+    @timed("blocks")
     def open_upload(self, address: str) -> str:
         """Opens a multipart upload of the block at an address and returns its id."""
         return self._uploads.open(self._locate(address))
 
+    @timed("blocks")
     def put_part(
         self,
         address: str,
@@ -196,6 +205,7 @@ class CloudBlocks:
         """
         return self._uploads.put(self._locate(address), upload_id, number, chunks, md5)
 
+    @timed("blocks")
     def copy_part(
         self,
         address: str,
@@ -211,10 +221,12 @@ class CloudBlocks:
         location, origin = self._locate(address), self._locate(source)
         return self._uploads.copy(location, upload_id, number, origin, start, length)
 
+    @timed("blocks")
     def parts(self, address: str, upload_id: str) -> Sequence[Part]:
         """Returns the stored parts, by number. Raises NotFound."""
         return self._uploads.parts(self._locate(address), upload_id)
 
+    @timed("blocks")
     def complete_upload(
         self, address: str, upload_id: str, parts: Sequence[tuple[int, str]]
     ) -> Stored:
@@ -225,6 +237,7 @@ class CloudBlocks:
         checksum = multipart_checksum([part[1] for part in parts])
         return Stored(size, checksum, int(self._clock()))
 
+    @timed("blocks")
     def abort_upload(self, address: str, upload_id: str) -> None:
         """Removes an upload and its parts; an unknown one is ignored."""
         self._uploads.abort(self._locate(address), upload_id)
@@ -271,10 +284,12 @@ class CloudBlocks:
         end = None if length is None else start + length
         if start < 0 or (end is not None and end < start):
             raise gone_error(address)
-        return self._objects(location).open(location, start, end)
+        pieces = timed("blocks")(self._objects(location).open)(location, start, end)
+        return timed_pieces("blocks", pieces)
 
     def _list(self, location: Location, after: str) -> Iterator[BlockInfo]:
-        for info in (self._exact or self._paths).list(location, after):
+        found = (self._exact or self._paths).list(location, after)
+        for info in timed_pieces("blocks", found):
             if self._uploads.hides(info.key):
                 continue
             yield BlockInfo(f"{location.root}/{info.key}", info.size, info.mtime)

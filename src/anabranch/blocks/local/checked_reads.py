@@ -14,6 +14,7 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.local.errors import gone_error, translate_error
 from anabranch.blocks.local.range_reader import RangeReader
 from anabranch.errors import Gone
+from anabranch.spent_time import timed
 
 __all__ = ["UP_TO_BYTES", "LocalCheckedReads"]
 
@@ -45,6 +46,7 @@ class LocalCheckedReads:
         self.found_damage = False
         """Whether any file was found damaged."""
 
+    @timed("blocks")
     def get(self, address: str, size: int, md5: str) -> Iterator[bytes]:
         """Yields the bytes. Raises Gone before the first piece, or before the last."""
         path = self._resolve_path(address)
@@ -59,6 +61,7 @@ class LocalCheckedReads:
             raise
         return self._verify(path, pieces, identity, md5)
 
+    @timed("blocks")
     def read(self, address: str, size: int, md5: str) -> bytes:
         """Returns the bytes that `get` yields."""
         pieces = self.get(address, size, md5)

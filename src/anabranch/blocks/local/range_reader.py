@@ -10,6 +10,7 @@ from typing import Self
 from anabranch import _kernel as kernel
 from anabranch.blocks.local.errors import NOT_THERE, gone_error, translate_error
 from anabranch.errors import Gone
+from anabranch.spent_time import timed
 
 __all__ = ["PIECE_BYTES", "RangeReader", "open_block"]
 
@@ -68,6 +69,7 @@ class RangeReader:
     def __iter__(self) -> Self:
         return self
 
+    @timed("blocks", calls=0)
     def __next__(self) -> bytes:
         if not self.remaining or self._descriptor < 0:
             self.close()

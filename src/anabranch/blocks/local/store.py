@@ -45,6 +45,7 @@ from anabranch.blocks.local.uploads import LocalUploads
 from anabranch.blocks.namespaces import invalid_namespace
 from anabranch.errors import Busy, Invalid
 from anabranch.model.uploads.part import Part
+from anabranch.spent_time import timed
 
 __all__ = ["LocalBlocks"]
 
@@ -136,6 +137,7 @@ class LocalBlocks:
             raise invalid_namespace(self.config)
         return normalize_namespace(storage_namespace, self._root)
 
+    @timed("blocks")
     def put(
         self,
         address: str,
@@ -179,6 +181,7 @@ class LocalBlocks:
         """
         return self._open(address, start, length)
 
+    @timed("blocks")
     def read(self, address: str, start: int = 0, length: int | None = None) -> bytes:
         """Returns the bytes that `get` yields."""
         with self._open(address, start, length) as pieces:
@@ -193,6 +196,7 @@ class LocalBlocks:
             return None
         return kernel.read_cached(self._path(address), start, length)
 
+    @timed("blocks")
     def stat(self, address: str) -> BlockInfo | None:
         """Returns the block's size and time, or None if it does not exist."""
         if self._is_external(address):
@@ -208,12 +212,14 @@ class LocalBlocks:
             return None
         return BlockInfo(SCHEME + place.path, status.st_size, int(status.st_mtime))
 
+    @timed("blocks")
     def storage_class(self, address: str) -> str | None:
         """Returns None: there are no classes. Raises Gone if the block does not exist."""
         if self.stat(address) is None:
             raise gone_error(address)
         return None
 
+    @timed("blocks")
     def delete(self, addresses: Iterable[str]) -> None:
         """Removes blocks; missing ones are ignored."""
         for address in addresses:
@@ -237,6 +243,7 @@ class LocalBlocks:
             return walk(self._root, start, relative_path(after, self._root))
         return walk(self._root, start, "") if after < SCHEME else iter(())
 
+    @timed("blocks")
     def copy(self, source: str, destination: str, *, checksum: str | None = None) -> Stored:
         """Copies a block, as a reflink if the file system supports that. Raises Gone."""
         if self._is_external(source):
@@ -252,10 +259,12 @@ class LocalBlocks:
             os.close(descriptor)
         return Stored(size, checksum, int(self._clock()))
 
+    @timed("blocks")
     def open_upload(self, address: str) -> str:
         """Opens a multipart upload of the block at an address and returns its id."""
         return self._uploads.open(self.unqualify(address))
 
+    @timed("blocks")
     def put_part(
         self,
         address: str,
@@ -272,6 +281,7 @@ class LocalBlocks:
         """
         return self._uploads.put(self.unqualify(address), upload_id, number, chunks, md5)
 
+    @timed("blocks")
     def copy_part(
         self,
         address: str,
@@ -287,10 +297,12 @@ class LocalBlocks:
         unqualified, path = self.unqualify(address), self._path(source)
         return self._uploads.copy(unqualified, upload_id, number, (path, source), start, length)
 
+    @timed("blocks")
     def parts(self, address: str, upload_id: str) -> Sequence[Part]:
         """Returns the stored parts, by number. Raises NotFound."""
         return self._uploads.parts(self.unqualify(address), upload_id)
 
+    @timed("blocks")
     def complete_upload(
         self, address: str, upload_id: str, parts: Sequence[tuple[int, str]]
     ) -> Stored:
@@ -304,6 +316,7 @@ class LocalBlocks:
         )
         return Stored(size, checksum, int(self._clock()))
 
+    @timed("blocks")
     def abort_upload(self, address: str, upload_id: str) -> None:
         """Removes an upload and its parts; an unknown one is ignored."""
         self._uploads.abort(self.unqualify(address), upload_id)
@@ -363,6 +376,7 @@ class LocalBlocks:
         """Returns whether an address is that of a readable file outside of the store."""
         return self.sources.owns(address) and not address.startswith(f"{SCHEME}{self._root}/")
 
+    @timed("blocks")
     def _open(self, address: str, start: int, length: int | None) -> RangeReader:
         if self._is_external(address):
             return self.sources.open(address, start, length)

@@ -24,6 +24,7 @@ from anabranch.keyvalue.postgres.errors import (
 )
 from anabranch.keyvalue.postgres.partitions import Layout, PartitionTable
 from anabranch.keyvalue.postgres.pool import Pool
+from anabranch.store_observer import UNOBSERVED, StoreObserver
 
 __all__ = ["BuildStatements", "RequestExecutor"]
 
@@ -43,8 +44,11 @@ _TERMINATE_BACKEND = (
 class RequestExecutor:
     """Runs requests on the connections of a pool. Raises the errors that `PostgresStore` lists."""
 
-    def __init__(self, database: PostgresDatabase, pool: Pool) -> None:
+    def __init__(
+        self, database: PostgresDatabase, pool: Pool, observer: StoreObserver = UNOBSERVED
+    ) -> None:
         self._pool = pool
+        self._observer = observer
         connection = pool.acquire()
         try:
             database.check(connection)
@@ -69,6 +73,7 @@ class RequestExecutor:
         sends them again without.
         """
         attempt = 0
+        self._observer.sent()
         while True:
             attempt += 1
             try:
@@ -76,9 +81,12 @@ class RequestExecutor:
             except StatementFailed as error:
                 if attempt == _MAX_ATTEMPTS or not is_retryable(error):
                     raise translate(error) from error
+                reason = "conflict"
             except ConnectionLost as error:
                 if attempt == _MAX_ATTEMPTS or not error.in_time:
                     raise _connection_lost(error) from error
+                reason = "connection_lost"
+            self._observer.repeated(reason)
             time.sleep(random.uniform(0, _BACKOFF_SECONDS * attempt))  # noqa: S311
 
     def close(self) -> None:

@@ -24,6 +24,8 @@ from anabranch.keyvalue.postgres.executor import RequestExecutor
 from anabranch.keyvalue.postgres.partitions import PartitionTable
 from anabranch.keyvalue.postgres.pool import Pool
 from anabranch.keyvalue.scan_pages import scan_in_pages
+from anabranch.spent_time import timed
+from anabranch.store_observer import UNOBSERVED, StoreObserver
 
 __all__ = ["PostgresStore"]
 
@@ -38,9 +40,10 @@ class PostgresStore:
     `name=value` pairs, as libpq reads them.
 
     `timeout_seconds` is how long a request waits for a connection, and how long for its response; a
-    `connection_max_lifetime` of 0 is unlimited. Raises Invalid for a malformed connection string,
-    Busy when the database cannot be reached, NotSupported unless it has been migrated to the
-    version that is served here.
+    `connection_max_lifetime` of 0 is unlimited. `observer` learns of requests and retries.
+
+    Raises Invalid for a malformed connection string, Busy when the database cannot be reached,
+    NotSupported unless it has been migrated to the version that is served here.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class PostgresStore:
         max_idle_connections: int = 25,
         connection_max_lifetime: float = 300.0,
         timeout_seconds: float = 20.0,
+        observer: StoreObserver = UNOBSERVED,
     ) -> None:
         name = connection_name(max_open_connections)
         database = PostgresDatabase(connection_string, timeout_seconds, name)
@@ -61,12 +65,13 @@ class PostgresStore:
             lifetime_seconds=connection_max_lifetime,
             timeout_seconds=timeout_seconds,
         )
-        self._executor = RequestExecutor(database, pool)
+        self._executor = RequestExecutor(database, pool, observer)
 
     def get(self, partition: str, key: bytes) -> bytes | None:
         """Returns the value, or None."""
         return self.get_across_partitions(((partition, key),))[0]
 
+    @timed("keyvalue")
     def get_many(self, partition: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Returns the values of several keys, in their order, from one snapshot."""
         if not keys:
@@ -77,6 +82,7 @@ class PostgresStore:
         )
         return list(map(dict(_rows(result)).get, keys))
 
+    @timed("keyvalue")
     def get_across_partitions(self, locations: Sequence[Location]) -> list[bytes | None]:
         """Returns the values of keys of any partitions, read in one round trip; not a snapshot."""
         return batch(self._read_batch, locations)
@@ -111,6 +117,7 @@ class PostgresStore:
         """
         return scan_in_pages(partial(self._page, partition), start, end, limit)
 
+    @timed("keyvalue")
     def snapshot(self, partition: str, ranges: Sequence[KeyRange]) -> list[list[Row]]:
         """Returns the pairs of each range, in order, as they were at one moment: one statement
         reads them.
@@ -126,6 +133,7 @@ class PostgresStore:
             for start, end in ranges
         ]
 
+    @timed("keyvalue")
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
         """Makes all writes atomically if every expectation holds, else none; returns whether it
         made them.
@@ -152,6 +160,7 @@ class PostgresStore:
             return error
         return apply_statements.is_applied(results, len(expect))
 
+    @timed("keyvalue")
     def drop(self, partition: str) -> None:
         """Removes a whole partition, in slices, between which other requests can write."""
         removed = _SLICE_SIZE
@@ -166,6 +175,7 @@ class PostgresStore:
         """Finishes requests in flight and releases the store; later calls raise Busy."""
         self._executor.close()
 
+    @timed("keyvalue")
     def _page(
         self, partition: str, start: bytes, end: bytes | None, limit: int
     ) -> list[tuple[bytes, bytes]]:

@@ -44,6 +44,7 @@ from anabranch.keyvalue.sqlite.writer import (
     SQLiteWriter,
     Work,
 )
+from anabranch.spent_time import timed
 
 __all__ = ["SQLiteStore"]
 
@@ -115,6 +116,7 @@ class SQLiteStore:
         """Returns the value, or None."""
         return self._cache.get(partition, key)
 
+    @timed("keyvalue")
     def get_many(self, partition: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Returns the values of several keys, in their order, from one snapshot."""
         cursor = self._reader.cursor or self._open_reader()
@@ -144,6 +146,7 @@ class SQLiteStore:
         """
         return scan_in_pages(partial(self._page, partition), start, end, limit)
 
+    @timed("keyvalue")
     def snapshot(self, partition: str, ranges: Sequence[KeyRange]) -> list[list[Row]]:
         """Returns the pairs of each range, in order, as they were at one moment: a transaction
         reads them, which does not delay writers.
@@ -158,6 +161,7 @@ class SQLiteStore:
         except SQLITE_ERRORS as error:
             raise translate(error, self._path, cursor.connection) from error
 
+    @timed("keyvalue")
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
         """Makes all writes atomically if every expectation holds, else none; returns whether it
         made them.
@@ -167,6 +171,7 @@ class SQLiteStore:
         """
         return unwrap(batch(self._apply_all, Apply(writes, expect)))
 
+    @timed("keyvalue")
     def drop(self, partition: str) -> None:
         """Removes a whole partition, in slices, between which other requests can write."""
 
@@ -224,6 +229,7 @@ class SQLiteStore:
             raise outcome
         return outcome
 
+    @timed("keyvalue")
     def _read(self, partition: str, key: bytes) -> bytes | None:
         cursor = self._reader.cursor or self._open_reader()
         try:
@@ -254,6 +260,7 @@ class SQLiteStore:
         self._reader.cursor = cursor
         return cursor
 
+    @timed("keyvalue")
     def _page(
         self, partition: str, start: bytes, end: bytes | None, limit: int
     ) -> list[tuple[bytes, bytes]]:

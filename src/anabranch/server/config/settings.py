@@ -222,6 +222,13 @@ class Logging(SettingsGroup, frozen=True, kw_only=True):
         Literal["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "NONE"],
         SettingDoc("Level of the log lines of requests, which have operation, status and duration"),
     ] = "DEBUG"
+    slow_requests: Annotated[
+        Seconds,
+        SettingDoc(
+            "Requests that take so long, the time of slow clients left out, are logged with what "
+            "they waited for; `0`: none"
+        ),
+    ] = Seconds(5)
 
 
 class Audit(SettingsGroup, frozen=True, kw_only=True):

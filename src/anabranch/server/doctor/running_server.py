@@ -26,6 +26,15 @@ _FAILED_SHARE = 0.001
 _SLOW_SHARE = 0.01
 _SLOW_SECONDS = "10.0"
 _FILES_SHARE = 0.8
+_RETRIED_SHARE = 0.01
+_LEAST_RETRIES = 10
+_RETRY_HINTS = {
+    "unreachable": "Look at the network between the server and the store.",
+    "throttled": "The store allows fewer requests: spread them over more prefixes or buckets.",
+    "failed": "The store itself fails; its own log or status page has the cause.",
+    "connection_lost": "Look whether PostgreSQL restarts, or a proxy before it ends connections.",
+    "conflict": "Transactions stand in each other's way: see PostgreSQL's log for deadlocks.",
+}
 _DURATIONS = ("api_request_duration_seconds", "gateway_request_duration_seconds")
 
 
@@ -63,6 +72,7 @@ def _findings(samples: Sequence[Sample]) -> Iterator[CheckResult]:
     yield from _failed_requests(samples)
     yield from _slow_requests(samples)
     yield from _refusals(samples)
+    yield from _retries(samples)
     yield from _open_files(samples)
 
 
@@ -121,6 +131,24 @@ def _refusals(samples: Sequence[Sample]) -> Iterator[CheckResult]:
         if sample.value and reason in hints:
             message = f"{sample.value:.0f} connections were refused ({reason})"
             yield CheckResult(ABOUT, State.DOUBTFUL, message, hints[reason])
+
+
+def _retries(samples: Sequence[Sample]) -> Iterator[CheckResult]:
+    requests = {
+        sample.labels["store"]: sample.value
+        for sample in _of(samples, "anabranch_store_requests_total")
+    }
+    for store, total in requests.items():
+        reasons: Counter[str] = Counter()
+        for sample in _of(samples, "anabranch_store_retries_total"):
+            if sample.labels["store"] == store and sample.value:
+                reasons[sample.labels["reason"]] += int(sample.value)
+        count = reasons.total()
+        if count > max(_LEAST_RETRIES, total * _RETRIED_SHARE):
+            most = ", ".join(f"{name}: {number}" for name, number in reasons.most_common(3))
+            message = f"{count} retries of {total:.0f} requests to {store}; {most}"
+            hint = _RETRY_HINTS[reasons.most_common(1)[0][0]]
+            yield CheckResult(ABOUT, State.DOUBTFUL, message, hint)
 
 
 def _open_files(samples: Sequence[Sample]) -> Iterator[CheckResult]:

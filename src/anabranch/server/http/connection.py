@@ -97,7 +97,7 @@ class Connection(LimitedConnection):
             self._collected = bytearray()
             self._send_continue(exchange)
         else:
-            self._stream = RequestBody(head.length, self._let_read)
+            self._stream = RequestBody(head.length, self._let_read, spent=exchange.spent)
             self._spawn(self._serve(exchange, self._stream))
 
     def on_body(self, body: bytes) -> None:

@@ -48,6 +48,8 @@ from anabranch.server.observability.failure_log import log_failure
 from anabranch.server.observability.metrics import Metrics
 from anabranch.server.observability.request_id import RequestIds
 from anabranch.server.observability.request_log import RequestLog
+from anabranch.server.observability.slow_log import CompletedRequest, SlowLog
+from anabranch.spent_time import performed, reset_spent_time, set_spent_time
 
 __all__ = ["Dispatcher", "Executors"]
 
@@ -93,6 +95,7 @@ class Dispatcher:
         metrics: Metrics,
         request_ids: RequestIds,
         request_log: RequestLog,
+        slow_log: SlowLog,
         usage: Usage,
         optional: Sequence[OptionalGateway] = (),
     ) -> None:
@@ -106,6 +109,7 @@ class Dispatcher:
         self._metrics = metrics
         self._request_ids = request_ids
         self._log = request_log
+        self._slow_log = slow_log
         self._usage = usage
         self._optional = optional
 
@@ -133,7 +137,11 @@ class Dispatcher:
             is_long=may_name_far_ancestor(head.path, head.query),
         )
         if exchange.execution is Execution.INLINE:
-            exchange.response = request.respond(())
+            token = set_spent_time(exchange.spent)
+            try:
+                exchange.response = request.respond(())
+            finally:
+                reset_spent_time(token)
             self._turns.end_inline(time.perf_counter() - began)
             return exchange
         if exchange.execution is not Execution.BATCHED:
@@ -142,6 +150,7 @@ class Dispatcher:
         if arrived:
             return exchange
         exchange.takes_body_first = length is not None and length <= MAX_SMALL_BODY
+        exchange.spent.awaits_body_since = time.perf_counter()
         if request.admits_first:
             if self._stores.local:
                 exchange.response = request.admit()
@@ -172,15 +181,17 @@ class Dispatcher:
 
     def start(self, exchange: Exchange, body: bytes, done: Done) -> None:
         """Starts the operation, with the complete body."""
-        request = exchange.request
+        request, spent = exchange.request, exchange.spent
+        if spent.awaits_body_since is not None:
+            spent.client += time.perf_counter() - spent.awaits_body_since
         ended = partial(_finish, done)
         try:
             if exchange.length is not None:
                 require_length(len(body), exchange.length)
             if exchange.execution is Execution.BATCHED:
-                self.executors.batched.submit(request.respond, ((body,),), ended)
+                self.executors.batched.submit(performed(spent, request.respond), ((body,),), ended)
             else:
-                work = partial(self._respond, exchange)
+                work = performed(spent, partial(self._respond, exchange))
                 self.executors.pool.submit(work, ((body,),), ended, caller=exchange.caller)
         except (Busy, Truncated) as error:
             done(request.respond_to_error(error))
@@ -208,7 +219,8 @@ class Dispatcher:
                 if refused is not None:
                     return refused
             if request.body is BodyKind.NONE:
-                return await pool.run(self._respond, exchange, (), caller=caller)
+                work = performed(exchange.spent, self._respond)
+                return await pool.run(work, exchange, (), caller=caller)
             ask()
             if request.body is BodyKind.WHOLE:
                 return await self._serve_whole(exchange, body)
@@ -218,7 +230,8 @@ class Dispatcher:
                 with self._running(request):
                     await body.gather(GATHERED_BYTES)
             executor = pool if body.complete else self.executors.transfers
-            return await executor.run(self._respond, exchange, body, caller=caller)
+            work = performed(exchange.spent, self._respond)
+            return await executor.run(work, exchange, body, caller=caller)
         except AnabranchError as error:
             return request.respond_to_error(error)
         finally:
@@ -230,7 +243,8 @@ class Dispatcher:
         """
         if self._stores.local:
             return exchange.request.admit()
-        return await self.executors.pool.run(exchange.request.admit, caller=exchange.caller)
+        admit = performed(exchange.spent, exchange.request.admit)
+        return await self.executors.pool.run(admit, caller=exchange.caller)
 
     async def _serve_whole(self, exchange: Exchange, body: RequestBody) -> Response:
         pool, request, caller = self.executors.pool, exchange.request, exchange.caller
@@ -238,9 +252,11 @@ class Dispatcher:
             content = await body.read(request.max_body_bytes)
         except Invalid as error:
             # errors in a body are reported to authenticated clients only
-            refused = await pool.run(request.admit, caller=caller)
+            admit = performed(exchange.spent, request.admit)
+            refused = await pool.run(admit, caller=caller)
             return refused or request.respond_to_error(error)
-        return await pool.run(self._respond, exchange, (content,), caller=caller)
+        work = performed(exchange.spent, self._respond)
+        return await pool.run(work, exchange, (content,), caller=caller)
 
     async def stream(self, exchange: Exchange, response: Response, sink: Sink) -> Response:
         """Sends a response in pieces; see `send_pieces`."""
@@ -263,7 +279,13 @@ class Dispatcher:
         self._usage.requests += 1
         if exchange.caller and request.user and exchange.caller != f"user {request.user}":
             self._callers.learn(exchange.head, request.user)
-        self._metrics.completed(service, request.operation, status, exchange.began)
+        took = time.perf_counter() - exchange.began
+        self._metrics.completed(service, request.operation, status, took)
+        if took >= self._slow_log.seconds:
+            ended = CompletedRequest(
+                service, request.operation, request.user, status, exchange.head, exchange.request_id
+            )
+            self._slow_log.completed(ended, took, exchange.spent, with_path=self._log.on)
         if error is not None:
             log_failure(
                 service, request.operation, status, error, exchange.head, exchange.request_id
@@ -273,7 +295,7 @@ class Dispatcher:
                 service,
                 request.operation,
                 status,
-                exchange.began,
+                took,
                 exchange.head,
                 exchange.request_id,
             )

@@ -6,6 +6,7 @@ from anabranch.http.execution import Execution
 from anabranch.http.gateway_request import GatewayRequest
 from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Response
+from anabranch.spent_time import SpentTime
 
 __all__ = ["Exchange"]
 
@@ -29,6 +30,7 @@ class Exchange:
         "request",
         "request_id",
         "response",
+        "spent",
         "takes_body_first",
     )
 
@@ -46,6 +48,7 @@ class Exchange:
         """The length of the body in bytes, None for a chunked body."""
         self.request_id = request_id
         self.began = began
+        self.spent = SpentTime()
         self.execution = Execution.INLINE
         self.caller = ""
         """Whose share of the threads it takes; see `Callers`. Empty if it needs none."""

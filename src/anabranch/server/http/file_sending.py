@@ -14,12 +14,17 @@ import errno
 import os
 import select
 import threading
-from typing import Protocol
+import time
+from collections.abc import Awaitable
+from typing import Protocol, TypeVar
 
 from anabranch.files.deferred_pieces import DeferredPieces, SendableFile
 from anabranch.server.execution.thread_pool import ThreadPool
+from anabranch.spent_time import SpentTime, performed
 
-__all__ = ["FileSink", "send_file", "watch"]
+__all__ = ["FileSink", "send_file", "taken", "watch"]
+
+Result = TypeVar("Result")
 
 _MIN_BYTES = 1 << 20
 """Shorter rests of files are not worth it: the buffer must drain first."""
@@ -49,10 +54,12 @@ class FileSink(Protocol):
         """Closes the connection: the client has."""
 
 
-async def send_file(pieces: object, sink: FileSink, pool: ThreadPool, *, caller: str) -> int:
+async def send_file(
+    pieces: object, sink: FileSink, pool: ThreadPool, *, caller: str, spent: SpentTime
+) -> int:
     """Sends what is left of pieces that are those of an open file; returns how many bytes. Fewer
     than are left if the connection is lost, and where the system cannot: then the pieces continue.
-    Raises Gone if the file ends early.
+    Raises Gone if the file ends early. What it waits for is added to `spent`.
     """
     file = pieces.file if isinstance(pieces, DeferredPieces) else None
     if file is None or file.remaining < _MIN_BYTES:
@@ -63,9 +70,9 @@ async def send_file(pieces: object, sink: FileSink, pool: ThreadPool, *, caller:
     left = file.remaining
     turns = _Turns(file, socket)
     try:
-        await sink.flush()
-        while file.remaining and await sink.wait_for(socket):
-            await pool.run_admitted(turns.take, caller=caller)
+        await taken(spent, sink.flush())
+        while file.remaining and await taken(spent, sink.wait_for(socket)):
+            await pool.run_admitted(performed(spent, turns.take), caller=caller)
     except asyncio.CancelledError:
         turns.end()
         raise
@@ -104,6 +111,15 @@ class _Turns:
         self._is_over = True
         with self._sending:
             pass
+
+
+async def taken(spent: SpentTime, waiting: Awaitable[Result]) -> Result:
+    """Returns what is awaited until the client has taken bytes, which is added to its time."""
+    began = time.perf_counter()
+    try:
+        return await waiting
+    finally:
+        spent.client += time.perf_counter() - began
 
 
 async def watch(loop: asyncio.AbstractEventLoop, socket: int, ready: asyncio.Future[None]) -> None:

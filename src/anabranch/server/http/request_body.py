@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 
 from anabranch.errors import Invalid, Truncated
+from anabranch.spent_time import SpentTime
 
 __all__ = ["IDLE_SECONDS", "RequestBody", "require_length"]
 
@@ -26,6 +28,7 @@ PIECE_BYTES = 512 << 10
 class RequestBody:
     """A body of `length` bytes, None for a chunked body. `flow` is called with False to pause
     reading from the connection, when `max_waiting` bytes are buffered, and with True to resume.
+    What the reader waits for the client is added to `spent`.
     """
 
     def __init__(
@@ -36,6 +39,7 @@ class RequestBody:
         idle_seconds: float = IDLE_SECONDS,
         max_waiting: int = MAX_WAITING_BYTES,
         piece: int = PIECE_BYTES,
+        spent: SpentTime | None = None,
     ) -> None:
         self._length = length
         self._flow = flow
@@ -44,6 +48,7 @@ class RequestBody:
         self._piece = min(piece, max_waiting)
         self._enough = 1  # bytes that a thread waits for
         self._loop = asyncio.get_running_loop()
+        self._spent = spent or SpentTime()
         self._changed = threading.Condition()
         self._chunks: deque[bytes] = deque()
         self._waiting = 0  # bytes in the queue
@@ -89,9 +94,8 @@ class RequestBody:
     async def more(self) -> bytes:
         """Returns the next bytes, `b""` at the end. Raises Truncated."""
         while not self._waiting and not self.complete:
-            self._arrival = self._loop.create_future()
             try:
-                await asyncio.wait_for(self._arrival, self._idle_seconds)
+                await self._arrive()
             except TimeoutError:
                 raise self._idle() from None
         return self._taken()
@@ -105,9 +109,8 @@ class RequestBody:
         try:
             while self._waiting < size and not self.complete:
                 received = self._received
-                self._arrival = self._loop.create_future()
                 try:
-                    await asyncio.wait_for(self._arrival, self._idle_seconds)
+                    await self._arrive()
                 except TimeoutError:
                     if received == self._received:
                         raise self._idle() from None
@@ -142,6 +145,14 @@ class RequestBody:
                 )
         return b"".join(chunks)
 
+    async def _arrive(self) -> None:
+        self._arrival = self._loop.create_future()
+        began = time.perf_counter()
+        try:
+            await asyncio.wait_for(self._arrival, self._idle_seconds)
+        finally:
+            self._spent.client += time.perf_counter() - began
+
     def __iter__(self) -> Iterator[bytes]:
         """Yields the body to a thread, first the bytes that have already arrived, then pieces of
         about `piece` bytes. Raises the error that interrupted the body.
@@ -156,7 +167,10 @@ class RequestBody:
         with self._changed:
             while self._waiting < self._enough and not self.complete:
                 received = self._received
-                if not self._changed.wait(self._idle_seconds) and received == self._received:
+                began = time.perf_counter()
+                has_changed = self._changed.wait(self._idle_seconds)
+                self._spent.client += time.perf_counter() - began
+                if not has_changed and received == self._received:
                     raise self._idle()
             chunk = self._take()
             is_paused = self._is_paused

@@ -8,6 +8,7 @@ status.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -15,7 +16,8 @@ from anabranch.errors import AnabranchError
 from anabranch.http.response import Response
 from anabranch.server.execution.thread_pool import ThreadPool
 from anabranch.server.http.exchange import Exchange
-from anabranch.server.http.file_sending import FileSink, send_file
+from anabranch.server.http.file_sending import FileSink, send_file, taken
+from anabranch.spent_time import performed
 
 __all__ = ["Sink", "send_pieces"]
 
@@ -37,27 +39,37 @@ async def send_pieces(
     sent, and the response for the error is returned. Raises errors that interrupt the body.
     """
     pieces = response.pieces or iter(())
-    caller = exchange.caller
+    caller, spent = exchange.caller, exchange.spent
+    sending_since = known = 0.0
     try:
         try:
-            piece = await pool.run(next, pieces, b"", caller=caller)
+            piece = await pool.run(performed(spent, _following), pieces, caller=caller)
         except AnabranchError as error:
             error_response = exchange.request.respond_to_error(error)
             error_response.error = error
             return error_response
+        sending_since, known = time.perf_counter(), spent.known
         sink.send_first(exchange, response, piece)
         missing = response.length - len(piece)
         if missing:
-            missing -= await send_file(pieces, sink, pool, caller=caller)
+            missing -= await send_file(pieces, sink, pool, caller=caller, spent=spent)
         while piece and not exchange.is_cut_off:
-            piece = await pool.run_admitted(next, pieces, b"", caller=caller)
-            await sink.send_more(piece)
+            following = performed(spent, _following)
+            piece = await pool.run_admitted(following, pieces, caller=caller)
+            await taken(spent, sink.send_more(piece))
             missing -= len(piece)
         if missing and not exchange.is_cut_off:
             raise RuntimeError(f"the body differs from its length by {-missing} bytes")
         return response
     finally:
-        await pool.run_admitted(_close, pieces, caller=caller)
+        await pool.run_admitted(performed(spent, _close), pieces, caller=caller)
+        if sending_since:
+            took = time.perf_counter() - sending_since
+            spent.sending += took - (spent.known - known)
+
+
+def _following(pieces: Iterator[bytes]) -> bytes:
+    return next(pieces, b"")
 
 
 def _close(pieces: Iterator[bytes]) -> None:

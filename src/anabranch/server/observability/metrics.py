@@ -8,7 +8,6 @@ selects this mode at import time, by the environment variable that `shared_among
 from __future__ import annotations
 
 import os
-import time
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from prometheus_client.process_collector import ProcessCollector
 
 from anabranch.files.work_folders import WorkFolder, hold
 from anabranch.server.observability.count_log import CountLog
+from anabranch.server.observability.store_metrics import StoreCounters
 
 __all__ = [
     "CONTENT_TYPE",
@@ -53,10 +53,14 @@ class HookQueue(Protocol):
 class Metrics:
     """Metrics of one process. `methods` maps each operation of the API to its HTTP method."""
 
-    def __init__(self, methods: Mapping[str, str], hooks: HookQueue | None = None) -> None:
+    hooks: HookQueue | None = None
+    """The queue of hooks, once there is one."""
+
+    def __init__(self, methods: Mapping[str, str]) -> None:
         self._methods = methods
-        self._hooks = hooks
         self._registry = CollectorRegistry()
+        self.stores = StoreCounters(self._registry)
+        """Counts of requests to stores on other machines."""
         self._durations: dict[Service, Histogram] = {
             "api": self._histogram(_API, "Seconds that requests of the API took"),
             "gateway": self._histogram(_GATEWAY, "Seconds that requests of S3 took"),
@@ -93,9 +97,8 @@ class Metrics:
         """Counts that are to be logged regularly."""
         ProcessCollector(registry=self._registry)
 
-    def completed(self, service: Service, operation: str, status: int, began: float) -> None:
-        """Records a request that was received at `began`, a time of `time.perf_counter`."""
-        took = time.perf_counter() - began
+    def completed(self, service: Service, operation: str, status: int, took: float) -> None:
+        """Records a request that took so many seconds."""
         key = service, operation, status
         observe = self._observers.get(key)
         if observe is None:
@@ -140,11 +143,11 @@ class Metrics:
             yield family
             if family.name == _API:
                 yield self._totals(family)
-        if self._hooks is not None:
+        if self.hooks is not None:
             yield GaugeMetricFamily(
                 "anabranch_hook_events_waiting",
                 "Events after changes whose hooks wait to be run, of all servers",
-                value=self._hooks.waiting_events,
+                value=self.hooks.waiting_events,
             )
 
     def _totals(self, durations: Metric) -> Metric:

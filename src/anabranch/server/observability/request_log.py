@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 
 from anabranch.http.request_head import RequestHead
 from anabranch.server.observability.metrics import Service
@@ -27,12 +26,11 @@ class RequestLog:
         service: Service,
         operation: str,
         status: int,
-        began: float,
+        took: float,
         head: RequestHead,
         request_id: str,
     ) -> None:
-        """Logs a request that was received at `began`, a time of `time.perf_counter`."""
-        took = time.perf_counter() - began
+        """Logs a request that took so many seconds."""
         _log.log(
             self._level,
             "%s %s %s in %.1f ms (%s)",

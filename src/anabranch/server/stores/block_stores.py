@@ -15,13 +15,14 @@ from anabranch.blocks.local.store import LocalBlocks
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.errors import Invalid
 from anabranch.server.config.blockstore import Blockstore
+from anabranch.store_observer import UNOBSERVED, StoreObserver
 
 __all__ = ["open_blocks", "presigned_seconds"]
 
 
-def open_blocks(blockstore: Blockstore) -> BlockStore:
-    """Opens the store, without a request to an object store. Credentials that are not in the
-    settings are found where the vendor's tools find them.
+def open_blocks(blockstore: Blockstore, observer: StoreObserver = UNOBSERVED) -> BlockStore:
+    """Opens the store, without a request to an object store; `observer` learns of requests.
+    Credentials that are not in the settings are found where the vendor's tools find them.
 
     Raises Invalid for invalid settings, and the errors of the store.
     """
@@ -36,7 +37,7 @@ def open_blocks(blockstore: Blockstore) -> BlockStore:
             pre_signed=local.pre_signed,
             checked_up_to_bytes=local.checked_up_to_bytes,
         )
-    return _REMOTE[blockstore.type](blockstore)
+    return _REMOTE[blockstore.type](blockstore, observer)
 
 
 def presigned_seconds(blockstore: Blockstore) -> float:
@@ -49,7 +50,7 @@ def presigned_seconds(blockstore: Blockstore) -> float:
     return seconds.get(blockstore.type, blockstore.local.pre_signed_expiry)
 
 
-def _s3(blockstore: Blockstore) -> BlockStore:
+def _s3(blockstore: Blockstore, observer: StoreObserver) -> BlockStore:
     with report_missing_client("s3"):
         from anabranch.blocks.s3.credentials import find_credentials  # noqa: PLC0415
         from anabranch.blocks.s3.endpoint import S3Endpoint  # noqa: PLC0415  slow to import
@@ -75,7 +76,7 @@ def _s3(blockstore: Blockstore) -> BlockStore:
     )
     return s3_blocks(
         access,
-        retry_policy=_retry_policy(blockstore, settings.max_retries),
+        retry_policy=_retry_policy(blockstore, settings.max_retries, observer),
         default_namespace_prefix=blockstore.default_namespace_prefix,
         pre_sign_support=not settings.disable_pre_signed,
         pre_sign_multipart_upload=not (
@@ -84,7 +85,7 @@ def _s3(blockstore: Blockstore) -> BlockStore:
     )
 
 
-def _gs(blockstore: Blockstore) -> BlockStore:
+def _gs(blockstore: Blockstore, observer: StoreObserver) -> BlockStore:
     with report_missing_client("gcs"):
         from anabranch.blocks.gcs.store import gcs_blocks  # noqa: PLC0415
 
@@ -95,13 +96,13 @@ def _gs(blockstore: Blockstore) -> BlockStore:
         credentials_json=credentials_json,
         credentials_file=file,
         endpoint=_url("STORAGE_EMULATOR_HOST", os.environ.get("STORAGE_EMULATOR_HOST", "")),
-        retry_policy=_retry_policy(blockstore, RetryPolicy().retries),
+        retry_policy=_retry_policy(blockstore, RetryPolicy().retries, observer),
         default_namespace_prefix=blockstore.default_namespace_prefix,
         pre_sign_support=not blockstore.gs.disable_pre_signed,
     )
 
 
-def _azure(blockstore: Blockstore) -> BlockStore:
+def _azure(blockstore: Blockstore, observer: StoreObserver) -> BlockStore:
     with report_missing_client("azure"):
         from anabranch.blocks.azure.store import azure_blocks  # noqa: PLC0415
 
@@ -111,7 +112,7 @@ def _azure(blockstore: Blockstore) -> BlockStore:
         access_key=settings.storage_access_key,
         domain=settings.domain,
         endpoint=_url("blockstore.azure.test_endpoint_url", settings.test_endpoint_url),
-        retry_policy=_retry_policy(blockstore, RetryPolicy().retries),
+        retry_policy=_retry_policy(blockstore, RetryPolicy().retries, observer),
         default_namespace_prefix=blockstore.default_namespace_prefix,
         pre_sign_support=not settings.disable_pre_signed,
     )
@@ -120,7 +121,7 @@ def _azure(blockstore: Blockstore) -> BlockStore:
 _REMOTE = {"s3": _s3, "gs": _gs, "azure": _azure}
 
 
-def _retry_policy(blockstore: Blockstore, retries: int) -> RetryPolicy:
+def _retry_policy(blockstore: Blockstore, retries: int, observer: StoreObserver) -> RetryPolicy:
     seconds = float(blockstore.timeout)
     default = RetryPolicy()
     return RetryPolicy(
@@ -128,6 +129,7 @@ def _retry_policy(blockstore: Blockstore, retries: int) -> RetryPolicy:
         retries=retries,
         read_timeout=min(default.read_timeout, seconds),
         connect_timeout=min(default.connect_timeout, seconds),
+        observer=observer,
     )
 
 

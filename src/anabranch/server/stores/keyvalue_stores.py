@@ -17,6 +17,7 @@ from anabranch.keyvalue.sqlite.snapshot import SQLiteSnapshot
 from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.library import DATABASE_FILE
 from anabranch.server.config.settings import Database
+from anabranch.store_observer import UNOBSERVED, StoreObserver
 
 __all__ = [
     "Migrated",
@@ -43,8 +44,10 @@ def is_on_this_machine(database: Database) -> bool:
     return database.type != "postgres"
 
 
-def open_keyvalue(database: Database) -> KeyValueStore:
-    """Opens the store. Raises Invalid for invalid settings, and the errors of the store."""
+def open_keyvalue(database: Database, observer: StoreObserver = UNOBSERVED) -> KeyValueStore:
+    """Opens the store; `observer` learns of requests to another machine. Raises Invalid for invalid
+    settings, and the errors of the store.
+    """
     if database.type == "mem":
         return MemoryStore()
     if database.type == "local":
@@ -61,6 +64,7 @@ def open_keyvalue(database: Database) -> KeyValueStore:
             max_open_connections=database.postgres.max_open_connections,
             max_idle_connections=database.postgres.max_idle_connections,
             connection_max_lifetime=database.postgres.connection_max_lifetime,
+            observer=observer,
         )
     )
 
