@@ -8,7 +8,7 @@ the client's alone. Where no record is set, as in a library's process, nothing i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from functools import wraps
 from time import perf_counter
 from typing import Literal, ParamSpec, TypeVar
@@ -82,6 +82,12 @@ class SpentTime:
 
 _current: ContextVar[SpentTime | None] = ContextVar("spent time", default=None)
 
+# methods of the variable, since each request calls them
+set_spent_time = _current.set
+"""Sets the record of the request that this thread performs now; returns a token to reset it."""
+reset_spent_time = _current.reset
+"""Ends what `set_spent_time` began."""
+
 
 def timed(
     part: Part, *, calls: int = 1
@@ -133,13 +139,3 @@ def performed(
             _current.reset(token)
 
     return perform
-
-
-def set_spent_time(spent: SpentTime) -> Token[SpentTime | None]:
-    """Sets the record of the request that this thread performs now; returns a token to reset it."""
-    return _current.set(spent)
-
-
-def reset_spent_time(token: Token[SpentTime | None]) -> None:
-    """Ends what `set_spent_time` began."""
-    _current.reset(token)
