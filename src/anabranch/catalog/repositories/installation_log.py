@@ -68,7 +68,7 @@ class InstallationOperations:
             require_kept(operation)
             try:
                 return readable_records(self._undo_repository(stored), actor)
-            except Busy:
+            except (Busy, NotFound):
                 # another request may have undone it
                 require_kept(self._core.operation_log.get(INSTALLATION, operation.id))
                 raise
