@@ -77,7 +77,7 @@ def test_examples_begin_with_the_command(words, command):
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [
-        (["brnch"], "unknown command: 'brnch'", "Did you mean branch?"),
+        (["brnch"], "unknown command: 'brnch'", "Did you mean branch or branch-ends?"),
         (["qqq"], "unknown command: 'qqq'", "`anabranch --help` shows the commands."),
         (["repo", "lst"], "repo has no command 'lst'", "Did you mean list?"),
         (["commit", "lakefs://flights/main"], "a commit needs a message", "-m"),
@@ -105,7 +105,7 @@ def test_mistakes_as_json(run):
     assert ran.error == {
         "kind": "usage",
         "message": "unknown command: 'brnch'",
-        "hint": "Did you mean branch?",
+        "hint": "Did you mean branch or branch-ends?",
     }
 
 

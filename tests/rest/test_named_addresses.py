@@ -88,6 +88,7 @@ ENTRY_MAKERS = {
     "catalog/sample/files.py": "the sample's own objects",
     "catalog/tables/iceberg/record_store.py": "a new address of the server",
     "model/objects/entry_records.py": "stored records",
+    "pipelines/backups/kept_objects.py": "what staged records lead to, protected as restored",
     "pipelines/images/external.py": "source_permissions",
     "pipelines/imports/entries.py": "on_import_sources",
     "pipelines/verification/stores/object_probes.py": "compared, and stored nowhere",

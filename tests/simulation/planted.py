@@ -45,7 +45,7 @@ def torn(world: World) -> None:
     def apply(writes, expect=()):
         writes = list(writes)
         if len(writes) > 1 and world.random.random() < 0.1:
-            MemoryStore.apply(world.store, writes[:1], expect)
+            MemoryStore.apply(world.store, writes[: world.random.randrange(1, len(writes))], expect)
             raise OutcomeUnknown("the connection was lost")
         return MemoryStore.apply(world.store, writes, expect)
 

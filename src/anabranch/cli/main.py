@@ -65,7 +65,7 @@ SECTIONS = (
             CommandEntry(
                 "op",
                 "references.operations",
-                "Show what has changed branches and tags; restore them",
+                "Show and undo changes; restore branches and tags",
             ),
             CommandEntry(
                 "undo",

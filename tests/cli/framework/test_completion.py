@@ -22,7 +22,7 @@ def complete(run, *words):
 
 
 def test_commands_are_completed(run):
-    assert complete(run, "br") == ["branch", "branch-protect"]
+    assert complete(run, "br") == ["branch", "branch-ends", "branch-protect"]
     assert {"auth", "help", "repo"} <= set(complete(run, ""))
     assert complete(run, "fs", "pre") == ["presign"]
     assert complete(run, "auth", "us") == ["users"]

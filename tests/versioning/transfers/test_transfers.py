@@ -27,6 +27,7 @@ def transfers_of(versions, page=2):
         core.sweeps,
         core.pins,
         core.swept_trees,
+        core.record_admission,
         versions.clock,
         page=page,
     )

@@ -43,13 +43,16 @@ class HookedDeletions:
     def wait(self, seconds: float) -> bool:
         """Waits until none is running; returns whether that is so in time."""
         with self._changed:
-            return self._changed.wait_for(lambda: not self._running.total(), seconds)
+            return self._changed.wait_for(self._is_idle, seconds)
 
     def stop(self) -> None:
         """Starts no further ones, and waits a while for those that are running."""
         with self._changed:
             self._stopped = True
         self.wait(_CLOSE_SECONDS)
+
+    def _is_idle(self) -> bool:
+        return not self._running.total()
 
     def _run(self, partition: str, delete: Callable[[], object]) -> None:
         try:

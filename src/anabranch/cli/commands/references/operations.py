@@ -175,7 +175,7 @@ def _days(context: CommandContext) -> None:
 
 COMMAND = Group(
     "op",
-    "Show what has changed branches, tags and settings; restore branches and tags",
+    "Show and undo changes; restore branches and tags",
     (
         Command(
             "log",
