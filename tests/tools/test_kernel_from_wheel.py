@@ -52,6 +52,7 @@ def run(*words, cwd):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_the_checkout_runs_with_the_kernel_of_a_wheel(checkout, python):
     write_wheel(checkout / "dist")
