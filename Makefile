@@ -13,9 +13,9 @@ CONSTRAINTS ?= constraints.txt
 KERNEL := kernel/Cargo.toml kernel/Cargo.lock $(wildcard kernel/*/Cargo.toml) $(shell find kernel/*/src -name '*.rs' 2>/dev/null)
 # tests wait for two fifths of their time: one worker more than there are cores
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-# the two tiers do not wait for disks, where a C compiler can make that so
+# the two tiers do not wait for disks, where a C compiler can make that so; a space would end the path
 UNSYNCED := $(if $(filter Linux,$(shell uname -s)),$(shell command -v cc >/dev/null && echo $(VENV)/unsynced.so))
-WITHOUT_SYNC := $(if $(word 2,$(CURDIR)),,$(addprefix LD_PRELOAD=$(CURDIR)/,$(UNSYNCED)))  # spaces would end a path
+WITHOUT_SYNC := $(if $(word 2,$(CURDIR)),,$(addprefix LD_PRELOAD=$(CURDIR)/,$(UNSYNCED)))
 # how long each test took
 REPORT := .pytest_cache/report
 # clients that must not share an environment with the newest boto3

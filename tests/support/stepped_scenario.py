@@ -15,6 +15,7 @@ from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
+from anabranch.pipelines.garbage.reports.summary import Summary
 from anabranch.pipelines.garbage.run import Run
 from anabranch.testing.lake import Clock
 from anabranch.testing.stores import FaultyBlocks, FaultyStore
@@ -94,6 +95,11 @@ class Scenario:
     def mark(self) -> AbstractContextManager[Run]:
         """Marks what is dead, with no window."""
         return self.collector.mark("sea", window_seconds=0)
+
+    def sweep(self) -> Summary:
+        """Removes what is dead, with no window, and returns the summary."""
+        with self.mark() as run:
+            return run.sweep()
 
     def readable(self, reference: str, path: str) -> bool:
         """Returns whether an object can be read and is what was put there."""

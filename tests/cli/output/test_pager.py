@@ -38,7 +38,7 @@ class Terminal:
         try:
             while data := os.read(self.main, 4096):
                 self.shown += data
-        except OSError:  # nobody has the other side any more
+        except OSError:  # the other side is closed
             pass
 
     def text(self):

@@ -6,28 +6,14 @@ import random
 from collections import defaultdict
 
 import pytest
-from support.garbage import memory_lake
 
 from anabranch.errors import NotFound
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.storage import measurement
 from anabranch.pipelines.storage.report import Totals
 from anabranch.pipelines.storage.storage import Storage
-from anabranch.testing.lake import Clock
 
 DAY = 86400
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def lake(tmp_path, clock):
-    with memory_lake(tmp_path, clock) as lake:
-        lake.repositories.create("sea", "mem://sea")
-        yield lake
 
 
 @pytest.fixture

@@ -5,26 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
-from support.garbage import memory_lake
 
 from anabranch.errors import NotFound
 from anabranch.pipelines.storage.storage import Storage
 from anabranch.pipelines.storage.unmerged import UnmergedLimits
-from anabranch.testing.lake import Clock
 
 ALL = 1000
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-@pytest.fixture
-def lake(tmp_path, clock):
-    with memory_lake(tmp_path, clock) as lake:
-        lake.repositories.create("sea", "mem://sea")
-        yield lake
 
 
 @pytest.fixture

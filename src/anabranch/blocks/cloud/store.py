@@ -24,6 +24,7 @@ from anabranch.blocks.contract import BlockInfo, StorageConfig, Stored
 from anabranch.blocks.namespaces import invalid_namespace
 from anabranch.blocks.quarantine import Quarantine
 from anabranch.errors import AlreadyExists, Invalid
+from anabranch.model.objects.md5 import md5_of
 from anabranch.model.uploads.part import Part, multipart_checksum
 from anabranch.spent_time import timed, timed_pieces
 
@@ -177,10 +178,7 @@ class CloudBlocks:
         origin, target = self._locate(source), self._locate(destination)
         size = (self._exact or self._paths).copy(origin, target)
         if checksum is None:
-            digest = hashlib.md5(usedforsecurity=False)
-            for piece in self._open(destination, 0, None):
-                digest.update(piece)
-            checksum = digest.hexdigest()
+            checksum = md5_of(self._open(destination, 0, None))
         return Stored(size, checksum, int(self._clock()))
 
     @timed("blocks")

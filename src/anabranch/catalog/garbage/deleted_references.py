@@ -14,12 +14,12 @@ from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.retention import load_commit_graph
 from anabranch.versioning.records.entries import Value
 
-__all__ = ["committed_addresses"]
+__all__ = ["committed_entries"]
 
 _PAGE_SIZE = 10_000
 
 
-def committed_addresses(core: Core, repository: Repository) -> Iterator[Value]:
+def committed_entries(core: Core, repository: Repository) -> Iterator[Value]:
     """Yields the entries of all commits of a repository, also of expired ones; those of a range
     once. Raises Gone and Corrupt for lost and damaged tables.
     """

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import msgspec
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.catalog.garbage.deleted_references import committed_addresses
+from anabranch.catalog.garbage.deleted_references import committed_entries
 from anabranch.catalog.images.images import Images
 from anabranch.converter import Converter
 from anabranch.errors import Invalid, NotFound
@@ -244,7 +244,7 @@ class GarbagePreparation:
     def _committed_in_deleted(self, collected: Repository) -> Iterator[str]:
         """Yields the addresses of committed objects of deleted repositories."""
         for deleted in self._core.repositories.deleted.all():
-            for value in committed_addresses(self._core, deleted.repository):
+            for value in committed_entries(self._core, deleted.repository):
                 address = self._collected_address(collected, deleted.repository, entry_from(value))
                 if address is not None:
                     yield address

@@ -9,13 +9,10 @@ clients stage at addresses that end in a token after a comma, or at addresses of
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
-
 from anabranch.model.objects.data_address import is_generated
 from anabranch.model.objects.entry import AddressType, Entry
 
-__all__ = ["md5_of", "own_md5", "unverified_address"]
+__all__ = ["own_md5", "unverified_address"]
 
 _MD5_LENGTH = 32
 _ADDRESS_LENGTH = 46
@@ -34,14 +31,6 @@ def own_md5(entry: Entry) -> str:
     ):
         return entry.checksum
     return ""
-
-
-def md5_of(pieces: Iterable[bytes]) -> str:
-    """Returns the hex MD5 of bytes that come in pieces."""
-    digest = hashlib.md5(usedforsecurity=False)
-    for piece in pieces:
-        digest.update(piece)
-    return digest.hexdigest()
 
 
 def unverified_address(address: str) -> str:

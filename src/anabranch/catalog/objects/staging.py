@@ -23,7 +23,6 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.address_tokens import AddressTokens
 from anabranch.catalog.objects.entry_changes import KeepChecksums
 from anabranch.catalog.objects.object_page import object_stat
-from anabranch.catalog.objects.own_checksums import md5_of
 from anabranch.catalog.protection import Protection
 from anabranch.converter import Converter
 from anabranch.errors import Denied, Invalid
@@ -35,6 +34,7 @@ from anabranch.model.objects.entry import (
     relative_address,
     user_metadata,
 )
+from anabranch.model.objects.md5 import md5_of
 from anabranch.model.objects.stat import Stat
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.etag_pinned_reads import PinnedRead
-from anabranch.catalog.objects.own_checksums import md5_of
 from anabranch.catalog.presigning.presigned_urls import PresignedUrls, UrlGrant
 from anabranch.errors import AlreadyExists, Gone
+from anabranch.model.objects.md5 import md5_of
 
 __all__ = ["OpenBlock", "PresignedBlocks"]
 

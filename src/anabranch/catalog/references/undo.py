@@ -201,11 +201,7 @@ class UndoOperations:
         if actor is None:
             return
         if len(readable_references(repository.id, changes, actor)) < len(changes):
-            raise Denied(
-                "the operation has changed branches or tags that you may not read",
-                kind="insufficient_permissions",
-                hint="Ask a user who may read all of them.",
-            )
+            raise _unreadable("branches or tags")
         own = operation.is_by(actor.username, actor.record_id)
         require_permissions(self._core, repository, inverse(changes), actor, own=own)
 
@@ -216,11 +212,7 @@ class UndoOperations:
         if actor is None or not settings:
             return
         if len(readable_settings(repository.id, settings, actor)) < len(settings):
-            raise Denied(
-                "the operation has changed settings that you may not read",
-                kind="insufficient_permissions",
-                hint="Ask a user who may read all of them.",
-            )
+            raise _unreadable("settings")
         require_settings_permissions(repository.id, settings, actor)
 
     def _undo_rules(self, repository: Repository, operation: LoggedOperation) -> None:
@@ -272,6 +264,14 @@ class UndoOperations:
                 admitted.end()
                 return plan.operation
         raise Busy("the branches and tags are changed by too many requests", kind="too_many_tries")
+
+
+def _unreadable(changed: str) -> Denied:
+    return Denied(
+        f"the operation has changed {changed} that you may not read",
+        kind="insufficient_permissions",
+        hint="Ask a user who may read all of them.",
+    )
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ import msgspec
 from anabranch.client.rest_client import RestClient
 from anabranch.client.transport import TransportError
 from anabranch.errors import Denied, Invalid, NotSupported
+from anabranch.model.objects.md5 import md5_of
 from anabranch.model.objects.stat import Stat
 from anabranch.remote.call import Exchange, Reply, change, read
 from anabranch.remote.calls.results import stat_result
@@ -72,12 +72,9 @@ class StoredUpload:
             return None
         if not self._store(client, location.presigned_url, size):
             return None
-        digest = hashlib.md5(usedforsecurity=False)
-        for chunk in self.chunks:
-            digest.update(chunk)
         body = {
             "staging": {"physical_address": location.physical_address},
-            "checksum": digest.hexdigest(),
+            "checksum": md5_of(self.chunks),
             "size_bytes": size,
             "content_type": content_type,
             "user_metadata": dict(metadata),

@@ -23,8 +23,7 @@ class SettingChange(msgspec.Struct, frozen=True):
     is `branch_protection`, `branch_ends`, `metadata`, `undo_days` or `garbage_rules` in the log of
     a repository, and `repository`, `policy`, `group`, `user`, `membership`, `group_policy` or
     `user_policy` in that of the installation, where it has a `name`; `GROUP/USER` is that of a
-    membership. Of users, attachments and what the reader may not read only that they exist is told,
-    by an empty object.
+    membership. An empty object stands for a user, an attachment, and what the reader may not read.
     """
 
     kind: str

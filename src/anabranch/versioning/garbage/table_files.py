@@ -1,6 +1,6 @@
 """Reading of what the metadata of Iceberg tables name, by the addresses in them.
 
-Only files of areas are read: nobody but a table's engine can follow an address elsewhere.
+Only files of areas are read: a table's engine alone can follow an address elsewhere.
 """
 
 from __future__ import annotations

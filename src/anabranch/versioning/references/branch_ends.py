@@ -8,15 +8,19 @@ from typing import NamedTuple
 
 import msgspec
 
-from anabranch.errors import Busy, Corrupt, PreconditionFailed
-from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.errors import Corrupt
+from anabranch.keyvalue.contract import Expect, KeyValueStore
 from anabranch.model.references.branch_ends import NO_ENDS, BranchEnd, BranchEnds, check_ends
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records import keys
+from anabranch.versioning.references.rule_records import (
+    MAX_ATTEMPTS,
+    replace_record,
+    too_many_changes,
+)
 
 __all__ = ["BranchEndRules", "StoredEnds", "ends_from"]
 
-_MAX_ATTEMPTS = 100
 _DECODER = msgspec.json.Decoder(tuple[BranchEnd, ...])
 
 
@@ -60,16 +64,10 @@ class BranchEndRules:
         """
         check_ends(rules)
         record = msgspec.json.encode(rules)
-        for _ in range(_MAX_ATTEMPTS):
+        for _ in range(MAX_ATTEMPTS):
             stored = self.read(repository)
-            matches = if_match is None or stored.ends.etag == if_match
-            write = Write(repository.partition, keys.BRANCH_ENDS, record)
-            expect = Expect(repository.partition, keys.BRANCH_ENDS, stored.record)
-            if matches and self._keyvalue.apply([write], [expect]):
+            unchanged = Expect(repository.partition, keys.BRANCH_ENDS, stored.record)
+            etag = stored.ends.etag
+            if replace_record(self._keyvalue, unchanged, record, etag=etag, if_match=if_match):
                 return ends_from(record)
-            if if_match is not None:
-                raise PreconditionFailed(
-                    "Precondition failed",
-                    hint="The rules have changed since they were read: read them again.",
-                )
-        raise Busy("the rules are changed by too many requests at once")
+        raise too_many_changes()

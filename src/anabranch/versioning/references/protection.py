@@ -8,17 +8,20 @@ from typing import NamedTuple
 
 import msgspec
 
-from anabranch.errors import Busy, PreconditionFailed, ProtectedBranch
-from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.errors import ProtectedBranch
+from anabranch.keyvalue.contract import Expect, KeyValueStore
 from anabranch.model.references.protection import Blocked, ProtectionRules
 from anabranch.model.repositories.repository import Repository
 from anabranch.patterns.glob import glob
 from anabranch.versioning.records import keys, references
+from anabranch.versioning.references.rule_records import (
+    MAX_ATTEMPTS,
+    replace_record,
+    too_many_changes,
+)
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 
 __all__ = ["AdmitDeletion", "Protection", "StoredProtection", "WithoutApprovals"]
-
-_MAX_ATTEMPTS = 100
 
 
 class StoredProtection(NamedTuple):
@@ -62,20 +65,14 @@ class Protection:
         blocked = dict.fromkeys(patterns, all_actions)
         for pattern in blocked:
             glob(pattern)
-        for _ in range(_MAX_ATTEMPTS):
+        for _ in range(MAX_ATTEMPTS):
             stored = self.read(repository)
             required = {**stored.rules.approvals, **approvals}
             record = references.protection_bytes(blocked, required)
-            write = Write(repository.partition, keys.PROTECTION, record)
-            matches = if_match is None or stored.rules.etag == if_match
-            if matches and self._keyvalue.apply([write], [stored.unchanged(repository)]):
+            unchanged, etag = stored.unchanged(repository), stored.rules.etag
+            if replace_record(self._keyvalue, unchanged, record, etag=etag, if_match=if_match):
                 return references.protection_from(record)
-            if if_match is not None:
-                raise PreconditionFailed(
-                    "Precondition failed",
-                    hint="The rules have changed since they were read: read them again.",
-                )
-        raise Busy("the rules are changed by too many requests at once")
+        raise too_many_changes()
 
     def admission(self, repository: Repository, branch: str) -> WithoutApprovals:
         """Returns what admits a change of a branch without a pull request, on condition that the

@@ -27,14 +27,9 @@ def scenario(tmp_path):
     scenario = Scenario(tmp_path)
     with scenario.lake:
         scenario.dump = with_branch_at(scenario, lambda: scenario.lake.refs_dumps.dump("sea"))
-        sweep(scenario)
+        scenario.sweep()
         assert not scenario.readable(scenario.expired, "old")
         yield scenario
-
-
-def sweep(scenario):
-    with scenario.mark() as run:
-        run.sweep()
 
 
 def with_branch_at(scenario, act):
@@ -184,7 +179,7 @@ def test_a_commit_that_lost_nothing_can_be_referred_to(tmp_path):
         shallow = {"source_path": "old", "source_ref": scenario.expired, "shallow": True}
         scenario.lake.objects.copy("sea", "main", "same", **shallow)
         commit(scenario.lake)
-        sweep(scenario)
+        scenario.sweep()
         branch(scenario)
         assert scenario.readable("again", "old")
 

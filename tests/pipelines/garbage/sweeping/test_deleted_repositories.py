@@ -56,14 +56,9 @@ def scenario(tmp_path):
         yield scenario
 
 
-def collect(scenario):
-    with scenario.mark() as run:
-        run.sweep()
-
-
 def test_a_collection_keeps_what_a_deleted_repository_needs(scenario):
     scenario.clock.advance(20 * DAY)
-    collect(scenario)
+    scenario.sweep()
     scenario.lake.repositories.restore("pond")
     assert content(scenario.lake) == [b"committed", b"staged"]
 
@@ -74,7 +69,7 @@ def test_it_is_removed_once_the_repository_is_forgotten(scenario, way):
     if way == "forget":
         lake.repositories.forget("pond")
     scenario.clock.advance(33 * DAY if way == "days" else 3 * DAY)
-    collect(scenario)
+    scenario.sweep()
     kept = stored(lake, "mem://sea/data")
     assert not {address.removeprefix("data/") for address in scenario.gone} & kept
     with pytest.raises(NotFound):
@@ -97,7 +92,7 @@ def test_restore_at_any_step_of_a_collection(scenario, number, days):
             restored.append(True)
 
     scenario.steps.arm(number, restore)
-    collect(scenario)
+    scenario.sweep()
     if days == 20:
         assert restored or scenario.steps.left >= 0
     if restored:

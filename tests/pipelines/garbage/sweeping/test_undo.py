@@ -64,15 +64,10 @@ def scenario(tmp_path):
         yield scenario
 
 
-def collect(scenario):
-    with scenario.mark() as run:
-        run.sweep()
-
-
 def test_what_can_be_undone_is_kept_and_comes_back(scenario):
     scenario.clock.advance(20 * DAY)
     before = stored(scenario.lake, "mem://sea/data")
-    collect(scenario)
+    scenario.sweep()
     assert stored(scenario.lake, "mem://sea/data") < before  # it removes what nothing needs
     bring_back(scenario.lake)
     assert unreadable(scenario) == []
@@ -87,7 +82,7 @@ def test_all_references_are_restored_after_a_collection(scenario):
         if each.changes[0].name == "v1" and each.changes[0].before is None
     ]
     scenario.clock.advance(20 * DAY)
-    collect(scenario)
+    scenario.sweep()
     lake.operations.restore("sea", tagged.id)
     for reference, path in (("lost", "lost/staged"), ("v1", "tagged"), ("side", "tagged")):
         assert scenario.readable(reference, path), path
@@ -98,7 +93,7 @@ def test_what_can_no_longer_be_undone_is_removed(scenario, days):
     if days < 31:
         scenario.lake.operations.set_undo_days("sea", days)
     scenario.clock.advance(days * DAY + 2 * DAY)
-    collect(scenario)
+    scenario.sweep()
     kept = stored(scenario.lake, "mem://sea/data")
     assert not {address.removeprefix("data/") for address in scenario.gone} & kept
     with pytest.raises((Conflict, NotFound)):
@@ -112,7 +107,7 @@ def test_history_that_the_rules_let_go_does_not_come_back(scenario):
     lake = scenario.lake
     moves = [each for each in references_changed(lake) if each.changes[0].name == "main"]
     assert moves[1].changes[0].before.commit_id == scenario.expired
-    collect(scenario)
+    scenario.sweep()
     lake.operations.undo("sea", moves[0].id)
     with pytest.raises(CommitExpired):
         lake.operations.undo("sea", moves[1].id)
@@ -130,7 +125,7 @@ def test_an_operation_that_is_given_up_keeps_nothing(scenario):
     ]
     assert lake.operations.give_up("sea", deleted.id).given_up_at == scenario.clock()
     scenario.clock.advance(2 * DAY)
-    collect(scenario)
+    scenario.sweep()
     kept = stored(lake, "mem://sea/data")
     gone = [address.removeprefix("data/") for address in scenario.gone]
     assert [address in kept for address in gone] == [False, False, True, True]
@@ -155,7 +150,7 @@ def test_undo_at_any_step_of_a_collection_brings_back_what_can_be_read(scenario,
             undone.append(True)
 
     scenario.steps.arm(number, undo)
-    collect(scenario)
+    scenario.sweep()
     if days == 20:
         assert undone or scenario.steps.left >= 0
     if undone:
@@ -164,5 +159,5 @@ def test_undo_at_any_step_of_a_collection_brings_back_what_can_be_read(scenario,
 
 def test_steps_of_a_collection_are_those_that_undo_is_tried_at(scenario):
     scenario.steps.arm(10 * STEPS, lambda: None)
-    collect(scenario)
+    scenario.sweep()
     assert STEPS - 20 < scenario.steps.count <= STEPS

@@ -23,7 +23,6 @@ import msgspec
 
 from anabranch.blocks.contract import BlockInfo, BlockStore, Stored
 from anabranch.blocks.multipart.errors import upload_not_found
-from anabranch.catalog.objects.own_checksums import md5_of
 from anabranch.errors import (
     AlreadyExists,
     AnabranchError,
@@ -33,6 +32,7 @@ from anabranch.errors import (
     NotFound,
 )
 from anabranch.model.names import check_path
+from anabranch.model.objects.md5 import md5_of
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.table_area import (
     AREA_ID,

@@ -63,7 +63,7 @@ class Installation(Protocol):
 
     def repositories(self) -> Iterable[Repository]:
         """Yields all repositories, then those that were deleted and can be restored, uncached. A
-        server tells of the latter what is in the collected namespace with uncommitted addresses.
+        server lists of the latter what is in the collected namespace with uncommitted addresses.
         """
 
     def exists(self, repository: Repository) -> bool:

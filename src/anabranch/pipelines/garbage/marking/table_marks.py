@@ -3,7 +3,7 @@
 A record names a metadata file, that manifest lists, these manifests, and these data; all of them
 never change, so each is read once. What cannot be read, or is not understood, may name any file of
 its area: all files of the area are kept then, and of the areas that other files of it name. So are
-those of an area that no record leads to, as long as somebody writes to it: a table may be about to
+those of an area that no record leads to, as long as a client writes to it: a table may be about to
 be created.
 """
 

@@ -64,6 +64,12 @@ def find_garbage(call: Call[InRepository, None]) -> GarbageFound:
     return call.services.storage.find_garbage(call.params.repository)
 
 
+_REPORTS = (
+    Need(Action.LIST_BRANCHES, on_repository),
+    Need(Action.LIST_COMMITS, on_repository),
+    Need(Action.LIST_OBJECTS, on_repository),
+)
+
 OPERATIONS = (
     Operation(
         id="getStorageReport",
@@ -71,11 +77,7 @@ OPERATIONS = (
         method="GET",
         path="/repositories/{repository}/storage",
         summary="get the storage that branches take and share, and its growth",
-        permission=(
-            Need(Action.LIST_BRANCHES, on_repository),
-            Need(Action.LIST_COMMITS, on_repository),
-            Need(Action.LIST_OBJECTS, on_repository),
-        ),
+        permission=_REPORTS,
         params=GetStorageReport,
         response=StorageReport,
         handler=get_storage_report,
@@ -86,11 +88,7 @@ OPERATIONS = (
         method="GET",
         path="/repositories/{repository}/unmerged_branches",
         summary="list the oldest or the largest branches that are not merged",
-        permission=(
-            Need(Action.LIST_BRANCHES, on_repository),
-            Need(Action.LIST_COMMITS, on_repository),
-            Need(Action.LIST_OBJECTS, on_repository),
-        ),
+        permission=_REPORTS,
         params=ListUnmergedBranches,
         response=UnmergedBranches,
         handler=list_unmerged_branches,
