@@ -49,11 +49,10 @@ impl CommitGraph {
 
     fn set_changed(&self, py: Python<'_>, rows: Vec<(PyBackedStr, PyBackedBytes)>) -> usize {
         py.detach(|| {
-            let mut graph = self.lock();
-            let set = |(id, stored): &&(PyBackedStr, PyBackedBytes)| {
-                parse_id(id.as_bytes()).is_ok_and(|id| graph.set_changed(&id, stored))
-            };
-            rows.iter().filter(set).count()
+            let rows = rows
+                .iter()
+                .filter_map(|(id, stored)| Some((parse_id(id.as_bytes()).ok()?, &stored[..])));
+            self.lock().set_changed(rows)
         })
     }
 

@@ -1,4 +1,6 @@
-//! The commits of a repository by number, in the order in which they were added.
+//! The commits of a repository by number: a number is higher than those of older commits that were
+//! added before or with it, so that walks to ancestors read memory in its order. Stored commits come in
+//! the order of their ids, in which each step of a long walk would wait for memory.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -108,7 +110,8 @@ impl CommitGraph {
     ///
     /// Fails for a malformed record, and adds none then.
     pub fn add<'a>(&mut self, records: impl Iterator<Item = &'a [u8]>) -> Result<()> {
-        let decoded: Vec<Record> = records.map(Record::decode).collect::<Result<_>>()?;
+        let mut decoded: Vec<Record> = records.map(Record::decode).collect::<Result<_>>()?;
+        decoded.sort_by_key(|record| (record.date, record.generation));
         let first = self.commits.len();
         let mut parents: Vec<Vec<CommitId>> = Vec::new();
         for record in decoded {
@@ -139,12 +142,20 @@ impl CommitGraph {
         Ok(())
     }
 
-    /// Sets which paths a commit changed, by the stored form; returns false if the graph does not
-    /// have the commit or the form is damaged.
-    pub fn set_changed(&mut self, id: &CommitId, stored: &[u8]) -> bool {
-        let Some(number) = self.number(id) else {
-            return false;
-        };
+    /// Sets which paths commits changed, by the stored forms; returns how many were set or known. Left
+    /// out are commits that the graph does not have, and damaged forms.
+    pub fn set_changed<'a>(&mut self, rows: impl Iterator<Item = (CommitId, &'a [u8])>) -> usize {
+        let found = rows.filter_map(|(id, stored)| Some((self.number(&id)?, id, stored)));
+        let mut found: Vec<_> = found.collect();
+        found.sort_unstable_by_key(|(number, ..)| *number);
+        let mut count = 0;
+        for (number, id, stored) in found {
+            count += usize::from(self.set(number, &id, stored));
+        }
+        count
+    }
+
+    fn set(&mut self, number: u32, id: &CommitId, stored: &[u8]) -> bool {
         let known = &mut self.commits[number as usize].changed;
         if *known != Changed::Unknown {
             return true;
