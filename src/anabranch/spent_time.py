@@ -7,7 +7,7 @@ the client's alone. Where no record is set, as in a library's process, nothing i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import wraps
 from time import perf_counter
@@ -16,6 +16,7 @@ from typing import Literal, ParamSpec, TypeVar
 __all__ = [
     "Part",
     "SpentTime",
+    "current_spent_time",
     "performed",
     "reset_spent_time",
     "set_spent_time",
@@ -48,6 +49,8 @@ class SpentTime:
     """Reading what follows the first bytes of a response, and passing it to the system."""
     awaits_body_since: float | None = None
     is_in_part: bool = False
+    trace_headers: Mapping[str, str] = {}
+    """Headers by which requests to others continue the trace of this one."""
 
     @property
     def known(self) -> float:
@@ -87,6 +90,8 @@ set_spent_time = _current.set
 """Sets the record of the request that this thread performs now; returns a token to reset it."""
 reset_spent_time = _current.reset
 """Ends what `set_spent_time` began."""
+current_spent_time = _current.get
+"""Returns the record of the request that this thread performs, None without one."""
 
 
 def timed(

@@ -21,6 +21,7 @@ from anabranch.client.retry_policy import DEFAULT_RETRIES, RetryPolicy
 from anabranch.client.transport import Response, Transport, TransportError
 from anabranch.errors import AnabranchError, Busy, Invalid, OutcomeUnknown
 from anabranch.model.secret import Secret
+from anabranch.trace_context import trace_headers
 
 __all__ = ["CHUNK", "Content", "Request", "RestClient", "Timeouts", "quote_segment"]
 
@@ -318,7 +319,8 @@ class RestClient:
         if params:
             query = urlencode(params, doseq=True, quote_via=quote, errors="surrogateescape")
             target = f"{target}?{query}"
-        headers = {"User-Agent": "anabranch", "X-Lakefs-Client": "anabranch", **request.headers}
+        headers = {"User-Agent": "anabranch", "X-Lakefs-Client": "anabranch", **trace_headers()}
+        headers |= request.headers
         if self._authorization:
             headers["Authorization"] = self._authorization.reveal()
         timeout = request.timeout

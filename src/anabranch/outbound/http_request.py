@@ -19,6 +19,7 @@ import msgspec
 from anabranch.errors import Busy, Invalid
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.outbound.connection import Deadline, connect
+from anabranch.trace_context import trace_headers
 
 __all__ = [
     "DEFAULT_MAX_REDIRECTS",
@@ -196,7 +197,8 @@ def _headers(parts: SplitResult, given: Mapping[str, str]) -> dict[str, str]:
     if parts.username is not None and "authorization" not in names:
         pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
         headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
-    return headers | dict(given)
+    traced = {name: value for name, value in trace_headers().items() if name not in names}
+    return headers | traced | dict(given)
 
 
 def _is_latin(text: str) -> bool:

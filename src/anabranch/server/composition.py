@@ -47,6 +47,7 @@ from anabranch.server.installation.single_sign_on import (
     open_aws_identities,
     open_single_sign_on,
 )
+from anabranch.server.installation.telemetry import open_telemetry
 from anabranch.server.observability.audit_logs import audit_file, open_audit
 from anabranch.server.observability.logs import level_of
 from anabranch.server.observability.metrics import Metrics
@@ -111,6 +112,7 @@ class Composition:
         self.services = _services(settings, keyvalue, self.lake, self.audit)
         metrics.hooks = self.lake.engine
         slow_log = SlowLog(settings.logging.slow_requests)
+        self._telemetry = open_telemetry(settings.telemetry)
         http = settings.http
         self._pool = ThreadPool(
             "call",
@@ -141,6 +143,7 @@ class Composition:
             request_log=RequestLog(level_of(settings.logging.audit_log_level)),
             slow_log=slow_log,
             usage=self.lake.usage,
+            telemetry=self._telemetry,
             optional=[
                 IcebergGateway(_iceberg_services(settings, self.services)),
                 *(
@@ -179,6 +182,8 @@ class Composition:
         self._pool.close()
         self._batch_thread.close()
         self.lake.close()
+        if self._telemetry is not None:
+            self._telemetry.close()
         if self.audit is not None:
             self.audit.close()
 

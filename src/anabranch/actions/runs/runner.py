@@ -11,7 +11,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -28,6 +28,7 @@ from anabranch.errors import AnabranchError
 from anabranch.errors.dependency_errors import reason_of
 from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
+from anabranch.trace_context import continued_trace, trace_headers
 
 __all__ = ["AccessFor", "HookAccess", "Outcome", "Runner"]
 
@@ -158,7 +159,10 @@ class _Execution:
         waiting = iter(lines)
         threads = [
             threading.Thread(
-                target=self._run_actions, args=(waiting,), name=f"hooks-{self._run_id}", daemon=True
+                target=self._run_traced,
+                args=(waiting, trace_headers()),
+                name=f"hooks-{self._run_id}",
+                daemon=True,
             )
             for _ in range(min(len(lines), self._settings.parallel_actions))
         ]
@@ -175,6 +179,11 @@ class _Execution:
                 cell.output = f"Error: {cell.failure}\n"
                 cell.hook = msgspec.structs.replace(cell.hook, ended=self._clock())
         return cells
+
+    def _run_traced(self, waiting: Iterator[list[_Cell]], trace: Mapping[str, str]) -> None:
+        """Runs hooks as part of the trace of the request that causes them."""
+        with continued_trace(trace):
+            self._run_actions(waiting)
 
     def _run_actions(self, waiting: Iterator[list[_Cell]]) -> None:
         """Runs the hooks of one action after another, until none is left."""

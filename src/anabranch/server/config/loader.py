@@ -28,6 +28,7 @@ from anabranch.server.config.sources import (
     from_flags,
     is_lakefs_file,
 )
+from anabranch.server.config.telemetry import telemetry_problems
 
 __all__ = ["DEFAULT_FILE", "Loaded", "load_settings"]
 
@@ -76,6 +77,7 @@ def load_settings(
     problems += oidc_problems(values, places)
     problems += aws_problems(values, places)
     problems += scim_problems(values, places)
+    problems += telemetry_problems(values, places)
     if problems:
         raise Invalid(
             "\n".join(problems), kind="invalid_settings", hint="docs/settings.md lists them all."

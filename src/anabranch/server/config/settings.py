@@ -19,6 +19,7 @@ from anabranch.server.config.merges import Merges
 from anabranch.server.config.oidc import OpenIDConnect
 from anabranch.server.config.pages import Pages
 from anabranch.server.config.scim import Scim
+from anabranch.server.config.telemetry import Telemetry
 from anabranch.server.config.types import Address, Seconds, SettingDoc, SettingsGroup
 from anabranch.server.config.workspaces import WorkspaceSettings
 
@@ -328,5 +329,6 @@ class Settings(SettingsGroup, frozen=True, kw_only=True):
     pages: Pages = Pages()
     workspaces: WorkspaceSettings = WorkspaceSettings()
     logging: Logging = Logging()
+    telemetry: Telemetry = Telemetry()
     audit: Audit = Audit()
     committed: Committed = Committed()

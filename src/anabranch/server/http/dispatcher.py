@@ -49,7 +49,7 @@ from anabranch.server.observability.metrics import Metrics
 from anabranch.server.observability.request_id import RequestIds
 from anabranch.server.observability.request_log import RequestLog
 from anabranch.server.observability.slow_log import CompletedRequest, SlowLog
-from anabranch.spent_time import performed, reset_spent_time, set_spent_time
+from anabranch.spent_time import SpentTime, performed, reset_spent_time, set_spent_time
 
 __all__ = ["Dispatcher", "Executors"]
 
@@ -71,6 +71,16 @@ class OptionalGateway(Protocol):
 
     def request(self, head: RequestHead, request_id: str) -> GatewayRequest | None:
         """Returns the request of a path; None for a path of another gateway."""
+
+
+class Telemetry(Protocol):
+    """What follows requests for a program elsewhere."""
+
+    def begin(self, head: RequestHead) -> SpentTime:
+        """Returns the record of a request that has arrived."""
+
+    def completed(self, request: CompletedRequest, took: float, spent: SpentTime) -> None:
+        """Takes a request that took so many seconds, with its record."""
 
 
 class Executors(NamedTuple):
@@ -97,6 +107,7 @@ class Dispatcher:
         request_log: RequestLog,
         slow_log: SlowLog,
         usage: Usage,
+        telemetry: Telemetry | None = None,
         optional: Sequence[OptionalGateway] = (),
     ) -> None:
         self._rest = rest
@@ -111,6 +122,7 @@ class Dispatcher:
         self._log = request_log
         self._slow_log = slow_log
         self._usage = usage
+        self._telemetry = telemetry
         self._optional = optional
 
     def dispatch(
@@ -129,6 +141,8 @@ class Dispatcher:
         request = self._route(head, request_id)
         exchange = Exchange(head, request, length, request_id, began)
         exchange.awaits_continue = awaits_continue
+        if self._telemetry is not None:
+            exchange.spent = self._telemetry.begin(head)
         exchange.response = request.respond_early()
         if exchange.response is not None:
             return exchange
@@ -281,11 +295,15 @@ class Dispatcher:
             self._callers.learn(exchange.head, request.user)
         took = time.perf_counter() - exchange.began
         self._metrics.completed(service, request.operation, status, took)
-        if took >= self._slow_log.seconds:
+        is_slow = took >= self._slow_log.seconds
+        if is_slow or self._telemetry is not None:
             ended = CompletedRequest(
                 service, request.operation, request.user, status, exchange.head, exchange.request_id
             )
-            self._slow_log.completed(ended, took, exchange.spent, with_path=self._log.on)
+            if is_slow:
+                self._slow_log.completed(ended, took, exchange.spent, with_path=self._log.on)
+            if self._telemetry is not None:
+                self._telemetry.completed(ended, took, exchange.spent)
         if error is not None:
             log_failure(
                 service, request.operation, status, error, exchange.head, exchange.request_id
