@@ -129,7 +129,9 @@ def test_ten_megabytes_of_arguments_have_an_error_with_their_id(process):
     assert "arguments_too_large" in result["result"]["content"][0]["text"]
 
 
-def test_the_process_ends_with_its_input(process):
+def test_the_process_ends_with_its_input(tmp_path):
+    process = Process(tmp_path)
+    assert process.ask(INITIALIZE)["id"] == 1
     assert process.end() == (0, b"", b"")
 
 

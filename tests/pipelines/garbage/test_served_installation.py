@@ -41,7 +41,9 @@ def lake(data, served):  # noqa: ARG001  the server makes it
     """The server's lake, with two new repositories."""
     with anabranch.open(data) as lake:
         for repository in lake.repositories.list(amount=100).items:
-            lake.repositories.delete(repository.id)
+            lake.repositories.delete(repository.id, forget=True)
+        for each in lake.repositories.deleted():
+            lake.repositories.forget(each.repository.id)
         namespace = f"local://{secrets.token_hex(4)}"
         lake.repositories.create("sea", namespace)
         lake.repositories.create("land", f"{namespace}-land")
