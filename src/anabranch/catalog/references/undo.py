@@ -19,6 +19,7 @@ from anabranch.catalog.references.admitted_changes import (
     require_settings_permissions,
 )
 from anabranch.catalog.references.readable_references import (
+    has_images,
     readable_references,
     readable_settings,
 )
@@ -32,8 +33,9 @@ from anabranch.model.references.operation import (
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.operations.logged_records import GARBAGE_RULES
+from anabranch.versioning.operations.planner import UndoPlan
 from anabranch.versioning.operations.record import reference_key
-from anabranch.versioning.operations.undo import UndoPlan, changed_since, require_kept
+from anabranch.versioning.operations.refusals import changed_since, require_kept
 from anabranch.versioning.records import keys
 from anabranch.versioning.repositories.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
@@ -42,6 +44,8 @@ __all__ = ["UndoOperations"]
 
 _MAX_ATTEMPTS = 20
 _UNDO = "undoOperation"
+_READ_ONLY_SETTINGS = {"metadata", "undo_days"}
+"""The settings that can be changed in a repository that is read-only."""
 _ACTIONS = {_UNDO, "restoreReferences", "restoreBranch", "restoreTag"}
 """The operations of the API that undo others: undo without an id leaves them out, so that a second
 one goes a step further back instead of undoing the first.
@@ -200,7 +204,7 @@ class UndoOperations:
         """
         if actor is None:
             return
-        if len(readable_references(repository.id, changes, actor)) < len(changes):
+        if len(readable_references(repository, changes, actor)) < len(changes):
             raise _unreadable("branches or tags")
         own = operation.is_by(actor.username, actor.record_id)
         require_permissions(self._core, repository, inverse(changes), actor, own=own)
@@ -211,7 +215,7 @@ class UndoOperations:
         """Raises Denied unless an actor may read and change settings."""
         if actor is None or not settings:
             return
-        if len(readable_settings(repository.id, settings, actor)) < len(settings):
+        if len(readable_settings(repository, settings, actor)) < len(settings):
             raise _unreadable("settings")
         require_settings_permissions(repository.id, settings, actor)
 
@@ -250,9 +254,9 @@ class UndoOperations:
         force: bool,
     ) -> LoggedOperation:
         """Makes the changes of a plan. If a reference changes meanwhile, it plans them again."""
-        check_writable(repository, force=force)
         for _ in range(_MAX_ATTEMPTS):
             plan = plans.plan()
+            _check_writable(repository, plan, force=force)
             with _acting_by(action):
                 admitted = AdmittedChanges(
                     self._core, self._protection, self._changes, repository, plan
@@ -264,6 +268,14 @@ class UndoOperations:
                 admitted.end()
                 return plan.operation
         raise Busy("the branches and tags are changed by too many requests", kind="too_many_tries")
+
+
+def _check_writable(repository: Repository, plan: UndoPlan, *, force: bool) -> None:
+    """Raises ReadOnlyRepository where each change of a plan by itself would be refused so."""
+    if plan.changes and not has_images(repository):
+        check_writable(repository, force=force)
+    if any(each.kind not in _READ_ONLY_SETTINGS for each in plan.settings):
+        check_writable(repository, force=False)
 
 
 def _unreadable(changed: str) -> Denied:

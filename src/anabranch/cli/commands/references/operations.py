@@ -87,6 +87,10 @@ def _setting_text(change: dict[str, Any]) -> str:
         return f"{noun} {'created' if change['name'] else 'set'}"
     if change["after"] is None:
         return f"{noun} {'deleted' if change['name'] else 'removed'}"
+    if change["kind"] == "pull_request":
+        statuses = [change[side].get("status") for side in ("before", "after")]
+        if statuses[0] != statuses[1]:
+            return f"{noun} {'reopened' if statuses[1] == 'open' else statuses[1]}"
     return f"{noun} changed"
 
 
