@@ -43,11 +43,15 @@ def expire(lake):
     return lake.expiry.delete_due()
 
 
+def undo_of(lake, is_it):
+    """Undoes the first operation of a kind: an attempt that failed may be recorded after it."""
+    operations = lake.operations.list(S, amount=100).items[::-1]
+    return lake.operations.undo(S, next(each.id for each in operations if is_it(each)))
+
+
 def undo_rules(lake):
-    for each in lake.operations.list(S, amount=100).items:
-        if any(setting.kind == "garbage_rules" for setting in each.settings):
-            return lake.operations.undo(S, each.id)
-    raise AssertionError("no rules were set")
+    kind = "garbage_rules"
+    return undo_of(lake, lambda each: any(kind == setting.kind for setting in each.settings))
 
 
 def forget_old(lake):
@@ -112,6 +116,12 @@ EXAMPLES: dict[str, Example] = {
         S, "main", "a", lambda known: {**known, "k": "v"}
     ),
     "operations.undo": lambda lake: lake.operations.undo(S, last_operation(lake)),
+    "operations.undo of a merged pull request": lambda lake: undo_of(
+        lake, lambda each: each.changes and each.settings
+    ),
+    "operations.undo of a reset of a prefix": lambda lake: undo_of(
+        lake, lambda each: any(getattr(c, "is_of_some_paths", False) for c in each.changes)
+    ),
     "operations.restore": lambda lake: lake.operations.restore(
         S, lake.operations.list(S, amount=4).items[-1].id
     ),
@@ -191,7 +201,7 @@ READS = {
     },
     "notifications": {"list"},
     "objects": {"listing", "open", "pages", "read_many", "resolve", "stat"},
-    "operations": {"get", "list", "undo_days"},
+    "operations": {"get", "list", "readable", "undo_days"},
     "protection": {"require_committable", "require_unprotected", "require_writable", "rules"},
     "pulls": {"get", "list", "preview_merge"},
     "refs": {

@@ -26,12 +26,14 @@ from anabranch.versioning.operations.notification_changes import undone_targets
 from anabranch.versioning.operations.pull_changes import undone_pull
 from anabranch.versioning.operations.record import reference_key
 from anabranch.versioning.operations.refusals import changed_since
+from anabranch.versioning.operations.restaging import restaged
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.records.branch_ends import ends_from
 from anabranch.versioning.records.expiring_branches import due_writes
 from anabranch.versioning.records.pulls import pull_bytes, pull_from
 from anabranch.versioning.records.workspaces import removal_writes
 from anabranch.versioning.staging.area import Staging
+from anabranch.versioning.staging.cleanup import discard
 
 __all__ = ["Planner", "UndoPlan"]
 
@@ -42,6 +44,8 @@ class UndoPlan(msgspec.Struct, frozen=True):
     """The changes of references and settings that undo or restore is going to make. `discarded` of
     a branch are the staging areas that it gets back. `operation` is what is undone, or restored;
     `writes` and `unchanged` make the changes, and are the conditions on which they can be made.
+    `refilled` are branches of the repository with a partition whose records do not change, since
+    changes are staged again on them.
     """
 
     operation: LoggedOperation
@@ -49,6 +53,8 @@ class UndoPlan(msgspec.Struct, frozen=True):
     settings: tuple[SettingChanged, ...]
     writes: tuple[Write, ...]
     unchanged: tuple[Expect, ...]
+    partition: str
+    refilled: tuple[BranchChanged, ...] = ()
 
 
 class Planner:
@@ -71,6 +77,7 @@ class Planner:
         self.settings: list[SettingChanged] = []
         self.writes: list[Write] = []
         self.unchanged: list[Expect] = []
+        self.refilled: list[BranchChanged] = []
 
     def plan(self, operation: LoggedOperation) -> UndoPlan:
         """Returns the plan."""
@@ -80,6 +87,8 @@ class Planner:
             tuple(self.settings),
             tuple(self.writes),
             tuple(self.unchanged),
+            self._repository.partition,
+            tuple(self.refilled),
         )
 
     def undo_setting(self, change: SettingChanged) -> None:
@@ -105,6 +114,9 @@ class Planner:
                 raise changed_since(f"the tag {change.name} has changed since")
             self._add(TagChanged(current, change.before), raw)
             return
+        if change.is_of_some_paths:
+            self._undo_reset(change)
+            return
         raw, branch = self._branch(change.name)
         if change.after is None:
             if branch is not None:
@@ -118,6 +130,21 @@ class Planner:
             before = _reverted(branch, before, change.after)
         self._require_unexpired(branch, before, discarded)
         self._add(BranchChanged(branch, before, discarded), raw)
+
+    def _undo_reset(self, change: BranchChanged) -> None:
+        """Adds the inverse of a reset of some paths. Raises Conflict if the branch has moved."""
+        raw, branch = self._branch(change.name, dirty=True)
+        if raw is None or branch is None or change.after is None:
+            raise changed_since(f"the branch {change.name} was deleted since")
+        if branch.commit_id != change.after.commit_id:
+            raise changed_since(f"the branch {change.name} has moved since, to {branch.commit_id}")
+        self._require_unexpired(branch, branch, change.discarded)
+        writes, conditions = restaged(self._keyvalue, branch, change.discarded)
+        self.changes.append(BranchChanged(branch, branch, change.discarded))
+        self.unchanged += [Expect(self._repository.partition, reference_key(change), raw)]
+        self.unchanged += conditions
+        self.writes += [*writes, *discard(change.discarded, self._now)]
+        self.refilled.append(BranchChanged(branch, branch))
 
     def restore(self, change: ReferenceChanged) -> bool:
         """Adds what makes a reference what it was before a change; returns whether it differs."""
@@ -152,13 +179,15 @@ class Planner:
         raw = self._keyvalue.get(self._repository.partition, keys.tag(name))
         return raw, None if raw is None else references.tag_from(raw)
 
-    def _branch(self, name: str) -> tuple[bytes | None, Branch | None]:
-        """Returns a branch and its record. Raises Conflict if it has uncommitted changes."""
+    def _branch(self, name: str, *, dirty: bool = False) -> tuple[bytes | None, Branch | None]:
+        """Returns a branch and its record. Raises Conflict if it has uncommitted changes, unless it
+        may be dirty.
+        """
         raw = self._keyvalue.get(self._repository.partition, keys.branch(name))
         if raw is None:
             return None, None
         branch = references.branch_from(raw)
-        if not self._staging.is_empty(branch.tokens):
+        if not dirty and not self._staging.is_empty(branch.tokens):
             raise changed_since(
                 f"the branch {name} has uncommitted changes", "Commit them, or reset the branch."
             )

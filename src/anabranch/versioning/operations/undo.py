@@ -11,10 +11,11 @@ and the changes can be read by the commit's id.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 import msgspec
 
-from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.keyvalue.contract import Expect, Write
 from anabranch.model.references.operation import (
     BranchChanged,
     LoggedOperation,
@@ -25,6 +26,7 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.operations.log import OperationLog, StoredOperation
 from anabranch.versioning.operations.logged_records import GARBAGE_RULES
+from anabranch.versioning.operations.logging_store import LoggingStore
 from anabranch.versioning.operations.planner import Planner, UndoPlan
 from anabranch.versioning.operations.record import log_write, reference_key
 from anabranch.versioning.operations.refusals import given_up, require_kept
@@ -38,7 +40,7 @@ class Undo:
 
     def __init__(
         self,
-        keyvalue: KeyValueStore,
+        keyvalue: LoggingStore,
         log: OperationLog,
         identifiers: Identifiers,
         staging: Staging,
@@ -98,7 +100,10 @@ class Undo:
         """Makes the changes of a plan with other writes, all or none; returns whether its
         conditions and the others held.
         """
-        return self._keyvalue.apply([*plan.writes, *writes], [*plan.unchanged, *expect])
+        records = [self._keyvalue.recorded(plan.partition, each) for each in plan.refilled]
+        return self._keyvalue.apply(
+            [*plan.writes, *writes, *chain.from_iterable(records)], [*plan.unchanged, *expect]
+        )
 
     def _planner(self, repository: Repository) -> Planner:
         return Planner(
