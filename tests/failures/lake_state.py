@@ -10,6 +10,7 @@ from failures.iceberg_tables import prepare_tables, tables_of
 
 from anabranch.errors import NotFound
 from anabranch.library import Lake
+from anabranch.model.caller import Caller, acting_as
 from anabranch.model.references.branch_ends import BranchEnd
 from anabranch.model.references.workspace import Workspace
 from anabranch.model.references.workspace_request import WorkspaceRequest
@@ -100,7 +101,8 @@ def prepare(installation: Installation) -> None:
     workspace = WorkspaceRequest(source="main", purpose="Try", writable=["out/**"], branch="ws")
     lake.workspaces.create("sea", workspace)
     lake.objects.upload("sea", "ws", "out/0", [b"0"])
-    lake.workspaces.checkpoint("sea", "ws", "zero", committer="ada")
+    with acting_as(Caller(workspace="ws")):
+        lake.workspaces.checkpoint("sea", "ws", "zero", committer="ada")
     lake.images.build("image", LAKEFILE, creator="ada")
     prepare_tables(lake)
     lake.repositories.create("pond", "mem://pond", committer="ada")

@@ -8,6 +8,7 @@ from failures import iceberg_tables
 
 from anabranch.catalog.objects.multipart_completion import WantedPart
 from anabranch.library import Lake
+from anabranch.model.caller import Caller, acting_as
 from anabranch.model.pull_request import Reviewer
 from anabranch.model.references.branch_ends import BranchEnd
 from anabranch.model.references.workspace_request import WorkspaceRequest
@@ -47,6 +48,11 @@ def undo_of(lake, is_it):
     """Undoes the first operation of a kind: an attempt that failed may be recorded after it."""
     operations = lake.operations.list(S, amount=100).items[::-1]
     return lake.operations.undo(S, next(each.id for each in operations if is_it(each)))
+
+
+def undo_in_workspace(lake):
+    with acting_as(Caller(workspace="ws")):
+        return lake.operations.undo_in_workspace(S, "ws")
 
 
 def undo_rules(lake):
@@ -122,6 +128,7 @@ EXAMPLES: dict[str, Example] = {
     "operations.undo of a reset of a prefix": lambda lake: undo_of(
         lake, lambda each: any(getattr(c, "is_of_some_paths", False) for c in each.changes)
     ),
+    "operations.undo_in_workspace": undo_in_workspace,
     "operations.restore": lambda lake: lake.operations.restore(
         S, lake.operations.list(S, amount=4).items[-1].id
     ),

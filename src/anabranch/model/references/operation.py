@@ -99,6 +99,8 @@ class LoggedOperation(msgspec.Struct, frozen=True, kw_only=True):
     given_up_at: float = 0
     record_id: str = ""
     """That of the user's record, which no later user of the name has; empty if it is not known."""
+    workspace: str = ""
+    """The branch of the workspace whose keys have made it; empty for the user's own."""
 
     def is_by(self, username: str, record_id: str) -> bool:
         """Returns whether it was made by a user, not by another one of that name."""

@@ -168,6 +168,7 @@ class LoggingStore:
             record_id=caller.record_id,
             request_id=caller.request_id,
             action=caller.action,
+            workspace=caller.workspace,
             changes=tuple(changes),
             settings=tuple(settings),
             given_up_at=given_up_at,

@@ -115,6 +115,7 @@ def _show(context: CommandContext) -> None:
         ("Operation", item["id"], "id"),
         ("Time", item["time"], "time"),
         ("User", item["user"], "text"),
+        *([("Workspace", item["workspace"], "text")] if item.get("workspace") else []),
         ("Action", item["action"], "text"),
         ("Request", item["request_id"], "text"),
         *((word, item[at], "time") for word, at in _ENDS.items() if item[at]),
