@@ -5,7 +5,9 @@ and what others have done since stays.
 from __future__ import annotations
 
 import threading
+from base64 import b64decode
 
+import msgspec
 import pytest
 
 from anabranch.access.actors.actor import Actor
@@ -267,3 +269,30 @@ def test_settings_of_a_read_only_repository_are_undone_where_they_can_be_set(lak
 def log_partition(lake):
     repository = lake.core.repositories.get("sea")
     return f"anabranch-operations:{repository.partition}"
+
+
+def test_what_is_given_up_has_no_texts_of_pull_requests_any_more(lake, pull):
+    lake.pulls.update("sea", pull, title="s3cret title", description="s3cret description")
+    lake.pulls.update("sea", pull, title="t", description="d")
+    partition = log_partition(lake)
+
+    def stored():
+        found = [
+            msgspec.json.decode(raw) for key, raw in lake.keyvalue.scan(partition, b"log/", b"log0")
+        ]
+        texts = [each.get("settings", []) for each in found]
+        return b"".join(
+            b64decode(one[side])
+            for each in texts
+            for one in each
+            for side in ("before", "after")
+            if one.get(side)
+        )
+
+    assert b"s3cret" in stored()
+    for operation in lake.operations.list("sea", amount=2).items:
+        lake.operations.give_up("sea", operation.id)
+        with pytest.raises(Conflict, match="given up"):
+            lake.operations.undo("sea", operation.id)
+    assert b"s3cret" not in stored()
+    assert lake.pulls.get("sea", pull).description == "d"

@@ -20,6 +20,10 @@ from anabranch.versioning.records.pulls import pull_from
 __all__ = ["SettingChange", "to_setting_change"]
 
 
+_MAX_TEXT = 1000
+"""How many characters of a description a page of operations shows, which has up to 1,000."""
+
+
 class SettingChange(msgspec.Struct, frozen=True):
     """A setting or a record before and after an operation, null where it did not exist. Its `kind`
     is `branch_protection`, `branch_ends`, `metadata`, `notifications`, `pull_request`, `undo_days`
@@ -93,7 +97,7 @@ def _pull(_: str, raw: bytes) -> dict[str, Any]:
         "reviewers": [{"name": each.name, "kind": each.kind.value} for each in pull.reviewers],
     }
     if pull.description:  # only if it has changed
-        shown["description"] = pull.description
+        shown["description"] = pull.description[:_MAX_TEXT]
     if pull.merged_commit_id:
         shown["merged_commit_id"] = pull.merged_commit_id
     return shown

@@ -18,7 +18,7 @@ from anabranch.records import lakefs_pb2 as records
 from anabranch.versioning.operations.refusals import changed_since
 from anabranch.versioning.records.pulls import pull_from
 
-__all__ = ["logged_pulls", "undone_pull"]
+__all__ = ["logged_pulls", "undone_pull", "without_texts"]
 
 _STATE = ("status", "closed_date", "merged_commit_id", "source_commit_id")
 _PARTS = {
@@ -37,6 +37,17 @@ def logged_pulls(before: bytes | None, after: bytes | None) -> tuple[bytes | Non
             if message is not None:
                 message.ClearField("description")
     return _bytes(old), _bytes(new)
+
+
+def without_texts(raw: bytes | None) -> bytes | None:
+    """Returns a record that the log has without what users have written, which may have to be
+    erased.
+    """
+    message = None if raw is None else _without_reviews(raw)
+    if message is not None:
+        message.ClearField("title")
+        message.ClearField("description")
+    return _bytes(message)
 
 
 def undone_pull(

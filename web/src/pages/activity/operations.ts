@@ -52,11 +52,11 @@ export function undoNeeds(change: Change): UndoNeed[] {
   return word === "created" ? ["deleteBranch"] : word === "deleted" ? ["createBranch"] : ["moveBranch"];
 }
 
-function pullText({ before, after }: Setting): string {
+function pullText({ name, before, after }: Setting): string {
   const { title, status } = after as { title: string; status: string };
   const had = (before as { status: string } | null)?.status;
   const word = !had ? "created" : had === status ? "changed" : status === "open" ? "reopened" : status;
-  return `Pull request “${title}” ${word}`;
+  return `Pull request ${title ? `“${title}”` : name} ${word}`; // what was given up has no title
 }
 
 /** Returns what has happened to a setting. */
