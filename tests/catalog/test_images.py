@@ -209,3 +209,45 @@ class TestHolding:
         lake.repositories.delete("sea", force=True)
         lake.repositories.create("sea", "local://other-sea")
         lake.repositories.delete("sea")
+
+
+def last_of_images(lake):
+    return lake.operations.list("image", amount=1).items[0]
+
+
+def test_deleted_images_return_to_those_who_may_build_them(lake):
+    first = build(lake, "a", "ADD lakefs://sea/main/open/ a")
+    lake.images.delete("a")
+    deleted = last_of_images(lake)
+    for missing in ("fs:CreateImage", "fs:ReadImage"):
+        with pytest.raises(Denied):
+            lake.operations.undo("image", deleted.id, actor=maker_without(missing))
+    lake.operations.undo("image", deleted.id, actor=MAKER)
+    assert lake.images.get("a").commit_id == first.commit_id
+    returned = last_of_images(lake)
+    with pytest.raises(Denied):
+        lake.operations.undo("image", returned.id, actor=maker_without("fs:DeleteImage"))
+    lake.operations.undo("image", returned.id, actor=MAKER)
+    assert lake.images.find("a") is None
+
+
+def test_a_repository_of_a_user_that_is_called_image_has_no_images(lake):
+    lake.repositories.create("image", "local://mine")
+    lake.tags.create("image", "a", "main")
+    lake.tags.delete("image", "a")
+    deleted = last_of_images(lake)
+    assert deleted.id not in [
+        each.id for each in lake.operations.list("image", amount=9, actor=MAKER).items
+    ]
+    with pytest.raises(Denied):
+        lake.operations.undo("image", deleted.id, actor=MAKER)
+
+
+def maker_without(action):
+    return user(*(pair for pair in MAKES_IMAGES if pair[0] != action))
+
+
+MAKES_IMAGES = [
+    (f"fs:{word}Image", "arn:lakefs:fs:::image/a") for word in ("Create", "Read", "Delete")
+]
+MAKER = user(*MAKES_IMAGES)

@@ -10,6 +10,7 @@ from failures.iceberg_tables import prepare_tables, tables_of
 
 from anabranch.errors import NotFound
 from anabranch.library import Lake
+from anabranch.model.caller import Caller, acting_as
 from anabranch.model.references.branch_ends import BranchEnd
 from anabranch.model.references.workspace import Workspace
 from anabranch.model.references.workspace_request import WorkspaceRequest
@@ -88,6 +89,7 @@ def prepare(installation: Installation) -> None:
     lake.branches.delete("sea", "old")
     lake.tags.delete("sea", "gone")
     lake.branches.create("sea", "ends", "main", expires_at=int(installation.clock.now) + 60)
+    prepare_merge(lake)
     lake.pulls.create("sea", title="Merge dev", source="dev", destination="main", author="ada")
     lake.repositories.set_metadata("sea", {"owner": "ada"})
     lake.protection.replace("sea", ["release*"])
@@ -99,7 +101,8 @@ def prepare(installation: Installation) -> None:
     workspace = WorkspaceRequest(source="main", purpose="Try", writable=["out/**"], branch="ws")
     lake.workspaces.create("sea", workspace)
     lake.objects.upload("sea", "ws", "out/0", [b"0"])
-    lake.workspaces.checkpoint("sea", "ws", "zero", committer="ada")
+    with acting_as(Caller(workspace="ws")):
+        lake.workspaces.checkpoint("sea", "ws", "zero", committer="ada")
     lake.images.build("image", LAKEFILE, creator="ada")
     prepare_tables(lake)
     lake.repositories.create("pond", "mem://pond", committer="ada")
@@ -108,6 +111,21 @@ def prepare(installation: Installation) -> None:
     lake.branches.create("lost", "ends", "main", expires_at=int(installation.clock.now) + 10**6)
     lake.repositories.delete("lost")
     lake.usage.flush()
+
+
+def prepare_merge(lake: Lake) -> None:
+    """Merges a pull request, and resets a prefix of its source."""
+    for name in ("side", "destination"):
+        lake.branches.create("sea", name, "main")
+    lake.objects.upload("sea", "side", "s", [b"of side"])
+    lake.commits.commit("sea", "side", message="Add s", committer="ada")
+    merged = lake.pulls.create(
+        "sea", title="Merge side", source="side", destination="destination", author="ada"
+    )
+    lake.pulls.merge("sea", merged.id, committer="ada")
+    for path in ("thrown/away", "thrown/too"):
+        lake.objects.upload("sea", "side", path, [b"not committed"])
+    lake.branches.reset("sea", "side", "common_prefix", "thrown/")
 
 
 def state(lake: Lake) -> dict[str, Any]:

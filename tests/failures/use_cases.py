@@ -8,6 +8,7 @@ from failures import iceberg_tables
 
 from anabranch.catalog.objects.multipart_completion import WantedPart
 from anabranch.library import Lake
+from anabranch.model.caller import Caller, acting_as
 from anabranch.model.pull_request import Reviewer
 from anabranch.model.references.branch_ends import BranchEnd
 from anabranch.model.references.workspace_request import WorkspaceRequest
@@ -43,11 +44,20 @@ def expire(lake):
     return lake.expiry.delete_due()
 
 
+def undo_of(lake, is_it):
+    """Undoes the first operation of a kind: an attempt that failed may be recorded after it."""
+    operations = lake.operations.list(S, amount=100).items[::-1]
+    return lake.operations.undo(S, next(each.id for each in operations if is_it(each)))
+
+
+def undo_in_workspace(lake):
+    with acting_as(Caller(workspace="ws")):
+        return lake.operations.undo_in_workspace(S, "ws")
+
+
 def undo_rules(lake):
-    for each in lake.operations.list(S, amount=100).items:
-        if any(setting.kind == "garbage_rules" for setting in each.settings):
-            return lake.operations.undo(S, each.id)
-    raise AssertionError("no rules were set")
+    kind = "garbage_rules"
+    return undo_of(lake, lambda each: any(kind == setting.kind for setting in each.settings))
 
 
 def forget_old(lake):
@@ -112,6 +122,13 @@ EXAMPLES: dict[str, Example] = {
         S, "main", "a", lambda known: {**known, "k": "v"}
     ),
     "operations.undo": lambda lake: lake.operations.undo(S, last_operation(lake)),
+    "operations.undo of a merged pull request": lambda lake: undo_of(
+        lake, lambda each: each.changes and each.settings
+    ),
+    "operations.undo of a reset of a prefix": lambda lake: undo_of(
+        lake, lambda each: any(getattr(c, "is_of_some_paths", False) for c in each.changes)
+    ),
+    "operations.undo_in_workspace": undo_in_workspace,
     "operations.restore": lambda lake: lake.operations.restore(
         S, lake.operations.list(S, amount=4).items[-1].id
     ),
@@ -191,7 +208,7 @@ READS = {
     },
     "notifications": {"list"},
     "objects": {"listing", "open", "pages", "read_many", "resolve", "stat"},
-    "operations": {"get", "list", "undo_days"},
+    "operations": {"get", "list", "readable", "undo_days"},
     "protection": {"require_committable", "require_unprotected", "require_writable", "rules"},
     "pulls": {"get", "list", "preview_merge"},
     "refs": {

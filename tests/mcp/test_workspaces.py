@@ -163,6 +163,45 @@ def test_a_workspace_returns_to_its_checkpoints(writer):
     assert session.call("read_object", **read).text == "a,b\n1,2\n"
 
 
+def test_operations_of_a_workspace_are_undone_and_no_others(writer):
+    session, name, opened = writer
+    own = begin(session, name)
+    place = {"repository": name, "workspace": own}
+    read = {"repository": name, "reference": own, "path": "out/a.csv"}
+    session.call("write_object", **place, path="out/a.csv", content="one")
+    session.call("checkpoint_workspace", **place, label="first")
+    session.call("write_object", **place, path="out/a.csv", content="two")
+    session.call("restore_workspace", **place, checkpoint="source")
+    listed = session.results("list_operations", repository=name)
+    assert [each["workspace"] for each in listed[:2]] == [own, own]
+    undone = session.call("restore_workspace", **place, operation="last").data["undone"]
+    assert undone["id"] == listed[0]["id"]
+    assert session.call("read_object", **read).text == "two"
+    # the checkpoint is beneath what is not committed
+    assert session.call("restore_workspace", **place, operation="last").error["kind"] == (
+        "changed_since"
+    )
+    session.call("restore_workspace", **place, checkpoint="first")
+    assert not session.call("restore_workspace", **place, operation=listed[1]["id"]).is_error
+    assert session.call("read_object", **read).text == "a,b\n1,2\n"
+    for arguments in ({}, {"operation": "last", "checkpoint": "first"}):
+        refused = session.call("restore_workspace", **place, **arguments)
+        assert refused.error["kind"] == "invalid_arguments"
+    with opened() as lake:
+        lake.branches.create(name, "elsewhere", "main")
+        before = heads(lake, name)
+    others = session.results("list_operations", repository=name, amount=100)
+    foreign = [each["id"] for each in others if each["workspace"] != own]
+    assert foreign
+    for operation in [*foreign, "", "x" * 200, "../undo", "0"]:
+        assert session.call("restore_workspace", **place, operation=operation).is_error
+    for workspace in ("main", "elsewhere"):
+        place = {"repository": name, "workspace": workspace}
+        assert session.call("restore_workspace", **place, operation="last").is_error
+    with opened() as lake:
+        assert heads(lake, name) == before
+
+
 def test_nothing_but_the_writable_paths_of_the_workspace_can_be_changed(writer):
     session, name, opened = writer
     own = begin(session, name)

@@ -34,6 +34,8 @@ def diverge(repository):
     call(repository, "POST", "tags", {"id": "v1", "ref": "dev"})
     rules = [{"pattern": "release-*", "required_approvals": 1}]
     call(repository, "PUT", "settings/branch_protection", rules)
+    ends = [{"pattern": "tmp-*", "expires": "7d"}]
+    call(repository, "PUT", "settings/branch_ends", ends)
     retention = {
         "default_retention_days": 21,
         "branches": [{"branch_id": "dev", "retention_days": 7}],
@@ -57,6 +59,7 @@ def diverge(repository):
 PAGES = {
     "sign in": ("/auth/login", ""),
     "repositories": ("/repositories", ""),
+    "deleted repositories": ("/repositories?deleted=1", ""),
     "create repository": ("/repositories", "button:Create repository"),
     "data": ("{repository}/objects?ref=main", ""),
     "empty folder": ("{repository}/objects?ref=main&path=none/", ""),
@@ -86,10 +89,13 @@ PAGES = {
     "commit page": ("{repository}/commits/v1", ""),
     "revert": ("{repository}/commits/v1", "menu:Actions on this commit:Revert on a branch"),
     "branches": ("{repository}/branches", ""),
+    "branches that are not merged": ("{repository}/branches?unmerged=size", ""),
     "create branch": ("{repository}/branches", "button:Create branch"),
     "tags": ("{repository}/tags", ""),
     "general settings": ("{repository}/settings/general", ""),
     "protection": ("{repository}/settings/branches", ""),
+    "ends of branches": ("{repository}/settings/ends", ""),
+    "add an end": ("{repository}/settings/ends", "button:Add rule"),
     "retention": ("{repository}/settings/retention", ""),
     "notifications": ("{repository}/settings/notifications", ""),
     "add an address": ("{repository}/settings/notifications", "button:Add address"),
@@ -115,6 +121,7 @@ PAGES = {
     "policies": ("/auth/policies", "button:Create policy"),
     "policy": ("/auth/policies/FSReadWriteAll", ""),
     "explanation": ("/auth/explain?user=tester&action=fs:ReadObject&resource=*", ""),
+    "activity of the installation": ("/auth/activity", ""),
     "audit": ("/auth/audit", ""),
     "own access keys": ("/auth/credentials", ""),
 }

@@ -16,7 +16,7 @@ from anabranch.mcp.arguments import Arguments
 from anabranch.mcp.limits import MAX_ARGUMENT_BYTES
 from anabranch.mcp.results import Result
 
-__all__ = ["CREATES", "READS", "REMOVES", "REPLACES", "Hints", "Tool"]
+__all__ = ["CREATES", "READS", "REMOVES", "REPLACES", "UNDOES", "Hints", "Tool"]
 
 
 class Hints(NamedTuple):
@@ -31,6 +31,7 @@ READS = Hints(reads=True, idempotent=True)
 CREATES = Hints(reads=False)
 REPLACES = Hints(reads=False, destroys=True, idempotent=True)
 REMOVES = Hints(reads=False, destroys=True, idempotent=True)
+UNDOES = Hints(reads=False, destroys=True)
 
 
 class Tool:

@@ -180,7 +180,9 @@ class Core:
             swept=self.swept_trees,
         )
         self.proposals = Proposals(keyvalue, self.identifiers, self.pins, clock)
-        self.reset = Reset(self.branches, self.staging, self.objects)
+        self.reset = Reset(
+            *(keyvalue, self.identifiers, self.branches, self.staging, self.objects, clock)
+        )
         addresses = TreeAddresses(tables.store, self.trees)
         self.committer = Committer(
             self.branches,

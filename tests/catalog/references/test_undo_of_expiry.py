@@ -8,6 +8,7 @@ import pytest
 from anabranch.access.actors.actor import Actor
 from anabranch.access.policies.statements import ALLOW_ALL, Effect, Statement
 from anabranch.errors import Conflict, Denied
+from anabranch.model.references.branch_ends import BranchEnd
 
 
 def without(action, resource):
@@ -45,6 +46,23 @@ def test_a_branch_that_has_expired_returns_without_an_end(lake, clock):
     commit(lake, "dev", "b")
     clock.advance(3600)
     assert lake.expiry.delete_due() == 0
+
+
+@pytest.mark.parametrize("how", ["restore_branch", "undo", "restore"])
+def test_a_branch_that_has_expired_returns_with_the_end_that_its_name_gets(lake, clock, how):
+    lake.branch_ends.replace("sea", [BranchEnd("try-*", "1h"), BranchEnd("*", "7d")])
+    lake.branches.create("sea", "try-a", "main")
+    created = last(lake)
+    clock.advance(3601)
+    assert lake.expiry.delete_due() == 1
+    name = created.id if how == "restore" else "try-a" if how == "restore_branch" else last(lake).id
+    getattr(lake.operations, how)("sea", name, actor=without("fs:DeleteBranch", "branch/*"))
+    assert lake.branches.get("sea", "try-a").expires_at == int(clock()) + 3600
+    lake.branch_ends.replace("sea", [])
+    clock.advance(3601)
+    assert lake.expiry.delete_due() == 1
+    lake.operations.restore_branch("sea", "try-a")
+    assert lake.branches.get("sea", "try-a").expires_at == 0
 
 
 def test_a_branch_that_was_to_expire_later_does_so_after_its_return(lake, clock):

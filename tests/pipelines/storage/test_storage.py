@@ -188,6 +188,12 @@ def test_what_is_kept_for_undo_is_counted_apart(lake, report):
     put(lake, "main", "reset", 5)
     lake.branches.reset("sea", "main", "reset")
     assert report().kept_for_undo == Totals(3, 1105)
+    for path, size in (("some/1", 20), ("some/2", 300)):
+        put(lake, "main", path, size)
+    lake.branches.reset("sea", "main", "common_prefix", "some/")
+    assert report().kept_for_undo == Totals(5, 1425)
+    lake.operations.give_up("sea", lake.operations.list("sea", amount=1).items[0].id)
+    assert report().kept_for_undo == Totals(3, 1105)
     # the history of a branch is not kept for undo
     put(lake, "main", "b", 7)
     commit(lake)

@@ -60,6 +60,7 @@ REST: dict[str, str] = {
         createPullRequestReview; revertCommits; rebaseBranch; changePullRequestReviewers;
         restoreBranch; restoreTag;
         createWorkspace; discardWorkspace; checkpointWorkspace; restoreWorkspace;
+        undoInWorkspace;
         proposeWorkspace; mergeWorkspace; setBranchExpiry;
     """,
     "SuperUsers": """

@@ -20,13 +20,15 @@ BRANCHES, TAGS, PATHS = ("main", "dev", "fix"), ("v1", "v2"), "abcd"
 @dataclass
 class Done:
     """An operation: the commits before and after by reference, the staged changes that it discarded
-    by branch, the values before and after by setting, and whether it was undone.
+    by branch, the values before and after by setting, and whether it was undone. `instead` is what
+    the reset of some paths has staged in place of changes, by path; None for another operation.
     """
 
     changes: dict[str, tuple[str | None, str | None]]
     discarded: dict[str, dict] = field(default_factory=dict)
     settings: dict[str, tuple[object, object]] = field(default_factory=dict)
     is_undone: bool = False
+    instead: dict | None = None
 
 
 class Model:
@@ -53,6 +55,22 @@ class Model:
         self._set(name, commit, {})
         self.operations.append(done)
 
+    def reset_some(self, name, paths, sealed):
+        """Throws away what is staged at paths. Where a change is sealed, the committed value is
+        staged instead; that itself is no change.
+        """
+        staged, committed = self.staged[name], self.contents[self.commits[name]]
+        thrown = {path: word for path, word in staged.items() if path in paths}
+        for path in sealed & set(thrown):
+            if thrown[path] == committed.get(path):
+                del thrown[path]
+        if not thrown:
+            return
+        instead = {path: committed.get(path) for path in thrown if path in sealed}
+        self.staged[name] = {p: w for p, w in staged.items() if p not in thrown} | instead
+        commit = self.commits[name]
+        self.operations.append(Done({name: (commit, commit)}, {name: thrown}, instead=instead))
+
     def _set(self, name, commit, staged):
         if commit is None:
             self.commits.pop(name, None)
@@ -78,14 +96,32 @@ class Model:
         same = all(self.commits.get(name) == after for name, (_, after) in done.changes.items())
         deletes_main = "main" in done.changes and done.changes["main"][0] is None
         same &= all(self.settings[name] == after for name, (_, after) in done.settings.items())
-        return not done.is_undone and same and self.is_free(done.changes) and not deletes_main
+        free = self.is_free(done.changes)
+        for name in self._of_some_paths(done):
+            staged, thrown = self.staged.get(name, {}), done.discarded[name]
+            free = all(
+                staged[path] in (thrown[path], done.instead.get(path, thrown[path]))
+                for path in staged.keys() & thrown.keys()
+            )
+        return not done.is_undone and same and free and not deletes_main
+
+    def _of_some_paths(self, done):
+        """Returns the branch of which an operation has thrown away what is staged at some paths, if
+        it still has that.
+        """
+        return () if done.instead is None else tuple(done.discarded)
 
     def undo(self, done):
         """Undoes an operation."""
+        done.is_undone = True
+        if names := self._of_some_paths(done):
+            (name,) = names
+            self.staged[name] = self.staged[name] | done.discarded.pop(name)
+            self.operations.append(Done(done.changes))
+            return
         self._change_back({name: (before, done) for name, (before, _) in done.changes.items()})
         for name, (before, _) in done.settings.items():
             self.set(name, before)
-        done.is_undone = True
 
     def first_since(self, index):
         """Returns what each reference was before its first change after an operation."""
@@ -147,8 +183,10 @@ class Sides:
         elif kind < 0.6 and name != "main":
             core.branches.delete(repository, name)
             model.move(name, None)
-        elif kind < 0.75:
+        elif kind < 0.68:
             self._reset(name)
+        elif kind < 0.8:
+            self._reset_some(name)
         else:
             self._stage(name, number)
             self._commit(name)
@@ -191,6 +229,17 @@ class Sides:
         """Resets a branch; without staged changes this changes nothing but is an operation."""
         self.core.reset.reset(self.repository, name, "reset")
         self.model.move(name, self.model.commits[name])
+
+    def _reset_some(self, name):
+        paths = set(self.chosen.choice(["", *PATHS])) or set(PATHS)
+        tokens = self.core.branches.read(self.repository, name).branch.sealed_tokens
+        staging = self.core.staging
+        sealed = {path for path in PATHS if staging.get(tokens, path.encode()) is not None}
+        if len(paths) == 1:
+            self.core.reset.reset(self.repository, name, "object", *paths)
+        else:
+            self.core.reset.reset(self.repository, name, "common_prefix", "")
+        self.model.reset_some(name, paths, sealed)
 
     def _commit(self, name):
         contents = self.model.of(name)

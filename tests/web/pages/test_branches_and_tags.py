@@ -178,3 +178,22 @@ def test_branches_show_when_they_end_and_workspaces_what_they_are_for(page, repo
     expect(rows.nth(1)).to_contain_text(re.compile("ends (in 6 days|in 7 days|next week)"))
     expect(rows.nth(2)).to_contain_text("workspace: Clean delays")
     expect(rows.nth(2)).to_contain_text(re.compile("ends in [23] hours"))
+
+
+def test_branches_that_are_not_merged_are_shown_by_age_and_size(page, repository):
+    for name, size in (("small", 1), ("large", 3000)):
+        repository.branch(name)
+        repository.put("b.txt", b"x" * size, branch=name)
+        repository.commit(branch=name)
+    repository.branch("merged")
+    page.goto(f"/repositories/{repository.name}/branches")
+    page.get_by_label("Which branches").select_option(label="Not merged, largest first")
+    rows = page.get_by_role("table", name="Branches that are not merged").locator("tbody tr")
+    expect(rows.first).to_contain_text("large")
+    expect(rows.filter(has_text="small")).to_have_count(1)
+    expect(rows.filter(has_text="merged")).to_have_count(0)
+    page.get_by_label("Which branches").select_option(label="Not merged, oldest first")
+    expect(rows.filter(has_text="large")).to_have_count(1)
+    page.get_by_label("Which branches").select_option(label="All branches")
+    names = page.get_by_role("table", name="Branches", exact=True).locator("tbody tr")
+    expect(names.filter(has_text="merged")).to_have_count(1)

@@ -179,3 +179,25 @@ def test_notifications_are_sent_to_addresses_that_are_not_shown_again(page, repo
     page.get_by_role("button", name="Delete the address at chat.example").click()
     expect(page.get_by_text("Nothing is sent")).to_be_visible()
     assert call(repository, "GET", "settings/notifications")["results"] == []
+
+
+def test_rules_of_ends_are_added_and_deleted(page, repository):
+    page.goto(settings_url(repository, "ends"))
+    expect(page.get_by_text("No branch ends by its name")).to_be_visible()
+    page.get_by_role("button", name="Add rule").click()
+    page.get_by_label("Pattern").fill("tmp-*")
+    page.get_by_label("End after").fill("soon")
+    page.get_by_label("Leave them out of listings").check()
+    page.get_by_role("button", name="Add rule").last.click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text(
+        "The rule was not added"
+    )
+    page.get_by_label("End after").fill("7d")
+    page.get_by_role("button", name="Add rule").last.click()
+    row = page.get_by_role("table", name="Ends of branches").locator("tbody tr")
+    expect(row).to_contain_text("tmp-*")
+    wanted = [{"pattern": "tmp-*", "expires": "7d", "hidden": True}]
+    assert call(repository, "GET", "settings/branch_ends") == wanted
+    row.get_by_role("button", name="Delete the rule for tmp-*").click()
+    expect(page.get_by_text("No branch ends by its name")).to_be_visible()
+    assert call(repository, "GET", "settings/branch_ends") == []

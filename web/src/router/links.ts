@@ -64,6 +64,8 @@ export const links = {
   /** `branch` is the branch that the action changes, for conditions on it. */
   explain: (user = "", action = "", resource = "", branch = "") => address(["auth", "explain"], { user, action, resource, branch }),
   audit: () => "/auth/audit",
+  /** The operations that have changed repositories, groups and policies. */
+  installationActivity: () => "/auth/activity",
   ownCredentials: () => "/auth/credentials",
   images: (more: Query = {}) => address(["images"], more),
   /** Builds an image; `from` is one whose Lakefile to begin with. */

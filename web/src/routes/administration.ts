@@ -17,5 +17,6 @@ export const ADMINISTRATION_ROUTES: readonly Route[] = [
   { pattern: "/auth/policies", load: () => import("../pages/administration/Policies.svelte") },
   { pattern: "/auth/policies/:policy", load: () => import("../pages/administration/Policy.svelte") },
   { pattern: "/auth/explain", load: () => import("../pages/administration/Explain.svelte") },
+  { pattern: "/auth/activity", load: () => import("../pages/administration/InstallationActivity.svelte") },
   { pattern: "/auth/audit", load: () => import("../pages/administration/Audit.svelte") },
 ];

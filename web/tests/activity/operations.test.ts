@@ -10,7 +10,7 @@ function change(type: "branch" | "tag", before: string, after: string) {
 }
 
 function operation(...changes: Operation["changes"]): Operation {
-  return { id: "1", time: 0, user: "ada", request_id: "", action: "", changes, settings: [], undone_at: 0, given_up_at: 0 };
+  return { id: "1", time: 0, user: "ada", request_id: "", action: "", workspace: "", changes, settings: [], undone_at: 0, given_up_at: 0 };
 }
 
 describe("what was done", () => {

@@ -35,7 +35,8 @@ from anabranch.model.references.operation import LoggedOperation, SettingChanged
 from anabranch.versioning.operations.log import OperationLog
 from anabranch.versioning.operations.logged_records import INSTALLATION
 from anabranch.versioning.operations.record import log_write
-from anabranch.versioning.operations.undo import changed_since, require_kept, undone
+from anabranch.versioning.operations.refusals import changed_since, require_kept
+from anabranch.versioning.operations.undo import undone
 
 __all__ = ["UndoneChanges", "needed_to_undo"]
 

@@ -16,6 +16,7 @@ from anabranch.access.policies.permissions import (
     AllBelow,
     Permission,
     branch_arn,
+    image_arn,
     object_arn,
     repository_arn,
     tag_arn,
@@ -23,6 +24,7 @@ from anabranch.access.policies.permissions import (
 from anabranch.actions.change import Change, Kind, Subject
 from anabranch.actions.changes import Changes
 from anabranch.catalog.protection import Protection
+from anabranch.catalog.references.readable_references import has_images
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.model.references.operation import (
     BranchChanged,
@@ -33,7 +35,8 @@ from anabranch.model.references.operation import (
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.pins import AdmitCommits
-from anabranch.versioning.operations.undo import UndoPlan
+from anabranch.versioning.operations.logged_records import PULL_REQUEST
+from anabranch.versioning.operations.planner import UndoPlan
 from anabranch.versioning.pulls.merged_pulls import RecordMergedPulls
 from anabranch.versioning.references.protection import AdmitDeletion
 from anabranch.versioning.references.references import Resolved
@@ -50,6 +53,7 @@ _SETTINGS = {
     "branch_ends": Action.SET_BRANCH_PROTECTION_RULES,
     "branch_protection": Action.SET_BRANCH_PROTECTION_RULES,
     "garbage_rules": Action.SET_GARBAGE_COLLECTION_RULES,
+    "pull_request": Action.WRITE_PULL_REQUEST,
     "undo_days": Action.SET_GARBAGE_COLLECTION_RULES,
 }
 """What changes a setting; all others are changed with the repository."""
@@ -76,7 +80,7 @@ def require_permissions(
     to a branch need the permission to write and delete all of its objects, unless it was an `own`
     operation of the actor that discarded them.
     """
-    authorize(actor, _needed(core, repository.id, changes, own=own))
+    authorize(actor, _needed(core, repository, changes, own=own))
 
 
 def inverse(changes: Sequence[ReferenceChanged]) -> list[ReferenceChanged]:
@@ -90,17 +94,13 @@ def inverse(changes: Sequence[ReferenceChanged]) -> list[ReferenceChanged]:
 
 
 def _needed(
-    core: Core, repository: str, changes: Sequence[ReferenceChanged], *, own: bool
+    core: Core, repository: Repository, changes: Sequence[ReferenceChanged], *, own: bool
 ) -> Iterator[Permission]:
     for change in changes:
         if isinstance(change, TagChanged):
-            arn = tag_arn(repository, change.name)
-            if change.before is not None:
-                yield Permission(Action.DELETE_TAG, arn)
-            if change.after is not None:
-                yield Permission(Action.CREATE_TAG, arn)
+            yield from _needed_of_tag(repository, change)
             continue
-        arn = branch_arn(repository, change.name)
+        arn = branch_arn(repository.id, change.name)
         if change.before is None:
             yield Permission(Action.CREATE_BRANCH, arn)
         elif change.after is None:
@@ -111,9 +111,22 @@ def _needed(
                 yield Permission(Action.CREATE_BRANCH, arn)
                 yield Permission(Action.DELETE_BRANCH, arn)
         if not own and change.discarded and not core.staging.is_empty(change.discarded):
-            everything = AllBelow(object_arn(repository, ""))
+            everything = AllBelow(object_arn(repository.id, ""))
             for action in (Action.WRITE_OBJECT, Action.DELETE_OBJECT):
                 yield Permission(action, everything, branch=change.name)
+
+
+def _needed_of_tag(repository: Repository, change: TagChanged) -> Iterator[Permission]:
+    if has_images(repository):
+        deletion, creation = Action.DELETE_IMAGE, Action.CREATE_IMAGE
+        arn = image_arn(change.name)
+    else:
+        deletion, creation = Action.DELETE_TAG, Action.CREATE_TAG
+        arn = tag_arn(repository.id, change.name)
+    if change.before is not None:
+        yield Permission(deletion, arn)
+    if change.after is not None:
+        yield Permission(creation, arn)
 
 
 class AdmittedChanges:
@@ -131,6 +144,7 @@ class AdmittedChanges:
         self._core = core
         self._protection = protection
         self._repository = repository
+        self._pulls = frozenset(e.name for e in plan.settings if e.kind == PULL_REQUEST)
         self._hooks: list[Change] = []
         self._admitted: list[tuple[ExtraWritesFor[Any], object]] = []
         for change in plan.changes:
@@ -183,7 +197,9 @@ class AdmittedChanges:
         self._protection.require_unprotected(repository, name)
         self._admitted.append((core.protection.admission(repository, name), None))
         commit = core.commits.get(repository, change.after.commit_id)
-        pulls = RecordMergedPulls(core.merged_pulls, repository, name, to_commit=True)
+        pulls = RecordMergedPulls(
+            core.merged_pulls, repository, name, except_ids=self._pulls, to_commit=True
+        )
         self._admitted.append((pulls, commit))
 
     def _admit_commit(self, commit_id: str) -> None:

@@ -29,10 +29,9 @@ class Operations(UndoOperations):
         self, repository: str, *, after: str = "", amount: int, actor: Actor | None = None
     ) -> Page[LoggedOperation]:
         """Returns a page of operations, the newest first: of those before `after`, or of all."""
-        operations = self._core.operation_log.all(
-            self._core.repositories.get(repository), after=after
-        )
-        visible = (readable_operation(repository, operation, actor) for operation in operations)
+        stored = self._core.repositories.get(repository)
+        operations = self._core.operation_log.all(stored, after=after)
+        visible = (readable_operation(stored, operation, actor) for operation in operations)
         found = (each for each in visible if each.changes or each.settings)
         return take_page(found, amount, attrgetter("id"))
 
@@ -43,12 +42,17 @@ class Operations(UndoOperations):
         NotFound.
         """
         stored = self._core.repositories.get(repository)
-        operation = readable_operation(
-            repository, self._core.operation_log.get(stored, operation_id), actor
-        )
+        found = self._core.operation_log.get(stored, operation_id)
+        operation = readable_operation(stored, found, actor)
         if not operation.changes and not operation.settings:
             raise NotFound("operation not found", kind="operation_not_found")
         return operation
+
+    def readable(
+        self, repository: str, operation: LoggedOperation, actor: Actor
+    ) -> LoggedOperation:
+        """Returns an operation of a repository with the changes that an actor may read."""
+        return readable_operation(self._core.repositories.get(repository), operation, actor)
 
     def give_up(self, repository: str, operation_id: str) -> LoggedOperation:
         """Gives up what only an operation needs to garbage collection, and returns the operation:

@@ -22,13 +22,23 @@ from anabranch.model.references.operation import (
     ReferenceChanged,
     SettingChanged,
 )
+from anabranch.model.repositories.repository import Repository
+from anabranch.model.uri import IMAGES
 
-__all__ = ["readable_operation", "readable_records", "readable_references", "readable_settings"]
+__all__ = [
+    "has_images",
+    "readable_operation",
+    "readable_records",
+    "readable_references",
+    "readable_settings",
+]
 
 _SETTINGS = {
     "branch_ends": Action.GET_BRANCH_PROTECTION_RULES,
     "branch_protection": Action.GET_BRANCH_PROTECTION_RULES,
     "garbage_rules": Action.GET_GARBAGE_COLLECTION_RULES,
+    "notifications": Action.UPDATE_REPOSITORY,
+    "pull_request": Action.READ_PULL_REQUEST,
     "undo_days": Action.GET_GARBAGE_COLLECTION_RULES,
 }
 """What reads a setting; all others are read with the repository."""
@@ -44,17 +54,17 @@ _WITHHELD = b""
 
 
 def readable_references(
-    repository: str, changes: Sequence[ReferenceChanged], actor: Actor
+    repository: Repository, changes: Sequence[ReferenceChanged], actor: Actor
 ) -> Sequence[ReferenceChanged]:
     """Returns the changes of the branches and tags of a repository that an actor may read."""
     return [each for each in changes if actor.may(_needed(repository, each))]
 
 
 def readable_settings(
-    repository: str, settings: Sequence[SettingChanged], actor: Actor
+    repository: Repository, settings: Sequence[SettingChanged], actor: Actor
 ) -> Sequence[SettingChanged]:
     """Returns the changes of the settings of a repository that an actor may read."""
-    arn = repository_arn(repository)
+    arn = repository_arn(repository.id)
     return [
         each
         for each in settings
@@ -63,7 +73,7 @@ def readable_settings(
 
 
 def readable_operation(
-    repository: str, operation: LoggedOperation, actor: Actor | None
+    repository: Repository, operation: LoggedOperation, actor: Actor | None
 ) -> LoggedOperation:
     """Returns an operation with the changes that an actor may read; without an actor, with all."""
     if actor is None or actor.is_unlimited:
@@ -97,7 +107,13 @@ def _without_records(change: SettingChanged) -> SettingChanged:
     return msgspec.structs.replace(change, before=before, after=after)
 
 
-def _needed(repository: str, change: ReferenceChanged) -> Permission:
+def has_images(repository: Repository) -> bool:
+    """Returns whether the tags of a repository are images. A writable one is a user's own."""
+    return repository.id == IMAGES and repository.read_only
+
+
+def _needed(repository: Repository, change: ReferenceChanged) -> Permission:
     if isinstance(change, BranchChanged):
-        return Permission(Action.READ_BRANCH, branch_arn(repository, change.name))
-    return Permission(Action.READ_TAG, tag_arn(repository, change.name))
+        return Permission(Action.READ_BRANCH, branch_arn(repository.id, change.name))
+    image = change.name if has_images(repository) else ""
+    return Permission(Action.READ_TAG, tag_arn(repository.id, change.name), image=image)

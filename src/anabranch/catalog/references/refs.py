@@ -201,7 +201,7 @@ class Refs:
         # one of them has each action file of the result, which hooks examine by its own files
         places = Resolved(theirs.id), Resolved(stored_branch.branch.commit_id)
         pulls = RecordMergedPulls(
-            self._core.merged_pulls, stored_repository, destination, except_id=pull_id
+            self._core.merged_pulls, stored_repository, destination, except_ids=frozenset([pull_id])
         )
         merge = Merge(
             theirs=theirs,

@@ -19,6 +19,7 @@ from anabranch.catalog.references.admitted_changes import (
     require_settings_permissions,
 )
 from anabranch.catalog.references.readable_references import (
+    has_images,
     readable_references,
     readable_settings,
 )
@@ -29,11 +30,13 @@ from anabranch.model.references.operation import (
     ReferenceChanged,
     SettingChanged,
 )
+from anabranch.model.references.workspace import Workspace
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.operations.logged_records import GARBAGE_RULES
+from anabranch.versioning.operations.planner import UndoPlan
 from anabranch.versioning.operations.record import reference_key
-from anabranch.versioning.operations.undo import UndoPlan, changed_since, require_kept
+from anabranch.versioning.operations.refusals import changed_since, require_kept
 from anabranch.versioning.records import keys
 from anabranch.versioning.repositories.repositories import check_writable
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_extra_writes
@@ -41,8 +44,10 @@ from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_ex
 __all__ = ["UndoOperations"]
 
 _MAX_ATTEMPTS = 20
-_UNDO = "undoOperation"
-_ACTIONS = {_UNDO, "restoreReferences", "restoreBranch", "restoreTag"}
+_UNDO, _UNDO_IN_WORKSPACE = "undoOperation", "undoInWorkspace"
+_READ_ONLY_SETTINGS = {"metadata", "undo_days"}
+"""The settings that can be changed in a repository that is read-only."""
+_ACTIONS = {_UNDO, _UNDO_IN_WORKSPACE, "restoreReferences", "restoreBranch", "restoreTag"}
 """The operations of the API that undo others: undo without an id leaves them out, so that a second
 one goes a step further back instead of undoing the first.
 """
@@ -119,6 +124,41 @@ class UndoOperations:
             self._undo_rules(stored, operation)
         plans = _UndoOf(self._core, stored, operation.id)
         return self._make(stored, plans, _UNDO, extra_writes, force=force)
+
+    def undo_in_workspace(
+        self,
+        repository: str,
+        workspace: str,
+        operation_id: str = "",
+        *,
+        actor: Actor | None = None,
+        extra_writes: Sequence[ExtraWritesFor[LoggedOperation]] = (),
+    ) -> LoggedOperation:
+        """Undoes an operation that the caller has made with the keys of a workspace, and that has
+        moved or reset its branch, and returns it: by default the last one that is not undone.
+
+        Raises NotFound for an operation of others and for any else, and as `undo` does.
+        """
+        stored = self._core.repositories.get(repository)
+        opened = self._core.workspaces.read(stored, workspace).workspace
+        if operation_id:
+            operation = self._core.operation_log.get(stored, operation_id)
+            if not _is_of_workspace(operation, opened):
+                raise _none_in_workspace(workspace)
+        else:
+            operation = self._last_in_workspace(stored, opened)
+        self._require_permissions(stored, operation, operation.changes, actor)
+        plans = _UndoOf(self._core, stored, operation.id)
+        return self._make(stored, plans, _UNDO_IN_WORKSPACE, extra_writes, force=False)
+
+    def _last_in_workspace(self, repository: Repository, opened: Workspace) -> LoggedOperation:
+        for operation in self._core.operation_log.all(repository):
+            if operation.time < opened.created_at:
+                break
+            is_done = operation.undone_at or operation.action in _ACTIONS
+            if not is_done and _is_of_workspace(operation, opened):
+                return operation
+        raise _none_in_workspace(opened.branch)
 
     def restore_branch(
         self,
@@ -200,7 +240,7 @@ class UndoOperations:
         """
         if actor is None:
             return
-        if len(readable_references(repository.id, changes, actor)) < len(changes):
+        if len(readable_references(repository, changes, actor)) < len(changes):
             raise _unreadable("branches or tags")
         own = operation.is_by(actor.username, actor.record_id)
         require_permissions(self._core, repository, inverse(changes), actor, own=own)
@@ -211,7 +251,7 @@ class UndoOperations:
         """Raises Denied unless an actor may read and change settings."""
         if actor is None or not settings:
             return
-        if len(readable_settings(repository.id, settings, actor)) < len(settings):
+        if len(readable_settings(repository, settings, actor)) < len(settings):
             raise _unreadable("settings")
         require_settings_permissions(repository.id, settings, actor)
 
@@ -250,9 +290,9 @@ class UndoOperations:
         force: bool,
     ) -> LoggedOperation:
         """Makes the changes of a plan. If a reference changes meanwhile, it plans them again."""
-        check_writable(repository, force=force)
         for _ in range(_MAX_ATTEMPTS):
             plan = plans.plan()
+            _check_writable(repository, plan, force=force)
             with _acting_by(action):
                 admitted = AdmittedChanges(
                     self._core, self._protection, self._changes, repository, plan
@@ -264,6 +304,36 @@ class UndoOperations:
                 admitted.end()
                 return plan.operation
         raise Busy("the branches and tags are changed by too many requests", kind="too_many_tries")
+
+
+def _is_of_workspace(operation: LoggedOperation, opened: Workspace) -> bool:
+    """Returns whether the caller has made an operation with the keys of a workspace, which has done
+    nothing but to move or reset its branch.
+    """
+    caller = current_caller()
+    own = operation.is_by(caller.username, caller.record_id)
+    if not own or operation.workspace != opened.branch or operation.time < opened.created_at:
+        return False
+    return not operation.settings and all(
+        each.name == opened.branch and None not in (each.before, each.after)
+        for each in operation.changes
+    )
+
+
+def _none_in_workspace(workspace: str) -> NotFound:
+    return NotFound(
+        f"there is no such operation of the workspace {workspace} that can be undone",
+        kind="operation_not_found",
+        hint="Only commits, restores and resets by the keys of the workspace can be.",
+    )
+
+
+def _check_writable(repository: Repository, plan: UndoPlan, *, force: bool) -> None:
+    """Raises ReadOnlyRepository where each change of a plan by itself would be refused so."""
+    if plan.changes and not has_images(repository):
+        check_writable(repository, force=force)
+    if any(each.kind not in _READ_ONLY_SETTINGS for each in plan.settings):
+        check_writable(repository, force=False)
 
 
 def _unreadable(changed: str) -> Denied:

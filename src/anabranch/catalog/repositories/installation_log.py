@@ -26,7 +26,8 @@ from anabranch.versioning.core import Core
 from anabranch.versioning.operations.log import StoredOperation
 from anabranch.versioning.operations.logged_records import INSTALLATION
 from anabranch.versioning.operations.record import log_write
-from anabranch.versioning.operations.undo import changed_since, require_kept, undone
+from anabranch.versioning.operations.refusals import changed_since, require_kept
+from anabranch.versioning.operations.undo import undone
 from anabranch.versioning.records import references
 
 __all__ = ["InstallationOperations"]

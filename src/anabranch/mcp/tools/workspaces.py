@@ -14,8 +14,8 @@ from msgspec import Meta
 from anabranch.errors import Invalid
 from anabranch.mcp.api import Api
 from anabranch.mcp.arguments import InRepository, Path
-from anabranch.mcp.results import Result
-from anabranch.mcp.tool import CREATES, REMOVES, REPLACES, Tool
+from anabranch.mcp.results import Result, shorten
+from anabranch.mcp.tool import CREATES, REMOVES, REPLACES, UNDOES, Tool
 
 __all__ = ["TOOLS"]
 
@@ -78,9 +78,20 @@ class Restore(InWorkspace, frozen=True, kw_only=True):
     """Arguments of restore_workspace."""
 
     checkpoint: Annotated[
-        _Label,
-        Meta(description="The label or the commit of a checkpoint; `source` is the beginning."),
-    ]
+        str,
+        Meta(
+            max_length=256,
+            description="The label or the commit of a checkpoint; `source` is the beginning.",
+        ),
+    ] = ""
+    operation: Annotated[
+        str,
+        Meta(
+            max_length=256,
+            description="Instead: `last`, or the id of an operation of this workspace in "
+            "list_operations, which is undone by itself.",
+        ),
+    ] = ""
 
 
 class Checkpoint(InWorkspace, frozen=True, kw_only=True):
@@ -145,7 +156,17 @@ def checkpoint_workspace(api: Api, given: Checkpoint) -> Result:
 
 
 def restore_workspace(api: Api, given: Restore) -> Result:
-    """Returns the checkpoint that the workspace is at."""
+    """Returns the checkpoint that the workspace is at, or the operation that was undone."""
+    if bool(given.checkpoint) == bool(given.operation):
+        raise Invalid(
+            "restore_workspace takes a checkpoint or an operation",
+            kind="invalid_arguments",
+            hint="Give one of both: `operation` is `last`, or an id from list_operations.",
+        )
+    if given.operation:
+        undo = {"operation": "" if given.operation == "last" else given.operation}
+        made = _inside(api, given).send("POST", *_workspace(given), "undo", body=undo)
+        return Result({"undone": shorten(made)})
     body = {"checkpoint": given.checkpoint}
     return Result(_inside(api, given).send("POST", *_workspace(given), "restore", body=body))
 
@@ -231,10 +252,11 @@ TOOLS = (
         "restore_workspace",
         "Undo in a workspace",
         "Moves a workspace back to one of its checkpoints, or to where it began: what it has "
-        "written since is dropped.",
+        "written since is dropped. Or undoes one operation of the workspace, such as a commit or a "
+        "restore, with which dropped changes return.",
         Restore,
         restore_workspace,
-        REMOVES,
+        UNDOES,
     ),
     Tool(
         "propose_workspace",

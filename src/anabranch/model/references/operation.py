@@ -35,6 +35,14 @@ class BranchChanged(msgspec.Struct, frozen=True, tag="branch", omit_defaults=Tru
     discarded: tuple[str, ...] = ()
 
     @property
+    def is_of_some_paths(self) -> bool:
+        """Whether it is a reset of a prefix or of one object: the branch has kept its areas, and
+        what was thrown away is in the first of `discarded`. The second has the committed values
+        that were staged instead, where the branch had changes in sealed areas.
+        """
+        return bool(self.discarded) and self.before == self.after
+
+    @property
     def name(self) -> str:
         """The branch's name."""
         return (self.before or self.after or _NO_BRANCH).id
@@ -91,6 +99,8 @@ class LoggedOperation(msgspec.Struct, frozen=True, kw_only=True):
     given_up_at: float = 0
     record_id: str = ""
     """That of the user's record, which no later user of the name has; empty if it is not known."""
+    workspace: str = ""
+    """The branch of the workspace whose keys have made it; empty for the user's own."""
 
     def is_by(self, username: str, record_id: str) -> bool:
         """Returns whether it was made by a user, not by another one of that name."""

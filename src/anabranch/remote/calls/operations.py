@@ -74,6 +74,7 @@ class _Wire(msgspec.Struct, frozen=True):
     action: str
     changes: list[_WireChange]
     settings: list[_WireSetting] = []
+    workspace: str = ""
     undone_at: float = 0
     given_up_at: float = 0
 
@@ -87,6 +88,7 @@ class _Wire(msgspec.Struct, frozen=True):
             action=self.action,
             changes=tuple(each.changed() for each in self.changes),
             settings=tuple(each.changed() for each in self.settings),
+            workspace=self.workspace,
             undone_at=self.undone_at,
             given_up_at=self.given_up_at,
         )

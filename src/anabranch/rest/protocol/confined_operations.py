@@ -139,6 +139,7 @@ CONFINED_OPERATIONS: MappingProxyType[str, Callable[[_Call], Iterable[str]]] = M
         "getWorkspace": _workspace,
         "checkpointWorkspace": _workspace,
         "restoreWorkspace": _workspace,
+        "undoInWorkspace": _workspace,
         "diffWorkspace": _workspace,
         "proposeWorkspace": _workspace,
         "mergeWorkspace": _workspace,

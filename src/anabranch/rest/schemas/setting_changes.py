@@ -12,18 +12,25 @@ from anabranch.access.policies.policies import decode_policy, encode_resources
 from anabranch.errors import AnabranchError
 from anabranch.model.references.operation import SettingChanged
 from anabranch.records import lakefs_pb2 as records
+from anabranch.versioning.operations.notification_changes import targets_from_log
 from anabranch.versioning.records import references
-from anabranch.versioning.references.branch_ends import ends_from
+from anabranch.versioning.records.branch_ends import ends_from
+from anabranch.versioning.records.pulls import pull_from
 
 __all__ = ["SettingChange", "to_setting_change"]
 
 
+_MAX_TEXT = 1000
+"""How many characters of a description a page of operations shows, which has up to 1,000."""
+
+
 class SettingChange(msgspec.Struct, frozen=True):
     """A setting or a record before and after an operation, null where it did not exist. Its `kind`
-    is `branch_protection`, `branch_ends`, `metadata`, `undo_days` or `garbage_rules` in the log of
-    a repository, and `repository`, `policy`, `group`, `user`, `membership`, `group_policy` or
-    `user_policy` in that of the installation, where it has a `name`; `GROUP/USER` is that of a
-    membership. An empty object stands for a user, an attachment, and what the reader may not read.
+    is `branch_protection`, `branch_ends`, `metadata`, `notifications`, `pull_request`, `undo_days`
+    or `garbage_rules` in the log of a repository, and `repository`, `policy`, `group`, `user`,
+    `membership`, `group_policy` or `user_policy` in that of the installation, where it has a
+    `name`; `GROUP/USER` is that of a membership, and its id that of a pull request. An empty object
+    stands for a user, an attachment, and what the reader may not read.
     """
 
     kind: str
@@ -75,6 +82,27 @@ def _rules(_: str, raw: bytes) -> dict[str, Any] | None:
     }
 
 
+def _notifications(_: str, raw: bytes) -> Any:
+    return msgspec.to_builtins(targets_from_log(raw))
+
+
+def _pull(_: str, raw: bytes) -> dict[str, Any]:
+    pull = pull_from(raw)
+    shown = {
+        "title": pull.title,
+        "status": pull.status.value,
+        "source_branch": pull.source,
+        "destination_branch": pull.destination,
+        "author": pull.author.name,
+        "reviewers": [{"name": each.name, "kind": each.kind.value} for each in pull.reviewers],
+    }
+    if pull.description:  # only if it has changed
+        shown["description"] = pull.description[:_MAX_TEXT]
+    if pull.merged_commit_id:
+        shown["merged_commit_id"] = pull.merged_commit_id
+    return shown
+
+
 def _policy(name: str, raw: bytes) -> dict[str, Any]:
     policy = decode_policy(name, raw)
     return {
@@ -108,6 +136,8 @@ def _repository(_: str, raw: bytes) -> dict[str, Any]:
 _SHOWN: Mapping[str, Callable[[str, bytes], Any]] = {
     "branch_protection": _protection,
     "branch_ends": lambda _, raw: msgspec.to_builtins(ends_from(raw).rules),
+    "notifications": _notifications,
+    "pull_request": _pull,
     "metadata": lambda _, raw: references.metadata_from(raw),
     "undo_days": lambda _, raw: int(raw),
     "garbage_rules": _rules,

@@ -5,6 +5,8 @@ what concerns the installation.
     of a repository      settings/protected_branches  branch_protection
                          repo-metadata              metadata
                          anabranch-branch-ends      branch_ends
+                         anabranch-notifications    notifications, without their addresses
+                         pulls/ID                   pull_request, without its reviews
     of its operations    undo-days                  undo_days
     in its namespace     the file of the rules      garbage_rules, which `StoredRules` has
     graveler             repos/REPOSITORY           repository
@@ -27,6 +29,8 @@ from google.protobuf.message import DecodeError
 
 from anabranch.model.references.operation import SettingChanged
 from anabranch.records import lakefs_pb2 as records
+from anabranch.versioning.operations.notification_changes import logged_targets
+from anabranch.versioning.operations.pull_changes import logged_pulls
 from anabranch.versioning.operations.record import UNDO_DAYS, operations_partition
 from anabranch.versioning.records import keys, references
 
@@ -34,6 +38,8 @@ __all__ = [
     "GARBAGE_RULES",
     "INSTALLATION",
     "LOGGED_KEYS",
+    "NOTIFICATIONS",
+    "PULL_REQUEST",
     "InstallationLog",
     "Logged",
     "logged",
@@ -50,6 +56,8 @@ class InstallationLog(NamedTuple):
 
 INSTALLATION = InstallationLog()
 GARBAGE_RULES = "garbage_rules"
+NOTIFICATIONS = "notifications"
+PULL_REQUEST = "pull_request"
 _AUTH, _SETUP = "auth", "basicAuth"
 _SETUP_USER = b"users/superAdmin"
 _REPOSITORIES = keys.repository("")
@@ -63,10 +71,12 @@ _SETTINGS = {
     keys.PROTECTION: "branch_protection",
     keys.BRANCH_ENDS: "branch_ends",
     keys.METADATA: "metadata",
+    keys.NOTIFICATIONS: NOTIFICATIONS,
 }
 _KEYS_OF_SETTINGS = {kind: key for key, kind in _SETTINGS.items()}
+_PULLS = keys.pull("")
 
-LOGGED_KEYS = (*_SETTINGS, UNDO_DAYS, _REPOSITORIES, *_RECORDS, *_RELATIONS)
+LOGGED_KEYS = (*_SETTINGS, _PULLS, UNDO_DAYS, _REPOSITORIES, *_RECORDS, *_RELATIONS)
 """What the keys of all these records begin with, and perhaps those of others."""
 
 _OPERATIONS = operations_partition("")
@@ -94,7 +104,13 @@ def logged(partition: str, key: bytes) -> Logged | None:
     if partition.startswith(_OPERATIONS):
         is_days = key == UNDO_DAYS
         return Logged("undo_days", "", partition[len(_OPERATIONS) :]) if is_days else None
-    kind = None if ":" in partition else _SETTINGS.get(key)
+    return None if ":" in partition else _record_of_repository(partition, key)
+
+
+def _record_of_repository(partition: str, key: bytes) -> Logged | None:
+    if key.startswith(_PULLS):
+        return Logged(PULL_REQUEST, _text(key[len(_PULLS) :]), partition)
+    kind = _SETTINGS.get(key)
     return None if kind is None else Logged(kind, "", partition)
 
 
@@ -117,11 +133,15 @@ def _text(name: bytes) -> str:
 def setting_changed(
     record: Logged, before: bytes | None, after: bytes | None
 ) -> SettingChanged | None:
-    """Returns the change of a record, or None if it is no change: the record of a repository that
-    is being deleted is none.
+    """Returns the change of a record, or None if it is no change that the log has: the record of a
+    repository that is being deleted is none, and reviews change no pull request.
     """
     if record.kind == "repository":
         before, after = _unless_in_deletion(before), _unless_in_deletion(after)
+    elif record.kind == PULL_REQUEST:
+        before, after = logged_pulls(before, after)
+    elif record.kind == NOTIFICATIONS:
+        before, after = logged_targets(before), logged_targets(after)
     elif record.kind == "user":
         record = record._replace(name=record.name or _setup_user(before or after or b""))
         before, after = (None if each is None else _EXISTS for each in (before, after))
@@ -147,4 +167,6 @@ def setting_location(partition: str, change: SettingChanged) -> tuple[str, bytes
     """
     if change.kind == "undo_days":
         return operations_partition(partition), UNDO_DAYS
+    if change.kind == PULL_REQUEST:
+        return partition, keys.pull(change.name)
     return partition, _KEYS_OF_SETTINGS[change.kind]

@@ -3,7 +3,8 @@ by the write that makes the change.
 
 All changes of these records go through `apply`: none can be made, and none can be forgotten,
 without its record. What is recorded is what is written, and the values before are the conditions of
-the write. Staged changes are not recorded, nor that a commit seals a staging area.
+the write. Staged changes are not recorded, nor that a commit seals a staging area. Who throws some
+of them away adds the record to the writes.
 """
 
 from __future__ import annotations
@@ -99,6 +100,15 @@ class LoggingStore:
         """
         self._store.apply(self._records(partition, [], [change]))
 
+    def recorded(
+        self, partition: str, change: ReferenceChanged, *, given_up_at: float = 0
+    ) -> list[Write]:
+        """Returns the writes that record a change of the staged changes of a branch, with which the
+        branch's record does not change, as one operation of the current caller. It cannot be undone
+        if it is given up at a time, in seconds since 1970.
+        """
+        return self._records(partition, [change], [], given_up_at)
+
     def _apply_logged(self, writes: Sequence[Write], expect: Sequence[Expect]) -> bool:
         changed, conditions = self._changes(writes, expect)
         records: list[Write] = []
@@ -146,6 +156,7 @@ class LoggingStore:
         partition: str,
         changes: Sequence[ReferenceChanged],
         settings: Sequence[SettingChanged],
+        given_up_at: float = 0,
     ) -> list[Write]:
         """Returns the writes that record changes as one operation of the current caller."""
         caller = current_caller()
@@ -157,8 +168,10 @@ class LoggingStore:
             record_id=caller.record_id,
             request_id=caller.request_id,
             action=caller.action,
+            workspace=caller.workspace,
             changes=tuple(changes),
             settings=tuple(settings),
+            given_up_at=given_up_at,
         )
         writes = operation_writes(partition, operation)
         return [since_write(partition, moment), *writes] if is_first else writes

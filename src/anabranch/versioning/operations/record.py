@@ -76,6 +76,7 @@ class _Record(msgspec.Struct, frozen=True, omit_defaults=True):
     undone_at: float = 0
     given_up_at: float = 0
     record_id: str = ""
+    workspace: str = ""
 
 
 _ENCODER = msgspec.json.Encoder()
@@ -152,6 +153,7 @@ def log_write(partition: str, operation: LoggedOperation) -> Write:
         operation.undone_at,
         operation.given_up_at,
         operation.record_id,
+        operation.workspace,
     )
     key = log_key(operation.id)
     return Write(operations_partition(partition), key, _ENCODER.encode(record))
@@ -174,4 +176,5 @@ def operation_from(key: bytes, raw: bytes) -> LoggedOperation:
         undone_at=record.undone_at,
         given_up_at=record.given_up_at,
         record_id=record.record_id,
+        workspace=record.workspace,
     )

@@ -22,9 +22,12 @@ from anabranch.model.references.operation import (
     MAX_UNDO_DAYS,
     BranchChanged,
     LoggedOperation,
+    SettingChanged,
 )
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.operations.log import OperationLog, StoredOperation
+from anabranch.versioning.operations.logged_records import PULL_REQUEST
+from anabranch.versioning.operations.pull_changes import without_texts
 from anabranch.versioning.operations.record import (
     UNDO_DAYS,
     LogOwner,
@@ -170,8 +173,17 @@ class OperationRetention:
         """
         now = self._clock()
         kept = operation.without_areas_of(operation.changes)
-        given_up = msgspec.structs.replace(kept, given_up_at=now)
+        settings = tuple(_without_texts(each) for each in operation.settings)
+        given_up = msgspec.structs.replace(kept, given_up_at=now, settings=settings)
         return given_up, discard(operation.discarded, now)
+
+
+def _without_texts(change: SettingChanged) -> SettingChanged:
+    """Returns a change without texts that only its undo needs: they may have to be erased."""
+    if change.kind != PULL_REQUEST:
+        return change
+    before, after = without_texts(change.before), without_texts(change.after)
+    return msgspec.structs.replace(change, before=before, after=after)
 
 
 def _former(change: BranchChanged, before: Branch) -> Branch:

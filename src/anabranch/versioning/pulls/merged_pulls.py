@@ -7,7 +7,7 @@ commit of its source; so the pull request stays open, as on git hosts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -38,14 +38,14 @@ class MergedPulls:
         gained: Sequence[str],
         commit_id: str,
         *,
-        except_id: str = "",
+        except_ids: Collection[str] = (),
     ) -> ExtraWrites:
         """Returns the writes that mark pull requests as merged by `commit_id`, on condition that
         they have not changed: for the step that moves a branch to the commits `gained` and their
-        ancestors. The pull request `except_id` is left out.
+        ancestors. The pull requests `except_ids` are left out.
         """
         open_pulls = self._pulls.open_into(repository, branch) if gained else ()
-        pulls = [stored for stored in open_pulls if stored.pull.id != except_id]
+        pulls = [stored for stored in open_pulls if stored.pull.id not in except_ids]
         if not pulls:
             return (), ()
         heads = self._branches.heads(repository, {stored.pull.source for stored in pulls})
@@ -81,12 +81,12 @@ class RecordMergedPulls(msgspec.Struct, frozen=True):
     pulls: MergedPulls
     repository: Repository
     branch: str
-    except_id: str = ""
+    except_ids: frozenset[str] = frozenset()
     to_commit: bool = False
 
     def writes_for(self, commit: Commit, /) -> ExtraWrites:
         """Returns the writes of `MergedPulls.record`."""
         gained = [commit.id] if self.to_commit else commit.parents[1:]
         return self.pulls.record(
-            self.repository, self.branch, gained, commit.id, except_id=self.except_id
+            self.repository, self.branch, gained, commit.id, except_ids=self.except_ids
         )

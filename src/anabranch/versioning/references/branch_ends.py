@@ -1,27 +1,24 @@
-"""The ends by pattern of a repository, stored as one record: a list of rules, as JSON."""
+"""The ends by pattern of repositories: reads them, and replaces all of one at once."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from anabranch.errors import Corrupt
 from anabranch.keyvalue.contract import Expect, KeyValueStore
-from anabranch.model.references.branch_ends import NO_ENDS, BranchEnd, BranchEnds, check_ends
+from anabranch.model.references.branch_ends import BranchEnd, BranchEnds, check_ends
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.records import keys
+from anabranch.versioning.records.branch_ends import ends_from
 from anabranch.versioning.references.rule_records import (
     MAX_ATTEMPTS,
     replace_record,
     too_many_changes,
 )
 
-__all__ = ["BranchEndRules", "StoredEnds", "ends_from"]
-
-_DECODER = msgspec.json.Decoder(tuple[BranchEnd, ...])
+__all__ = ["BranchEndRules", "StoredEnds"]
 
 
 class StoredEnds(NamedTuple):
@@ -29,18 +26,6 @@ class StoredEnds(NamedTuple):
 
     ends: BranchEnds
     record: bytes | None
-
-
-def ends_from(raw: bytes | None) -> BranchEnds:
-    """Returns the rules of a record; none without a record. Raises Corrupt."""
-    if raw is None:
-        return NO_ENDS
-    try:
-        return BranchEnds(_DECODER.decode(raw), hashlib.sha256(raw).hexdigest())
-    except msgspec.MsgspecError as error:
-        raise Corrupt(
-            f"the record of ends of branches in the key-value store cannot be read: {error}"
-        ) from error
 
 
 class BranchEndRules:

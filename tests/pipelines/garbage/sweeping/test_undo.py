@@ -12,13 +12,13 @@ from support.stepped_scenario import Scenario
 
 from anabranch.errors import AnabranchError, CommitExpired, Conflict, NotFound
 
-STEPS = 190
+STEPS = 200
 """The number of operations on the stores that a collection of these objects takes, at most."""
 
 
 def let_go(lake):
-    """Deletes a branch and a tag, moves `main` back, and resets a branch; returns the addresses of
-    the objects that are then in no branch and in no tag.
+    """Deletes a branch and a tag, moves `side` back, and resets a prefix of it, then all of it;
+    returns the addresses of the objects that are then in no branch and in no tag.
     """
     lake.branches.create("sea", "lost", "main")
     gone = [put(lake, "lost/committed", "lost", body=b"lost/committed")]
@@ -29,6 +29,8 @@ def let_go(lake):
     lake.tags.create("sea", "v1", "side")
     lake.branches.hard_reset("sea", "side", "side~1")
     gone.append(put(lake, "reset", "side", body=b"reset"))
+    gone.append(put(lake, "some/reset", "side", body=b"some/reset"))
+    lake.branches.reset("sea", "side", "common_prefix", "some/")
     lake.branches.delete("sea", "lost")
     lake.tags.delete("sea", "v1")
     lake.branches.reset("sea", "side", "reset")
@@ -37,7 +39,7 @@ def let_go(lake):
 
 def bring_back(lake):
     """Undoes everything that `let_go` did last."""
-    for reset_then_tag_then_branch in range(3):  # noqa: B007  each undoes the one before
+    for reset_tag_branch_prefix in range(4):  # noqa: B007  each undoes the one before
         lake.operations.undo("sea")
 
 
@@ -51,7 +53,7 @@ def unreadable(scenario):
     places = (("lost", "lost/committed"), ("lost", "lost/staged"), ("v1", "tagged"))
     return [
         path
-        for reference, path in (*places, ("side", "reset"))
+        for reference, path in (*places, ("side", "reset"), ("side", "some/reset"))
         if not scenario.readable(reference, path)
     ]
 
@@ -128,7 +130,7 @@ def test_an_operation_that_is_given_up_keeps_nothing(scenario):
     scenario.sweep()
     kept = stored(lake, "mem://sea/data")
     gone = [address.removeprefix("data/") for address in scenario.gone]
-    assert [address in kept for address in gone] == [False, False, True, True]
+    assert [address in kept for address in gone] == [False, False, True, True, True]
     with pytest.raises(Conflict, match="given up"):
         lake.operations.undo("sea", deleted.id)
     assert lake.operations.get("sea", deleted.id).changes[0].discarded == ()

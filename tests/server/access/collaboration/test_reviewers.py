@@ -144,3 +144,26 @@ def test_request_with_an_idempotency_key_is_answered_again(team, repository):
     assert answers[0].json()["reviewers"] == [
         {"name": reader.name, "kind": "user", "state": "waiting"}
     ]
+
+
+def test_reviewers_who_may_not_read_any_more_do_not_return_by_undo(team, repository):
+    author, bob, cleo = (team.member(groups=("Developers",)) for _ in range(3))
+    pull = propose(author, repository, named(bob.name), named(cleo.name)).json()["id"]
+    change(author, repository, pull, remove=[named(cleo.name)])
+    change(author, repository, pull, remove=[named(bob.name)])
+    assert team.admin.api.delete(f"/auth/groups/Developers/members/{cleo.name}").is_success
+    place = f"/repositories/{repository}"
+    taken_bob, taken_cleo = (
+        each["id"] for each in author.api.get(f"{place}/operations?amount=2").json()["results"]
+    )
+    refused = author.api.post(f"{place}/undo", json={"operation": taken_cleo})
+    assert kind(refused) == (400, "reviewer_cannot_read")
+    undone = author.api.post(f"{place}/undo", json={"operation": taken_bob})
+    (shown,) = undone.json()["settings"]
+    assert (shown["kind"], shown["name"], shown["after"]["reviewers"]) == ("pull_request", pull, [])
+    assert listed(bob, repository) == [pull]
+    # whoever has no right to it any more takes nothing back
+    assert team.admin.api.delete(f"/auth/groups/Developers/members/{author.name}").is_success
+    refused = author.api.post(f"{place}/undo", json={})
+    assert refused.status_code == 401
+    assert listed(bob, repository) == [pull]

@@ -291,6 +291,7 @@ ESCAPES: dict[str, list[Escape]] = {
     "discardWorkspace": everywhere("workspace"),
     "checkpointWorkspace": everywhere("workspace"),
     "restoreWorkspace": everywhere("workspace"),
+    "undoInWorkspace": everywhere("workspace"),
     "diffWorkspace": [
         *everywhere("workspace"),
         Escape({"workspace": "{workspace}"}, {"prefix": "secret/"}, sees=True),

@@ -22,6 +22,7 @@ export type UndoNeed =
   | "deleteTag"
   | "protect"
   | "collect"
+  | "propose"
   | "update";
 
 const SETTINGS: Record<string, { name: string; need: UndoNeed }> = {
@@ -30,6 +31,8 @@ const SETTINGS: Record<string, { name: string; need: UndoNeed }> = {
   garbage_rules: { name: "Retention of commits", need: "collect" },
   undo_days: { name: "Days for undo", need: "collect" },
   metadata: { name: "Metadata", need: "update" },
+  notifications: { name: "Addresses of notifications", need: "update" },
+  pull_request: { name: "Pull request", need: "propose" },
 };
 
 /** Returns what has happened to a branch or a tag. */
@@ -49,8 +52,17 @@ export function undoNeeds(change: Change): UndoNeed[] {
   return word === "created" ? ["deleteBranch"] : word === "deleted" ? ["createBranch"] : ["moveBranch"];
 }
 
+function pullText({ name, before, after }: Setting): string {
+  const { title, status } = after as { title: string; status: string };
+  const had = (before as { status: string } | null)?.status;
+  const word = !had ? "created" : had === status ? "changed" : status === "open" ? "reopened" : status;
+  return `Pull request ${title ? `“${title}”` : name} ${word}`; // what was given up has no title
+}
+
 /** Returns what has happened to a setting. */
-export function settingText({ kind, before, after }: Setting): string {
+export function settingText(setting: Setting): string {
+  const { kind, before, after } = setting;
+  if (kind === "pull_request" && after) return pullText(setting);
   const word = before === null ? "set" : after === null ? "removed" : "changed";
   return `${SETTINGS[kind]?.name ?? kind} ${word}`;
 }

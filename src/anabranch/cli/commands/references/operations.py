@@ -87,6 +87,10 @@ def _setting_text(change: dict[str, Any]) -> str:
         return f"{noun} {'created' if change['name'] else 'set'}"
     if change["after"] is None:
         return f"{noun} {'deleted' if change['name'] else 'removed'}"
+    if change["kind"] == "pull_request":
+        statuses = [change[side].get("status") for side in ("before", "after")]
+        if statuses[0] != statuses[1]:
+            return f"{noun} {'reopened' if statuses[1] == 'open' else statuses[1]}"
     return f"{noun} changed"
 
 
@@ -111,6 +115,7 @@ def _show(context: CommandContext) -> None:
         ("Operation", item["id"], "id"),
         ("Time", item["time"], "time"),
         ("User", item["user"], "text"),
+        *([("Workspace", item["workspace"], "text")] if item.get("workspace") else []),
         ("Action", item["action"], "text"),
         ("Request", item["request_id"], "text"),
         *((word, item[at], "time") for word, at in _ENDS.items() if item[at]),

@@ -28,6 +28,7 @@ from anabranch.pipelines.verification.inspected import is_staging_area
 from anabranch.records import lakefs_pb2 as records
 from anabranch.versioning.operations.record import LOG, operation_from
 from anabranch.versioning.records import keys, references
+from anabranch.versioning.records.branch_ends import ends_from
 from anabranch.versioning.records.expiring_branches import DueBranch
 from anabranch.versioning.records.image_builds import IMAGE_BUILDS
 from anabranch.versioning.records.proposal_records import expiry_of
@@ -38,7 +39,6 @@ from anabranch.versioning.records.workspaces import (
     workspace_from,
     workspace_key_from,
 )
-from anabranch.versioning.references.branch_ends import ends_from
 from anabranch.versioning.repositories.deleted import DELETED_REPOSITORIES
 
 __all__ = ["check_record"]

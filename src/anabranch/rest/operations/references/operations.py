@@ -51,8 +51,9 @@ class ReferenceChange(msgspec.Struct, frozen=True):
 
 class OperationRecord(msgspec.Struct, frozen=True):
     """An operation: its time in seconds since 1970, the user who made it, the request and the
-    operation of the API, which are empty for programs that have opened the stores themselves, and
-    what it changed: branches and tags, and settings. `undone_at` is when it was undone, and
+    operation of the API, which are empty for programs that have opened the stores themselves, the
+    workspace whose keys were used, empty for the user's own, and what it changed: branches and
+    tags, and settings. `undone_at` is when it was undone, and
     `given_up_at` when it could no longer be undone, in seconds since 1970; 0 if never.
     """
 
@@ -61,6 +62,7 @@ class OperationRecord(msgspec.Struct, frozen=True):
     user: str
     request_id: str
     action: str
+    workspace: str
     changes: list[ReferenceChange]
     settings: list[SettingChange]
     undone_at: float
@@ -106,6 +108,7 @@ def to_operation_record(
         user=operation.user,
         request_id=operation.request_id,
         action=operation.action,
+        workspace=operation.workspace,
         changes=[each for each in changes if not kind or (each.type, each.name) == (kind, name)],
         settings=[] if kind else list(map(to_setting_change, operation.settings)),
         undone_at=operation.undone_at,

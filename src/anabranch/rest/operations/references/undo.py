@@ -9,7 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from anabranch.access.policies.permissions import Action
-from anabranch.catalog.references.readable_references import readable_operation
+from anabranch.catalog.pulls.reviewer_names import KnownNames
+from anabranch.catalog.pulls.undone_reviewers import AdmitReviewers
 from anabranch.model.references.operation import MAX_UNDO_DAYS, LoggedOperation
 from anabranch.rest.operations.references.operations import (
     AtOperation,
@@ -67,12 +68,14 @@ class UndoDays(msgspec.Struct, frozen=True):
 
 def undo_operation(call: Call[InRepository, UndoRequest]) -> OperationRecord:
     """Undoes an operation and returns it."""
-    undone = call.services.catalog.operations.undo(
-        call.params.repository,
+    catalog, repository = call.services.catalog, call.params.repository
+    reviewers = AdmitReviewers(catalog.core, repository, KnownNames(call.services.access))
+    undone = catalog.operations.undo(
+        repository,
         call.body.operation,
         force=call.body.force,
         actor=call.authenticated,
-        extra_writes=call.recording(to_operation_record),
+        extra_writes=[reviewers, *call.recording(to_operation_record)],
     )
     return to_operation_record(undone)
 
@@ -128,8 +131,9 @@ def give_up_operation(call: Call[AtOperation, None]) -> OperationRecord:
 
 def _readable_record(call: Call[Any, None], operation: LoggedOperation) -> OperationRecord:
     """Returns an operation with the changes that the user may read."""
-    repository, actor = call.params.repository, call.authenticated
-    return to_operation_record(readable_operation(repository, operation, actor))
+    operations = call.services.catalog.operations
+    readable = operations.readable(call.params.repository, operation, call.authenticated)
+    return to_operation_record(readable)
 
 
 def get_undo_days(call: Call[InRepository, None]) -> UndoDays:

@@ -65,6 +65,14 @@ class Restoration(Body, frozen=True, kw_only=True):
     checkpoint: str
 
 
+class UndoneInWorkspace(Body, frozen=True, kw_only=True):
+    """The operation to undo by its id, or the beginning of it: by default the last one that the
+    keys of the workspace have made, and that is not undone.
+    """
+
+    operation: str = ""
+
+
 class ProposalCreation(Body, frozen=True, kw_only=True):
     """A pull request of the workspace; `destination` is by default the branch it began at."""
 

@@ -15,6 +15,7 @@ from anabranch.model.caller import Principal
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.model.references.lifetime import parse_lifetime
 from anabranch.model.references.workspace_request import WorkspaceRequest
+from anabranch.rest.operations.references.operations import OperationRecord, to_operation_record
 from anabranch.rest.operations.workspaces.schemas import (
     Checkpoint,
     CheckpointCreation,
@@ -24,6 +25,7 @@ from anabranch.rest.operations.workspaces.schemas import (
     Proposal,
     ProposalCreation,
     Restoration,
+    UndoneInWorkspace,
     Workspace,
     WorkspaceCreation,
     WorkspaceList,
@@ -153,6 +155,19 @@ def restore_workspace(call: Call[AtWorkspace, Restoration]) -> Checkpoint:
             params.repository, params.workspace, call.body.checkpoint
         )
     )
+
+
+def undo_in_workspace(call: Call[AtWorkspace, UndoneInWorkspace]) -> OperationRecord:
+    """Undoes what the keys of the workspace have done, and returns the operation."""
+    params = call.params
+    undone = call.services.catalog.operations.undo_in_workspace(
+        params.repository,
+        params.workspace,
+        call.body.operation,
+        actor=call.authenticated,
+        extra_writes=call.recording(to_operation_record),
+    )
+    return to_operation_record(undone)
 
 
 def diff_workspace(call: Call[DiffWorkspace, None]) -> DiffList:
@@ -291,6 +306,22 @@ OPERATIONS = (
         body=Restoration,
         response=Checkpoint,
         handler=restore_workspace,
+    ),
+    Operation(
+        id="undoInWorkspace",
+        tag="workspaces",
+        method="POST",
+        path=_WORKSPACE + "/undo",
+        summary="undo a commit, a restore or a reset that the keys of a workspace have made",
+        permission=(
+            Need(Action.READ_BRANCH, on_workspace),
+            Need(Action.REVERT_BRANCH, on_workspace),
+        ),
+        params=AtWorkspace,
+        body=UndoneInWorkspace,
+        response=OperationRecord,
+        keyed=True,
+        handler=undo_in_workspace,
     ),
     Operation(
         id="diffWorkspace",

@@ -1,0 +1,109 @@
+"""A workspace undoes what was done with its own keys, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from anabranch.access.actors.actor import Actor
+from anabranch.access.policies.statements import ALLOW_ALL, Effect, Statement
+from anabranch.errors import Denied, NotFound
+from anabranch.model.caller import Caller, acting_as
+from anabranch.model.references.workspace_request import WorkspaceRequest
+
+REPOSITORY = "arn:lakefs:fs:::repository/sea"
+
+
+def without(*denied, name="jane"):
+    """Returns a user who may do everything but some actions on some resources."""
+    statements = [
+        Statement(Effect.DENY, (action,), (f"{REPOSITORY}/{resource}" if resource != "*" else "*",))
+        for action, resource in denied
+    ]
+    return Actor(username=name, statements=[ALLOW_ALL, *statements])
+
+
+def put(lake, branch, path):
+    lake.objects.upload("sea", branch, path, [path.encode()])
+
+
+def last(lake):
+    return lake.operations.list("sea", amount=1).items[0]
+
+
+def commit(lake, branch, path):
+    put(lake, branch, path)
+    return lake.commits.commit("sea", branch, committer="ada", message="m")
+
+
+def paths_of(lake, branch="dev"):
+    return [each.path for each in lake.branches.changes("sea", branch, amount=500).items]
+
+
+def workspace_of(lake, name="ws"):
+    request = WorkspaceRequest(source="main", writable=["out/**"], seconds=3600, branch=name)
+    lake.workspaces.create("sea", request)
+    return Caller("jane", workspace=name)
+
+
+def test_a_workspace_undoes_what_its_keys_have_done_alone(lake, clock):
+    keys = workspace_of(lake)
+    with acting_as(Caller("jane")):
+        outside = commit(lake, "main", "secret").id
+        lake.branches.hard_reset("sea", "ws", "main")  # by the creator, with other rights
+        lake.branches.hard_reset("sea", "ws", "main~1")
+        by_creator = last(lake)
+    clock.advance(1)
+    with acting_as(keys):
+        put(lake, "ws", "out/a")
+        lake.workspaces.checkpoint("sea", "ws", "first", committer="jane")
+        made = last(lake)
+        assert (made.user, made.workspace) == ("jane", "ws")
+    others = (Caller("ada", workspace="ws"), Caller("jane", record_id="later", workspace="ws"))
+    for other in others:
+        with acting_as(other):
+            for operation_id in ("", made.id, by_creator.id):
+                with pytest.raises(NotFound):
+                    lake.operations.undo_in_workspace("sea", "ws", operation_id)
+    with acting_as(keys):
+        for operation in lake.operations.list("sea", amount=50).items:
+            if operation.id != made.id:
+                with pytest.raises(NotFound):
+                    lake.operations.undo_in_workspace("sea", "ws", operation.id)
+        assert lake.operations.undo_in_workspace("sea", "ws").id == made.id
+        with pytest.raises(NotFound):
+            lake.operations.undo_in_workspace("sea", "ws")
+    assert lake.branches.get("sea", "ws").commit_id != outside
+    assert last(lake).action == "undoInWorkspace"
+
+
+def test_a_later_workspace_of_the_name_does_not_undo_what_the_first_has_done(lake, clock):
+    with acting_as(workspace_of(lake)):
+        put(lake, "ws", "out/a")
+        lake.branches.reset("sea", "ws", "reset")
+        first = last(lake)
+    lake.branches.delete("sea", "ws")
+    clock.advance(1)
+    with acting_as(workspace_of(lake)):
+        for operation_id in ("", first.id):
+            with pytest.raises(NotFound):
+                lake.operations.undo_in_workspace("sea", "ws", operation_id)
+    assert paths_of(lake, "ws") == []
+
+
+def test_a_workspace_without_the_right_to_move_its_branch_undoes_nothing(lake):
+    with acting_as(workspace_of(lake)):
+        put(lake, "ws", "out/a")
+        lake.branches.reset("sea", "ws", "object", "out/a")
+        denied = without(("fs:RevertBranch", "branch/ws"))
+        with pytest.raises(Denied):
+            lake.operations.undo_in_workspace("sea", "ws", actor=denied)
+        lake.operations.undo_in_workspace("sea", "ws", actor=without())
+    assert paths_of(lake, "ws") == ["out/a"]
+
+
+def test_keys_of_no_workspace_undo_nothing_by_it(lake):
+    with pytest.raises(NotFound):
+        lake.operations.undo_in_workspace("sea", "main")
+    workspace_of(lake)
+    with acting_as(Caller("jane", workspace="main")), pytest.raises(NotFound):
+        lake.operations.undo_in_workspace("sea", "ws")
