@@ -27,7 +27,8 @@ pub fn apply(
 ) -> Result<WriteResult> {
     let folder = &folder.into();
     let pieces = pieces(base, changes);
-    let done = parallel::each(pieces.len(), |number| {
+    let entries = base.count() + changes.len() as u64;
+    let done = parallel::each_of(entries, pieces.len(), |number| {
         pieces[number].apply(base, changes, folder)
     })?;
     let mut counts = ChangeCounts::default();

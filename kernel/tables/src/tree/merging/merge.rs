@@ -101,7 +101,7 @@ pub(in crate::tree) fn merge_within(
     } else if dest == base {
         WriteResult::existing(sides.source, all.counts)
     } else {
-        let ranges = parallel::each(pieces.len(), |number| {
+        let ranges = parallel::each_of(entries(sides), pieces.len(), |number| {
             pieces[number].write(sides, rules.strategy, &findings[number].changed, folder)
         })?;
         let origins = [sides.dest, sides.source];
@@ -111,6 +111,12 @@ pub(in crate::tree) fn merge_within(
         result: Some(result),
         ..Merged::default()
     })
+}
+
+/// Returns the most entries that a merge may read of one side.
+fn entries(sides: Sides<'_>) -> u64 {
+    let trees = [sides.dest, sides.source, sides.base];
+    trees.map(Tree::count).into_iter().max().unwrap_or_default()
 }
 
 /// Returns what a merge would change, without its conflicts, and how many conflicts it has.
@@ -129,7 +135,7 @@ fn look_at_all(
     first: Option<&FirstConflicts>,
 ) -> Result<(Vec<Findings>, Findings)> {
     let memory = memory / pieces.len();
-    let mut findings = parallel::each(pieces.len(), |number| {
+    let mut findings = parallel::each_of(entries(sides), pieces.len(), |number| {
         let first = first.map(|first| (first, number));
         pieces[number].look(sides, rules, memory, first)
     })?;
