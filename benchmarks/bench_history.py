@@ -52,8 +52,8 @@ class Apply(NamedTuple):
     tree: kernel.Tree
     changes: list[tuple[bytes, Value | None]]
 
-    def write(self, folder: str) -> kernel.Written:
-        """Writes the tree."""
+    def write(self, folder: str, *, unsynced: bool = False) -> kernel.Written:  # noqa: ARG002
+        """Writes the tree; all tables are synced."""
         return self.tree.apply(self.changes, folder)
 
 

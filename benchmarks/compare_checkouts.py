@@ -13,15 +13,19 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from api_requests import ApiRequests
+from bench_agent_cycles import Cycle
 from bench_s3_server import LARGE, ONE_KIB, cycle
 from dataset import REPOSITORY
-from load import Load
+from load import Connection, Load
 from proc_stats import cpu_seconds
 from s3_requests import S3Requests
 
@@ -116,6 +120,8 @@ class Target:
         post = api.request("POST", f"{BRANCH}/commits/commits", body)
         yield self._timed("commit of nothing", [post], in_flight=1)
         yield Operation("commit of 1,000", self._commit, lambda: self._stage("commits", CHANGES))
+        for clients in (1, 32):
+            yield Operation(f"agent cycle, {clients} in flight", partial(self._cycles, clients))
 
     def _read(self, path: str, method: str = "GET") -> list[bytes]:
         """Returns requests of the API about the small objects."""
@@ -157,6 +163,26 @@ class Target:
     def _commit(self) -> int:
         request = self._api.request("POST", f"{BRANCH}/commits/commits", {"message": "Change"})
         return self._run([request], in_flight=1, count=1)
+
+    def _cycles(self, clients: int) -> int:
+        """Has clients repeat the cycle of an agent for a while; returns how often they did."""
+        self._number += 1
+        deadline = time.perf_counter() + self._seconds
+        counts = [0] * clients
+
+        def cycles(client: int) -> None:
+            connection = Connection(self._load.address)
+            while time.perf_counter() < deadline:
+                name = f"agent-{self._number}-{client}-{counts[client]}"
+                for request in Cycle(self._api, name).requests():
+                    status, answer = connection.ask(request)
+                    assert status < 300, answer
+                counts[client] += 1
+            connection.close()
+
+        with ThreadPoolExecutor(clients) as pool:
+            list(pool.map(cycles, range(clients)))
+        return sum(counts)
 
     def _timed(self, name: str, requests: list[bytes], *, in_flight: int = 16) -> Operation:
         make = cycle(requests)

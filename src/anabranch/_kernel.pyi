@@ -137,6 +137,8 @@ class Written:
     """Numbers of records in which the new tree differs from its base."""
     changed_paths: bytes | None
     """The paths that the changes name, for `encode_changed_paths`; None for other writes."""
+    unsynced: list[tuple[str, bytes]]
+    """Ids and bytes of small tables in the folder which the caller has to make durable."""
 
 # --- trees -----------------------------------------------------------------------------------
 
@@ -215,9 +217,12 @@ class Tree:
         not count. Tables are written to `folder` under their ids, by way of a temporary name, and
         are complete and synced when this returns. Raises ValueError for keys out of order.
         """
-    def apply_staged(self, rows: Iterable[tuple[bytes, bytes]], folder: str) -> Written:
-        """Like `apply`, with changes as keys and StagedEntryData records. Raises KernelError for
-        malformed records.
+    def apply_staged(
+        self, rows: Iterable[tuple[bytes, bytes]], folder: str, *, unsynced: bool = False
+    ) -> Written:
+        """Like `apply`, with changes as keys and StagedEntryData records. With `unsynced`, tables
+        of up to 64 KiB are complete, but not synced: the result has their bytes. Raises
+        KernelError for malformed records.
         """
     def merge(
         self,
@@ -227,9 +232,11 @@ class Tree:
         *,
         strategy: Literal["", "source-wins", "dest-wins"] = "",
         max_conflicts: int = 1000,
+        unsynced: bool = False,
     ) -> Merged:
         """Merges `source` into this tree, given their base. With conflicts and no strategy, no
-        metarange is written, and the merge stops when it has found those that it lists.
+        metarange is written, and the merge stops when it has found those that it lists. `unsynced`
+        is as for `apply_staged`.
         """
     def merge_counts(self, source: Tree, base: Tree) -> tuple[int, int, int, int]:
         """Returns how many keys a merge would add, change and remove, and the conflicts apart."""
@@ -353,10 +360,15 @@ class ArrowStream:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 def write_tree(
-    records: Iterable[tuple[bytes, Value]], folder: str, *, metadata: Mapping[str, str] = ...
+    records: Iterable[tuple[bytes, Value]],
+    folder: str,
+    *,
+    metadata: Mapping[str, str] = ...,
+    unsynced: bool = False,
 ) -> Written:
     """Writes sorted records as a tree into `folder`, with the range boundaries of lakeFS. All
-    tables have `metadata`, which is part of their ids. Raises ValueError for keys out of order.
+    tables have `metadata`, which is part of their ids. `unsynced` is as for `Tree.apply_staged`.
+    Raises ValueError for keys out of order.
     """
 
 def write_arrow(source: Any, folder: str) -> Written:

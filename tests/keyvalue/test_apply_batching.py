@@ -29,7 +29,7 @@ def run_batched(store: KeyValueStore, group: list[Apply]) -> list[bool]:
     for number, apply in enumerate(group):
         scheduler.start(
             store.apply,
-            tuple(apply),
+            (apply.writes, apply.expect),
             lambda result, error, number=number: outcomes.update({number: result or error}),
         )
     while scheduler.busy:

@@ -83,6 +83,8 @@ pub struct Written {
     pub removed: u64,
     /// Which paths the changes name, in the form that `history::changed_paths` encodes.
     pub changed_paths: Option<Vec<u8>>,
+    /// Small tables that are in the folder and not synced, with their bytes.
+    pub unsynced: Vec<(String, Py<PyBytes>)>,
 }
 
 #[pymethods]

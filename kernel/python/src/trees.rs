@@ -1,13 +1,14 @@
 //! Trees: look-ups, pages, searches, changes and merges.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anabranch_tables::Result;
 use anabranch_tables::arrow::changes::Changes as TreeChanges;
 use anabranch_tables::arrow::scan::Scan;
 use anabranch_tables::arrow::search::{Conditions, Filling, KeyBounds, Search};
 use anabranch_tables::history::changed_paths::{ChangedPaths, MAX_PATHS};
+use anabranch_tables::table::TableFolder;
 use anabranch_tables::tree::merge::{Rules, Sides};
 use anabranch_tables::tree::{self, Application, ListRange, compare_page, diff_page, successor};
 use pyo3::prelude::*;
@@ -21,7 +22,7 @@ use crate::listing::Listing;
 use crate::search::metadata_condition;
 use crate::tables::{RangeInfo, Written};
 use crate::values::{PyChange, PyStaged, parts, py_framed, staged_parts};
-use crate::writes::{Merged, strategy_named};
+use crate::writes::{Merged, strategy_named, table_folder};
 
 /// A page of addresses, as (key, address, type), and the key after which there may be more.
 type PyAddresses<'py> = (
@@ -152,7 +153,7 @@ impl Tree {
         changes: &Bound<'_, PyAny>,
         folder: PathBuf,
     ) -> PyResult<Written> {
-        let mut writing = Writing::new(&self.tree, &folder);
+        let mut writing = Writing::new(&self.tree, TableFolder::from(&folder));
         for change in changes.try_iter()? {
             let change: PyChange<'_> = change?.extract()?;
             let (key, value) = parts(&change);
@@ -161,13 +162,15 @@ impl Tree {
         writing.finish(py)
     }
 
+    #[pyo3(signature = (rows, folder, *, unsynced = false))]
     fn apply_staged(
         &self,
         py: Python<'_>,
         rows: &Bound<'_, PyAny>,
         folder: PathBuf,
+        unsynced: bool,
     ) -> PyResult<Written> {
-        let mut writing = Writing::new(&self.tree, &folder);
+        let mut writing = Writing::new(&self.tree, table_folder(&folder, unsynced));
         for row in rows.try_iter()? {
             let row: PyStaged<'_> = row?.extract()?;
             let (key, value) = staged_parts(&row).or_raise()?;
@@ -283,7 +286,8 @@ impl Tree {
         Ok((found.collect(), next))
     }
 
-    #[pyo3(signature = (source, base, folder, *, strategy = "", max_conflicts = 1000))]
+    #[pyo3(signature = (source, base, folder, *, strategy = "", max_conflicts = 1000, unsynced = false))]
+    #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
     fn merge(
         &self,
         py: Python<'_>,
@@ -292,7 +296,9 @@ impl Tree {
         folder: PathBuf,
         strategy: &str,
         max_conflicts: usize,
+        unsynced: bool,
     ) -> PyResult<Merged> {
+        let folder = table_folder(&folder, unsynced);
         let rules = Rules {
             strategy: strategy_named(strategy)?,
             max_conflicts,
@@ -300,7 +306,7 @@ impl Tree {
         let done = py
             .detach(|| tree::merge::merge(self.sides(source, base), &folder, rules))
             .or_raise()?;
-        Merged::new(py, done)
+        Merged::new(py, done, &folder)
     }
 
     fn merge_counts(
@@ -346,15 +352,17 @@ impl Tree {
 
 /// Changes that are applied to a tree, and the paths that they name.
 struct Writing {
+    folder: TableFolder,
     application: Application,
     changed: ChangedPaths,
     count: usize,
 }
 
 impl Writing {
-    fn new(base: &tree::Tree, folder: &Path) -> Writing {
+    fn new(base: &tree::Tree, folder: TableFolder) -> Writing {
         Writing {
-            application: Application::new(base, folder),
+            application: Application::new(base, &folder),
+            folder,
             changed: ChangedPaths::default(),
             count: 0,
         }
@@ -373,7 +381,7 @@ impl Writing {
 
     fn finish(self, py: Python<'_>) -> PyResult<Written> {
         let done = py.detach(|| self.application.finish()).or_raise()?;
-        let mut written = Written::from(done);
+        let mut written = Written::from(done).with_unsynced(py, &self.folder);
         written.changed_paths = Some(self.changed.encode());
         Ok(written)
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anabranch_tables::codec::{self, encode_value};
 use anabranch_tables::error::Result;
 use anabranch_tables::ranges;
-use anabranch_tables::table::sync_folder;
+use anabranch_tables::table::{TableFolder, sync_folder};
 use anabranch_tables::tree::WriteResult;
 use anabranch_tables::tree::load::Loader;
 use anabranch_tables::tree::merge::{self, Strategy};
@@ -32,7 +32,27 @@ impl From<WriteResult> for Written {
             changed: result.counts.changed,
             removed: result.counts.removed,
             changed_paths: None,
+            unsynced: Vec::new(),
         }
+    }
+}
+
+impl Written {
+    /// Adds the tables of a folder that were not synced.
+    pub fn with_unsynced(mut self, py: Python<'_>, folder: &TableFolder) -> Written {
+        let tables = folder.take_unsynced().into_iter();
+        let shown = tables.map(|table| (table.id, PyBytes::new(py, &table.bytes).unbind()));
+        self.unsynced = shown.collect();
+        self
+    }
+}
+
+/// Returns a folder, whose small tables are not synced if that is asked for.
+pub fn table_folder(path: &Path, unsynced: bool) -> TableFolder {
+    if unsynced {
+        TableFolder::unsynced(path)
+    } else {
+        TableFolder::from(path)
     }
 }
 
@@ -45,12 +65,12 @@ pub struct Merged {
 }
 
 impl Merged {
-    pub fn new(py: Python<'_>, merged: merge::Merged) -> PyResult<Merged> {
+    pub fn new(py: Python<'_>, merged: merge::Merged, folder: &TableFolder) -> PyResult<Merged> {
         let keys = merged.conflicts.iter().map(|key| PyBytes::new(py, key));
         let conflicts = PyList::new(py, keys)?.unbind();
         let written = merged
             .result
-            .map(|result| Py::new(py, Written::from(result)));
+            .map(|result| Py::new(py, Written::from(result).with_unsynced(py, folder)));
         Ok(Merged {
             written: written.transpose()?,
             conflicts,
@@ -99,13 +119,15 @@ impl Batch {
 }
 
 #[pyfunction]
-#[pyo3(signature = (records, folder, *, metadata=BTreeMap::new()))]
+#[pyo3(signature = (records, folder, *, metadata=BTreeMap::new(), unsynced=false))]
 fn write_tree(
     py: Python<'_>,
     records: &Bound<'_, PyAny>,
     folder: PathBuf,
     metadata: BTreeMap<String, String>,
+    unsynced: bool,
 ) -> PyResult<Written> {
+    let folder = table_folder(&folder, unsynced);
     let metadata: Vec<(String, String)> = metadata.into_iter().collect();
     let mut loader = Loader::with_metadata(&folder, &metadata);
     let mut batch = Batch::default();
@@ -122,7 +144,7 @@ fn write_tree(
             loader.finish()
         })
         .or_raise()?;
-    Ok(done.into())
+    Ok(Written::from(done).with_unsynced(py, &folder))
 }
 
 #[pyfunction]

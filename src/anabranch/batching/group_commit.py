@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from anabranch.batching.contract import Checkpoints, CommitLock, NoCheckpoints, Unlocked
+from anabranch.batching.order import note_place
 from anabranch.batching.request import Request
 from anabranch.batching.scheduler import batch
 from anabranch.errors import Busy
@@ -84,6 +85,7 @@ class GroupCommit(Generic[Item, Outcome]):
                 self._has_leader = True
             else:
                 request = self._enqueue(items)
+        note_place()
         if leads:
             try:
                 is_locked = self._lock.try_acquire()
@@ -94,7 +96,8 @@ class GroupCommit(Generic[Item, Outcome]):
             if is_locked:
                 return self._commit_own(items)
             with self._state:
-                request = self._enqueue(items)
+                request = Request(items)
+                self._waiting.appendleft(request)  # its place is that of the leader
                 self._let_writer_lead()
         return self._await(request)
 

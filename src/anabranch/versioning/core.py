@@ -188,6 +188,7 @@ class Core:
             self.branches,
             self.commits,
             self.staging,
+            self.trees,
             self.differ,
             ChangeAdmission(
                 *(self.pins, self.sweeps, tables.store, self.tree_admission),

@@ -40,7 +40,7 @@ class Apply(NamedTuple):
     changes: dict[str, str | None]
     error: Exception | None = None
 
-    def write(self, folder):
+    def write(self, folder, *, unsynced=False):  # noqa: ARG002
         written = self.tree.apply(rows(self.changes), folder)
         if self.error is not None:
             raise self.error

@@ -1,10 +1,8 @@
 //! Writes the table that lists the ranges of a tree.
 
-use std::path::Path;
-
 use crate::codec::RangeInfo;
 use crate::error::Result;
-use crate::table::{Kind, TableWriter, write_table_file};
+use crate::table::{Kind, TableFolder, TableWriter};
 
 /// Writes the metarange of ranges, which must be in order, into a folder. Returns its id, and
 /// whether the file was written and not there before. `metadata` is part of the id. Fails with
@@ -12,7 +10,7 @@ use crate::table::{Kind, TableWriter, write_table_file};
 pub fn write_metarange(
     ranges: &[RangeInfo],
     metadata: &[(String, String)],
-    folder: &Path,
+    folder: impl Into<TableFolder>,
 ) -> Result<(String, bool)> {
     let mut writer = TableWriter::new(Kind::Metaranges);
     let mut value = Vec::new();
@@ -22,6 +20,6 @@ pub fn write_metarange(
         writer.add(&range.max_key, &value)?;
     }
     let table = writer.finish(metadata)?;
-    let written = write_table_file(folder, &table)?;
+    let written = folder.into().write(&table)?;
     Ok((table.id, written))
 }

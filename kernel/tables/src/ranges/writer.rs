@@ -1,17 +1,15 @@
 //! Writes sorted records as ranges into a folder.
 
-use std::path::{Path, PathBuf};
-
 use super::range_boundary::{break_after, may_break_within};
 use crate::codec::RangeInfo;
 use crate::error::{Error, Result};
-use crate::table::{BlockScan, Kind, Table, TableWriter, write_table_file};
+use crate::table::{BlockScan, Kind, Table, TableFolder, TableWriter};
 
 /// Cuts records into ranges, writes each to a file named by its id, and keeps the list.
 ///
-/// The folder is not synced; see [`crate::table::sync_folder`].
+/// The folder is not synced; see [`TableFolder::sync`].
 pub struct RangeWriter {
-    folder: PathBuf,
+    folder: TableFolder,
     metadata: Vec<(String, String)>,
     open: Option<TableWriter>,
     ranges: Vec<RangeInfo>,
@@ -23,14 +21,14 @@ pub struct RangeWriter {
 
 impl RangeWriter {
     /// Returns a writer of tables into a folder.
-    pub fn new(folder: &Path) -> Self {
+    pub fn new(folder: impl Into<TableFolder>) -> Self {
         RangeWriter::with_metadata(folder, &[])
     }
 
     /// Returns a writer of ranges that all have this metadata, which is part of their ids.
-    pub fn with_metadata(folder: &Path, metadata: &[(String, String)]) -> Self {
+    pub fn with_metadata(folder: impl Into<TableFolder>, metadata: &[(String, String)]) -> Self {
         RangeWriter {
-            folder: folder.to_owned(),
+            folder: folder.into(),
             metadata: metadata.to_vec(),
             open: None,
             ranges: Vec::new(),
@@ -113,7 +111,7 @@ impl RangeWriter {
             return Ok(());
         };
         let table = writer.finish(&self.metadata)?;
-        if write_table_file(&self.folder, &table)? {
+        if self.folder.write(&table)? {
             self.written.push(table.id.clone());
         }
         self.closed += table.count;

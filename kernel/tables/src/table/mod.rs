@@ -27,7 +27,7 @@ pub mod writer;
 
 pub use block_scan::BlockScan;
 pub use cursor::Cursor;
-pub use file::{sync_folder, write_table_file};
+pub use file::{SmallTable, TableFolder, sync_folder};
 pub use footer::Handle;
 pub use properties::Properties;
 pub use reader::Table;

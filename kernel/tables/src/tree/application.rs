@@ -4,13 +4,12 @@
 //! keys come in order, so two such passes have at most one range in common. The result has the
 //! records of a single pass; it may have one more cut between ranges where a pass ended.
 
-use std::path::{Path, PathBuf};
-
 use super::apply::apply;
 use super::changes::Changes;
 use super::tree::Tree;
 use super::write_result::{ChangeCounts, WriteResult};
 use crate::error::Result;
+use crate::table::TableFolder;
 
 /// So many bytes of changes wait before they are applied.
 const MAX_WAITING_BYTES: usize = 128 << 20;
@@ -18,7 +17,7 @@ const MAX_WAITING_BYTES: usize = 128 << 20;
 /// A tree to which changes are applied as they come.
 pub struct Application {
     base: Tree,
-    folder: PathBuf,
+    folder: TableFolder,
     /// The tree with the changes of earlier passes.
     tree: Tree,
     waiting: Changes,
@@ -28,14 +27,18 @@ pub struct Application {
 
 impl Application {
     /// Begins to apply changes to a tree; new tables are written into a folder.
-    pub fn new(base: &Tree, folder: &Path) -> Self {
+    pub fn new(base: &Tree, folder: impl Into<TableFolder>) -> Self {
         Application::within(MAX_WAITING_BYTES, base, folder)
     }
 
-    pub(super) fn within(max_waiting_bytes: usize, base: &Tree, folder: &Path) -> Self {
+    pub(super) fn within(
+        max_waiting_bytes: usize,
+        base: &Tree,
+        folder: impl Into<TableFolder>,
+    ) -> Self {
         Application {
             base: base.clone(),
-            folder: folder.to_owned(),
+            folder: folder.into(),
             tree: base.clone(),
             waiting: Changes::default(),
             max_waiting_bytes,
@@ -58,7 +61,7 @@ impl Application {
         let done = apply(&self.tree, &self.waiting, &self.folder)?;
         self.counts.add(done.counts);
         if !done.counts.is_zero() {
-            self.tree = self.tree.beside(&done.metarange_id, &self.folder)?;
+            self.tree = self.tree.beside(&done.metarange_id, self.folder.path())?;
         }
         self.waiting.clear();
         Ok(())

@@ -8,7 +8,6 @@
 //! and after such a boundary are therefore independent, and are written in parallel.
 
 use std::ops::Range;
-use std::path::Path;
 
 use super::changes::{Change, Changes};
 use super::parallel;
@@ -18,12 +17,18 @@ use super::write_result::{ChangeCounts, WriteResult};
 use crate::codec::RangeInfo;
 use crate::error::{Error, Result};
 use crate::ranges::{RangeWriter, break_after};
-use crate::table::Table;
+use crate::table::{Table, TableFolder};
 
 /// Writes the tree with changes applied into `folder`. If they have no effect, nothing is written.
-pub fn apply(base: &Tree, changes: &Changes, folder: &Path) -> Result<WriteResult> {
+pub fn apply(
+    base: &Tree,
+    changes: &Changes,
+    folder: impl Into<TableFolder>,
+) -> Result<WriteResult> {
+    let folder = &folder.into();
     let pieces = pieces(base, changes);
-    let done = parallel::each(pieces.len(), |number| {
+    let entries = base.count() + changes.len() as u64;
+    let done = parallel::each_of(entries, pieces.len(), |number| {
         pieces[number].apply(base, changes, folder)
     })?;
     let mut counts = ChangeCounts::default();
@@ -80,7 +85,7 @@ impl Piece {
         &self,
         base: &Tree,
         changes: &Changes,
-        folder: &Path,
+        folder: &TableFolder,
     ) -> Result<(Vec<RangeInfo>, ChangeCounts)> {
         let changes: Vec<Change<'_>> = changes.slice(self.changes.clone()).collect();
         let mut out = RangeWriter::new(folder);

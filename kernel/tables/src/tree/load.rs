@@ -1,32 +1,31 @@
 //! Writes a tree from sorted records.
 
-use std::path::{Path, PathBuf};
-
 use super::write_result::{ChangeCounts, WriteResult};
 use crate::codec::RangeInfo;
 use crate::error::Result;
 use crate::ranges::RangeWriter;
-use crate::table::sync_folder;
+use crate::table::TableFolder;
 
 /// A tree being written.
 pub struct Loader {
-    folder: PathBuf,
+    folder: TableFolder,
     metadata: Vec<(String, String)>,
     out: RangeWriter,
 }
 
 impl Loader {
     /// Returns a loader that writes tables into a folder.
-    pub fn new(folder: &Path) -> Loader {
+    pub fn new(folder: impl Into<TableFolder>) -> Loader {
         Loader::with_metadata(folder, &[])
     }
 
     /// Returns a loader whose tables all have this metadata, which is part of their ids.
-    pub fn with_metadata(folder: &Path, metadata: &[(String, String)]) -> Loader {
+    pub fn with_metadata(folder: impl Into<TableFolder>, metadata: &[(String, String)]) -> Loader {
+        let folder = folder.into();
         Loader {
-            folder: folder.to_owned(),
+            out: RangeWriter::with_metadata(&folder, metadata),
+            folder,
             metadata: metadata.to_vec(),
-            out: RangeWriter::with_metadata(folder, metadata),
         }
     }
 
@@ -50,7 +49,7 @@ impl Loader {
     /// Ends the last range and returns all of them, without a metarange.
     pub fn finish_ranges(self) -> Result<Vec<RangeInfo>> {
         let (ranges, _) = self.out.finish()?;
-        sync_folder(&self.folder)?;
+        self.folder.sync()?;
         Ok(ranges)
     }
 }

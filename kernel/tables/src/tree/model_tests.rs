@@ -315,7 +315,7 @@ proptest! {
 
         let sides = Sides { dest: &dest, source: &source, base: &base };
         let rules = Rules { strategy: resolve, max_conflicts };
-        let merged = merge_within(memory, sides, folder.path(), rules).unwrap();
+        let merged = merge_within(memory, sides, &folder.path().into(), rules).unwrap();
         let conflicts: Vec<&Row> = rows.iter().filter(|row| row.kind == Kind::Conflict).collect();
         if resolve == Resolve::None && !conflicts.is_empty() {
             let first = conflicts.iter().take(max_conflicts).map(|row| row.key.clone());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Locate, Pool, Tree};
 use crate::codec::encode_value;
-use crate::table::{Kind, TableWriter, write_table_file};
+use crate::table::{Kind, TableFolder, TableWriter};
 use crate::tree::load::Loader;
 
 /// Returns the framed value of an identity and data.
@@ -45,7 +45,7 @@ impl Folder {
             writer.add(key.as_bytes(), &value(identity, "d")).unwrap();
         }
         let table = writer.finish(&[]).unwrap();
-        write_table_file(self.path(), &table).unwrap();
+        TableFolder::from(self.path()).write(&table).unwrap();
         table.id
     }
 

@@ -1,13 +1,12 @@
 //! The result of writing a tree.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use super::tree::Tree;
 use crate::codec::RangeInfo;
 use crate::error::Result;
 use crate::ranges::write_metarange;
-use crate::table::sync_folder;
+use crate::table::TableFolder;
 
 /// The numbers of records in which a new tree differs from its base.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,7 +64,7 @@ impl WriteResult {
         ranges: &[RangeInfo],
         origins: &[&Tree],
         counts: ChangeCounts,
-        folder: &Path,
+        folder: &TableFolder,
     ) -> Result<WriteResult> {
         WriteResult::write_with_metadata(ranges, origins, counts, &[], folder)
     }
@@ -76,7 +75,7 @@ impl WriteResult {
         origins: &[&Tree],
         counts: ChangeCounts,
         metadata: &[(String, String)],
-        folder: &Path,
+        folder: &TableFolder,
     ) -> Result<WriteResult> {
         let mut known: HashSet<&str> = HashSet::new();
         for tree in origins {
@@ -91,7 +90,7 @@ impl WriteResult {
             .cloned()
             .collect();
         if !tables.is_empty() {
-            sync_folder(folder)?;
+            folder.sync()?;
         }
         Ok(WriteResult {
             metarange_id,

@@ -13,7 +13,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -84,6 +84,18 @@ class TableCache:
     def store(self) -> BlockStore:
         """The store of the tables."""
         return self._store
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the store's files are used in place."""
+        return self._local is not None
+
+    def make_durable(self, storage_namespace: str, tables: Mapping[str, bytes]) -> None:
+        """Makes small tables durable, given their bytes by id, which were written to the folder of
+        a local store and not synced. Raises Busy if the store cannot.
+        """
+        assert self._local is not None  # noqa: S101  others have no such tables
+        self._local.make_durable(tables_address(storage_namespace), tables)
 
     def write_folder(self, storage_namespace: str) -> str:
         """Returns the path of a folder for new tables, which `adopt` then publishes."""
@@ -243,7 +255,8 @@ class TableCache:
 
     def _upload(self, address: str, path: str) -> None:
         block = self._store.stat(address)
-        if block is None or block.size != os.path.getsize(path):
+        # a table in a local folder may be another writer's, who has not made it durable yet
+        if self._local or block is None or block.size != os.path.getsize(path):
             self._store.put(address, _read_pieces(path))
 
 

@@ -1,7 +1,8 @@
 """Small blocks of a local store: written in place, and made durable by the journal.
 
-Only for unique addresses, which no other process reads before the block is acknowledged: a listing
-may show a file that is not complete yet.
+They are at unique addresses, which no other process reads before the block is acknowledged: a
+listing may show a file that is not complete yet. Or they are files that others have written whole,
+under names that say what they contain, such as the tables of commits.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 
 from anabranch import _kernel as kernel
@@ -18,6 +19,7 @@ from anabranch.blocks.local.errors import translate_error
 from anabranch.blocks.local.folders import LocalFolders
 from anabranch.blocks.local.fsync import sync_individually
 from anabranch.blocks.local.journal.journal import Journal
+from anabranch.blocks.local.journal.record_format import Record
 from anabranch.blocks.local.paths import Place
 
 __all__ = ["SmallObjects", "read_small_body"]
@@ -68,6 +70,25 @@ class SmallObjects:
         except OSError as error:
             raise translate_error(error, address) from error
         return Stored(len(body), digest.hexdigest(), int(self._clock()))
+
+    def make_durable(self, folder: str, files: Mapping[str, bytes]) -> None:
+        """Makes files durable, given their bytes by name, that were written into a folder without
+        a sync. They are named by their content: another writer may write the same ones. Raises
+        Busy.
+        """
+        records = [
+            Record(
+                f"{folder}/{name}", hashlib.md5(body, usedforsecurity=False).digest(), body, True
+            )
+            for name, body in files.items()
+        ]
+        if self._journal.append_all_durable(records):
+            return
+        path = self._folders.path(folder)
+        try:
+            sync_individually([f"{path}/{name}" for name in files])
+        except OSError as error:
+            raise translate_error(error, folder) from error
 
     def _write(self, place: Place, body: bytes) -> str:
         path = f"{self._folders.make(place.folder)}/{place.name}"

@@ -11,7 +11,7 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -340,6 +340,13 @@ class LocalBlocks:
         that a caller writes into it is a block, durable when the file and the folder are synced.
         """
         return self._new_blocks.make_folder(parse_address(prefix, self._root).path, prefix)
+
+    @timed("blocks")
+    def make_durable(self, prefix: str, files: Mapping[str, bytes]) -> None:
+        """Makes small files durable, given their bytes by name, which a caller has written into the
+        folder `prefix`, and which others may write again. Raises Busy.
+        """
+        self._small.make_durable(parse_address(prefix, self._root).path, files)
 
     def presign(
         self,

@@ -20,10 +20,11 @@ ApplyResult: TypeAlias = bool | BaseException
 
 
 class Apply(NamedTuple):
-    """The arguments of a `KeyValueStore.apply`."""
+    """The arguments of a `KeyValueStore.apply`, and whether it is durable when it returns."""
 
     writes: Sequence[Write]
     expect: Sequence[Expect]
+    durable: bool = True
 
 
 def unwrap(result: ApplyResult) -> bool:
@@ -56,7 +57,7 @@ def _groups(applies: Sequence[Apply]) -> list[list[int]]:
     """Returns groups of applies that can be merged, each as indexes into `applies`."""
     mergeable: dict[tuple[Expect, ...], list[int]] = {}
     groups: list[list[int]] = []
-    for number, (writes, expect) in enumerate(applies):
+    for number, (writes, expect, _) in enumerate(applies):
         expected = {(partition, key) for partition, key, _ in expect}
         if expected.isdisjoint([(partition, key) for partition, key, _ in writes]):
             mergeable.setdefault(tuple(expect), []).append(number)
@@ -69,7 +70,8 @@ def _merge(applies: Sequence[Apply], group: Sequence[int]) -> Apply:
     if len(group) == 1:
         return applies[group[0]]
     writes = [write for number in group for write in applies[number].writes]
-    return Apply(writes, applies[group[0]].expect)
+    durable = any(applies[number].durable for number in group)
+    return Apply(writes, applies[group[0]].expect, durable)
 
 
 def _copy_error(result: ApplyResult) -> ApplyResult:

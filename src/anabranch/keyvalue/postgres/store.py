@@ -149,7 +149,7 @@ class PostgresStore:
         return apply_all(applies, lambda merged: [self._apply(apply) for apply in merged])
 
     def _apply(self, apply: Apply) -> ApplyResult:
-        writes, expect = apply
+        writes, expect = apply.writes, apply.expect
         try:
             results = self._executor.run(
                 {partition for partition, _, _ in (*writes, *expect)},

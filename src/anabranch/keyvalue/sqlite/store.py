@@ -30,6 +30,7 @@ from anabranch.keyvalue.batching.apply_batching import Apply, ApplyResult, apply
 from anabranch.keyvalue.caching.read_cache import ReadCache
 from anabranch.keyvalue.caching.shared_version import SeqlockCounter
 from anabranch.keyvalue.contract import Expect, KeyRange, Row, Write
+from anabranch.keyvalue.later_durability import may_be_durable_later
 from anabranch.keyvalue.scan_pages import scan_in_pages
 from anabranch.keyvalue.sqlite.database import (
     SQLITE_ERRORS,
@@ -55,7 +56,10 @@ _SET = (
 )
 _ROWS_AT_ONCE = 32
 """Rows of one statement of a large transaction; 32 statements take half as much time again."""
-_SET_ROWS = _SET.replace("(?, ?, ?)", ", ".join(["(?, ?, ?)"] * _ROWS_AT_ONCE))
+_SETS = [
+    _SET.replace("(?, ?, ?)", ", ".join(["(?, ?, ?)"] * rows)) for rows in range(_ROWS_AT_ONCE + 1)
+]
+"""Statements that set so many rows."""
 _REMOVE = "DELETE FROM kv WHERE partition = ? AND key = ?"
 _SCAN = "SELECT key, value FROM kv WHERE partition = ? AND key >= ? ORDER BY key LIMIT ?"
 _SCAN_TO = (
@@ -169,7 +173,8 @@ class SQLiteStore:
         Raises Busy when the disk is full or another process does not end its transaction in time,
         and Invalid for a value that is too large (about 1 GB); nothing is written then.
         """
-        return unwrap(batch(self._apply_all, Apply(writes, expect)))
+        apply = Apply(writes, expect, not may_be_durable_later())
+        return unwrap(batch(self._apply_all, apply))
 
     @timed("keyvalue")
     def drop(self, partition: str) -> None:
@@ -215,7 +220,7 @@ class SQLiteStore:
     def _run(self, applies: Sequence[Apply]) -> Sequence[ApplyResult]:
         if self._fork_error:
             raise _fork_error(self._path)
-        works = [Work(partial(_apply, apply), apply.writes) for apply in applies]
+        works = [Work(partial(_apply, apply), apply.writes, apply.durable) for apply in applies]
         outcomes = self._writes.submit_all(works)
         return [
             outcome if isinstance(outcome, Exception) else bool(outcome) for outcome in outcomes
@@ -292,16 +297,24 @@ def _apply(apply: Apply, cursor: apsw.Cursor) -> int:
         if len(rows) < _ROWS_AT_ONCE or any(value is None for _, _, value in rows):
             _write(rows, cursor)
         else:
-            cursor.execute(_SET_ROWS, tuple(chain.from_iterable(rows)))
+            _set(rows, cursor)
     return True
 
 
 def _write(writes: Sequence[Write], cursor: apsw.Cursor) -> None:
-    for partition, key, value in writes:
+    """Makes few writes: those in a row that set values, by one statement."""
+    start = 0
+    for number, (partition, key, value) in enumerate(writes):
         if value is None:
+            _set(writes[start:number], cursor)
             cursor.execute(_REMOVE, (partition, key))
-        else:
-            cursor.execute(_SET, (partition, key, value))
+            start = number + 1
+    _set(writes[start:], cursor)
+
+
+def _set(writes: Sequence[Write], cursor: apsw.Cursor) -> None:
+    if writes:
+        cursor.execute(_SETS[len(writes)], tuple(chain.from_iterable(writes)))
 
 
 def _open_counter(path: str) -> SeqlockCounter:

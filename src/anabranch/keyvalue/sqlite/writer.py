@@ -26,11 +26,13 @@ _MAX_WRITES_FORGOTTEN_ONE_BY_ONE = 10_000
 
 class Work(NamedTuple):
     """What is done in a transaction: `run` returns a number for its caller. It makes at most
-    `writes`; None stands for writes that are not known before.
+    `writes`; None stands for writes that are not known before. One that is not `durable` becomes so
+    with the next that is.
     """
 
     run: Callable[[apsw.Cursor], int]
     writes: Sequence[Write] | None = None
+    durable: bool = True
 
 
 class CheckpointPolicy(NamedTuple):
@@ -64,6 +66,7 @@ class SQLiteWriter:
         self._policy = policy
         self.lock = WriterLock(path)
         self._connection: apsw.Connection | None = None
+        self._syncs = True
         self._log_pages = 0
         self._checkpoint_at = policy.pages
         self._closed = False
@@ -123,6 +126,7 @@ class SQLiteWriter:
         try:
             connection = self._open()
             cursor = connection.cursor()
+            self._sync_if(any(work.durable for work in works), cursor)
             cursor.execute("BEGIN IMMEDIATE")
             values = [work.run(cursor) for work in works]
             self._commit(cursor, works)
@@ -135,6 +139,14 @@ class SQLiteWriter:
             raise
         self.transactions += 1
         return values
+
+    def _sync_if(self, durable: bool, cursor: apsw.Cursor) -> None:
+        """Lets the following transaction wait for the disk, or not: it is then in the log, and the
+        next one that waits makes both durable.
+        """
+        if durable != self._syncs:
+            cursor.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._syncs = durable
 
     def _commit(self, cursor: apsw.Cursor, works: Sequence[Work]) -> None:
         written = _locations(works)
@@ -164,6 +176,7 @@ class SQLiteWriter:
     def _open(self) -> apsw.Connection:
         if self._connection is None:
             self._connection = open_connection(self._path, self._timeout)
+            self._syncs = True
             self._connection.set_wal_hook(self._on_commit)
         return self._connection
 

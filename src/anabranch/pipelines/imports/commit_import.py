@@ -185,8 +185,8 @@ class _ReplacePrefixes(msgspec.Struct, frozen=True):
     prefixes: Sequence[bytes]
     check_cancelled: Callable[[], None]
 
-    def write(self, folder: str) -> kernel.Written:
-        """Writes the tree. Raises what `check_cancelled` raises."""
+    def write(self, folder: str, *, unsynced: bool = False) -> kernel.Written:  # noqa: ARG002
+        """Writes the tree; all tables are synced. Raises what `check_cancelled` raises."""
         changes = replacement_changes(self.tree, self.imported, self.prefixes)
         return self.tree.apply(self._cancellable(changes), folder)
 

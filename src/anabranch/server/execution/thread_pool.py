@@ -24,7 +24,10 @@ __all__ = ["PoolObserver", "ThreadPool", "too_many_calls"]
 Arguments = TypeVarTuple("Arguments")
 Result = TypeVar("Result")
 
-_Call: TypeAlias = "tuple[str, asyncio.Future[Any], Callable[..., Any], tuple[Any, ...]]"
+_Target: TypeAlias = "asyncio.Future[Any] | DoneCallback"
+"""What learns the outcome of a call: a future, or the callback of `submit`."""
+
+_Call: TypeAlias = tuple[str, _Target, Callable[..., Any], tuple[Any, ...]]
 
 _SHARE = 3 / 4
 """The share of threads, and of the calls that may wait, that one caller can have."""
@@ -67,6 +70,7 @@ class ThreadPool:
         self._waiting: FairQueue[_Call] = FairQueue(max(1, int(threads * _SHARE)))
         self._queue: SimpleQueue[_Call | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(
         self,
@@ -92,7 +96,9 @@ class ThreadPool:
         """Returns the result of the function, which runs on a thread, for a caller that was
         admitted before: the limit does not apply.
         """
-        return await self._enqueue(caller, function, arguments)
+        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._enqueue(caller, future, function, arguments)
+        return await future
 
     def submit(
         self,
@@ -106,16 +112,20 @@ class ThreadPool:
         loop. Raises Busy as `run` does.
         """
         self._acquire(caller)
-        future = self._enqueue(caller, function, arguments)
-        future.add_done_callback(partial(self._call_back, done, caller))
+        # a future would call back in another round of the loop
+        self._enqueue(caller, partial(self._call_back, done, caller), function, arguments)
 
     def _enqueue(
-        self, caller: str, function: Callable[..., Result], arguments: tuple[Any, ...]
-    ) -> asyncio.Future[Result]:
-        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._waiting.add(caller, (caller, future, function, arguments))
+        self,
+        caller: str,
+        target: _Target,
+        function: Callable[..., Any],
+        arguments: tuple[Any, ...],
+    ) -> None:
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+        self._waiting.add(caller, (caller, target, function, arguments))
         self._pass_on()
-        return future
 
     def _pass_on(self) -> None:
         """Passes calls whose turn it is to the threads that are free."""
@@ -144,10 +154,11 @@ class ThreadPool:
         if not self._admitted_of[caller]:
             del self._admitted_of[caller]
 
-    def _call_back(self, done: DoneCallback, caller: str, future: asyncio.Future[Any]) -> None:
+    def _call_back(
+        self, done: DoneCallback, caller: str, result: object, error: BaseException | None
+    ) -> None:
         self._leave(caller)
-        error = future.exception()
-        done(None if error is not None else future.result(), error)
+        done(result, error)
 
     def close(self) -> None:
         """Waits for running calls; waiting calls are dropped."""
@@ -171,34 +182,36 @@ class ThreadPool:
     def _work(self) -> None:
         """Main loop of a thread."""
         while (call := self._queue.get()) is not None:
-            caller, future, function, arguments = call
+            caller, target, function, arguments = call
             result, error = None, None
             try:
-                if not future.cancelled():
+                if not isinstance(target, asyncio.Future) or not target.cancelled():
                     result = function(*arguments)
             except BaseException as raised:  # noqa: BLE001  raised again where the future is awaited
                 error = raised
+            assert self._loop is not None  # noqa: S101  it has passed the call
             try:
-                loop = future.get_loop()
-                loop.call_soon_threadsafe(self._settle, caller, future, result, error)
+                self._loop.call_soon_threadsafe(self._settle, caller, target, result, error)
             except RuntimeError:
                 return  # the loop is closed, so no caller waits for the result
-            del call, future, function, arguments, result, error
+            del call, target, function, arguments, result, error
 
     def _settle(
-        self, caller: str, future: asyncio.Future[Any], result: object, error: BaseException | None
+        self, caller: str, target: _Target, result: object, error: BaseException | None
     ) -> None:
         self._unfinished -= 1
         self._waiting.release(caller)
         self._pass_on()
-        if future.cancelled():
+        if isinstance(error, StopIteration):  # which no future may have
+            error = RuntimeError("a call raised StopIteration")
+        if not isinstance(target, asyncio.Future):
+            target(result, error)
+        elif target.cancelled():
             return
-        if error is None:
-            future.set_result(result)
-        elif isinstance(error, StopIteration):
-            future.set_exception(RuntimeError("a call raised StopIteration"))
+        elif error is None:
+            target.set_result(result)
         else:
-            future.set_exception(error)
+            target.set_exception(error)
 
 
 def too_many_calls() -> Busy:

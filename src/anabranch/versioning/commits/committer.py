@@ -1,20 +1,22 @@
 """The committer: moves a branch to commits that a plan makes, such as those of its staged changes.
 
 It first seals the staging area, so that new changes go to a new one; then the plan makes the
-commits on top of the head; then it moves the branch by compare-and-set. If the branch has changed
+commits on top of the head; then it moves the branch by compare-and-set. The next change of the
+branch is made while that is written, on top of it (see `moves`). If the branch has changed
 meanwhile, it starts again from the new head and reuses the tables that the failed attempt wrote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
 import msgspec
 
+from anabranch.batching.order import takes_place
 from anabranch.errors import Busy, DirtyBranch, NoChanges
-from anabranch.keyvalue.contract import Write
+from anabranch.keyvalue.contract import Expect, Write
 from anabranch.model.commits.commit import Commit
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
@@ -26,6 +28,7 @@ from anabranch.versioning.commits.branch_change import (
 )
 from anabranch.versioning.commits.branch_locks import BranchLocks
 from anabranch.versioning.commits.change_admission import ChangeAdmission
+from anabranch.versioning.commits.moves import Move, Moves
 from anabranch.versioning.commits.proposals import Proposals
 from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.history.index import HistoryIndex
@@ -34,7 +37,8 @@ from anabranch.versioning.objects.sealing import seal_staged
 from anabranch.versioning.references.branches import Branches, StoredBranch
 from anabranch.versioning.staging.area import Staging
 from anabranch.versioning.staging.cleanup import discard
-from anabranch.versioning.staging.extra_writes import ExtraWrites, collect_extra_writes
+from anabranch.versioning.staging.extra_writes import collect_extra_writes
+from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["Committer"]
 
@@ -55,6 +59,7 @@ class Committer:
         branches: Branches,
         commits: Commits,
         staging: Staging,
+        trees: Trees,
         differ: Differ,
         admission: ChangeAdmission,
         index: HistoryIndex,
@@ -64,12 +69,14 @@ class Committer:
         self._branches = branches
         self._commits = commits
         self._staging = staging
+        self._trees = trees
         self._differ = differ
         self._admission = admission
         self._index = index
         self._proposals = proposals
         self._clock = clock
         self._locks = BranchLocks()
+        self._moves = Moves()
 
     def move_branch(self, change: BranchChange[T], plan: CommitPlan[T]) -> T:
         """Moves a branch to the commit that a plan makes, and returns the plan's result.
@@ -80,33 +87,140 @@ class Committer:
         """
         if change.examination is not None:
             return self._move_examined(change, plan, change.examination)
+        made = self._follow(change, plan) or self._move_alone(change, plan)
+        for commit in (*made.earlier, made.commit):
+            self._commits.remember(change.repository, commit)
+        return made.result
+
+    def _follow(self, change: BranchChange[T], plan: CommitPlan[T]) -> Made[T] | None:
+        """Moves a branch on top of the moves whose writes are under way. The lock is held while the
+        commits are made, and not while they are written.
+
+        Returns None if the branch has moved otherwise, or one of those writes was not made.
+        """
+        repository = change.repository
+        key = repository.partition, change.branch
+        move: Move | None = None
+        is_made = False
+        try:
+            with self._locks.acquire(key) as waited:
+                last = self._moves.last(key)
+                before = self._await_unless_followed(change, last)
+                if before is not None:
+                    stored = before.stored
+                else:
+                    stored = self._prepare(change, waited=waited or last is not None)
+                with self._trees.deferring() as tables:
+                    try:
+                        made, moved, writes, expect = self._make(change, plan, stored, before)
+                    except Exception as error:
+                        if self._refuses(repository, stored, before, error):
+                            raise
+                        return None
+                move = Move(moved, (made.commit, *made.earlier), before)
+                self._moves.begin(key, move)
+            tables.make_durable()
+            if before is not None:
+                before.placed.wait()
+            with takes_place(move.placed):
+                is_made = self._branches.apply(repository, stored, writes, expect)
+        finally:
+            if move is not None:
+                self._moves.end(key, move, is_made=is_made)
+        return made if is_made else None
+
+    def _await_unless_followed(self, change: BranchChange[T], last: Move | None) -> Move | None:
+        """Returns the move under way on top of which a change is made; None if there is none any
+        more, because the change cannot follow it.
+        """
+        if last is None or self._can_follow(change, last):
+            return last
+        last.wait()
+        return None
+
+    def _refuses(
+        self, repository: Repository, stored: StoredBranch, before: Move | None, error: Exception
+    ) -> bool:
+        """Returns whether what a plan has raised refuses the change. It does not if the branch has
+        never had the head that the plan was asked about, or has changed meanwhile.
+        """
+        if before is not None and not before.wait():
+            return False
+        return not isinstance(error, NoChanges) or self._drop_ineffective(repository, stored)
+
+    def _can_follow(self, change: BranchChange[T], before: Move) -> bool:
+        """Returns whether a change can be made on top of a move under way: no staged change has to
+        be sealed for it.
+        """
+        branch = before.stored.branch
+        if before.is_vain() or branch.sealed_tokens:
+            return False
+        return change.keeps_staged or self._staging.is_empty([branch.staging_token])
+
+    def _prepare(self, change: BranchChange[T], *, waited: bool) -> StoredBranch:
+        """Returns the branch of a change, its staged changes sealed unless they are kept."""
+        repository, branch, known = change.repository, change.branch, change.known
+        if waited or (
+            known is not None and self._moves.is_outdated((repository.partition, branch), known)
+        ):
+            known = None
+        if change.keeps_staged:
+            return next(self._branches.attempts(repository, branch, known))
+        is_staged = change.is_staged and not waited
+        return self.seal(repository, branch, known, is_staged=is_staged)
+
+    def _make(
+        self,
+        change: BranchChange[T],
+        plan: CommitPlan[T],
+        stored: StoredBranch,
+        before: Move | None,
+    ) -> tuple[Made[T], StoredBranch, Sequence[Write], Sequence[Expect]]:
+        """Returns the commits for a branch with this record, the branch after the move, and its
+        writes and conditions.
+        """
+        under_way = before.under_way() if before else ()
+        assumed = [commit for move in under_way for commit in move.commits]
+        with self._commits.assuming(change.repository, assumed):
+            head = self._commits.get(change.repository, stored.branch.commit_id)
+            made = plan.make(change, stored, head)
+            newer = stored.branch.sealed_tokens if change.keeps_staged else ()
+            return made, *self._writes(change, stored.branch, newer, head, made)
+
+    def _move_alone(self, change: BranchChange[T], plan: CommitPlan[T]) -> Made[T]:
+        """Moves a branch while no other thread changes it; repeats that if another process has."""
         repository, branch = change.repository, change.branch
-        with self._locks.acquire((repository.partition, branch)) as waited:
-            known = None if waited else change.known
-            if not change.keeps_staged:
-                is_staged = change.is_staged and not waited
-                known = self.seal(repository, branch, known, is_staged=is_staged)
-            for stored in self._branches.attempts(repository, branch, known):
-                head = self._commits.get(repository, stored.branch.commit_id)
+        with self._settled(change):
+            prepared = self._prepare(change, waited=True)
+            for stored in self._branches.attempts(repository, branch, prepared):
                 try:
-                    made = plan.make(change, stored, head)
+                    made, _, writes, expect = self._make(change, plan, stored, None)
                 except NoChanges:
                     # the sealed changes have no effect: drop them, and do not move the branch
                     if self._drop_ineffective(repository, stored):
                         raise
                     continue
-                newer = stored.branch.sealed_tokens if change.keeps_staged else ()
-                writes, expect = self._writes(change, stored.branch, newer, head, made)
                 if self._branches.apply(repository, stored, writes, expect):
                     break
-        self._commits.remember(repository, made.commit)
-        return made.result
+        return made
+
+    @contextmanager
+    def _settled(self, change: BranchChange[T]) -> Iterator[None]:
+        """Holds the lock of a branch while none of its moves is under way."""
+        key = change.repository.partition, change.branch
+        with self._locks.acquire(key):
+            before = self._moves.last(key)
+            if before is not None:
+                before.wait()
+            yield
 
     def _drop_ineffective(self, repository: Repository, stored: StoredBranch) -> bool:
         """Drops the sealed areas of a branch; returns False if it has changed meanwhile."""
         if not stored.branch.sealed_tokens:
             return True
-        writes = self._drop_sealed(repository, stored.branch, ())
+        kept = msgspec.structs.replace(stored.branch, sealed_tokens=())
+        dropped = discard(stored.branch.sealed_tokens, self._clock())
+        writes = [self._branches.write(repository, kept), *dropped]
         return self._branches.apply(repository, stored, writes)
 
     def _move_examined(
@@ -116,10 +230,9 @@ class Committer:
         is staged then remains staged, and if its head moves, the commit is made again.
         """
         repository, branch = change.repository, change.branch
-        key = repository.partition, branch
         for number in range(_MAX_EXAMINATIONS):
             with ExitStack() as lock:
-                lock.enter_context(self._locks.acquire(key))
+                lock.enter_context(self._settled(change))
                 before = self._read(change).branch
                 head = self._commits.get(repository, before.commit_id)
                 made = plan.make(change, StoredBranch(before, b""), head)
@@ -130,7 +243,7 @@ class Committer:
                 try:
                     examination.examine(made.commit, head)
                     if not keeps_lock:
-                        lock.enter_context(self._locks.acquire(key))
+                        lock.enter_context(self._settled(change))
                     moved = self._move_from(change, before, head, made)
                 finally:
                     self._proposals.remove(proposal)
@@ -157,7 +270,7 @@ class Committer:
             same_head = stored.branch.commit_id == before.commit_id
             if not same_head or (*newer, *sealed) != stored.branch.sealed_tokens:
                 return False
-            writes, expect = self._writes(change, stored.branch, newer, head, made)
+            _, writes, expect = self._writes(change, stored.branch, newer, head, made)
             if self._branches.apply(repository, stored, writes, expect):
                 break
             if made.conditions:
@@ -171,9 +284,10 @@ class Committer:
         newer: tuple[str, ...],
         head: Commit,
         made: Made[T],
-    ) -> ExtraWrites:
-        """Returns the writes that add the commits of a change and move a branch to the last, and
-        their conditions. Of the branch's sealed areas, the `newer` ones remain.
+    ) -> tuple[StoredBranch, Sequence[Write], Sequence[Expect]]:
+        """Returns the branch when it has moved to the last commit of a change, the writes that add
+        the commits and move it, and their conditions. Of the branch's sealed areas, the `newer`
+        ones remain.
         """
         repository, commit = change.repository, made.commit
         extra, expect = collect_extra_writes(change.extra_writes, made.result)
@@ -181,18 +295,13 @@ class Committer:
         writes += [self._commits.write(repository, earlier) for earlier in made.earlier]
         if made.changed_paths:
             writes.append(self._index.write(repository, commit, made.changed_paths))
-        moved = msgspec.structs.replace(branch, commit_id=commit.id)
-        writes += self._drop_sealed(repository, moved, newer)
+        moved = msgspec.structs.replace(branch, commit_id=commit.id, sealed_tokens=newer)
+        write = self._branches.write(repository, moved)
+        dropped = branch.sealed_tokens[len(newer) :]
+        writes += [write, *discard(dropped, self._clock())]
         admitted = self._admission.conditions(repository, head, made)
-        return writes, [*expect, *made.conditions, *admitted]
-
-    def _drop_sealed(
-        self, repository: Repository, branch: Branch, newer: tuple[str, ...]
-    ) -> list[Write]:
-        """Returns the writes that store a branch without its sealed areas but the `newer` ones."""
-        kept = msgspec.structs.replace(branch, sealed_tokens=newer)
-        dropped = discard(branch.sealed_tokens[len(newer) :], self._clock())
-        return [self._branches.write(repository, kept), *dropped]
+        stored = StoredBranch(moved, write.value or b"")
+        return stored, writes, [*expect, *made.conditions, *admitted]
 
     def _read(self, change: BranchChange[T]) -> StoredBranch:
         """Returns the branch of a change, its staged changes sealed unless they are kept."""

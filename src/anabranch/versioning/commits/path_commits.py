@@ -126,8 +126,8 @@ class _ApplyEntries(msgspec.Struct, frozen=True):
     tree: kernel.Tree
     entries: Mapping[str, Entry | None]
 
-    def write(self, folder: str) -> kernel.Written:
-        """Writes the tree."""
+    def write(self, folder: str, *, unsynced: bool = False) -> kernel.Written:  # noqa: ARG002
+        """Writes the tree; all tables are synced."""
         changes: list[tuple[bytes, Value | None]] = sorted(
             (encode_path(path), None if entry is None else entry_value(entry))
             for path, entry in self.entries.items()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Conflict, NotFound
@@ -20,6 +22,7 @@ __all__ = ["ID_LENGTH", "Commits"]
 ID_LENGTH = 64
 _CACHE_SIZE = 50_000
 _HEX = frozenset("0123456789abcdef")
+_NONE: Mapping[tuple[str, str], Commit] = {}
 
 
 class Commits:
@@ -30,6 +33,9 @@ class Commits:
         self._clock = clock
         self._lock = threading.Lock()
         self._cache: OrderedDict[tuple[str, str], Commit] = OrderedDict()
+        self._assumed: ContextVar[Mapping[tuple[str, str], Commit]] = ContextVar(
+            "assumed", default=_NONE
+        )
 
     def get(self, repository: Repository, commit_id: str) -> Commit:
         """Returns a commit by its full id. Raises NotFound."""
@@ -45,12 +51,25 @@ class Commits:
         cached = self._cache.get((repository.partition, commit_id))
         if cached is not None:
             return cached
+        assumed = self._assumed.get().get((repository.partition, commit_id))
+        if assumed is not None:
+            return assumed
         raw = self._keyvalue.get(repository.partition, keys.commit(commit_id))
         if raw is None:
             return read_proposal(self._keyvalue, repository, commit_id)  # not cached: it may go
         commit = references.commit_from(raw)
         self.remember(repository, commit)
         return commit
+
+    @contextmanager
+    def assuming(self, repository: Repository, commits: Iterable[Commit]) -> Iterator[None]:
+        """Within the context, this thread finds commits also if they are still being written."""
+        assumed = {(repository.partition, commit.id): commit for commit in commits}
+        token = self._assumed.set(assumed)
+        try:
+            yield
+        finally:
+            self._assumed.reset(token)
 
     def require_no_id(self, repository: Repository, name: str) -> None:
         """Raises Conflict for a new reference's name if it is a commit's full id."""

@@ -22,7 +22,7 @@ class WriteMerge(msgspec.Struct, frozen=True):
     strategy: Strategy
     max_conflicts: int
 
-    def write(self, folder: str) -> MergedTree:
+    def write(self, folder: str, *, unsynced: bool = False) -> MergedTree:
         """Writes the tree."""
         trees = self.trees
         return MergedTree(
@@ -30,6 +30,7 @@ class WriteMerge(msgspec.Struct, frozen=True):
                 *(trees.source, trees.base, folder),
                 strategy=self.strategy,
                 max_conflicts=self.max_conflicts,
+                unsynced=unsynced,
             )
         )
 
@@ -48,3 +49,8 @@ class MergedTree(NamedTuple):
     def tables(self) -> list[str]:
         """The ids of the new tables."""
         return [] if self.merged.written is None else self.merged.written.tables
+
+    @property
+    def unsynced(self) -> list[tuple[str, bytes]]:
+        """Ids and bytes of small tables that are not durable."""
+        return [] if self.merged.written is None else self.merged.written.unsynced

@@ -222,7 +222,7 @@ class SealedTrees:
 
         def write() -> tuple[kernel.Written, int]:
             rows = CountedRows(self._staging.rows(lacking), self._closed)
-            return known.tree.apply_staged(rows, folder), rows.count
+            return known.tree.apply_staged(rows, folder, unsynced=True), rows.count
 
         written, count = self._trees.read(write)
         tree = self._trees.open_overlay(folder, repository, written.metarange_id)

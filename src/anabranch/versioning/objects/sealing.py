@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anabranch.keyvalue.later_durability import durable_later
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.references.branches import Branches, StoredBranch
 from anabranch.versioning.staging.area import Staging
@@ -26,6 +27,7 @@ def seal_staged(
             return stored
         sealed = branches.seal(repository, stored.branch)
         write = branches.write(repository, sealed)
-        if branches.apply(repository, stored, [write]):
-            break
+        with durable_later():  # with the first write that relies on it
+            if branches.apply(repository, stored, [write]):
+                break
     return StoredBranch(sealed, write.value or b"")

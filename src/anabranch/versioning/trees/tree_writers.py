@@ -11,7 +11,7 @@ from anabranch import _kernel as kernel
 from anabranch.versioning.records.entries import Value
 from anabranch.versioning.staging.area import Staging
 
-__all__ = ["ApplyStaged", "NewTables", "TreeWriter", "WriteRecords"]
+__all__ = ["ApplyStaged", "NewTables", "TreeWriter", "WriteRecords", "WrittenTables"]
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -28,12 +28,21 @@ class NewTables(Protocol):
         """The ids of the new tables."""
 
 
+class WrittenTables(NewTables, Protocol):
+    """A tree whose small tables may not be synced."""
+
+    @property
+    def unsynced(self) -> Sequence[tuple[str, bytes]]:
+        """Ids and bytes of small tables that are complete, but not durable."""
+
+
 class TreeWriter(Protocol[R_co]):
     """Writes a tree."""
 
-    def write(self, folder: str) -> R_co:
+    def write(self, folder: str, *, unsynced: bool = False) -> R_co:
         """Writes the new tables of a tree into a folder, and returns the tree. It may be called
-        again with another folder.
+        again with another folder. With `unsynced`, the caller makes small tables durable, whose
+        bytes the result has.
         """
 
 
@@ -43,9 +52,9 @@ class WriteRecords(msgspec.Struct, frozen=True):
     records: Sequence[tuple[bytes, Value]]
     metadata: Mapping[str, str] = {}
 
-    def write(self, folder: str) -> kernel.Written:
+    def write(self, folder: str, *, unsynced: bool = False) -> kernel.Written:
         """Writes the tree."""
-        return kernel.write_tree(self.records, folder, metadata=self.metadata)
+        return kernel.write_tree(self.records, folder, metadata=self.metadata, unsynced=unsynced)
 
 
 class ApplyStaged(msgspec.Struct, frozen=True):
@@ -55,6 +64,7 @@ class ApplyStaged(msgspec.Struct, frozen=True):
     staging: Staging
     tokens: Sequence[str]
 
-    def write(self, folder: str) -> kernel.Written:
+    def write(self, folder: str, *, unsynced: bool = False) -> kernel.Written:
         """Writes the tree; the result names the changed paths."""
-        return self.tree.apply_staged(self.staging.rows(self.tokens), folder)
+        rows = self.staging.rows(self.tokens)
+        return self.tree.apply_staged(rows, folder, unsynced=unsynced)

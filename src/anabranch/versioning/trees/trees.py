@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import ParamSpec, TypeVar
 
 from anabranch import _kernel as kernel
@@ -17,7 +18,13 @@ from anabranch.errors import Corrupt, Gone
 from anabranch.files.work_folders import WorkFolder
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.staging.area import Row
-from anabranch.versioning.trees.tree_writers import NewTables, TreeWriter, WriteRecords
+from anabranch.versioning.trees.tree_writers import (
+    NewTables,
+    TreeWriter,
+    WriteRecords,
+    WrittenTables,
+)
+from anabranch.versioning.trees.unsynced_tables import UnsyncedTables
 
 __all__ = ["Trees", "translate_errors"]
 
@@ -29,7 +36,7 @@ _READ_ERRORS = (kernel.CorruptTable, kernel.MissingTable, OSError, Corrupt)
 
 P = ParamSpec("P")
 T = TypeVar("T")
-R = TypeVar("R", bound=NewTables)
+R = TypeVar("R", bound=WrittenTables)
 
 
 class Trees:
@@ -43,6 +50,7 @@ class Trees:
         self._pool = pool
         self._lock = threading.Lock()
         self._trees: OrderedDict[tuple[str, str], kernel.Tree] = OrderedDict()
+        self._deferred: ContextVar[UnsyncedTables | None] = ContextVar("deferred", default=None)
 
     def open(self, repository: Repository, metarange_id: str) -> kernel.Tree:
         """Returns the tree of a metarange. Raises Gone for lost, Corrupt for damaged tables."""
@@ -88,7 +96,7 @@ class Trees:
         """
         base = self._open_in_any(folders, repository, metarange_id)
         with WorkFolder("tables") as folder, translate_errors():
-            written = base.apply_staged(staged, folder)
+            written = base.apply_staged(staged, folder, unsynced=True)
             yield self._open_in_any((folder, *folders), repository, written.metarange_id)
 
     @contextmanager
@@ -138,7 +146,29 @@ class Trees:
         Raises what the writer raises.
         """
         namespace = repository.storage_namespace
-        return self.read(self._tables.write, namespace, writer.write, _new_tables)
+        if not self._tables.is_local:
+            return self.read(self._tables.write, namespace, writer.write, _new_tables)
+        folder = self._tables.write_folder(namespace)
+        written = self.read(writer.write, folder, unsynced=True)
+        deferred = self._deferred.get()
+        tables = deferred or UnsyncedTables(self._tables)
+        tables.add(namespace, written.unsynced)
+        if deferred is None:
+            with translate_errors():
+                tables.make_durable()
+        return written
+
+    @contextmanager
+    def deferring(self) -> Iterator[UnsyncedTables]:
+        """Yields the small tables that this thread writes in the context. They are complete, but
+        not durable: before anything refers to them, the caller makes them so.
+        """
+        tables = UnsyncedTables(self._tables)
+        token = self._deferred.set(tables)
+        try:
+            yield tables
+        finally:
+            self._deferred.reset(token)
 
     def write_empty(self, repository: Repository) -> str:
         """Writes the tree without objects, and returns its metarange id. The first commit of a

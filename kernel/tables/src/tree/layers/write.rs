@@ -68,7 +68,7 @@ pub(super) fn write_in_spans(
         added: ranges.iter().map(|info| info.count as u64).sum(),
         ..ChangeCounts::default()
     };
-    let result = WriteResult::write(&ranges, &kept, counts, folder)?;
+    let result = WriteResult::write(&ranges, &kept, counts, &folder.into())?;
     Ok(Layered { result, seen })
 }
 

@@ -8,8 +8,6 @@
 //! A key that ends ranges of both sides by its hash is always in the result and ends a range there.
 //! A merge is therefore split at such keys into pieces that are processed in parallel.
 
-use std::path::Path;
-
 use super::compare::{CompareWalk, Comparison, Step};
 use super::first_conflicts::FirstConflicts;
 use super::merge_walk::MergeWalk;
@@ -17,6 +15,7 @@ use super::stretches::Stretches;
 use crate::codec::RangeInfo;
 use crate::error::Result;
 use crate::ranges::{RangeWriter, break_after};
+use crate::table::TableFolder;
 use crate::tree::pages::diff_page::{Kind, kind};
 use crate::tree::pages::list_range::successor;
 use crate::tree::parallel;
@@ -73,15 +72,15 @@ pub struct Rules {
 }
 
 /// Writes the merge of `sides.source` into `sides.dest` into `folder`.
-pub fn merge(sides: Sides<'_>, folder: &Path, rules: Rules) -> Result<Merged> {
-    merge_within(MEMORY, sides, folder, rules)
+pub fn merge(sides: Sides<'_>, folder: impl Into<TableFolder>, rules: Rules) -> Result<Merged> {
+    merge_within(MEMORY, sides, &folder.into(), rules)
 }
 
 /// Like [`merge`], with about `memory` bytes of what is changed remembered.
 pub(in crate::tree) fn merge_within(
     memory: usize,
     sides: Sides<'_>,
-    folder: &Path,
+    folder: &TableFolder,
     rules: Rules,
 ) -> Result<Merged> {
     let pieces = pieces(sides);
@@ -102,7 +101,7 @@ pub(in crate::tree) fn merge_within(
     } else if dest == base {
         WriteResult::existing(sides.source, all.counts)
     } else {
-        let ranges = parallel::each(pieces.len(), |number| {
+        let ranges = parallel::each_of(entries(sides), pieces.len(), |number| {
             pieces[number].write(sides, rules.strategy, &findings[number].changed, folder)
         })?;
         let origins = [sides.dest, sides.source];
@@ -112,6 +111,12 @@ pub(in crate::tree) fn merge_within(
         result: Some(result),
         ..Merged::default()
     })
+}
+
+/// Returns the most entries that a merge may read of one side.
+fn entries(sides: Sides<'_>) -> u64 {
+    let trees = [sides.dest, sides.source, sides.base];
+    trees.map(Tree::count).into_iter().max().unwrap_or_default()
 }
 
 /// Returns what a merge would change, without its conflicts, and how many conflicts it has.
@@ -130,7 +135,7 @@ fn look_at_all(
     first: Option<&FirstConflicts>,
 ) -> Result<(Vec<Findings>, Findings)> {
     let memory = memory / pieces.len();
-    let mut findings = parallel::each(pieces.len(), |number| {
+    let mut findings = parallel::each_of(entries(sides), pieces.len(), |number| {
         let first = first.map(|first| (first, number));
         pieces[number].look(sides, rules, memory, first)
     })?;
@@ -248,7 +253,7 @@ impl Piece {
         sides: Sides<'_>,
         strategy: Strategy,
         changed: &Stretches,
-        folder: &Path,
+        folder: &TableFolder,
     ) -> Result<Vec<RangeInfo>> {
         let mut out = RangeWriter::new(folder);
         let end = self.end.as_deref();

@@ -81,10 +81,16 @@ class Journal:
         Returns False if the caller must sync the file itself, because the journal cannot be written
         or its segments are full.
         """
+        return self.append_all_durable([Record(path, digest, body)])
+
+    def append_all_durable(self, records: Sequence[Record]) -> bool:
+        """Makes several blocks durable like `append_durable`, together."""
         if os.getpid() != self._process:
             return False
         try:
-            return self._appends.submit(Record(path, digest, body))
+            if len(records) == 1:
+                return self._appends.submit(records[0])
+            return all(self._appends.submit_all(records))
         except Busy:  # closed, or another thread's exception interrupted the group
             return False
 
@@ -97,9 +103,15 @@ class Journal:
         )
 
     def tombstone(self, path: str) -> None:
-        """Records that a block was deleted, so that it is not restored. Does not wait."""
-        if self.is_pending(path):
+        """Records that a block was deleted, so that it is not restored. Does not wait. Does nothing
+        for a shared block: in the journal its deletion might follow its being stored again.
+        """
+        if self.is_pending(path) and not self._is_shared(path):
             self._appends.note(Record(path, bytes(16), None))
+
+    def _is_shared(self, path: str) -> bool:
+        files = (self._current, self._full)
+        return any(file is not None and path in file.shared for file in files)
 
     def checkpoint(self) -> bool:
         """Syncs the files of all blocks in the journal and empties it; returns whether it
@@ -157,6 +169,7 @@ class Journal:
             self._rotate_requested = file is not None
             return False
         file.paths.update(record.path for record in records)
+        file.shared.update(record.path for record in records if record.shared)
         return True
 
     def _rotate_if_due(self) -> None:

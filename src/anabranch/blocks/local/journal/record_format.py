@@ -48,11 +48,14 @@ _NO_DIGEST = bytes(16)
 
 
 class Record(NamedTuple):
-    """A stored block, or without a body, a deleted one; `digest` is the MD5."""
+    """A stored block, or without a body, a deleted one; `digest` is the MD5. One that is `shared`
+    may be stored again by another writer while it is deleted; this is not in the file.
+    """
 
     path: str
     digest: bytes
     body: bytes | None
+    shared: bool = False
 
 
 class Damage(NamedTuple):

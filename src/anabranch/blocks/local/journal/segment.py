@@ -37,7 +37,8 @@ _PREALLOCATED_BYTES = 1 << 20
 class Segment:
     """A file that this process has created and locked; used by one thread at a time.
 
-    `restart` begins a generation. `paths` are the blocks that are not durable without the segment.
+    `restart` begins a generation. `paths` are the blocks that are not durable without the segment,
+    of which those in `shared` have no tombstones.
     """
 
     def __init__(self, path: str, descriptor: int, identity: bytes) -> None:
@@ -46,6 +47,7 @@ class Segment:
         self.length = 0
         """Number of bytes of the current generation."""
         self.paths: set[str] = set()
+        self.shared: set[str] = set()
         self._identity = identity
         self._generation = 0
         self._written = 0  # high-water mark over all generations
@@ -77,6 +79,7 @@ class Segment:
         self._generation += 1
         self.length = len(data)
         self.paths = set()
+        self.shared = set()
 
     def records(self) -> list[Record]:
         """Returns the records of the current generation. Raises OSError."""

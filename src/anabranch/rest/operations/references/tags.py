@@ -106,6 +106,7 @@ OPERATIONS = (
         status=201,
         response=Ref,
         keyed=True,
+        execution=Execution.BRIEF,
         handler=create_tag,
     ),
     Operation(
@@ -130,6 +131,7 @@ OPERATIONS = (
         params=DeleteTag,
         status=204,
         keyed=True,
+        execution=Execution.BRIEF,
         handler=delete_tag,
     ),
 )
