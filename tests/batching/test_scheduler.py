@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.batching.scheduler import BatchScheduler, NeedsThread, batch, require_thread
+from anabranch.batching.scheduler import BatchScheduler, batch
 
 
 class Stage:
@@ -140,14 +140,3 @@ def test_any_calls_in_any_order(programs, data):
         number: ((number + 1) * 10 ** len(program), None) for number, program in enumerate(programs)
     }
     assert sum(len(group) for stage in stages for group in stage.groups) == sum(map(len, programs))
-
-
-def test_a_call_that_needs_a_thread_is_ended_under_a_scheduler_alone():
-    require_thread()
-    scheduler, ended = BatchScheduler(), []
-    scheduler.start(require_thread, (), lambda *outcome: ended.append(outcome))
-    assert not scheduler.busy
-    scheduler.close()
-    [(result, error)] = ended
-    assert result is None
-    assert isinstance(error, NeedsThread)

@@ -129,11 +129,10 @@ class AuditLog:
 
 class RequestAudit:
     """Records what one request does. `fields` are those of all its records, if not empty; that of
-    a hook has `hook_run`. `is_repeated` is set when it is executed again from its beginning:
-    what was permitted is recorded once.
+    a hook has `hook_run`.
     """
 
-    __slots__ = ("_addresses", "_fields", "_log", "is_repeated", "user")
+    __slots__ = ("_addresses", "_fields", "_log", "user")
 
     def __init__(self, log: AuditLog, **fields: str) -> None:
         self._log = log
@@ -141,7 +140,6 @@ class RequestAudit:
             name: value for name, value in fields.items() if value or name != "hook_run"
         }
         self._addresses: list[str] = []
-        self.is_repeated = False
         self.user = ""
 
     def authenticated(self, actor: Actor) -> None:
@@ -162,8 +160,6 @@ class RequestAudit:
 
     def decided(self, actor: Actor, permission: Permission, allowed: bool) -> None:
         """Records the decision on a permission."""
-        if allowed and self.is_repeated:
-            return
         fields = {
             "event": "decision",
             "user": actor.username,

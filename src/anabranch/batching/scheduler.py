@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import greenlet
 
-__all__ = ["BatchScheduler", "Call", "DoneCallback", "NeedsThread", "batch", "require_thread"]
+__all__ = ["BatchScheduler", "Call", "DoneCallback", "batch"]
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
@@ -41,16 +41,6 @@ def batch(call_many: Callable[[Sequence[Item]], Sequence[Outcome]], item: Item) 
         outcome: Outcome = current.suspend(call_many, item)
         return outcome
     return call_many((item,))[0]
-
-
-class NeedsThread(BaseException):
-    """Raised by a call that would delay the others of its scheduler; it has changed nothing."""
-
-
-def require_thread() -> None:
-    """Raises NeedsThread under a scheduler: what follows takes long. Elsewhere it does nothing."""
-    if isinstance(greenlet.getcurrent(), _Runner):
-        raise NeedsThread
 
 
 class _Runner(greenlet.greenlet):

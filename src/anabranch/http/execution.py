@@ -19,9 +19,6 @@ class Execution(Enum):
     BATCHED = "batched"
     """On the batch thread, where calls that wait for the same store wait together: the operation
     waits for the stores alone, and not for long while its body is small. A longer body streams."""
-    BRIEF = "brief"
-    """Batched where both stores are on this machine, else pooled: it waits for the stores, and also
-    in ways that no others share. One that turns out to take longer requires a thread."""
     POOLED = "pooled"
     """On a thread of the pool, once its body was received."""
     STREAMED = "streamed"

@@ -16,7 +16,7 @@ from anabranch.server.execution.policy import (
     resolve,
 )
 
-INLINE, BATCHED, BRIEF, POOLED, STREAMED = Execution
+INLINE, BATCHED, POOLED, STREAMED = Execution
 NONE, WHOLE, STREAM = BodyKind
 HERE = StoreCapabilities(local_keyvalue=True, local_blocks=True)
 DATABASE_ELSEWHERE = StoreCapabilities(local_keyvalue=False, local_blocks=True)
@@ -39,9 +39,6 @@ DECLARED = {
         (BATCHED, NONE, 0, [BATCHED, BATCHED, POOLED, POOLED]),
         (BATCHED, WHOLE, MAX_SMALL_BODY, [BATCHED, BATCHED, POOLED, POOLED]),
         (BATCHED, WHOLE, LARGE, [POOLED] * 4),
-        (BRIEF, NONE, 0, [BATCHED, POOLED, POOLED, POOLED]),
-        (BRIEF, WHOLE, MAX_SMALL_BODY, [BATCHED, POOLED, POOLED, POOLED]),
-        (BRIEF, WHOLE, LARGE, [POOLED] * 4),
         (BATCHED, STREAM, MAX_SMALL_BODY, [BATCHED, BATCHED, POOLED, POOLED]),
         (BATCHED, STREAM, LARGE, [STREAMED] * 4),
         (BATCHED, STREAM, None, [STREAMED] * 4),
@@ -60,7 +57,6 @@ def test_the_declared_execution_is_limited_by_stores_and_body(declared, body, le
     [
         (INLINE, NONE, 0, POOLED),
         (BATCHED, WHOLE, 10, POOLED),
-        (BRIEF, WHOLE, 10, POOLED),
         (BATCHED, STREAM, 10, POOLED),
         (BATCHED, STREAM, LARGE, STREAMED),
         (STREAMED, STREAM, LARGE, STREAMED),

@@ -10,7 +10,6 @@ from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.actions.change import Change as ChangeWithHooks
 from anabranch.actions.change import Kind, Subject
 from anabranch.actions.changes import Changes
-from anabranch.batching.scheduler import require_thread
 from anabranch.catalog.commits.merge_rules import RequestedRules
 from anabranch.catalog.error_messages import (
     name_is_a_tag,
@@ -28,7 +27,6 @@ from anabranch.model.names import check_branch
 from anabranch.model.page import Page
 from anabranch.model.references.branch import Branch, ResetKind
 from anabranch.model.references.branch_ends import BranchEnd
-from anabranch.model.references.expression import is_plain_name
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commits.branch_change import BranchChange
 from anabranch.versioning.core import Core
@@ -75,8 +73,6 @@ class Branches:
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
             check_branch(name)
-            if not is_plain_name(source):
-                require_thread()  # it may be far back
             if expires_at and name == stored_repository.default_branch:
                 self._core.branches.require_free(stored_repository, name)
                 _require_no_end_of_default(stored_repository, name, expires_at)
@@ -95,7 +91,6 @@ class Branches:
             subject = Subject(branch=name, source_ref=source, commit_id=commit.id)
             change = self._changes.begin("create-branch", stored_repository, subject, place)
             if change.has_hooks:  # they do not learn of a branch that cannot be made
-                require_thread()
                 self._core.branches.require_free(stored_repository, name)
             change.before()
             admit = AdmitCommits(self._core.pins, stored_repository, [commit.id])
@@ -160,7 +155,6 @@ class Branches:
             subject = Subject(branch=name, source_ref=head, commit_id=head)
             change = self._changes.begin("delete-branch", stored_repository, subject, *places)
             if change.has_hooks:  # they do not learn of a branch that stays
-                require_thread()
                 self._core.protection.admit_deletion(stored_repository, name)
             change.before()
             admit = AdmitDeletion(self._core.protection, stored_repository, name)

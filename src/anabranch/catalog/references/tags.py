@@ -6,12 +6,10 @@ from collections.abc import Sequence
 
 from anabranch.actions.change import Subject
 from anabranch.actions.changes import Changes
-from anabranch.batching.scheduler import require_thread
 from anabranch.catalog.error_messages import name_is_a_branch
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.names import check_tag
 from anabranch.model.page import Page
-from anabranch.model.references.expression import is_plain_name
 from anabranch.model.references.tag import Tag
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
@@ -45,8 +43,6 @@ class Tags:
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
             check_tag(name)
-            if not is_plain_name(reference):
-                require_thread()  # it may be far back
             try:
                 commit = self._core.references.commit(stored_repository, reference)
             except (NotFound, Invalid):
@@ -57,7 +53,6 @@ class Tags:
             place = Resolved(commit.id)
             change = self._changes.begin("create-tag", stored_repository, subject, place)
             if change.has_hooks:  # they do not learn of a tag that cannot be made
-                require_thread()
                 self._core.tags.require_free(stored_repository, name)
             change.before()
             admit = AdmitCommits(self._core.pins, stored_repository, [commit.id])
@@ -97,8 +92,6 @@ class Tags:
             subject = Subject(tag=name, source_ref=commit_id, commit_id=commit_id)
             place = Resolved(commit_id)
             change = self._changes.begin("delete-tag", stored_repository, subject, place)
-            if change.has_hooks:
-                require_thread()
             change.before()
             self._core.tags.delete(stored_repository, name, [*extra_writes, change])
         change.end()

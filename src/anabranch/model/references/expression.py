@@ -19,11 +19,9 @@ import msgspec
 
 from anabranch.errors import Invalid
 
-__all__ = ["MAX_COUNT", "Expression", "Modifier", "View", "is_plain_name", "parse_expression"]
+__all__ = ["MAX_COUNT", "Expression", "Modifier", "View", "parse_expression"]
 
 View = Literal["", "@", "$"]
-
-_SYMBOLS = frozenset("~^@$")
 
 MAX_COUNT = 10**18
 """Larger numbers are read as this one: no history is as long, and converting a text of a million
@@ -81,11 +79,6 @@ def branch_of(reference: str) -> str:
     `main$`. Other expressions are returned as they are.
     """
     return reference[:-1] if reference.endswith(("@", "$")) else reference
-
-
-def is_plain_name(text: str) -> bool:
-    """Returns whether a text is a name without modifiers: of a branch, a tag or a commit."""
-    return _SYMBOLS.isdisjoint(text)
 
 
 @lru_cache(maxsize=256)

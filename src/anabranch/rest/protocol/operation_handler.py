@@ -15,7 +15,6 @@ from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.authorize import authorize
 from anabranch.access.policies.permissions import Action, Permission
 from anabranch.audit.log import RequestAudit
-from anabranch.batching.scheduler import NeedsThread
 from anabranch.errors import AnabranchError, MergeConflict, NotFound, OutcomeUnknown
 from anabranch.http.response import Response
 from anabranch.model.caller import Caller, acting_as, current_caller
@@ -89,10 +88,6 @@ class OperationHandler:
             return self._perform(request)
         except AnabranchError as error:
             return error_response(error)
-        except NeedsThread:
-            if request.audit is not None:
-                request.audit.is_repeated = True
-            raise
         except Exception as error:  # noqa: BLE001  the client gets a response for every error
             status = http.HTTPStatus.INTERNAL_SERVER_ERROR
             return json_response(status, Error("internal error"), error=error)

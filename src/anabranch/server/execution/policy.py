@@ -4,7 +4,6 @@ declared    stores, body                                     executed
 inline      both stores local                                inline
 inline      local objects, remote database; small body       batched
 batched     local objects; small body                        batched
-brief       both stores local; small body                    batched
 any         streaming body that is not small                 streamed
 any         otherwise                                        pooled
 
@@ -72,8 +71,6 @@ def resolve(
         declared = Execution.POOLED
     if declared is Execution.INLINE and stores.local_keyvalue and stores.local_blocks:
         return Execution.INLINE
-    if declared is Execution.BRIEF:
-        declared = Execution.BATCHED if stores.local else Execution.POOLED
     is_small = length is not None and length <= MAX_SMALL_BODY
     if not is_small and body is BodyKind.STREAM:
         return Execution.STREAMED

@@ -6,8 +6,7 @@ thread, or in a batch. Every request of every connection passes through `dispatc
                └── pages ──────────┘
 
     inline      the response is set when `dispatch` returns
-    batched     `start`, when the small body is complete: a call on the batch thread, which may turn
-                out to need a thread of its own, and is then made again as a pooled one
+    batched     `start`, when the small body is complete: a call on the batch thread
     pooled      `start`: a call on a thread of the pool; or `serve` for a longer body
     streamed    `serve`: a thread that reads the body while it arrives
 """
@@ -22,7 +21,6 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from anabranch.batching.scheduler import NeedsThread
 from anabranch.catalog.usage import Usage
 from anabranch.errors import AnabranchError, Busy, Invalid, Truncated
 from anabranch.http.abandonment import reset_abandonment, set_abandonment
@@ -205,31 +203,12 @@ class Dispatcher:
             if exchange.length is not None:
                 require_length(len(body), exchange.length)
             if exchange.execution is Execution.BATCHED:
-                batched = performed(spent, request.respond)
-                moved = partial(self._end_batched, exchange, body, done)
-                self.executors.batched.submit(batched, ((body,),), moved)
+                self.executors.batched.submit(performed(spent, request.respond), ((body,),), ended)
             else:
                 work = performed(spent, partial(self._respond, exchange))
                 self.executors.pool.submit(work, ((body,),), ended, caller=exchange.caller)
         except (Busy, Truncated) as error:
             done(request.respond_to_error(error))
-
-    def _end_batched(
-        self,
-        exchange: Exchange,
-        body: bytes,
-        done: Done,
-        response: Response | None,
-        error: BaseException | None,
-    ) -> None:
-        """Ends a call of the batch thread, or makes it again on a thread of its own."""
-        if not isinstance(error, NeedsThread):
-            _finish(done, response, error)
-            return
-        exchange.execution = Execution.POOLED
-        exchange.caller = self._callers.of(exchange.head)
-        exchange.spent.awaits_body_since = None
-        self.start(exchange, body, done)
 
     def _respond(self, exchange: Exchange, content: Iterable[bytes]) -> Response:
         token = set_abandonment(exchange.is_abandoned)

@@ -249,7 +249,6 @@ OPERATIONS = (
         response=Annotated[str, Meta(description="the id of the branch's commit")],
         media_type="text/plain",
         keyed=True,
-        execution=Execution.BRIEF,
         handler=create_branch,
     ),
     Operation(
@@ -274,7 +273,6 @@ OPERATIONS = (
         params=ChangeBranch,
         status=204,
         keyed=True,
-        execution=Execution.BRIEF,
         handler=delete_branch,
     ),
     Operation(

@@ -106,7 +106,6 @@ OPERATIONS = (
         status=201,
         response=Ref,
         keyed=True,
-        execution=Execution.BRIEF,
         handler=create_tag,
     ),
     Operation(
@@ -131,7 +130,6 @@ OPERATIONS = (
         params=DeleteTag,
         status=204,
         keyed=True,
-        execution=Execution.BRIEF,
         handler=delete_tag,
     ),
 )
