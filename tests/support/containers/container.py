@@ -117,4 +117,4 @@ def _passes(container: Container, unshare: subprocess.Popen[bytes], log: Path) -
 
 def _as_user(image: Image) -> Sequence[str]:
     words = ["setpriv", f"--reuid={image.user}", f"--regid={image.user}", "--init-groups"]
-    return [*words, "--no-new-privs", "--bounding-set=-all", "--inh-caps=-all"]
+    return [*words, "--no-new-privs", "--bounding-set=-all"]
