@@ -141,6 +141,10 @@ components: ## install the programs that tests use, such as PostgreSQL and Chrom
 minio: ## build MinIO for tests, once and outside of the checkout: up to half an hour
 	@tools/minio
 
+.PHONY: pythons
+pythons: ## get the Pythons that wheels are tried on, and an emulated one of aarch64, outside of the checkout
+	@tools/pythons
+
 .PHONY: deploy-tools
 deploy-tools: ## install Helm and others that examine the files of deploy/, once and outside of the checkout
 	@tools/deploy-tools
@@ -190,7 +194,7 @@ durations: ## record how long files of tests took in the last test and test-syst
 
 .PHONY: test-all
 test-all: export ANABRANCH_ALL_EXAMPLES := 1
-test-all: install components minio clients deploy-tools fuzz examples $(DOCS)/.installed ## run all tests, including the slow sweeps
+test-all: install components minio clients pythons deploy-tools fuzz examples $(DOCS)/.installed ## run all tests, including the slow sweeps
 	cargo test --quiet --manifest-path kernel/Cargo.toml --workspace -- --include-ignored
 	$(BIN)/pytest -n $(WORKERS)
 	$(BIN)/pytest -n $(WORKERS) --latency=200 tests/web

@@ -44,13 +44,9 @@ PICTURES = (
     Picture("commit", f"{PAGES}/changes?ref={BRANCH}", click="Commit"),
     Picture("compare", f"{PAGES}/compare?ref=main~1&compare=main"),
     Picture("history", f"{PAGES}/commits?ref=main"),
-    Picture("branches", f"{PAGES}/branches"),
-    Picture("tags", f"{PAGES}/tags"),
     Picture("pull-request", PAGES + "/pulls/{pull}"),
-    Picture("settings", f"{PAGES}/settings/general"),
     Picture("storage", f"{PAGES}/storage"),
     Picture("actions", f"{PAGES}/actions"),
-    Picture("images", "/images"),
     Picture("administration", "/auth/users"),
 )
 
@@ -94,7 +90,7 @@ def _put(api: httpx2.Client, branch: str, path: str, content: str) -> None:
     api.post(url, params={"path": path}, content=content, headers=headers).raise_for_status()
 
 
-def take(page: Page, picture: Picture, pull: str) -> None:
+def take(page: Page, picture: Picture, pull: str, folder: Path) -> None:
     """Writes one picture."""
     page.emulate_media(color_scheme=picture.scheme)
     page.goto(picture.path.format(pull=pull))
@@ -104,27 +100,26 @@ def take(page: Page, picture: Picture, pull: str) -> None:
         page.get_by_role("button", name=picture.click, exact=True).first.click()
         page.locator("dialog").first.wait_for()
     page.evaluate("document.fonts.ready")
-    page.screenshot(path=FOLDER / f"{picture.name}.png", animations="disabled", caret="hide")
+    page.screenshot(path=folder / f"{picture.name}.png", animations="disabled", caret="hide")
 
 
-def take_all(browser: Browser, server: Server, pull: str) -> None:
+def take_all(browser: Browser, server: Server, pull: str, folder: Path) -> None:
     """Writes all pictures, the first before anybody has signed in."""
     context = browser.new_context(base_url=server.url, viewport=VIEWPORT)
     page = context.new_page()
     for picture in PICTURES:
-        take(page, picture, pull)
+        take(page, picture, pull, folder)
         if picture.path == "/auth/login":
             key, secret = server.auth
             keys = {"access_key_id": key, "secret_access_key": secret}
             context.request.post("/api/v1/auth/login", data=keys)
 
 
-def main() -> None:
-    """Takes the pictures."""
+def take_pictures(folder: Path) -> None:
+    """Writes all pictures to a folder; raises SystemExit if there is no Chromium."""
     program = chromium_program()
     if program is None:
         raise SystemExit("Chromium is not installed")
-    FOLDER.mkdir(exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as data,
         running_server(data) as server,
@@ -132,8 +127,9 @@ def main() -> None:
         chromium.driven() as browser,
     ):
         run_steps(FlightsExample(server.url, *server.auth), lambda _line, _seconds: None)
-        take_all(browser, server, add_work(server))
+        take_all(browser, server, add_work(server), folder)
 
 
 if __name__ == "__main__":
-    main()
+    FOLDER.mkdir(exist_ok=True)
+    take_pictures(FOLDER)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 import tomllib
 import zipfile
@@ -167,15 +166,10 @@ def test_incomplete_wheels_are_seen(tmp_path, monkeypatch):
     assert "not for every Python" in problems[0]
     assert any("index" in problem for problem in problems)
     assert any("page" in problem and "sboms" in problem for problem in problems)
-    assert problems[-1].endswith("_kernel.abi3.so names a folder of this machine")
+    assert problems[-2].endswith("_kernel.abi3.so names a folder of this machine")
+    assert problems[-1].endswith("_kernel.abi3.so is not for x86_64")
 
 
 def test_no_lock_file_names_a_registry_of_this_machine():
     lock = (ROOT / "web/package-lock.json").read_text("utf-8")
     assert '"resolved"' not in lock
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(5400)
-def test_make_dist_builds_what_installs_without_compiler():
-    subprocess.run(["make", "dist"], check=True)

@@ -1,5 +1,6 @@
 """Builds a source distribution and wheels into dist/, examines their contents, and installs the
-wheel of this machine with each Python that is present, without compiler, Node or Java.
+wheel of this machine with each Python that is present, without compiler, Node or Java; that for
+aarch64 with an emulated Python, if `tools/pythons` has got one.
 
     make dist                                     for each Linux that Rust can compile for here
     make dist TARGETS=x86_64-unknown-linux-gnu    for some
@@ -8,12 +9,14 @@ wheel of this machine with each Python that is present, without compiler, Node o
 from __future__ import annotations
 
 import argparse
+import platform
 import sys
 from pathlib import Path
 
 from distribution.building import build, targets_here
 from distribution.contents import problems_of_sdist, problems_of_wheel
-from distribution.smoke_test import interpreters, smoke_test, wheel_for_this_machine
+from distribution.interpreters import VERSIONS, emulated_aarch64, interpreter, wheel_for
+from distribution.smoke_test import smoke_test, smoke_test_emulated
 
 FOLDER = Path("dist")
 
@@ -36,11 +39,26 @@ def main(arguments: list[str]) -> int:
         print(f"FAILED    {problem}")
     if problems:
         return 1
-    wheel = wheel_for_this_machine(FOLDER)
-    for position, python in enumerate(interpreters()):
+    _try_out()
+    return 0
+
+
+def _try_out() -> None:
+    wheel = wheel_for(platform.machine(), FOLDER)
+    if wheel is None:
+        raise SystemExit(f"{FOLDER} has no wheel for {platform.machine()}")
+    found = {version: interpreter(version) for version in VERSIONS}
+    pythons = [python for python in found.values() if python]
+    for position, python in enumerate(pythons):
         # the sample with pandas is the same for each Python, and brings 300 MB
         smoke_test(wheel, python, extra="sample" if position == 0 else "")
-    return 0
+    for version in VERSIONS:
+        if not found[version]:
+            print(f"Python {version}: none here to try it on")
+    other, emulated = wheel_for("aarch64", FOLDER), emulated_aarch64()
+    if other and emulated:
+        smoke_test_emulated(other, sys.executable, emulated)
+        print("aarch64: tried under emulation")
 
 
 if __name__ == "__main__":

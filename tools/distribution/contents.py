@@ -34,6 +34,8 @@ _SDIST = (
     r"[^/]*/src/" + _PAGE + r"index\.html",
     r"[^/]*/Cargo\.lock|[^/]*/kernel/Cargo\.lock",
 )
+# e_machine of the ELF header, by the processor in the wheel's name: System V ABI, AMD64 and AArch64
+_ELF_MACHINES = {"x86_64": 62, "aarch64": 183}
 _NAME = re.compile(r"anabranch-[\d.]+-cp311-abi3-(manylinux|macosx|win)\w[\w.]*\.whl")
 
 
@@ -45,7 +47,10 @@ def problems_of_wheel(wheel: Path) -> Iterator[str]:
     with zipfile.ZipFile(wheel) as archive:
         yield from _missing(wheel.name, archive.namelist(), _WHEEL)
         for name in archive.namelist():
-            yield from _local_names(wheel.name, name, archive.read(name), folders)
+            content = archive.read(name)
+            yield from _local_names(wheel.name, name, content, folders)
+            if name.endswith(".so") and "linux" in wheel.name:
+                yield from _machine(wheel, name, content)
 
 
 def problems_of_sdist(sdist: Path) -> Iterator[str]:
@@ -57,6 +62,15 @@ def problems_of_sdist(sdist: Path) -> Iterator[str]:
             file = archive.extractfile(member)
             if file is not None:
                 yield from _local_names(sdist.name, member.name, file.read(), folders)
+
+
+def _machine(wheel: Path, name: str, library: bytes) -> Iterator[str]:
+    """Yields a problem if a library is not for the processor that the wheel's name ends in."""
+    processor = next((each for each in _ELF_MACHINES if wheel.stem.endswith(each)), "")
+    is_elf = library[:4] == b"\x7fELF"
+    machine = int.from_bytes(library[18:20], "little") if is_elf else None
+    if machine != _ELF_MACHINES.get(processor):
+        yield f"{wheel.name}: {name} is not for {processor or 'a processor that is known'}"
 
 
 def _missing(distribution: str, names: Iterable[str], patterns: Iterable[str]) -> Iterator[str]:

@@ -117,6 +117,7 @@ def test_paths_that_differ_in_case_are_different_files(lake, query):
         ("FROM '{}/gauges.orc'", "no extension", "read_table"),
         ("FROM '{}/at/000000_0'", "no extension", "format"),
         ("FROM read_table('{}/at/000000_0')", "is no table", "format"),
+        ("FROM '{}/at/'", "no extension", "Write FROM delta_table"),
         ("FROM read_table('{}/at/000000_0', format := 'xls')", "no format", "formats are"),
         ("FROM read_table('{}/at/000000_0', format = 'psv')", "no format", "format := 'csv'"),
         ("FROM read_table('{}/gauges.*')", "files of one format", "pattern"),

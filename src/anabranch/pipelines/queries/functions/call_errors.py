@@ -28,9 +28,20 @@ def explain_missing(message: str) -> None:
     if matched is not None:
         raise CallError(
             f"{matched[1]} has no extension of a format that is read by its address alone",
-            f"Write FROM read_table({literal(matched[1])}), or give the format as well: "
-            "format := 'csv'.",
+            _hint(matched[1]),
         )
+
+
+def _hint(address: str) -> str:
+    if address.endswith("/"):
+        table, files = literal(address.rstrip("/")), literal(f"{address}**")
+        return (
+            f"Write FROM delta_table({table}) or iceberg_table({table}) for a table in this "
+            f"folder, FROM read_table({files}) for all of its files."
+        )
+    return (
+        f"Write FROM read_table({literal(address)}), or give the format as well: format := 'csv'."
+    )
 
 
 def explain_permission(message: str) -> None:
