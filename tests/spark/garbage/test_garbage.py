@@ -101,7 +101,7 @@ def test_files_of_tables_are_left_to_the_engine_of_one_process(spark, lake, coll
 def test_given_listing_is_swept_by_tasks(spark, lake, history, collector):
     table, _ = history
     aged(lake, "local://sea")
-    listing = to_frame(spark, table, LISTED)
+    listing = to_frame(spark, table)
     engine = SparkEngine(spark, listing=listing)
     options = {"grace_seconds": -5, "window_seconds": -5}
     with collector.mark("sea", engine=engine, **options) as run:

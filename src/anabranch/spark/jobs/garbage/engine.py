@@ -50,6 +50,8 @@ from anabranch.spark.jobs.garbage.ranges import (
 )
 from anabranch.spark.jobs.garbage.sweep import RemovalByTasks
 from anabranch.spark.jobs.monitor import JobMonitor
+from anabranch.spark.jobs.parts import HashReader
+from anabranch.spark.planning.declaration import declaration
 from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Range
 from anabranch.spark.planning.scan_plan import default_tasks, map_in_tasks
 from anabranch.spark.sources.commit_sources import open_tables
@@ -124,7 +126,7 @@ class SparkEngine:
     def _count_given(self, listing: DataFrame, before: int) -> ListingTotals:
         """Takes the given listing and returns its totals."""
         columns = listing.select("address", "size", "mtime")
-        self._listed = columns.mapInArrow(hash_column, HASHED)
+        self._listed = columns.mapInArrow(hash_column, declaration(HASHED))
         aggregates = columns.selectExpr(
             "count(*)", "coalesce(sum(size), 0)", f"count_if(mtime >= {before})"
         )
@@ -216,9 +218,11 @@ class SparkEngine:
         """
         context = self._run_context()
         context.progress.begin("comparing the quarantine", 0)
-        read = partial(read_quarantined, self._store_opener(context))
+        read = HashReader(self._store_opener(context))
         with self._monitor.phase("comparing the quarantine"):
-            quarantined = map_in_tasks(self._spark, files, read, "hash BIGINT")
+            quarantined = map_in_tasks(
+                self._spark, files, partial(read_quarantined, read), read.schema
+            )
             marks = self._marks().select("hash")
             found = collect_arrow(quarantined.join(marks, "hash", "left_semi").distinct())
         return distinct([found.column("hash").to_numpy().view(np.uint64)])
@@ -262,7 +266,7 @@ class SparkEngine:
         """Returns a table of MARKS as a DataFrame. Raises Corrupt if rows are missing: a lost hash
         would cause the loss of an object.
         """
-        frame = to_frame(self._spark, table, MARKS)
+        frame = to_frame(self._spark, table)
         if frame.count() != table.num_rows:
             raise Corrupt(f"Spark created a DataFrame without all of the {table.num_rows} rows")
         return frame

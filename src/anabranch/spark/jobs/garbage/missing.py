@@ -8,8 +8,7 @@ report.
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,8 +30,10 @@ from anabranch.pipelines.garbage.run_context import RunContext
 from anabranch.pipelines.garbage.run_files import MISSING_FILE
 from anabranch.spark.jobs.garbage.ranges import ROWS, RangeRead, read_rows, split_reads
 from anabranch.spark.jobs.garbage.report import FOUND, WRITTEN, absent_rows, write_report
+from anabranch.spark.jobs.parts import PartWriter, read_parts, remove_parts
+from anabranch.spark.planning.declaration import declaration
 from anabranch.spark.planning.scan_plan import map_in_tasks
-from anabranch.spark.sources.stores import Opener, open_store
+from anabranch.spark.sources.stores import Opener
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,7 +44,7 @@ _SHOWN_DECODER = msgspec.json.Decoder(list[MissingReference])
 
 _NAMED = pa.list_(pa.struct([("rank", pa.int64()), ("place", pa.int64()), ("name", pa.string())]))
 _FIRST = pa.struct([("rank", pa.int64()), ("commit", pa.string())])
-_NEEDS_ARROW = pa.schema(
+_NEEDS = pa.schema(
     [
         ("number", pa.int32()),
         ("repository", pa.string()),
@@ -52,16 +53,11 @@ _NEEDS_ARROW = pa.schema(
         ("commits", pa.int64()),
     ]
 )
-_NEEDS = (
-    "number INT, repository STRING, "
-    "named ARRAY<STRUCT<rank: BIGINT, place: BIGINT, name: STRING>>, "
-    "first STRUCT<rank: BIGINT, commit: STRING>, commits BIGINT"
-)
 """The needs of the entries of a range: the references to its commits, in order; the first of these
 commits, and their number.
 """
 
-_STAGED_ARROW = pa.schema(
+_STAGED = pa.schema(
     [
         ("repository", pa.string()),
         ("path", pa.string()),
@@ -70,7 +66,6 @@ _STAGED_ARROW = pa.schema(
         ("name", pa.string()),
     ]
 )
-_STAGED = "repository STRING, path STRING, address STRING, rank BIGINT, name STRING"
 _ENTRY_COLUMNS = ("repository", "staged", "path", "address", "named", "first", "commits")
 _FILE_ROWS = 1 << 16
 _NEEDS_PER_FILE = 1 << 10
@@ -105,7 +100,6 @@ class MissingSearch:
         self._context = context
         self._entries = entries
         self._files = f"{context.prefix}missing/"
-        self._written: list[str] = []
 
     def find(
         self,
@@ -134,7 +128,7 @@ class MissingSearch:
             if frames:
                 self._report(frames, missing)
         finally:
-            self._context.blocks.delete(self._written)
+            remove_parts(self._context.blocks, self._files)
         return missing
 
     def _staged_references(self, absent: Hashes, before: int) -> DataFrame | None:
@@ -144,31 +138,24 @@ class MissingSearch:
         if staged is None:
             return None
         ranks: dict[tuple[str, str], int] = {}
-        batches: list[pa.RecordBatch] = []
-        rows = 0
-        for entries in staged:
-            wanted = created_before(entries.addresses, before)
-            wanted &= is_in(hash_addresses(entries.addresses), absent)
-            if not wanted.any():
-                continue
-            mask = pa.array(wanted)
-            paths, addresses = entries.paths.filter(mask), entries.addresses.filter(mask)
-            rank = ranks.setdefault((entries.repository, entries.branch), len(ranks))
-            columns = [
-                pa.array([entries.repository] * len(paths)),
-                paths,
-                addresses,
-                pa.array(np.full(len(paths), rank)),
-                pa.array([staged_reference(entries.branch)] * len(paths)),
-            ]
-            batches.append(pa.RecordBatch.from_arrays(columns, schema=_STAGED_ARROW))
-            rows += len(paths)
-            if rows >= _FILE_ROWS:
-                self._write(batches)
-                batches, rows = [], 0
-        if batches:
-            self._write(batches)
-        files = map_in_tasks(self._spark, self._written[:], partial(_read, self._store), _STAGED)
+        with PartWriter(context.blocks, self._files, _STAGED, _FILE_ROWS) as writer:
+            for entries in staged:
+                wanted = created_before(entries.addresses, before)
+                wanted &= is_in(hash_addresses(entries.addresses), absent)
+                if not wanted.any():
+                    continue
+                mask = pa.array(wanted)
+                paths, addresses = entries.paths.filter(mask), entries.addresses.filter(mask)
+                rank = ranks.setdefault((entries.repository, entries.branch), len(ranks))
+                columns = [
+                    pa.array([entries.repository] * len(paths)),
+                    paths,
+                    addresses,
+                    pa.array(np.full(len(paths), rank)),
+                    pa.array([staged_reference(entries.branch)] * len(paths)),
+                ]
+                writer.write(pa.RecordBatch.from_arrays(columns, schema=_STAGED))
+        files = self._read(writer, _STAGED)
         return files.selectExpr(
             *("repository", "true AS staged", "path", "address"),
             "array(named_struct('rank', rank, 'place', 0L, 'name', name)) AS named",
@@ -193,17 +180,14 @@ class MissingSearch:
         range_ids: dict[str, set[str]] = {}
         for partition, range_id in numbers:
             range_ids.setdefault(partition, set()).add(range_id)
-        first_file = len(self._written)
         needs = [
             _need_row(numbers[_OwnedRange(repository.partition, range_id)], repository.id, of_range)
             for repository, by_range in self._context.reachability.needs_by_range(range_ids)
             for range_id, of_range in by_range.items()
         ]
-        for start in range(0, len(needs), _NEEDS_PER_FILE):
-            part = needs[start : start + _NEEDS_PER_FILE]
-            self._write([pa.RecordBatch.from_pylist(part, schema=_NEEDS_ARROW)])
-        files = self._written[first_file:]
-        known = map_in_tasks(self._spark, files, partial(_read, self._store), _NEEDS)
+        with PartWriter(self._context.blocks, self._files, _NEEDS, _NEEDS_PER_FILE) as writer:
+            writer.write(pa.RecordBatch.from_pylist(needs, schema=_NEEDS))
+        known = self._read(writer, _NEEDS)
         return unlisted.join(known, "number").selectExpr(
             *("repository", "false AS staged", "path", "address", "named", "first", "commits")
         )
@@ -228,11 +212,12 @@ class MissingSearch:
         ).repartition("address")
         find_absent = partial(absent_rows, self._store, self._context.namespace.prefix)
         target = self._context.prefix + MISSING_FILE
+        write = partial(write_report, self._store, target, MAX_SHOWN_REFERENCES)
         written = (
-            unlisted.mapInArrow(find_absent, FOUND)
+            unlisted.mapInArrow(find_absent, declaration(FOUND))
             .repartition(1)
             .sortWithinPartitions("address", "repository", "path", "commit")
-            .mapInArrow(partial(write_report, self._store, target, MAX_SHOWN_REFERENCES), WRITTEN)
+            .mapInArrow(write, declaration(WRITTEN))
         )
         for row in written.collect():
             missing.objects, missing.references = row["objects"], row["references"]
@@ -240,15 +225,10 @@ class MissingSearch:
         if missing.references:
             missing.location = self._context.blocks.qualify(target)
 
-    def _write(self, batches: Sequence[pa.RecordBatch]) -> None:
-        """Writes a file for a task."""
-        file = f"{self._files}{len(self._written)}.arrow"
-        raw = io.BytesIO()
-        with pa.ipc.new_file(raw, batches[0].schema) as writer:
-            for batch in batches:
-                writer.write_batch(batch)
-        self._context.blocks.put(file, [raw.getvalue()])
-        self._written.append(file)
+    def _read(self, written: PartWriter, schema: pa.Schema) -> DataFrame:
+        """Returns the rows that were written."""
+        files = [self._files + name for name, _ in written.files]
+        return read_parts(self._spark, self._store, files, schema)
 
 
 def _need_row(number: int, repository: str, needs: Sequence[Need]) -> dict[str, object]:
@@ -265,10 +245,3 @@ def _need_row(number: int, repository: str, needs: Sequence[Need]) -> dict[str, 
         "first": {"rank": first.order, "commit": first.commit},
         "commits": len(needs),
     }
-
-
-def _read(store: Opener, file: str) -> Iterator[pa.RecordBatch]:
-    with open_store(store) as blocks:
-        reader = pa.ipc.open_file(pa.py_buffer(blocks.read(file)))
-        for number in range(reader.num_record_batches):
-            yield reader.get_batch(number)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt, Gone
-from anabranch.pipelines.column_hashes import Hashes, hash_addresses
+from anabranch.pipelines.column_hashes import Hashes
 from anabranch.pipelines.garbage.addresses.address_index import (
     decode_index,
     encode_index,
@@ -23,6 +23,7 @@ from anabranch.pipelines.garbage.addresses.address_index import (
 )
 from anabranch.pipelines.garbage.addresses.namespace import AddressResolver
 from anabranch.pipelines.garbage.marking.missing import created_before
+from anabranch.spark.jobs.parts import signed_hashes
 from anabranch.spark.planning.partition_planning import Range
 from anabranch.spark.sources.stores import Opener, open_store
 from anabranch.spark.sources.table_files import TableFiles, open_range_tables
@@ -39,19 +40,17 @@ __all__ = [
     "split_reads",
 ]
 
-MARKS = "hash BIGINT, number INT"
-"""The hash of a reachable address, and the number of a range that has it."""
-
 UNCOMMITTED = -1
 """The range number of an address of a multipart upload or of a staged change."""
 
-ROWS = "number INT, path STRING, address STRING, hash BIGINT"
-"""An entry of a range, with the range's number."""
+MARKS = pa.schema([("hash", pa.int64()), ("number", pa.int32())])
+"""The hash of a reachable address, and the number of a range that has it."""
 
-_MARKS_ARROW = pa.schema([("hash", pa.int64()), ("number", pa.int32())])
-_ROWS_ARROW = pa.schema(
+ROWS = pa.schema(
     [("number", pa.int32()), ("path", pa.string()), ("address", pa.string()), ("hash", pa.int64())]
 )
+"""An entry of a range, with the range's number."""
+
 _BATCH = 1 << 16
 
 
@@ -131,7 +130,7 @@ def mark_batch(hashes: Hashes, number: int) -> pa.RecordBatch:
     """Returns hashes of one range as a batch of MARKS."""
     numbers = np.full(len(hashes), number, np.int32)
     columns = [pa.array(hashes.view(np.int64)), pa.array(numbers)]
-    return pa.RecordBatch.from_arrays(columns, schema=_MARKS_ARROW)
+    return pa.RecordBatch.from_arrays(columns, schema=MARKS)
 
 
 def read_rows(before: int, reads: Sequence[RangeRead]) -> Iterator[pa.RecordBatch]:
@@ -147,7 +146,5 @@ def read_rows(before: int, reads: Sequence[RangeRead]) -> Iterator[pa.RecordBatc
                     if not len(paths):
                         continue  # Spark may drop the batches after an empty one
                     numbers = pa.array(np.full(len(paths), read.number, np.int32))
-                    hashes = pa.array(hash_addresses(addresses).view(np.int64))
-                    yield pa.RecordBatch.from_arrays(
-                        [numbers, paths, addresses, hashes], schema=_ROWS_ARROW
-                    )
+                    columns = [numbers, paths, addresses, signed_hashes(addresses)]
+                    yield pa.RecordBatch.from_arrays(columns, schema=ROWS)
