@@ -28,7 +28,7 @@ from anabranch.catalog.images.images import Images
 from anabranch.converter import Converter
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.names import decode_key, encode_path
-from anabranch.model.objects.entry import AddressType, Entry, physical_address
+from anabranch.model.objects.entry import AddressType, Entry
 from anabranch.model.repositories.preparation import Preparation
 from anabranch.model.repositories.repository import Repository
 from anabranch.records.parquet import parquet_table
@@ -297,8 +297,7 @@ class GarbagePreparation:
             and repository.partition == collected.partition
         ):
             return entry.address
-        full = physical_address(repository.storage_namespace, entry.address, entry.address_type)
-        return self._relative(collected, full)
+        return self._relative(collected, entry.full_address(repository.storage_namespace))
 
     def _relative(self, collected: Repository, address: str) -> str | None:
         namespace = collected.storage_namespace

@@ -31,7 +31,9 @@ class StoredTableRecords:
         return self._core.record_admission.files
 
     def staged(self, repository: Repository) -> Iterator[tuple[str, Entry]]:
-        """Yields the staged records of a repository, of each staging area separately."""
+        """Yields the staged records of a repository with their paths, of each staging area
+        separately, uncached. Raises Corrupt.
+        """
         start = encode_path(RECORDS_ROOT)
         for branch in staging_areas(self._core, repository):
             for token in branch.tokens:
@@ -41,5 +43,5 @@ class StoredTableRecords:
                         yield path, entry_from(value)
 
     def content(self, address: str, size: int) -> bytes:
-        """Returns the bytes of a record."""
+        """Returns the bytes of a record at a full address. Raises Gone."""
         return self._blocks.read(address, 0, size) if size else b""
