@@ -163,7 +163,9 @@ class SweepRecords:
         try:
             yield
         finally:
-            self._change(lambda until: _without(until, blocker))
+            self._change(
+                lambda until: {other: at for other, at in until.items() if other != blocker}
+            )
 
     # for collectors
 
@@ -289,10 +291,6 @@ class SweepRecords:
         record = {**until, _BEGUN_KEY: begun, _CHANGES_KEY: sweeps.changes + 1}
         write = Write(_PARTITION, _RECORD_KEY, _encode(record))
         return self._keyvalue.apply([write], [sweeps.unchanged])
-
-
-def _without(until: Mapping[str, int], name: str) -> Mapping[str, int]:
-    return {other: at for other, at in until.items() if other != name}
 
 
 def _tombstones(sweep: str) -> str:

@@ -72,7 +72,13 @@ class TreeAdmission:
             for each in self._collectable(repository, head, metarange_id):
                 raise _sweep_under_way(each.path)
         elif since is not None and self._sweeps.begun_count() != since:
-            self._require_stored(repository, head, metarange_id)
+            missing = self.missing_object(repository, head, metarange_id)
+            if missing:
+                raise Conflict(
+                    f"garbage collection has removed objects since the import began: {missing}",
+                    kind="swept_meanwhile",
+                    hint="Repeat the import.",
+                )
         return (), (unchanged,)
 
     def admit_object(self, path: str) -> ExtraWrites:
@@ -84,12 +90,6 @@ class TreeAdmission:
         if sweep_ids:
             raise _sweep_under_way(path)
         return (), (unchanged,)
-
-    def _require_stored(self, repository: Repository, head: str, metarange_id: str) -> None:
-        """Raises Conflict if a changed object that can be collected is missing in the store."""
-        missing = self.missing_object(repository, head, metarange_id)
-        if missing:
-            raise _swept_meanwhile(missing)
 
     def missing_object(
         self, repository: Repository, head: str, metarange_id: str, prefix: bytes = b""
@@ -136,14 +136,6 @@ class TreeAdmission:
             entry, path = entry_from(new), decode_key(key)
             if is_collectable(entry.address) or is_record_path(path):
                 yield RecordChange(path, None if old is None else entry_from(old), entry)
-
-
-def _swept_meanwhile(reason: str) -> Conflict:
-    return Conflict(
-        f"garbage collection has removed objects since the import began: {reason}",
-        kind="swept_meanwhile",
-        hint="Repeat the import.",
-    )
 
 
 def _sweep_under_way(path: str) -> Conflict:
