@@ -27,8 +27,8 @@ from anabranch.errors.dependency_errors import reason_of
 from anabranch.pipelines.garbage.addresses.candidates import CANDIDATES
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.marking.missing import MISSING, MissingReference
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.reports.summary import Summary
+from anabranch.pipelines.garbage.totals import ObjectTotals
 from anabranch.versioning.garbage.stored_rules import RETENTION
 
 __all__ = [

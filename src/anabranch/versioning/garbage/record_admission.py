@@ -23,7 +23,7 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.table_record import RECORDS_ROOT, is_record_path
 from anabranch.tables.iceberg.named_files import NamedFiles
 from anabranch.versioning.garbage.sweeps import SweepRecords
-from anabranch.versioning.garbage.table_files import TableFiles, named_table
+from anabranch.versioning.garbage.table_files import TableFiles, read_record
 from anabranch.versioning.records.entries import Value, entry_from
 from anabranch.versioning.trees.trees import Trees
 
@@ -32,7 +32,6 @@ __all__ = ["RecordAdmission", "RecordChange", "written_rows"]
 _PARTITION = "anabranch-swept"
 _SWEPT_KEY = b"tables"
 """Trees in this partition have a storage namespace in their keys."""
-_LARGEST_RECORD = 1 << 20
 _THREADS = 8
 _PAGE = 1000
 
@@ -194,11 +193,9 @@ class RecordAdmission:
         """Returns the address of the metadata that a record names, and what they name; None for an
         entry that is no record.
         """
-        if not 0 < entry.size <= _LARGEST_RECORD:
-            return None
         address = entry.full_address(repository.storage_namespace)
         try:
-            record = named_table(self._blocks.read(address, 0, entry.size))
+            record = read_record(self._blocks, address, entry.size)
         except Gone:
             return None
         if record is None:

@@ -12,7 +12,7 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.table_record import RECORDS_ROOT, is_record_path
 from anabranch.pipelines.garbage.installations.gc_roots import staging_areas
 from anabranch.versioning.core import Core
-from anabranch.versioning.garbage.table_files import TableFiles
+from anabranch.versioning.garbage.table_files import NamedTable, TableFiles, read_record
 from anabranch.versioning.records.entries import entry_from
 
 __all__ = ["StoredTableRecords"]
@@ -42,6 +42,6 @@ class StoredTableRecords:
                     if value is not None and is_record_path(path):
                         yield path, entry_from(value)
 
-    def content(self, address: str, size: int) -> bytes:
-        """Returns the bytes of a record at a full address. Raises Gone."""
-        return self._blocks.read(address, 0, size) if size else b""
+    def read(self, address: str, size: int) -> NamedTable | None:
+        """Returns what the record at a full address says, None if it is none. Raises Gone."""
+        return read_record(self._blocks, address, size)

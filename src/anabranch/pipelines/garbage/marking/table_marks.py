@@ -41,15 +41,13 @@ from anabranch.pipelines.garbage.addresses.candidates import TABLE_FILE
 from anabranch.pipelines.garbage.addresses.range_tree import range_tree
 from anabranch.pipelines.garbage.installations.installation import Installation
 from anabranch.pipelines.garbage.installations.stored_table_records import StoredTableRecords
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
+from anabranch.pipelines.garbage.totals import ObjectTotals, add_objects
 from anabranch.pipelines.jobs.parallel_map import parallel_map
-from anabranch.versioning.garbage.table_files import named_table
 from anabranch.versioning.records.left_namespaces import same_namespace
 
 __all__ = ["KeptArea", "TableMarks", "TableReport", "TableStatistics"]
 
 _AREA = slice(len(AREAS_FOLDER), len(AREAS_FOLDER) + 32)
-_LARGEST_RECORD = 1 << 20
 _THREADS = 16
 
 _MAX_SHOWN = 1000
@@ -145,8 +143,7 @@ class TableMarks:
         young = in_areas & ~kept & (dead.column("mtime").to_numpy() >= self._written_since)
         self._report.young += int(young.sum())
         unneeded = dead.filter(pa.array(in_areas & ~kept & ~young))
-        size = pc.sum(unneeded.column("size")).as_py() or 0
-        self._report.dead.add(unneeded.num_rows, size)
+        add_objects(self._report.dead, unneeded)
         return dead.filter(pa.array(~(kept | young)))
 
     def report(self) -> TableReport:
@@ -252,10 +249,8 @@ class TableMarks:
     def _mark_content(self, repository: Repository, path: str, address: str, size: int) -> None:
         assert self._records is not None  # noqa: S101  the callers have checked
         where = f"{repository.id} {path}"
-        record = None
         try:
-            if size <= _LARGEST_RECORD:
-                record = named_table(self._records.content(address, size))
+            record = self._records.read(address, size)
         except Gone as error:
             return self._no_record(repository, f"{where} cannot be read: {error}")
         except (Denied, Invalid, StoreRefused) as error:

@@ -23,8 +23,8 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.errors import AlreadyExists, Corrupt, Gone
 from anabranch.errors.dependency_errors import reason_of
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.run_files import QUARANTINE, RESTORED, RUNS
+from anabranch.pipelines.garbage.totals import ObjectTotals
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 
 __all__ = ["Part", "QuarantineFiles", "QuarantinedObject", "QuarantinedRun"]

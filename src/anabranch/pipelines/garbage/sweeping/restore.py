@@ -16,7 +16,6 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.quarantine import Quarantine
 from anabranch.errors import Conflict, NotFound
 from anabranch.pipelines.garbage.addresses.namespace import Namespace, to_namespace
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.sweeping.quarantine_files import (
     Part,
     QuarantinedObject,
@@ -28,6 +27,7 @@ from anabranch.pipelines.garbage.sweeping.removal import (
     require_quarantine,
     to_removals,
 )
+from anabranch.pipelines.garbage.totals import ObjectTotals
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.versioning.core import Core
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.pipelines.garbage.addresses.candidates import CANDIDATES, creation_times
-from anabranch.pipelines.garbage.candidate_totals import CandidateTimes, CandidateTotals
 from anabranch.pipelines.garbage.run_context import RunContext
 from anabranch.pipelines.garbage.run_files import CANDIDATE_PARTS, CandidatePart
+from anabranch.pipelines.garbage.totals import CandidateTimes, CandidateTotals
 from anabranch.spark.jobs.garbage.missing import Absent
 from anabranch.spark.jobs.garbage.ranges import UNCOMMITTED
 from anabranch.spark.jobs.parts import HashReader, PartWriter, read_parts, remove_parts, to_row
@@ -62,14 +62,17 @@ numbers of rows, and the totals.
 """
 
 
-class DeadObjects:
-    """The comparison of a listing with marks, of at most `ranges` ranges."""
+class DeadObjects(NamedTuple):
+    """A run's comparison of a listing with marks. `store` gives workers access to the store."""
 
-    def __init__(self, spark: SparkSession, store: Opener, context: RunContext) -> None:
-        self._spark = spark
-        self._store = store
-        self._context = context
-        self._folder = f"{context.prefix}dead/"
+    spark: SparkSession
+    store: Opener
+    context: RunContext
+
+    @property
+    def folder(self) -> str:
+        """The folder of the files of dead objects."""
+        return f"{self.context.prefix}dead/"
 
     def find(
         self, listed: DataFrame, marks: DataFrame, ranges: int, times: CandidateTimes
@@ -82,9 +85,9 @@ class DeadObjects:
         dated = unmatched.join(self._earlier().hint("merge"), "hash", "left").select(
             "address", "size", "mtime", "hash", "number", "since"
         )
-        work = partial(_write_dead, self._store, self._folder, ranges, times)
+        work = partial(_write_dead, self.store, self.folder, ranges, times)
         rows = dated.mapInArrow(work, declaration(_UNMATCHED)).collect()
-        files = [self._folder + name for row in rows for name in row["files"]]
+        files = [self.folder + name for row in rows for name in row["files"]]
         return files, sum(row["unknown"] for row in rows), _absent(rows, ranges)
 
     def find_absent(self, listed: DataFrame, marks: DataFrame, ranges: int) -> Absent:
@@ -96,7 +99,7 @@ class DeadObjects:
 
     def remove(self) -> None:
         """Removes the files of dead objects; the candidates are kept."""
-        remove_parts(self._context.blocks, self._folder)
+        remove_parts(self.context.blocks, self.folder)
 
     def sort(self, files: list[str], times: CandidateTimes) -> CandidateTotals:
         """Writes the dead objects in files, sorted by address, to the run's files of candidates,
@@ -105,26 +108,26 @@ class DeadObjects:
         totals = CandidateTotals()
         parts: list[CandidatePart] = []
         if files:
-            dead = read_parts(self._spark, self._store, files, CANDIDATES)
+            dead = read_parts(self.spark, self.store, files, CANDIDATES)
             # the newest first, of an object that is listed several times
             ordered = dead.repartitionByRange("address").sortWithinPartitions(
                 "address", "mtime", ascending=[True, False]
             )
-            folder = f"{self._context.prefix}{CANDIDATE_PARTS}"
-            work = partial(_write_candidates, self._store, folder, times)
+            folder = f"{self.context.prefix}{CANDIDATE_PARTS}"
+            work = partial(_write_candidates, self.store, folder, times)
             for row in sorted(ordered.mapInArrow(work, declaration(_SORTED)).collect(), key=_first):
                 parts += map(CandidatePart, row["files"], row["rows"])
                 totals.add(_TOTALS_DECODER.decode(row["totals"]))
-        self._context.files.write_parts(parts)
+        self.context.files.write_parts(parts)
         return totals
 
     def _earlier(self) -> DataFrame:
         """Returns when the candidates of an earlier run were first found dead, by hash. Its joins
         need a hint, because Spark collects small tables on the driver to broadcast them.
         """
-        addresses = self._context.files.earlier_candidate_files()
-        read = HashReader(self._store, "since")
-        earlier = map_in_tasks(self._spark, addresses, read, read.schema)
+        addresses = self.context.files.earlier_candidate_files()
+        read = HashReader(self.store, "since")
+        earlier = map_in_tasks(self.spark, addresses, read, read.schema)
         return earlier.groupBy("hash").agg({"since": "min"}).toDF("hash", "since")
 
 

@@ -16,13 +16,12 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from anabranch.pipelines.column_hashes import Hashes, hash_addresses
-from anabranch.pipelines.garbage.addresses.anti_join import is_in
+from anabranch.pipelines.column_hashes import Hashes
 from anabranch.pipelines.garbage.marking.missing import (
     MAX_SHOWN_REFERENCES,
     Missing,
     MissingReference,
-    created_before,
+    may_be_missing,
     staged_reference,
 )
 from anabranch.pipelines.garbage.marking.needs import Need
@@ -80,26 +79,20 @@ class Absent(NamedTuple):
     uncommitted: Hashes
 
 
-class _OwnedRange(NamedTuple):
-    """A range by its repository's partition and its id."""
-
-    partition: str
-    id: str
-
-
-class MissingSearch:
+class MissingSearch(NamedTuple):
     """A search for missing objects of a run. `store` gives workers access to the store, and
     `entries` is the number of entries that a task reads.
     """
 
-    def __init__(
-        self, spark: SparkSession, store: Opener, context: RunContext, entries: int
-    ) -> None:
-        self._spark = spark
-        self._store = store
-        self._context = context
-        self._entries = entries
-        self._files = f"{context.prefix}missing/"
+    spark: SparkSession
+    store: Opener
+    context: RunContext
+    entries: int
+
+    @property
+    def files(self) -> str:
+        """The folder of the files for tasks."""
+        return f"{self.context.prefix}missing/"
 
     def find(
         self,
@@ -128,20 +121,19 @@ class MissingSearch:
             if frames:
                 self._report(frames, missing)
         finally:
-            remove_parts(self._context.blocks, self._files)
+            remove_parts(self.context.blocks, self.files)
         return missing
 
     def _staged_references(self, absent: Hashes, before: int) -> DataFrame | None:
         """Returns the staged entries with absent hashes, or None if staged entries are unknown."""
-        context = self._context
+        context = self.context
         staged = context.installation.staged_entries(context.repository, context.namespace)
         if staged is None:
             return None
         ranks: dict[tuple[str, str], int] = {}
-        with PartWriter(context.blocks, self._files, _STAGED, _FILE_ROWS) as writer:
+        with PartWriter(context.blocks, self.files, _STAGED, _FILE_ROWS) as writer:
             for entries in staged:
-                wanted = created_before(entries.addresses, before)
-                wanted &= is_in(hash_addresses(entries.addresses), absent)
+                wanted = may_be_missing(entries.addresses, absent, before)
                 if not wanted.any():
                     continue
                 mask = pa.array(wanted)
@@ -170,22 +162,18 @@ class MissingSearch:
         before: int,
     ) -> DataFrame:
         """Returns the entries of ranges whose objects are not listed, with their needs."""
-        pieces = split_reads((read for _, read in reads.values()), self._entries)
-        rows = map_in_tasks(self._spark, pieces, partial(read_rows, before), ROWS)
+        pieces = split_reads((read for _, read in reads.values()), self.entries)
+        rows = map_in_tasks(self.spark, pieces, partial(read_rows, before), ROWS)
         unlisted = rows.join(listing.select("hash"), "hash", "left_anti")
-        numbers = {
-            _OwnedRange(partition, read.range.id): number
-            for number, (partition, read) in reads.items()
-        }
-        range_ids: dict[str, set[str]] = {}
-        for partition, range_id in numbers:
-            range_ids.setdefault(partition, set()).add(range_id)
+        numbers: dict[str, dict[str, int]] = {}
+        for number, (partition, read) in reads.items():
+            numbers.setdefault(partition, {})[read.range.id] = number
         needs = [
-            _need_row(numbers[_OwnedRange(repository.partition, range_id)], repository.id, of_range)
-            for repository, by_range in self._context.reachability.needs_by_range(range_ids)
+            _need_row(numbers[repository.partition][range_id], repository.id, of_range)
+            for repository, by_range in self.context.reachability.needs_by_range(numbers)
             for range_id, of_range in by_range.items()
         ]
-        with PartWriter(self._context.blocks, self._files, _NEEDS, _NEEDS_PER_FILE) as writer:
+        with PartWriter(self.context.blocks, self.files, _NEEDS, _NEEDS_PER_FILE) as writer:
             writer.write(pa.RecordBatch.from_pylist(needs, schema=_NEEDS))
         known = self._read(writer, _NEEDS)
         return unlisted.join(known, "number").selectExpr(
@@ -210,9 +198,9 @@ class MissingSearch:
             "coalesce(first.commit, '') AS commit",
             "commits",
         ).repartition("address")
-        find_absent = partial(absent_rows, self._store, self._context.namespace.prefix)
-        target = self._context.prefix + MISSING_FILE
-        write = partial(write_report, self._store, target, MAX_SHOWN_REFERENCES)
+        find_absent = partial(absent_rows, self.store, self.context.namespace.prefix)
+        target = self.context.prefix + MISSING_FILE
+        write = partial(write_report, self.store, target, MAX_SHOWN_REFERENCES)
         written = (
             unlisted.mapInArrow(find_absent, declaration(FOUND))
             .repartition(1)
@@ -223,12 +211,12 @@ class MissingSearch:
             missing.objects, missing.references = row["objects"], row["references"]
             missing.shown = _SHOWN_DECODER.decode(row["shown"])
         if missing.references:
-            missing.location = self._context.blocks.qualify(target)
+            missing.location = self.context.blocks.qualify(target)
 
     def _read(self, written: PartWriter, schema: pa.Schema) -> DataFrame:
         """Returns the rows that were written."""
-        files = [self._files + name for name, _ in written.files]
-        return read_parts(self._spark, self._store, files, schema)
+        files = [self.files + name for name, _ in written.files]
+        return read_parts(self.spark, self.store, files, schema)
 
 
 def _need_row(number: int, repository: str, needs: Sequence[Need]) -> dict[str, object]:

@@ -21,7 +21,7 @@ from anabranch.pipelines.garbage.marking.attribution import (
     first_folders,
     set_rest,
 )
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
+from anabranch.pipelines.garbage.totals import ObjectTotals
 from anabranch.spark.jobs.garbage.ranges import RangeRead
 from anabranch.spark.jobs.parts import HashReader, signed_hashes
 from anabranch.spark.planning.partition_planning import Range
@@ -135,7 +135,7 @@ def _read_range(read: RangeRead, branch: str) -> Iterator[pa.RecordBatch]:
     with open_range_tables(read.files, [read.range]) as tree:
         for batch in pa.RecordBatchReader.from_stream(tree.scan()):
             columns = (batch.column("physical_address"), batch.column("address_type"))
-            for rows, addresses in read.resolver.resolve_with_rows(*columns):
+            for rows, addresses in read.resolver.resolve(*columns):
                 if len(rows):
                     yield pa.RecordBatch.from_arrays(
                         [

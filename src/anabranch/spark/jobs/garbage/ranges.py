@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.errors import Corrupt, Gone
+from anabranch.errors import Gone
 from anabranch.pipelines.column_hashes import Hashes
 from anabranch.pipelines.garbage.addresses.address_index import (
     decode_index,
     encode_index,
     index_tree,
+    require_rows,
     resolver_folder,
 )
 from anabranch.pipelines.garbage.addresses.namespace import AddressResolver
@@ -118,11 +119,7 @@ def _read_kept(blocks: BlockStore, read: RangeRead) -> Hashes | None:
 def _read_hashes(read: RangeRead) -> Hashes:
     with open_range_tables(read.files, [read.range]) as tree:
         hashes, rows = index_tree(tree, read.resolver, read.range.id)
-    if rows != read.range.entries:
-        raise Corrupt(
-            f"{read.range.id}: holds {rows} objects where its tree says {read.range.entries}",
-            path=read.range.id,
-        )
+    require_rows(rows, read.range.entries, read.range.id)
     return hashes
 
 

@@ -28,7 +28,6 @@ import pyarrow as pa
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt
 from anabranch.pipelines.garbage.fence import Deadline, Fence
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.run_context import RunContext
 from anabranch.pipelines.garbage.sweeping.removal import (
     QuarantineTime,
@@ -36,6 +35,7 @@ from anabranch.pipelines.garbage.sweeping.removal import (
     existing_rows,
 )
 from anabranch.pipelines.garbage.sweeping.sweep import BATCH_SIZE, Removed, Round, RoundSizes
+from anabranch.pipelines.garbage.totals import ObjectTotals
 from anabranch.spark.arrow_tables import collect_arrow
 from anabranch.spark.jobs.garbage.quarantine import RoundQuarantine
 from anabranch.spark.jobs.garbage.round_gate import RoundGate
