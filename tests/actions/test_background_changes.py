@@ -10,7 +10,6 @@ from anabranch.errors import PreconditionFailed
 from anabranch.model.caller import Caller, acting_as
 from anabranch.model.imports import ImportSource
 from anabranch.model.repositories.retention import RetentionRules
-from anabranch.pipelines.garbage.installations.gc_roots import collect_roots
 from anabranch.pipelines.imports.commit_import import ImportRequest
 
 
@@ -105,7 +104,9 @@ def test_garbage_collection_keeps_what_hooks_examine_and_no_longer(lake, webhook
     trees = []
 
     def roots():
-        return collect_roots(lake.core, stored, strictest, lake.engine.clock() + 60).trees
+        pinned = lake.core.pins.commits(stored)
+        now = lake.engine.clock() + 60
+        return lake.core.rules.read_commits(stored, strictest, now, pinned).active_trees
 
     def decide(event):
         trees.append(lake.commits.get("sea", event["merged_ref"]).metarange_id)

@@ -17,13 +17,12 @@ from anabranch.errors import Gone
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
 from anabranch.pipelines.garbage.collector import Collector
-from anabranch.pipelines.garbage.marking.missing import CLOCK_SKEW_SECONDS
 from anabranch.pipelines.garbage.reports.summary import Summary
 from anabranch.pipelines.garbage.run import Run
 from anabranch.pipelines.garbage.sweeping.restore import Restorer
 from anabranch.testing.lake import Clock
 from anabranch.testing.stores import FaultyBlocks, FaultyStore
-from anabranch.versioning.garbage.sweeps import LEASE_SECONDS
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, LEASE_SECONDS
 from support.garbage import DAY, commit, put, stored
 
 __all__ = ["NOW", "WEEK", "Killed", "QuarantineScenario", "Steps"]

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ["Hashes", "distinct", "fixed_length_texts", "hash_addresses"]
+__all__ = ["Hashes", "distinct", "fixed_length_texts", "hash_addresses", "sorted_by_hash"]
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 
@@ -61,6 +61,19 @@ def fixed_length_texts(
     if len(indices) == len(texts):
         return indices, raw[offsets[0] : offsets[-1]].reshape(len(texts), length)
     return indices, raw[offsets[indices][:, None] + np.arange(length, dtype=np.int32)]
+
+
+def sorted_by_hash(
+    batches: Iterable[pa.RecordBatch], column: str
+) -> tuple[Hashes, npt.NDArray[np.int64]]:
+    """Returns the sorted hashes of the column `address`, and another column in their order."""
+    hashes, values = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+    for batch in batches:
+        hashes.append(hash_addresses(batch.column("address")))
+        values.append(batch.column(column).to_numpy())
+    unordered = np.concatenate(hashes)
+    order = np.argsort(unordered)
+    return unordered[order], np.concatenate(values)[order]
 
 
 def distinct(arrays: Iterable[Hashes]) -> Hashes:

@@ -36,13 +36,13 @@ def to_arrow(schema: Any) -> pa.Schema:
     return to_arrow_schema(schema, **in_utc)
 
 
-def to_frame(spark: SparkSession, table: pa.Table, schema: str) -> DataFrame:
-    """Returns a table as a DataFrame; `schema` declares it for Spark."""
+def to_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """Returns a table as a DataFrame."""
     if hasattr(spark.range(0), "toArrow"):
         # as one batch, because PySpark 4.1 drops the batches after an empty one
         return spark.createDataFrame(table.combine_chunks())
     batches = table.combine_chunks().to_batches(max_chunksize=_BATCH_ROWS)
-    return map_in_tasks(spark, batches, _yield_batch, schema)
+    return map_in_tasks(spark, batches, _yield_batch, table.schema)
 
 
 def _yield_batch(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -175,9 +175,9 @@ class Core:
             clock,
         )
         self.pins = Pins(
-            *(keyvalue, self.sweeps, self.identifiers, self.rules.is_expired, clock),
-            is_made=self.commits.is_made,
+            *(keyvalue, self.sweeps, self.identifiers, self.rules, self.commits),
             swept=self.swept_trees,
+            clock=clock,
         )
         self.proposals = Proposals(keyvalue, self.identifiers, self.pins, clock)
         self.reset = Reset(

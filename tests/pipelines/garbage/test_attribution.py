@@ -9,7 +9,7 @@ from support.garbage import DAY
 
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.marking import attribution
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
+from anabranch.pipelines.garbage.totals import ObjectTotals
 
 
 def put(lake, path, body, branch="main"):

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from anabranch.pipelines.column_hashes import hash_addresses
-from anabranch.pipelines.garbage.addresses.candidates import NO_EARLIER_CANDIDATES, candidates
+from anabranch.pipelines.garbage.addresses.candidates import candidates, earlier_candidates
 from anabranch.versioning.identifiers import Identifiers
 
 GENERATED = re.compile(r"data/[0-9a-v]{20}/[0-9a-v]{20}(,[A-Za-z0-9_-]{43})?")
@@ -32,7 +32,7 @@ def select(addresses, before):
         [column, zeros, zeros, pa.array(hash_addresses(column), pa.uint64())],
         names=["address", "size", "mtime", "hash"],
     )
-    (selected,) = candidates([batch], NO_EARLIER_CANDIDATES, before=before, now=1)
+    (selected,) = candidates([batch], earlier_candidates([]), before=before, now=1)
     return selected.column("address").to_pylist()
 
 

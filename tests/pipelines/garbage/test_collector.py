@@ -14,7 +14,7 @@ from support.garbage import DAY, addresses, commit, found, memory_lake, put, sto
 from anabranch.errors import Gone
 from anabranch.keyvalue.contract import Write
 from anabranch.model.repositories.retention import RetentionRules
-from anabranch.pipelines.garbage.addresses.listing import LISTING, list_objects
+from anabranch.pipelines.garbage.addresses.listing import LISTING, list_slice
 from anabranch.pipelines.garbage.addresses.namespace import to_namespace
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.testing.lake import Clock
@@ -190,7 +190,7 @@ def test_given_listing_replaces_listing_the_store(lake, clock, collector):
     assert found(collector, listing=[]) == set()
 
     namespace = to_namespace(lake.core.repositories.get("sea"), lake.blocks)
-    assert found(collector, listing=list(list_objects(lake.blocks, namespace))) == {first}
+    assert found(collector, listing=list(list_slice(lake.blocks, namespace.prefix))) == {first}
 
 
 @given(

@@ -75,7 +75,7 @@ def test_range_that_is_not_read_has_no_address_in_the_namespace(
     batch = pa.Table.from_batches(list(pa.RecordBatchReader.from_stream(tree.scan())))
     columns = batch.select(["physical_address", "address_type"]).combine_chunks().columns
     found = resolver.resolve(*(column.combine_chunks() for column in columns))
-    assert [name for names in found for name in names.to_pylist()] == []
+    assert [name for _, names in found for name in names.to_pylist()] == []
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ def blocks(tmp_path):
 def read(blocks, collected, reader, rows):
     resolver = to_namespace(repository(collected), blocks).resolver(repository(reader))
     kinds, addresses = zip(*rows, strict=True)
-    columns = resolver.resolve(pa.array(addresses), pa.array(kinds, pa.int32()))
-    return sorted(name for column in columns for name in column.to_pylist())
+    resolved = resolver.resolve(pa.array(addresses), pa.array(kinds, pa.int32()))
+    return sorted(name for _, column in resolved for name in column.to_pylist())
 
 
 def test_addresses_of_the_collected_repository_are_resolved(blocks):

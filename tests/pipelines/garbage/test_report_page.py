@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from support.session.hypothesis_profiles import examples
 
 from anabranch.pipelines.garbage.marking.attribution import Origins
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.reports.page import render_page
 from anabranch.pipelines.garbage.reports.summary import Summary
+from anabranch.pipelines.garbage.totals import ObjectTotals
 
 EMPTY = {"meta", "rect"}
 ELEMENTS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+import pyarrow as pa
 import pytest
 from support.faults.shifted_clock import ClockShiftingStore
 from support.garbage import addresses, aged, stored
@@ -52,13 +53,12 @@ def garbage(lake):
 @SHIFTS
 def test_the_clocks_of_workers_are_wrong_in_these_tests(spark, shifted, shift):
     def ahead(_):
-        import pyarrow as pa
-
         right = time.time()
         with open_store(shifted):
             yield pa.RecordBatch.from_pydict({"seconds": [time.time() - right]})
 
-    (row,) = map_in_tasks(spark, [0], ahead, "seconds DOUBLE").collect()
+    schema = pa.schema([("seconds", pa.float64())])
+    (row,) = map_in_tasks(spark, [0], ahead, schema).collect()
     assert abs(row["seconds"] - shift) < HOUR / 2
 
 

@@ -15,7 +15,7 @@ from support.garbage import RefusingStore, addresses, aged, live_at_random, refe
 
 from anabranch.catalog.tables.iceberg.areas import TableAreas
 from anabranch.model.repositories.retention import RetentionRules
-from anabranch.pipelines.garbage.addresses.listing import LISTING, list_objects
+from anabranch.pipelines.garbage.addresses.listing import LISTING, list_slice
 from anabranch.pipelines.garbage.addresses.namespace import to_namespace
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.marking.missing import MISSING
@@ -59,7 +59,7 @@ def history(lake):
     lake.commits.commit("land", "main", message="m", committer="c")
     lake.garbage_rules.set("sea", RetentionRules(1))
     namespace = to_namespace(lake.core.repositories.get("sea"), lake.blocks)
-    batches = list(list_objects(lake.blocks, namespace))
+    batches = list(list_slice(lake.blocks, namespace.prefix))
     table = pa.Table.from_batches(batches, schema=LISTING)
     return table, dead.entry.address
 
@@ -101,7 +101,7 @@ def test_files_of_tables_are_left_to_the_engine_of_one_process(spark, lake, coll
 def test_given_listing_is_swept_by_tasks(spark, lake, history, collector):
     table, _ = history
     aged(lake, "local://sea")
-    listing = to_frame(spark, table, LISTED)
+    listing = to_frame(spark, table)
     engine = SparkEngine(spark, listing=listing)
     options = {"grace_seconds": -5, "window_seconds": -5}
     with collector.mark("sea", engine=engine, **options) as run:

@@ -69,7 +69,7 @@ def generated(count):
 def test_driver_receives_few_rows_for_many_objects(spark, lake, collector):
     """20,000 addresses alone are a megabyte."""
     for count in (2_000, 20_000):
-        frame = to_frame(spark, generated(count), LISTED).repartition(4)
+        frame = to_frame(spark, generated(count)).repartition(4)
         frame.write.mode("overwrite").parquet(f"{collector._folder}/listing-{count}")
         given = spark.read.parquet(f"{collector._folder}/listing-{count}")
         engine = SparkEngine(spark, listing=given, tasks=2)

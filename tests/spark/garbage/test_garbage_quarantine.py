@@ -9,10 +9,10 @@ from support.garbage import DAY, commit
 from support.quarantine import NOW, WEEK
 
 from anabranch.blocks.local.store import LocalBlocks
-from anabranch.pipelines.garbage.marking.missing import CLOCK_SKEW_SECONDS
 from anabranch.pipelines.garbage.run_files import RunFiles
 from anabranch.spark.jobs.garbage import SparkEngine
 from anabranch.spark.jobs.garbage.round_gate import RoundGate
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 
 pytestmark = pytest.mark.timeout(600)
 

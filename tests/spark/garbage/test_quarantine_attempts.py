@@ -12,7 +12,6 @@ from support.quarantine import WEEK, QuarantineScenario
 from anabranch.blocks.local.store import LocalBlocks
 from anabranch.pipelines.garbage.addresses.namespace import to_namespace
 from anabranch.pipelines.garbage.fence import Deadline
-from anabranch.pipelines.garbage.marking.missing import CLOCK_SKEW_SECONDS
 from anabranch.pipelines.garbage.sweeping.quarantine_files import QuarantineFiles
 from anabranch.pipelines.garbage.sweeping.removal import QuarantineTime
 from anabranch.spark.jobs.garbage import sweep as spark_sweep
@@ -22,6 +21,7 @@ from anabranch.spark.jobs.garbage.store_deadline import StoreDeadline
 from anabranch.spark.jobs.monitor import NO_COUNTS
 from anabranch.spark.jobs.parts import PartWriter
 from anabranch.testing.stores import FaultyBlocks
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 
 RUN = "c" * 20
 

@@ -28,7 +28,7 @@ from anabranch.catalog.images.images import Images
 from anabranch.converter import Converter
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.names import decode_key, encode_path
-from anabranch.model.objects.entry import AddressType, Entry, physical_address
+from anabranch.model.objects.entry import AddressType, Entry
 from anabranch.model.repositories.preparation import Preparation
 from anabranch.model.repositories.repository import Repository
 from anabranch.records.parquet import parquet_table
@@ -155,15 +155,8 @@ class GarbagePreparation:
         folder = _address(stored_repository, f"uncommitted/{run_id}/uncommitted/")
         file = self._core.identifiers.xid()
         # a completed upload is removed when its object is staged, so uploads are read first
-        addresses = (
-            []
-            if position
-            else [
-                *self._restored_addresses(stored_repository),
-                *self._unfinished_uploads(stored_repository),
-                *self._committed_in_deleted(stored_repository),
-            ]
-        )
+        found = () if position else self._without_location(stored_repository)
+        addresses = [address for address in found if address is not None]
         dates = [0] * len(addresses)
         locations = [("", "", "")] * len(addresses)
         token, size, deadline = "", 0, time.monotonic() + _PAGE_SECONDS
@@ -199,23 +192,18 @@ class GarbagePreparation:
         self._blocks.put(folder + file, [parquet_table(columns, _CREATED_BY)])
         return UncommittedPage(run_id, self._blocks.qualify(folder), token)
 
-    def _restored_addresses(self, collected: Repository) -> Iterator[str]:
-        """Yields the addresses of objects that were recently restored from quarantine."""
-        for full in self._core.restored.addresses():
-            address = self._relative(collected, full)
-            if address is not None:
-                yield address
-
-    def _unfinished_uploads(self, collected: Repository) -> Iterator[str]:
-        """Yields the addresses of unfinished and recently finished uploads, including those whose
-        repository is unknown.
+    def _without_location(self, collected: Repository) -> Iterator[str | None]:
+        """Yields the addresses of objects that were recently restored from quarantine, of
+        unfinished and recently finished uploads, including those whose repository is unknown, and
+        of committed objects of deleted repositories; None for one outside of the namespace.
         """
+        for full in self._core.restored.addresses():
+            yield self._relative(collected, full)
         for upload in self._core.uploads.all():
-            address = (
-                self._relative(collected, upload.block) if upload.partition else upload.address
-            )
-            if address is not None:
-                yield address
+            yield self._relative(collected, upload.block) if upload.partition else upload.address
+        for deleted in self._core.repositories.deleted.all():
+            for value in committed_entries(self._core, deleted.repository):
+                yield self._collected_address(collected, deleted.repository, entry_from(value))
 
     def _staged_changes(self, collected: Repository, after: _Position | None) -> Iterator[_Staged]:
         """Yields the staged objects of all repositories after a position, in order; the collected
@@ -240,14 +228,6 @@ class GarbagePreparation:
         for deleted in self._core.repositories.deleted.all():
             repository = deleted.repository
             yield f"~{repository.id}~{repository.instance_uid}", repository
-
-    def _committed_in_deleted(self, collected: Repository) -> Iterator[str]:
-        """Yields the addresses of committed objects of deleted repositories."""
-        for deleted in self._core.repositories.deleted.all():
-            for value in committed_entries(self._core, deleted.repository):
-                address = self._collected_address(collected, deleted.repository, entry_from(value))
-                if address is not None:
-                    yield address
 
     def _staged_in(
         self, collected: Repository, repository: Repository, name: str, after: _Position | None
@@ -297,8 +277,7 @@ class GarbagePreparation:
             and repository.partition == collected.partition
         ):
             return entry.address
-        full = physical_address(repository.storage_namespace, entry.address, entry.address_type)
-        return self._relative(collected, full)
+        return self._relative(collected, entry.full_address(repository.storage_namespace))
 
     def _relative(self, collected: Repository, address: str) -> str | None:
         namespace = collected.storage_namespace

@@ -72,7 +72,7 @@ class Sweeps:
         """
         self._check(repository, sweep)
         _require_few(addresses)
-        return self._core.removal_counts.claim(sweep, addresses)
+        return self._core.sweeps.claim_tombstones(sweep, addresses)
 
     def remove_tombstones(self, repository: str, sweep: str) -> None:
         """Removes all tombstones of a sweep."""

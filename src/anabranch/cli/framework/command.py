@@ -6,6 +6,7 @@ reference in `docs/commands.md` (`reference.py`) use that declaration, so they a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +26,7 @@ __all__ = [
     "at_least_zero",
     "listing_options",
     "positive",
+    "positive_number",
 ]
 
 
@@ -175,5 +177,13 @@ def positive(text: str) -> int:
     """Returns a positive integer; raises ValueError for anything else."""
     number = int(text)
     if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def positive_number(text: str) -> float:
+    """Returns a positive, finite number; raises ValueError for anything else."""
+    number = float(text)
+    if not 0 < number < math.inf:
         raise ValueError(text)
     return number

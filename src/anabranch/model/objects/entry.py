@@ -68,6 +68,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     mtime_nanos: int = 0
     system_metadata: dict[str, str] = {}
 
+    def full_address(self, storage_namespace: str) -> str:
+        """Returns the full address of the bytes, for an entry of a repository with a namespace."""
+        return physical_address(storage_namespace, self.address, self.address_type)
+
 
 def user_metadata(metadata: Mapping[str, str] | None) -> dict[str, str]:
     """Returns the metadata that a client sends for an object, without keys of system metadata.

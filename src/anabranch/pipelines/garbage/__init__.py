@@ -7,7 +7,7 @@
 | run_context | the record of a run that its phases have in common |
 | engine | the phases of a run, which are executed in this process or on a cluster |
 | fence | rounds of a sweep, in which new references to candidates are rejected |
-| object_totals | totals of objects and bytes |
+| totals | totals of objects and bytes |
 | installations | where references are read from: a key-value store or a server |
 | addresses | listing of the store, address indexes, the anti-join of both, candidates |
 | marking | reachable addresses, missing objects, attribution of dead objects to branches |

@@ -9,7 +9,6 @@ from itertools import chain
 from typing import NamedTuple, Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from anabranch.pipelines.column_hashes import Hashes, distinct
 from anabranch.pipelines.garbage.addresses.anti_join import (
@@ -25,15 +24,13 @@ from anabranch.pipelines.garbage.addresses.candidates import (
 )
 from anabranch.pipelines.garbage.addresses.listing import (
     Listing,
-    list_objects,
+    list_slice,
     list_table_files,
     write_listing,
 )
 from anabranch.pipelines.garbage.addresses.repeated_rows import unflag_repeated
-from anabranch.pipelines.garbage.candidate_totals import CandidateTimes, CandidateTotals
 from anabranch.pipelines.garbage.marking.attribution import ExpiredRanges, Origins, OriginTracer
 from anabranch.pipelines.garbage.marking.missing import MAX_SHOWN_REFERENCES, Missing, MissingTracer
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.run_context import RunContext
 from anabranch.pipelines.garbage.sweeping.removal import (
     Deletion,
@@ -42,6 +39,12 @@ from anabranch.pipelines.garbage.sweeping.removal import (
     Remover,
 )
 from anabranch.pipelines.garbage.sweeping.sweep import RemovalInBatches, RoundRemover
+from anabranch.pipelines.garbage.totals import (
+    CandidateTimes,
+    CandidateTotals,
+    ObjectTotals,
+    add_objects,
+)
 from anabranch.pipelines.jobs.task_totals import TaskTotals
 
 __all__ = ["Engine", "ListingTotals", "LocalEngine"]
@@ -129,7 +132,7 @@ class LocalEngine:
         files, newest = ObjectTotals(), dict[str, int]()
         if batches is None:
             batches = chain(
-                list_objects(context.blocks, context.namespace),
+                list_slice(context.blocks, context.namespace.prefix),
                 _counted(list_table_files(context.blocks, context.namespace, newest), files),
             )
         path = context.folder / "listing.arrow"
@@ -227,7 +230,7 @@ class LocalEngine:
 def _counted(batches: Iterable[pa.RecordBatch], totals: ObjectTotals) -> Iterator[pa.RecordBatch]:
     """Yields batches of objects, which it counts."""
     for batch in batches:
-        totals.add(batch.num_rows, pc.sum(batch.column("size")).as_py() or 0)
+        add_objects(totals, batch)
         yield batch
 
 

@@ -15,11 +15,8 @@ from anabranch.errors import AnabranchError
 from anabranch.files.work_folders import WorkFolder
 from anabranch.model.uploads.upload import Upload
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
-from anabranch.pipelines.garbage.candidate_totals import CandidateTimes
 from anabranch.pipelines.garbage.engine import Engine, ListingTotals
-from anabranch.pipelines.garbage.marking.missing import CLOCK_SKEW_SECONDS
 from anabranch.pipelines.garbage.marking.reachable import Reachability
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.reports.page import render_page
 from anabranch.pipelines.garbage.reports.summary import State, Summary
 from anabranch.pipelines.garbage.run_context import RunContext
@@ -28,7 +25,9 @@ from anabranch.pipelines.garbage.sweeping.purge import Purge
 from anabranch.pipelines.garbage.sweeping.quarantine_files import QuarantineFiles
 from anabranch.pipelines.garbage.sweeping.removal import QuarantineTime
 from anabranch.pipelines.garbage.sweeping.sweep import Sweep
+from anabranch.pipelines.garbage.totals import CandidateTimes, ObjectTotals
 from anabranch.pipelines.jobs.phase_times import PhaseTimes
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 
 __all__ = ["Run"]
 
@@ -74,9 +73,7 @@ class Run:
     def mark(self) -> None:
         """Finds the candidates, and writes them and the report to the run's files."""
         before = int(self.context.now - self.summary.grace_seconds)
-        with self._list_store(before) as listing:
-            with self._phases.measure("marking"):
-                self._engine.mark()
+        with self._marked(before) as listing:
             times = CandidateTimes(
                 before, int(self.context.now), self._due_until(), int(self.summary.window_seconds)
             )
@@ -88,16 +85,16 @@ class Run:
             with self._phases.measure("tracing origins"):
                 self.summary.origins = self._engine.trace_origins(totals)
         self._report(listing)
+        self.summary.young = listing.young
+        self.summary.old_uploads = len(self._old_uploads())
+        self.summary.candidates_location = self.files.candidates_location
+        self._end("reported")
 
     def check(self) -> None:
         """Finds missing objects only; writes no candidates."""
-        with self._list_store(int(self.context.now)) as listing:
-            with self._phases.measure("marking"):
-                self._engine.mark()
+        with self._marked(int(self.context.now)) as listing:
             self._find_missing()
-        self.summary.listed = ObjectTotals(listing.objects, listing.size)
-        self.summary.found = self.reachability.statistics
-        self.summary.page_location = self.files.page_location
+        self._report(listing)
         self._end("checked")
 
     def due(self) -> Iterator[pa.RecordBatch]:
@@ -186,12 +183,14 @@ class Run:
         return int(self.context.now - self.summary.window_seconds)
 
     @contextmanager
-    def _list_store(self, before: int) -> Iterator[ListingTotals]:
-        """Lists the store; the engine's temporary files are removed on exit."""
+    def _marked(self, before: int) -> Iterator[ListingTotals]:
+        """Lists the store and marks; the engine's temporary files are removed on exit."""
         self.reachability.observe_sweeps()
         try:
             with self._phases.measure("listing"):
                 listing = self._engine.list(self.context, before)
+            with self._phases.measure("marking"):
+                self._engine.mark()
             yield listing
         finally:
             self._engine.release()
@@ -208,12 +207,8 @@ class Run:
 
     def _report(self, listing: ListingTotals) -> None:
         self.summary.listed = ObjectTotals(listing.objects, listing.size)
-        self.summary.young = listing.young
         self.summary.found = self.reachability.statistics
-        self.summary.old_uploads = len(self._old_uploads())
-        self.summary.candidates_location = self.files.candidates_location
         self.summary.page_location = self.files.page_location
-        self._end("reported")
 
     def _old_uploads(self) -> Sequence[Upload]:
         context, age = self.context, self.summary.uploads_seconds

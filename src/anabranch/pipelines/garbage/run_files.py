@@ -27,8 +27,8 @@ from anabranch.errors.dependency_errors import reason_of
 from anabranch.pipelines.garbage.addresses.candidates import CANDIDATES
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.marking.missing import MISSING, MissingReference
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.reports.summary import Summary
+from anabranch.pipelines.garbage.totals import ObjectTotals
 from anabranch.versioning.garbage.stored_rules import RETENTION
 
 __all__ = [
@@ -176,9 +176,8 @@ class RunFiles:
         """Yields the candidates of the newest earlier run that collected files of tables. Raises
         Corrupt.
         """
-        for summary in read_summaries(
-            self._blocks, self._runs.removesuffix(RUNS), _COLLECTED_DECODER
-        ):
+        namespace = self._runs.removesuffix(RUNS)
+        for summary in read_summaries(self._blocks, namespace, _EARLIER_DECODER):
             if summary.run_id > self.run_id and summary.tables.collected:
                 yield from self._read(f"{self._runs}{summary.run_id}/{_CANDIDATES}")
                 return
@@ -243,26 +242,20 @@ class _Tables(msgspec.Struct):
     collected: bool = False
 
 
-class _Collected(msgspec.Struct):
-    run_id: str
+class _EarlierRun(msgspec.Struct):
+    """What is read of the summary of an earlier run."""
+
+    run_id: str = ""
+    listed: ObjectTotals = msgspec.field(default_factory=ObjectTotals)
     tables: _Tables = msgspec.field(default_factory=_Tables)
 
 
-_COLLECTED_DECODER = msgspec.json.Decoder(_Collected)
-
-
-class _Listed(msgspec.Struct):
-    """The totals of a run's listing, in its summary."""
-
-    listed: ObjectTotals = msgspec.field(default_factory=ObjectTotals)
-
-
-_LISTED_DECODER = msgspec.json.Decoder(_Listed)
+_EARLIER_DECODER = msgspec.json.Decoder(_EarlierRun)
 
 
 def last_listed(blocks: BlockStore, namespace: Namespace) -> int | None:
     """Returns the number of objects that the newest complete run listed, or None without one."""
-    for summary in read_summaries(blocks, namespace.prefix, _LISTED_DECODER):
+    for summary in read_summaries(blocks, namespace.prefix, _EARLIER_DECODER):
         if summary.listed.objects:
             return summary.listed.objects
     return None

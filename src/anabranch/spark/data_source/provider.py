@@ -29,7 +29,8 @@ from anabranch.spark.data_source.read_options import (
 )
 from anabranch.spark.data_source.readers import READERS
 from anabranch.spark.data_source.stream_reader import StreamReader, to_partitions
-from anabranch.spark.dataframes.columns import declaration, select_columns
+from anabranch.spark.dataframes.columns import select_columns
+from anabranch.spark.planning.declaration import declaration
 from anabranch.spark.sources.refusals import note_hints
 from anabranch.spark.sources.stores import Opener
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from anabranch.model.commits.commit import Commit
 from anabranch.model.names import decode_key
 from anabranch.model.objects.entry import Entry, physical_address
-from anabranch.spark.dataframes.columns import CHANGES, ENTRY, declaration, select_columns
+from anabranch.spark.dataframes.columns import CHANGES, ENTRY, select_columns
 from anabranch.spark.dataframes.objects import read_objects
 from anabranch.spark.planning.key_range import KeyRange, key_range
 from anabranch.spark.planning.partition_planning import (
@@ -64,7 +64,7 @@ def changes(
     pin_for_session(spark, source, repository, opened.references, commit_ids)
     keys = key_range(prefix, after, until)
     plan = plan_changes(opened, *commits, keys, entries_per_task, schema)
-    return map_in_tasks(spark, *plan, declaration(schema))
+    return map_in_tasks(spark, *plan, schema)
 
 
 def plan_changes(

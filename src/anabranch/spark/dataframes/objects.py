@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from anabranch.errors import Corrupt
 from anabranch.model.commits.commit import Commit
 from anabranch.model.objects.entry import DEFAULT_CONTENT_TYPE, AddressType
-from anabranch.spark.dataframes.columns import OBJECTS, declaration, select_columns
+from anabranch.spark.dataframes.columns import OBJECTS, select_columns
 from anabranch.spark.planning.key_range import KeyRange, key_range
 from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Ranges, partition_ranges
 from anabranch.spark.planning.scan_plan import Plan, map_in_tasks
@@ -59,7 +59,7 @@ def objects(
     pin_for_session(spark, source, repository, opened.references, [commit.id])
     keys = key_range(prefix, after, until)
     plan = plan_objects(opened, commit, keys, entries_per_task, schema)
-    return map_in_tasks(spark, *plan, declaration(schema))
+    return map_in_tasks(spark, *plan, schema)
 
 
 def plan_objects(

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["prefix_listing"]
 
-_SCHEMA = (
-    "path STRING, physical_address STRING, size BIGINT, checksum STRING, last_modified TIMESTAMP"
-)
-_ARROW = pa.schema(
+_SCHEMA = pa.schema(
     [
         ("path", pa.string()),
         ("physical_address", pa.string()),
@@ -36,8 +33,7 @@ _ARROW = pa.schema(
         ("last_modified", pa.timestamp("us", "UTC")),
     ]
 )
-_END = "slice BIGINT, last STRING"
-_END_ARROW = pa.schema([("slice", pa.int64()), ("last", pa.string())])
+_END = pa.schema([("slice", pa.int64()), ("last", pa.string())])
 _BATCH_ROWS = 10_000
 _OBJECTS_PER_TASK = 100_000
 _MIN_TASKS = 64
@@ -114,7 +110,7 @@ def _probe(
         last = next(islice(names, limit - 1, limit), None)
         if next(names, None) is None:
             last = None
-    yield pa.RecordBatch.from_pylist([{"slice": number, "last": last}], schema=_END_ARROW)
+    yield pa.RecordBatch.from_pylist([{"slice": number, "last": last}], schema=_END)
 
 
 def _names(blocks: BlockStore, prefix: str, part: Slice) -> Iterator[str]:
@@ -144,9 +140,9 @@ def _rows(objects: Iterator[ExternalObject], base: int) -> Iterator[pa.RecordBat
                 pa.array([_valid_text(source.address) for source in batch], pa.string()),
                 pa.array([source.size for source in batch], pa.int64()),
                 pa.array([source.checksum for source in batch], pa.string()),
-                pa.array([source.mtime // 1_000 for source in batch], _ARROW.field(4).type),
+                pa.array([source.mtime // 1_000 for source in batch], _SCHEMA.field(4).type),
             ],
-            schema=_ARROW,
+            schema=_SCHEMA,
         )
 
 

@@ -22,10 +22,7 @@ __all__ = ["join_in_tasks", "rewrite_run"]
 _FEW = 4
 """The number of runs that the driver rewrites itself, which takes less time than a Spark job."""
 
-_RESULT = (
-    "run BIGINT, id STRING, min_key BINARY, max_key BINARY, entries BIGINT, estimated_size BIGINT"
-)
-_RESULT_ARROW = pa.schema(
+_RESULT = pa.schema(
     [
         ("run", pa.int64()),
         ("id", pa.string()),
@@ -78,7 +75,6 @@ def _rewrite(
 def _rewrite_rows(tables: WritableTables, numbered: tuple[int, Ranges]) -> Iterator[pa.RecordBatch]:
     number, run = numbered
     rows = [
-        dict(zip(_RESULT_ARROW.names, (number, *each), strict=True))
-        for each in rewrite_run(tables, run)
+        dict(zip(_RESULT.names, (number, *each), strict=True)) for each in rewrite_run(tables, run)
     ]
-    yield pa.RecordBatch.from_pylist(rows, schema=_RESULT_ARROW)
+    yield pa.RecordBatch.from_pylist(rows, schema=_RESULT)

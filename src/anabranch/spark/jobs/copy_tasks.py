@@ -41,13 +41,7 @@ __all__ = [
     "sum_results",
 ]
 
-RESULT = (
-    "stored BIGINT, bytes BIGINT, invalid BIGINT, shown ARRAY<STRING>, removed BIGINT, "
-    "changes STRING, error STRING, message STRING, kind STRING, hint STRING"
-)
-"""The schema of the result of a task, for Spark."""
-
-_RESULT_ARROW = pa.schema(
+RESULT = pa.schema(
     [
         *((name, pa.int64()) for name in ("stored", "bytes", "invalid")),
         ("shown", pa.list_(pa.string())),
@@ -55,6 +49,8 @@ _RESULT_ARROW = pa.schema(
         *((name, pa.string()) for name in ("changes", "error", "message", "kind", "hint")),
     ]
 )
+"""The result of a task."""
+
 _BATCH_SIZE = 1_000
 
 
@@ -211,4 +207,4 @@ def sum_results(rows: Iterable[Any]) -> Results:
 
 def _result(**values: Any) -> pa.RecordBatch:
     defaults = {"stored": 0, "bytes": 0, "invalid": 0, "shown": [], "removed": 0, "changes": ""}
-    return pa.RecordBatch.from_pylist([{**defaults, **values}], schema=_RESULT_ARROW)
+    return pa.RecordBatch.from_pylist([{**defaults, **values}], schema=RESULT)

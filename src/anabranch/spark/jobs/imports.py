@@ -53,6 +53,7 @@ from anabranch.spark.jobs.parts import PartWriter
 from anabranch.spark.jobs.rejected_files import RejectedFiles
 from anabranch.spark.jobs.server_import_target import ServerTarget
 from anabranch.spark.jobs.stored_sample import stored_problems
+from anabranch.spark.planning.declaration import declaration
 from anabranch.spark.planning.partition_planning import Range
 from anabranch.spark.require_version import require_version
 from anabranch.spark.sources.commit_sources import HookedStores, open_tables
@@ -83,7 +84,7 @@ _COLUMNS = {
 _JSON_METADATA = "CAST({} AS STRING)"
 """The expression of metadata that are JSON already."""
 
-_RESULT_ARROW = pa.schema(
+_RESULT = pa.schema(
     [
         ("task", pa.string()),
         ("reason", pa.string()),
@@ -104,12 +105,6 @@ _RESULT_ARROW = pa.schema(
 each reason, some of the rejected rows, and the files in the store that have all of them, for the
 file `rejected_rows`. The rows without a task are the task's sample.
 """
-
-_RESULT = (
-    "task STRING, reason STRING, path STRING, number BIGINT, range STRING, min_key BINARY, "
-    "max_key BINARY, size BIGINT, physical_address STRING, last_modified TIMESTAMP, "
-    "checksum STRING, hash BIGINT, file STRING"
-)
 
 _MAX_SAMPLED_ROWS = 200_000
 """The maximum number of sampled rows that the driver receives, unless the minimum of each task adds
@@ -220,7 +215,7 @@ def _write(
     )
     with translate_errors():
         with monitor.phase("sorting and writing ranges"):
-            results = collect_arrow(_sort(listing).mapInArrow(writer.write, _RESULT))
+            results = collect_arrow(_sort(listing).mapInArrow(writer.write, declaration(_RESULT)))
         of_task, sampled = pc.is_valid(results["task"]), pc.is_valid(results["hash"])
         sample = smallest(results.filter(sampled).select(SAMPLED.names).cast(SAMPLED))
         rows = results.filter(of_task).to_pylist()
@@ -276,7 +271,7 @@ class _ListingWriter(NamedTuple):
     counts: TaskCounts
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Writes rows and yields the results, as batches of _RESULT_ARROW."""
+        """Writes rows and yields the results, as batches of _RESULT."""
         sample = RowSample(self.sampled_rows if self.verify == "sample" else 0)
         with (
             open_store(self.opener) as blocks,
@@ -306,13 +301,11 @@ class _ListingWriter(NamedTuple):
         rows += [{"reason": reason, "path": path} for path, reason in validator.shown]
         rows += [{"file": name} for name, _ in rejected.files]
         task = uuid.uuid4().hex
-        yield pa.RecordBatch.from_pylist(
-            [{"task": task, **row} for row in rows], schema=_RESULT_ARROW
-        )
+        yield pa.RecordBatch.from_pylist([{"task": task, **row} for row in rows], schema=_RESULT)
         for batch in sample.rows().to_batches():
-            nulls = {field.name: pa.nulls(batch.num_rows, field.type) for field in _RESULT_ARROW}
+            nulls = {field.name: pa.nulls(batch.num_rows, field.type) for field in _RESULT}
             columns = {**nulls, **dict(zip(batch.schema.names, batch.columns, strict=True))}
-            yield pa.RecordBatch.from_arrays(list(columns.values()), schema=_RESULT_ARROW)
+            yield pa.RecordBatch.from_arrays(list(columns.values()), schema=_RESULT)
 
     def _count(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with note_refusals():  # the kernel, which reads them, raises errors of its own

@@ -35,25 +35,16 @@ __all__ = [
     "partition_overlay",
 ]
 
-RESULT = (
-    "task BIGINT, range STRING, min_key BINARY, max_key BINARY, entries BIGINT, size BIGINT, "
-    "layer BIGINT, found BIGINT, skipped BIGINT, shadowed BIGINT, shadowed_keys ARRAY<BINARY>, "
-    "invalid BIGINT, invalid_keys ARRAY<BINARY>, bytes BIGINT, shadowed_bytes BIGINT"
-)
-"""The schema of the result of a task, for Spark: a row for each range that it wrote, and one for
-each layer.
-"""
-
-_NUMBERS = ("task", "entries", "size", "layer", "found", "skipped", "shadowed", "invalid", "bytes")
-_RESULT_ARROW = pa.schema(
+_COUNTS = ("found", "skipped", "shadowed", "invalid", "bytes", "shadowed_bytes")
+RESULT = pa.schema(
     [
-        *((name, pa.int64()) for name in (*_NUMBERS, "shadowed_bytes")),
+        *((name, pa.int64()) for name in ("task", "entries", "size", "layer", *_COUNTS)),
         ("range", pa.string()),
         *((name, pa.binary()) for name in ("min_key", "max_key")),
         *((name, pa.list_(pa.binary())) for name in ("shadowed_keys", "invalid_keys")),
     ]
 )
-_ORDER = [column.split()[0] for column in RESULT.split(", ")]
+"""The result of a task: a row for each range that it wrote, and one for each layer."""
 
 
 class TaskLayer(NamedTuple):
@@ -196,7 +187,7 @@ class OverlayTasks(NamedTuple):
             for part, count in zip(partition, counts, strict=True)
         ]
         rows = [{"task": task, **row} for row in rows]
-        yield pa.RecordBatch.from_pylist(rows, schema=_RESULT_ARROW).select(_ORDER)
+        yield pa.RecordBatch.from_pylist(rows, schema=RESULT)
 
     @contextmanager
     def _open(self, part: LayerSlice) -> Iterator[kernel.Layer]:

@@ -14,11 +14,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.files.work_folders import WorkFolder
+from anabranch.pipelines.column_hashes import hash_addresses
 from anabranch.pipelines.garbage.run_files import PARQUET_OPTIONS, file_pieces
 from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.sources.stores import Opener, open_store
@@ -26,7 +28,8 @@ from anabranch.spark.sources.stores import Opener, open_store
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["PART_ROWS", "PartReader", "PartWriter", "read_parts", "remove_parts"]
+__all__ = ["PART_ROWS", "HashReader", "PartReader", "PartWriter", "read_parts", "remove_parts"]
+__all__ += ["signed_hashes", "to_row"]
 
 PART_ROWS = 1 << 20
 """The largest number of rows of a file: 40 MB or less for listed objects."""
@@ -105,13 +108,38 @@ class PartReader:
         yield from pq.ParquetFile(pa.BufferReader(content)).iter_batches(columns=self._columns)
 
 
+class HashReader:
+    """Reads files with addresses: the hash of each address and other columns. It can be pickled."""
+
+    def __init__(self, store: Opener, *columns: str) -> None:
+        self._read = PartReader(store, ["address", *columns])
+        self.schema = pa.schema([(name, pa.int64()) for name in ("hash", *columns)])
+
+    def __call__(self, address: str) -> Iterator[pa.RecordBatch]:
+        """Yields the rows of the file at an address."""
+        for batch in self._read(address):
+            if batch.num_rows:  # Spark may drop the batches after an empty one
+                hashes = signed_hashes(batch.column("address"))
+                others = [batch.column(name) for name in self.schema.names[1:]]
+                yield pa.RecordBatch.from_arrays([hashes, *others], schema=self.schema)
+
+
+def signed_hashes(addresses: pa.StringArray) -> pa.Int64Array:
+    """Returns the hash of each address as a signed number: Spark has no others."""
+    return pa.array(hash_addresses(addresses).view(np.int64))
+
+
+def to_row(schema: pa.Schema, *values: object) -> pa.RecordBatch:
+    """Returns a batch with one row, which has a value for each column of the schema."""
+    row = dict(zip(schema.names, values, strict=True))
+    return pa.RecordBatch.from_pylist([row], schema=schema)
+
+
 def read_parts(
-    spark: SparkSession, store: Opener, addresses: Sequence[str], schema: pa.Schema, ddl: str
+    spark: SparkSession, store: Opener, addresses: Sequence[str], schema: pa.Schema
 ) -> DataFrame:
-    """Returns the rows of files that `PartWriter` has written, with a task for each file. `ddl`
-    declares the schema for Spark.
-    """
-    return map_in_tasks(spark, addresses, PartReader(store, schema.names), ddl)
+    """Returns the rows of files that `PartWriter` has written, with a task for each file."""
+    return map_in_tasks(spark, addresses, PartReader(store, schema.names), schema)
 
 
 def remove_parts(blocks: BlockStore, prefix: str) -> None:

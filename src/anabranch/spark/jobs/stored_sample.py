@@ -21,8 +21,7 @@ __all__ = ["stored_problems"]
 _ROWS_PER_TASK = 250
 """The number of rows that each task compares."""
 
-_PROBLEMS = "path STRING, physical_address STRING, problem STRING"
-_PROBLEMS_ARROW = pa.schema(
+_PROBLEMS = pa.schema(
     [("path", pa.string()), ("physical_address", pa.string()), ("problem", pa.string())]
 )
 
@@ -44,7 +43,7 @@ def stored_problems(
 def _find_problems(opener: Opener, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     with open_store(opener) as blocks:
         problems = sample_problems(pa.Table.from_batches([rows]), blocks)
-    columns = list(zip(*problems, strict=True)) or [()] * len(_PROBLEMS_ARROW)
+    columns = list(zip(*problems, strict=True)) or [()] * len(_PROBLEMS)
     yield pa.RecordBatch.from_arrays(
-        [pa.array(column, pa.string()) for column in columns], schema=_PROBLEMS_ARROW
+        [pa.array(column, pa.string()) for column in columns], schema=_PROBLEMS
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from anabranch.spark.planning.declaration import declaration
 from anabranch.spark.require_version import require_version
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def map_in_tasks(
     spark: SparkSession,
     partitions: Sequence[Partition],
     read: Callable[[Partition], Iterable[pa.RecordBatch]],
-    schema: str,
+    schema: pa.Schema,
 ) -> DataFrame:
     """Returns the batches that `read` yields for each partition, in order. The function and all
     partitions are sent to every worker, which must have Anabranch installed; a range takes about
@@ -47,4 +48,5 @@ def map_in_tasks(
             for number in batch.column("id").to_pylist():
                 yield from read(partitions[number])
 
-    return spark.range(0, len(partitions), 1, max(1, len(partitions))).mapInArrow(run, schema)
+    numbers = spark.range(0, len(partitions), 1, max(1, len(partitions)))
+    return numbers.mapInArrow(run, declaration(schema))

@@ -19,12 +19,14 @@ from anabranch.errors import Busy, CommitExpired, Conflict, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.page import upper_bound
 from anabranch.model.repositories.repository import Repository
+from anabranch.versioning.garbage.stored_rules import StoredRules
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, SweepRecords
 from anabranch.versioning.garbage.swept_trees import SweptTrees
+from anabranch.versioning.history.commit_store import Commits
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.staging.extra_writes import ExtraWrites
 
-__all__ = ["MAX_PIN_SECONDS", "PIN_SECONDS", "AdmitCommits", "IsExpired", "IsMade", "Pin", "Pins"]
+__all__ = ["MAX_PIN_SECONDS", "PIN_SECONDS", "AdmitCommits", "Pin", "Pins"]
 
 PIN_SECONDS = 600
 """The default duration of a pin, from when it is written or renewed."""
@@ -38,12 +40,6 @@ _REFERENCES = "/"
 """Prefix of the names of pins that references share. Names of users' pins begin with the name of
 the user, which is never empty.
 """
-
-IsMade = Callable[[Repository, str], bool]
-"""Returns whether a commit of a repository exists, so that references can be created from it."""
-
-IsExpired = Callable[[Repository, str, float], bool]
-"""Returns whether a commit of a repository has expired at a time, in seconds since 1970."""
 
 
 class _Record(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -79,18 +75,18 @@ class Pins:
         keyvalue: KeyValueStore,
         sweeps: SweepRecords,
         identifiers: Identifiers,
-        expired: IsExpired,
-        clock: Callable[[], float],
-        is_made: IsMade,
+        rules: StoredRules,
+        commits: Commits,
         swept: SweptTrees,
+        clock: Callable[[], float],
     ) -> None:
         self._keyvalue = keyvalue
         self._sweeps = sweeps
         self._identifiers = identifiers
-        self._expired = expired
-        self._clock = clock
-        self._is_made = is_made
+        self._rules = rules
+        self._commits = commits
         self._swept = swept
+        self._clock = clock
 
     def admit_commits(self, repository: Repository, commit_ids: Sequence[str]) -> ExtraWrites:
         """Returns the conditions for creating references to commits. While a sweep runs, each
@@ -102,7 +98,7 @@ class Pins:
         is made.
         """
         for commit_id in commit_ids:
-            if not self._is_made(repository, commit_id):
+            if not self._commits.is_made(repository, commit_id):
                 raise NotFound(
                     "commit not found",
                     kind="commit_not_found",
@@ -286,7 +282,7 @@ class Pins:
         # expired by this time too
         now = self._clock() + 2 * CLOCK_SKEW_SECONDS
         for commit_id in commit_ids:
-            if self._expired(repository, commit_id, now):
+            if self._rules.is_expired(repository, commit_id, now):
                 raise CommitExpired(
                     f"commit {commit_id} has expired, and garbage collection is removing objects",
                     removed=False,

@@ -18,21 +18,20 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Conflict, Gone, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.names import decode_key, encode_path
-from anabranch.model.objects.entry import Entry, physical_address
+from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.table_record import RECORDS_ROOT, is_record_path
 from anabranch.tables.iceberg.named_files import NamedFiles
 from anabranch.versioning.garbage.sweeps import SweepRecords
-from anabranch.versioning.garbage.table_files import TableFiles, named_table
-from anabranch.versioning.records.entries import entry_from
+from anabranch.versioning.garbage.table_files import TableFiles, read_record
+from anabranch.versioning.records.entries import Value, entry_from
 from anabranch.versioning.trees.trees import Trees
 
-__all__ = ["RecordAdmission", "RecordChange"]
+__all__ = ["RecordAdmission", "RecordChange", "written_rows"]
 
 _PARTITION = "anabranch-swept"
 _SWEPT_KEY = b"tables"
 """Trees in this partition have a storage namespace in their keys."""
-_LARGEST_RECORD = 1 << 20
 _THREADS = 8
 _PAGE = 1000
 
@@ -155,16 +154,10 @@ class RecordAdmission:
 
     def _changes(self, repository: Repository, head: str, tree: str) -> Iterator[RecordChange]:
         """Yields the records of a tree that another one does not have."""
-        before, after = self._trees.open(repository, head), self._trees.open(repository, tree)
-        prefix, last, more = encode_path(RECORDS_ROOT), b"", True
-        while more:
-            page = self._trees.read(before.diff, after, prefix=prefix, after=last, amount=_PAGE)
-            for _, key, old, new in page.rows:
-                last = key
-                if new is not None:
-                    replaced = None if old is None else entry_from(old)
-                    yield RecordChange(decode_key(key), replaced, entry_from(new))
-            more = page.has_more
+        root = encode_path(RECORDS_ROOT)
+        for key, old, new in written_rows(self._trees, repository, head, tree, root):
+            replaced = None if old is None else entry_from(old)
+            yield RecordChange(decode_key(key), replaced, entry_from(new))
 
     def _find(self, repository: Repository, change: RecordChange) -> _Found:
         """Returns what a record leads to and the one before it does not."""
@@ -200,11 +193,9 @@ class RecordAdmission:
         """Returns the address of the metadata that a record names, and what they name; None for an
         entry that is no record.
         """
-        if not 0 < entry.size <= _LARGEST_RECORD:
-            return None
-        address = physical_address(repository.storage_namespace, entry.address, entry.address_type)
+        address = entry.full_address(repository.storage_namespace)
         try:
-            record = named_table(self._blocks.read(address, 0, entry.size))
+            record = read_record(self._blocks, address, entry.size)
         except Gone:
             return None
         if record is None:
@@ -241,3 +232,20 @@ class RecordAdmission:
                     if not is_stored:
                         return address
         return ""
+
+
+def written_rows(
+    trees: Trees, repository: Repository, head: str, tree: str, prefix: bytes
+) -> Iterator[tuple[bytes, Value | None, Value]]:
+    """Yields the keys below a prefix that a tree has and the tree `head` has not, or with another
+    value, each with the values of both.
+    """
+    before, after = trees.open(repository, head), trees.open(repository, tree)
+    last, more = b"", True
+    while more:
+        page = trees.read(before.diff, after, prefix=prefix, after=last, amount=_PAGE)
+        for _, key, old, new in page.rows:
+            last = key
+            if new is not None:
+                yield key, old, new
+        more = page.has_more

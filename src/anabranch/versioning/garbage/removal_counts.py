@@ -20,7 +20,7 @@ record of `versioning.garbage.sweeps`, which has its lease, for longer than in t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -94,12 +94,6 @@ class RemovalCounts:
 
         self._change(namespace, ended)
         self._sweeps.end(sweep)
-
-    def claim(self, sweep: str, addresses: Sequence[str]) -> list[bool]:
-        """Returns for each of the full addresses whether the sweep counts its object, which it has
-        found and removed since it wrote the tombstone. An object is claimed once.
-        """
-        return self._sweeps.claim_tombstones(sweep, addresses)
 
     def _read(self, namespace: str) -> tuple[bytes | None, _Record]:
         stored = self._keyvalue.get(_PARTITION, _key(namespace))

@@ -32,6 +32,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -128,7 +129,7 @@ class SweepRecords:
         sweep_ids, unchanged = self.running()
         expect = [unchanged]
         for sweep in sweep_ids:
-            keys = [address.encode("utf-8", "surrogateescape") for address in addresses]
+            keys = [_key(address) for address in addresses]
             for address, tombstone in zip(
                 addresses, self._keyvalue.get_many(_tombstones(sweep), keys), strict=True
             ):
@@ -162,7 +163,9 @@ class SweepRecords:
         try:
             yield
         finally:
-            self._change(lambda until: _without(until, blocker))
+            self._change(
+                lambda until: {other: at for other, at in until.items() if other != blocker}
+            )
 
     # for collectors
 
@@ -211,15 +214,16 @@ class SweepRecords:
         """Writes tombstones of full addresses. Every reference to them that exists afterwards is
         found by the next pass over the references.
         """
-        for batch in _batches(addresses):
-            partition = _tombstones(sweep)
-            self._keyvalue.apply([Write(partition, key, _UNMARKED) for key in batch])
+        partition, remaining = _tombstones(sweep), iter(addresses)
+        while batch := list(islice(remaining, _BATCH)):
+            self._keyvalue.apply([Write(partition, _key(each), _UNMARKED) for each in batch])
 
     def claim_tombstones(self, sweep: str, addresses: Sequence[str]) -> list[bool]:
-        """Returns for each of the full addresses whether the sweep's tombstone is unmarked, and
-        marks the tombstones that other running sweeps have for those. `removal_counts` says why.
+        """Returns for each of the full addresses whether the sweep counts its object, which it has
+        found and removed since it wrote the tombstone: whether that is unmarked. Marks the
+        tombstones that other running sweeps have for those. `removal_counts` says why.
         """
-        keys = [address.encode("utf-8", "surrogateescape") for address in addresses]
+        keys = [_key(address) for address in addresses]
         own = _tombstones(sweep)
         for _ in range(_MAX_ATTEMPTS):
             others = [_tombstones(name) for name in self.running()[0] if name != sweep]
@@ -289,23 +293,12 @@ class SweepRecords:
         return self._keyvalue.apply([write], [sweeps.unchanged])
 
 
-def _without(until: Mapping[str, int], name: str) -> Mapping[str, int]:
-    return {other: at for other, at in until.items() if other != name}
-
-
 def _tombstones(sweep: str) -> str:
     return f"{_PARTITION}/{sweep}"
 
 
-def _batches(addresses: Iterable[str]) -> Iterator[list[bytes]]:
-    batch: list[bytes] = []
-    for address in addresses:
-        batch.append(address.encode("utf-8", "surrogateescape"))
-        if len(batch) == _BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+def _key(address: str) -> bytes:
+    return address.encode("utf-8", "surrogateescape")
 
 
 class AdmitAddress(msgspec.Struct, frozen=True):

@@ -12,7 +12,8 @@ created on its namespace, and the old references restored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
+from itertools import islice
 
 from anabranch import _kernel as kernel
 from anabranch.errors import CommitExpired
@@ -58,7 +59,8 @@ class SweptTrees:
         """
         # a clock ahead of every collector's: what any of them treats as expired is recorded
         now = self._clock() + 2 * CLOCK_SKEW_SECONDS
-        for batch in _batches(self._rules.expired_trees(repository, now, graphs)):
+        trees = iter(self._rules.expired_trees(repository, now, graphs))
+        while batch := list(islice(trees, _BATCH)):
             row_keys = [_key(repository, tree) for tree in batch]
             known = self._keyvalue.get_many(_PARTITION, row_keys)
             new = [key for key, raw in zip(row_keys, known, strict=True) if raw is None]
@@ -109,14 +111,3 @@ class SweptTrees:
 def _key(repository: Repository, metarange_id: str) -> bytes:
     namespace = repository.storage_namespace.rstrip("/")
     return f"{namespace}/{metarange_id}".encode("utf-8", "surrogateescape")
-
-
-def _batches(trees: Iterable[str]) -> Iterator[list[str]]:
-    batch: list[str] = []
-    for tree in trees:
-        batch.append(tree)
-        if len(batch) == _BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

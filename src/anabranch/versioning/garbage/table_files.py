@@ -22,7 +22,9 @@ from anabranch.tables.iceberg.named_files import (
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import MAX_METADATA_BYTES
 
-__all__ = ["NamedTable", "TableFiles", "named_table"]
+__all__ = ["NamedTable", "TableFiles", "read_record"]
+
+_LARGEST_RECORD = 1 << 20
 
 
 class NamedTable(msgspec.Struct, frozen=True):
@@ -35,10 +37,12 @@ class NamedTable(msgspec.Struct, frozen=True):
 _records = msgspec.json.Decoder(NamedTable)
 
 
-def named_table(content: bytes) -> NamedTable | None:
-    """Returns what a record says, None if bytes are not one."""
+def read_record(blocks: BlockStore, address: str, size: int) -> NamedTable | None:
+    """Returns what the record at a full address says, None if it is none. Raises Gone."""
+    if not 0 < size <= _LARGEST_RECORD:
+        return None
     try:
-        return _records.decode(content)
+        return _records.decode(blocks.read(address, 0, size))
     except msgspec.MsgspecError:
         return None
 

@@ -16,10 +16,13 @@ from itertools import islice
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Conflict, Invalid
 from anabranch.model.names import decode_key
-from anabranch.model.objects.entry import Entry, physical_address
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.table_record import is_record_path
-from anabranch.versioning.garbage.record_admission import RecordAdmission, RecordChange
+from anabranch.versioning.garbage.record_admission import (
+    RecordAdmission,
+    RecordChange,
+    written_rows,
+)
 from anabranch.versioning.garbage.sweeps import SweepRecords
 from anabranch.versioning.records.entries import entry_from
 from anabranch.versioning.staging.extra_writes import ExtraWrites
@@ -69,7 +72,13 @@ class TreeAdmission:
             for each in self._collectable(repository, head, metarange_id):
                 raise _sweep_under_way(each.path)
         elif since is not None and self._sweeps.begun_count() != since:
-            self._require_stored(repository, head, metarange_id)
+            missing = self.missing_object(repository, head, metarange_id)
+            if missing:
+                raise Conflict(
+                    f"garbage collection has removed objects since the import began: {missing}",
+                    kind="swept_meanwhile",
+                    hint="Repeat the import.",
+                )
         return (), (unchanged,)
 
     def admit_object(self, path: str) -> ExtraWrites:
@@ -81,12 +90,6 @@ class TreeAdmission:
         if sweep_ids:
             raise _sweep_under_way(path)
         return (), (unchanged,)
-
-    def _require_stored(self, repository: Repository, head: str, metarange_id: str) -> None:
-        """Raises Conflict if a changed object that can be collected is missing in the store."""
-        missing = self.missing_object(repository, head, metarange_id)
-        if missing:
-            raise _swept_meanwhile(missing)
 
     def missing_object(
         self, repository: Repository, head: str, metarange_id: str, prefix: bytes = b""
@@ -103,7 +106,8 @@ class TreeAdmission:
                 checked += len(page)
                 if checked > _MAX_EXISTENCE_CHECKS:
                     return f"over {_MAX_EXISTENCE_CHECKS} objects may have been removed"
-                addresses = [_full_address(repository, each.after) for each in page]
+                namespace = repository.storage_namespace
+                addresses = [each.after.full_address(namespace) for each in page]
                 stored = pool.map(self._is_stored, addresses)
                 for each, is_stored in zip(page, stored, strict=True):
                     if not is_stored:
@@ -128,31 +132,10 @@ class TreeAdmission:
         self, repository: Repository, head: str, metarange_id: str, prefix: bytes = b""
     ) -> Iterator[RecordChange]:
         """Yields the changed objects that can be collected, and all records of tables."""
-        before = self._trees.open(repository, head)
-        tree = self._trees.open(repository, metarange_id)
-        after, more = b"", True
-        while more:
-            page = self._trees.read(before.diff, tree, prefix=prefix, after=after, amount=_PAGE)
-            for _, key, old, value in page.rows:
-                after = key
-                if value is None:
-                    continue
-                entry, path = entry_from(value), decode_key(key)
-                if is_collectable(entry.address) or is_record_path(path):
-                    yield RecordChange(path, None if old is None else entry_from(old), entry)
-            more = page.has_more
-
-
-def _full_address(repository: Repository, entry: Entry) -> str:
-    return physical_address(repository.storage_namespace, entry.address, entry.address_type)
-
-
-def _swept_meanwhile(reason: str) -> Conflict:
-    return Conflict(
-        f"garbage collection has removed objects since the import began: {reason}",
-        kind="swept_meanwhile",
-        hint="Repeat the import.",
-    )
+        for key, old, new in written_rows(self._trees, repository, head, metarange_id, prefix):
+            entry, path = entry_from(new), decode_key(key)
+            if is_collectable(entry.address) or is_record_path(path):
+                yield RecordChange(path, None if old is None else entry_from(old), entry)
 
 
 def _sweep_under_way(path: str) -> Conflict:

@@ -13,9 +13,9 @@ from support.quarantine import WEEK, QuarantineScenario
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.catalog.garbage.prepare import GarbagePreparation
 from anabranch.errors import NotFound, NotSupported
-from anabranch.pipelines.garbage.marking.missing import CLOCK_SKEW_SECONDS
 from anabranch.pipelines.garbage.reports.page import render_page
 from anabranch.pipelines.garbage.sweeping.restore import PROTECTION_SECONDS
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 
 
 def test_restoration_of_a_run_restores_all_its_objects(make_scenario):

@@ -12,8 +12,8 @@ from support.quarantine import NOW, Killed
 
 from anabranch.errors import AnabranchError, Conflict, NotFound
 from anabranch.pipelines.garbage.collector import Collector
-from anabranch.pipelines.garbage.marking.missing import CLOCK_SKEW_SECONDS
 from anabranch.pipelines.garbage.sweeping.restore import PROTECTION_SECONDS
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 
 
 @pytest.fixture(params=[11, pytest.param(1, marks=pytest.mark.slow)])

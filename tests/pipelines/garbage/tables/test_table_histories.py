@@ -13,7 +13,7 @@ from support.garbage import DAY
 from anabranch.catalog.tables.iceberg.changes import Writing
 from anabranch.errors import AnabranchError
 from anabranch.model.repositories.retention import RetentionRules
-from anabranch.pipelines.garbage.installations.gc_roots import collect_active_commits
+from anabranch.pipelines.garbage.installations.stored import StoredInstallation
 
 from . import table_engine
 from .scenario import TableScenario
@@ -105,8 +105,7 @@ def read_all(scenario, used=None):
     lake = scenario.lake
     sea = lake.core.repositories.get("sea")
     lake.core.operation_retention.compact(sea)  # nothing can be undone
-    rules = lake.core.rules.find(sea)
-    active = collect_active_commits(lake.core, sea, rules, scenario.clock())
+    active = StoredInstallation(lake.core, lake.blocks).active_commits(sea, scenario.clock())
     references = [each.commit for each in active]
     references += [branch.id for branch in lake.core.branches.all(sea)]
     return {each: read(lake, each, used=used) for each in references}

@@ -17,7 +17,14 @@ from anabranch.cli.commands.garbage.quarantine import (
 )
 from anabranch.cli.commands.garbage.rules import REPOSITORY, RULES
 from anabranch.cli.errors import Failure, Usage, file_failure
-from anabranch.cli.framework.command import YES, Command, Group, Option
+from anabranch.cli.framework.command import (
+    YES,
+    Command,
+    Group,
+    Option,
+    positive,
+    positive_number,
+)
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.server_settings import server_settings
 from anabranch.cli.jobs.engine_costs import COLLECTION, Amount, choose_engine
@@ -273,20 +280,6 @@ def _hours(text: str) -> float:
     return hours
 
 
-def _rate(text: str) -> float:
-    rate = float(text)
-    if not 0 < rate < float("inf"):
-        raise ValueError(text)
-    return rate
-
-
-def _days(text: str) -> int:
-    days = int(text)
-    if days <= 0:
-        raise ValueError(text)
-    return days
-
-
 COMMAND = Group(
     "gc",
     "Find and remove objects that nothing refers to; retention rules",
@@ -334,7 +327,7 @@ COMMAND = Group(
                     "With --sweep, abort multipart uploads that were started at least this many "
                     "days ago",
                     "DAYS",
-                    parse=_days,
+                    parse=positive,
                 ),
                 Option(
                     "--quarantine",
@@ -344,7 +337,12 @@ COMMAND = Group(
                     parse=quarantine_seconds,
                 ),
                 Option("--html", "Also write the report as an HTML page with plots", "FILE"),
-                Option("--rate", "Remove at most this many objects a second", "N", parse=_rate),
+                Option(
+                    "--rate",
+                    "Remove at most this many objects a second",
+                    "N",
+                    parse=positive_number,
+                ),
                 engine_option("local", "spark"),
                 MASTER,
                 SUMMARY,

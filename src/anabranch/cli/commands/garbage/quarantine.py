@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from anabranch.cli.commands.garbage.rules import REPOSITORY
 from anabranch.cli.errors import Failure
@@ -15,8 +15,8 @@ from anabranch.cli.output.progress import ProgressRelay, show_progress
 from anabranch.cli.output.table import Column
 
 if TYPE_CHECKING:
-    from anabranch.pipelines.garbage.object_totals import ObjectTotals
     from anabranch.pipelines.garbage.sweeping.restore import Restoration
+    from anabranch.pipelines.garbage.totals import ObjectTotals
 
 __all__ = ["QUARANTINE", "STORES", "format_totals", "quarantine_seconds", "restore_command"]
 
@@ -125,6 +125,8 @@ def _print(context: CommandContext, done: Restoration) -> None:
 
 
 def _purge(context: CommandContext) -> None:
+    import msgspec  # noqa: PLC0415  as above
+
     from anabranch.server.stores.open_stores import open_collector  # noqa: PLC0415  as above
 
     given = context.arguments
@@ -135,14 +137,10 @@ def _purge(context: CommandContext) -> None:
         show_progress(context.output) as relay.target,
     ):
         done = collector.purge(given.repository.repository)
-    document: dict[str, Any] = {
-        "purged": {"objects": done.purged.objects, "bytes": done.purged.bytes},
-        "kept": done.kept,
-    }
     text = f"Purged {format_totals(done.purged)}"
     if done.kept:
         text += f"; kept {done.kept:,} that are referred to or were removed again"
-    context.output.done(text, document)
+    context.output.done(text, msgspec.to_builtins(done))
 
 
 STORES = (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from anabranch.cli.errors import Usage
 from anabranch.cli.framework.address import repository_address
-from anabranch.cli.framework.command import Argument, Command, Option
+from anabranch.cli.framework.command import Argument, Command, Option, at_least_zero
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
 
@@ -60,18 +60,11 @@ def _delete_config(context: CommandContext) -> None:
     context.output.done("Deleted the rules: all commits are kept", {})
 
 
-def _days(text: str) -> int:
-    days = int(text)
-    if days < 0:
-        raise ValueError(text)
-    return days
-
-
 def _rule(text: str) -> tuple[str, int]:
     name, equals, days = text.rpartition("=")
     if not name or not equals:
         raise ValueError(text)
-    return name, _days(days)
+    return name, at_least_zero(days)
 
 
 RULES = (
@@ -92,7 +85,10 @@ RULES = (
                 "-f, --filename", "Read the rules from this JSON file; - is standard input", "FILE"
             ),
             Option(
-                "--default", "The retention days of branches without a rule", "DAYS", parse=_days
+                "--default",
+                "The retention days of branches without a rule",
+                "DAYS",
+                parse=at_least_zero,
             ),
             Option(
                 "--branch", "The retention days of a branch", "NAME=DAYS", parse=_rule, repeat=True

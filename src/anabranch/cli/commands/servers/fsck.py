@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anabranch.cli.errors import Failure, Usage, file_failure
-from anabranch.cli.framework.command import YES, Command, Option
+from anabranch.cli.framework.command import YES, Command, Option, at_least_zero
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.server_settings import server_settings
 from anabranch.cli.output.format import printable
@@ -113,13 +113,6 @@ def print_report(context: CommandContext, report: VerificationReport) -> None:
     output.line(f"{state} in {looked}")
 
 
-def _amount(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise ValueError(text)
-    return number
-
-
 COMMAND = Command(
     "fsck",
     "Verify an installation: records, tables, objects, logs",
@@ -131,7 +124,7 @@ COMMAND = Command(
             "--sample",
             f"Read this many objects, chosen at random, and compare their MD5 [default: {_SAMPLE}]",
             "N",
-            parse=_amount,
+            parse=at_least_zero,
             default=_SAMPLE,
         ),
         Option("--all", "Read all objects, and compare all of the history index"),

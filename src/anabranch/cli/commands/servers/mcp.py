@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch.cli.errors import Usage
-from anabranch.cli.framework.command import Command, Option
+from anabranch.cli.framework.command import Command, Option, positive_number
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.server_settings import server_settings
 from anabranch.errors import Invalid
@@ -68,13 +67,6 @@ def _serve(context: CommandContext, performer: Performer) -> None:
     serve_stdio(make_server(offer(__version__, write=context.arguments.write), performer, runner))
 
 
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds < math.inf:
-        raise ValueError(text)
-    return seconds
-
-
 COMMAND = Command(
     "mcp",
     "Serve tools for language models on standard input and output",
@@ -82,7 +74,7 @@ COMMAND = Command(
     options=(
         Option("--data", "Open the lake in this folder, and no server", "DIR"),
         Option("--write", "Offer tools that change workspaces, which they create"),
-        Option("--timeout", "Time limit of a call in seconds", "SECONDS", _seconds, 60.0),
+        Option("--timeout", "Time limit of a call in seconds", "SECONDS", positive_number, 60.0),
     ),
     details="""Speaks the Model Context Protocol with the program that starts it: see docs/mcp.md
 for the configuration of such programs. It reads with the permissions of the credentials in force;

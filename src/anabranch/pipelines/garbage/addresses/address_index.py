@@ -95,14 +95,14 @@ class AddressIndex:
         table_path = self._locate(info.id)
         with range_tree(info, table_path) as tree:
             hashes, rows = index_tree(tree, self._resolver, table_path)
-        require_rows(info, rows, table_path)
+        require_rows(rows, info.count, table_path)
         return hashes
 
 
-def require_rows(info: kernel.RangeInfo, rows: int, path: str) -> None:
+def require_rows(rows: int, expected: int, path: str) -> None:
     """Raises Corrupt if the table of a range has another number of entries than its tree says."""
-    if rows != info.count:
-        raise Corrupt(f"{path}: holds {rows} objects where its tree says {info.count}", path=path)
+    if rows != expected:
+        raise Corrupt(f"{path}: holds {rows} objects where its tree says {expected}", path=path)
 
 
 def index_tree(tree: kernel.Tree, resolver: AddressResolver, source: str) -> tuple[Hashes, int]:
@@ -130,7 +130,7 @@ def _index_decoded(tree: kernel.Tree, resolver: AddressResolver) -> tuple[Hashes
     for batch in pa.RecordBatchReader.from_stream(tree.scan()):
         rows += batch.num_rows
         columns = (batch.column("physical_address"), batch.column("address_type"))
-        pieces += [hash_addresses(column) for column in resolver.resolve(*columns)]
+        pieces += [hash_addresses(relative) for _, relative in resolver.resolve(*columns)]
     return distinct(pieces), rows
 
 

@@ -20,6 +20,7 @@ from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 
 __all__ = ["PARTITION_HASHES", "Comparison", "compare", "filter_dead", "intersect", "is_in"]
+__all__ += ["search"]
 
 _GROUP = 1 << 20
 _TABLE_BITS = 22
@@ -78,7 +79,7 @@ def filter_dead(listing: Listing, dead: npt.NDArray[np.bool_]) -> Iterator[pa.Re
 def intersect(one: Hashes, other: Hashes) -> bool:
     """Returns whether two sorted arrays have a hash in common."""
     few, many = sorted((one, other), key=len)
-    return len(few) > 0 and bool(_search(few, many)[1].any())
+    return len(few) > 0 and bool(search(few, many)[1].any())
 
 
 class _Partition:
@@ -104,7 +105,7 @@ class _Partition:
         """
         if not len(self._hashes):
             return np.zeros(len(ordered), np.bool_)
-        positions, inside = _search(ordered, self._hashes)
+        positions, inside = search(ordered, self._hashes)
         self._matched[positions if inside.all() else positions[inside]] = True
         return inside
 
@@ -133,7 +134,7 @@ def is_in(hashes: Hashes, known: Hashes) -> npt.NDArray[np.bool_]:
     if not len(known):
         return np.zeros(len(hashes), np.bool_)
     ordered = np.sort(hashes)
-    return _in_order(hashes, ordered, _search(ordered, known)[1])
+    return _in_order(hashes, ordered, search(ordered, known)[1])
 
 
 def _in_order(
@@ -155,13 +156,14 @@ def _in_order(
     possible = np.flatnonzero(table[hashes >> shift])
     order = possible[np.argsort(hashes[possible])]
     flags = np.ones(len(hashes), np.bool_)
-    flags[order] = ~_search(hashes[order], outside)[1]
+    flags[order] = ~search(hashes[order], outside)[1]
     return flags
 
 
-def _search(hashes: Hashes, known: Hashes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-    """Returns for each of some sorted hashes its first position among the known hashes, and whether
-    it is among them. Sorted hashes are searched near each other, mostly in the processor's cache.
+def search(hashes: Hashes, known: Hashes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """Returns for each hash its first position among the known hashes, which are sorted and not
+    empty, and whether it is among them. Sorted hashes are searched near each other, mostly in the
+    processor's cache.
     """
     positions = np.searchsorted(known, hashes)
     positions[positions == len(known)] = 0

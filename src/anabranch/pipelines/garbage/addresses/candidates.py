@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.model.tables.table_area import AREAS_FOLDER
-from anabranch.pipelines.column_hashes import Hashes, fixed_length_texts, hash_addresses
+from anabranch.pipelines.column_hashes import Hashes, fixed_length_texts, sorted_by_hash
+from anabranch.pipelines.garbage.addresses.anti_join import search
 from anabranch.pipelines.garbage.addresses.listing import LISTING
 
 __all__ = [
     "CANDIDATES",
-    "NO_EARLIER_CANDIDATES",
     "TABLE_FILE",
     "EarlierCandidates",
     "candidates",
@@ -61,23 +61,13 @@ class EarlierCandidates(NamedTuple):
         """Returns for each hash when it was first found dead, or the default."""
         if not len(self.hashes):
             return np.full(len(hashes), default, np.int64)
-        positions = np.searchsorted(self.hashes, hashes)
-        positions[positions == len(self.hashes)] = 0
-        return np.where(self.hashes[positions] == hashes, self.since[positions], default)
-
-
-NO_EARLIER_CANDIDATES = EarlierCandidates(np.empty(0, np.uint64), np.empty(0, np.int64))
+        positions, found = search(hashes, self.hashes)
+        return np.where(found, self.since[positions], default)
 
 
 def earlier_candidates(batches: Iterable[pa.RecordBatch]) -> EarlierCandidates:
     """Returns the candidates of an earlier run, given batches of CANDIDATES."""
-    hash_pieces, since_pieces = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
-    for batch in batches:
-        hash_pieces.append(hash_addresses(batch.column("address")))
-        since_pieces.append(batch.column("since").to_numpy())
-    hashes = np.concatenate(hash_pieces)
-    order = np.argsort(hashes)
-    return EarlierCandidates(hashes[order], np.concatenate(since_pieces)[order])
+    return EarlierCandidates(*sorted_by_hash(batches, "since"))
 
 
 def candidates(

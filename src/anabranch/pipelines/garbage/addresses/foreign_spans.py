@@ -103,7 +103,7 @@ class ForeignSpans:
         path = self._locate(info.id)
         with range_tree(info, path) as tree, damage_reported(path):
             span = read_span(tree)
-        require_rows(info, span.rows, path)
+        require_rows(span.rows, info.count, path)
         return span
 
     def _write(self) -> None:

@@ -23,7 +23,7 @@ from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 
 __all__ = ["DATA_PREFIX", "LISTING", "Listing"]
-__all__ += ["list_objects", "list_slice", "list_table_files", "write_listing"]
+__all__ += ["list_slice", "list_table_files", "write_listing"]
 
 DATA_PREFIX = "data/"
 """The folder of objects in a namespace."""
@@ -65,24 +65,19 @@ class Listing(NamedTuple):
                 yield reader.get_batch(number)
 
 
-def list_objects(blocks: BlockStore, namespace: Namespace) -> Iterator[pa.RecordBatch]:
-    """Yields the objects in a namespace's data folder, sorted by address, as LISTING."""
-    return list_slice(blocks, namespace.prefix)
-
-
 def list_slice(
     blocks: BlockStore, prefix: str, after: str = "", last: str = ""
 ) -> Iterator[pa.RecordBatch]:
-    """Yields the objects in the data folder of the namespace with an address prefix whose names,
-    relative to `data/`, sort after `after` and not after `last`, if these are given.
+    """Yields the objects in the data folder of the namespace with an address prefix, sorted by
+    address, as LISTING: those whose names, relative to `data/`, sort after `after` and not after
+    `last`, if these are given.
     """
     root = f"{prefix}{DATA_PREFIX}"
     objects: Iterator[BlockInfo] = blocks.list(root, f"{root}{after}" if after else "")
     if last:
         end = f"{root}{last}".encode()
         objects = itertools.takewhile(lambda block: block.address.encode() <= end, objects)
-    while rows := list(itertools.islice(objects, _BATCH_ROWS)):
-        yield _to_batch(rows, prefix)
+    yield from _to_batches(objects, prefix)
 
 
 def list_table_files(
@@ -104,18 +99,16 @@ def list_table_files(
                 newest[match[1]] = max(block.mtime, newest[match[1]])
                 yield block
 
-    blocks_in_areas = files()
-    while rows := list(itertools.islice(blocks_in_areas, _BATCH_ROWS)):
-        yield _to_batch(rows, namespace.prefix)
+    yield from _to_batches(files(), namespace.prefix)
 
 
-def _to_batch(rows: Sequence[BlockInfo], prefix: str) -> pa.RecordBatch:
-    """Returns objects as a batch of LISTING."""
-    addresses, sizes, mtimes = zip(*rows, strict=True)
-    relative = pc.utf8_slice_codeunits(pa.array(addresses, pa.string()), len(prefix))
-    return pa.RecordBatch.from_arrays(
-        [relative, pa.array(sizes, pa.int64()), pa.array(mtimes, pa.int64())], schema=LISTING
-    )
+def _to_batches(objects: Iterator[BlockInfo], prefix: str) -> Iterator[pa.RecordBatch]:
+    """Yields objects as batches of LISTING."""
+    while rows := list(itertools.islice(objects, _BATCH_ROWS)):
+        addresses, sizes, mtimes = zip(*rows, strict=True)
+        relative = pc.utf8_slice_codeunits(pa.array(addresses, pa.string()), len(prefix))
+        columns = [relative, pa.array(sizes, pa.int64()), pa.array(mtimes, pa.int64())]
+        yield pa.RecordBatch.from_arrays(columns, schema=LISTING)
 
 
 def write_listing(

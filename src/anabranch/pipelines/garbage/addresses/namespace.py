@@ -59,11 +59,7 @@ class AddressResolver(NamedTuple):
     within: str | None
     around: str = ""
 
-    def resolve(self, addresses: pa.StringArray, kinds: pa.Int32Array) -> list[pa.StringArray]:
-        """Returns the addresses that are in the namespace, relative to it."""
-        return [relative for _, relative in self.resolve_with_rows(addresses, kinds)]
-
-    def resolve_with_rows(
+    def resolve(
         self, addresses: pa.StringArray, kinds: pa.Int32Array
     ) -> list[tuple[pa.Int64Array, pa.StringArray]]:
         """Returns the addresses that are in the namespace, relative to it, with their rows."""
@@ -95,7 +91,7 @@ class AddressResolver(NamedTuple):
         columns, whose addresses are in the namespace.
         """
         columns = (batch.column("physical_address"), batch.column("address_type"))
-        for rows, addresses in self.resolve_with_rows(*columns):
+        for rows, addresses in self.resolve(*columns):
             yield batch.column("path").take(rows), addresses
 
     @property

@@ -10,14 +10,14 @@ and what any pass has found counts as reachable.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
-from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.versioning.core import Core
-from anabranch.versioning.garbage.retention import CommitGraphs
+from anabranch.versioning.garbage.stored_rules import RepositoryCommits
 
 __all__ = [
     "ActiveCommit",
@@ -93,35 +93,19 @@ def staging_areas(core: Core, repository: Repository) -> Iterator[Branch]:
             yield former
 
 
-def collect_roots(
-    core: Core,
-    repository: Repository,
-    rules: RetentionRules | None,
-    now: float,
-    graphs: CommitGraphs | None = None,
-) -> Roots:
-    """Returns a repository's roots; `now` is in seconds since 1970. `graphs` are commits that were
-    read before. Raises Gone for a missing commit that is referenced.
-    """
-    pinned = core.pins.commits(repository)
-    commits = core.rules.read_commits(repository, rules, now, pinned, graphs)
+def collect_roots(commits: RepositoryCommits, pinned: AbstractSet[str]) -> Roots:
+    """Returns a repository's roots, given its commits and the ids of pinned ones."""
     heads = {(branch.id, branch.commit_id, branch.tokens) for branch in commits.branches}
     references = frozenset(heads | set(commits.tagged.items()) | pinned)
     return Roots(references, commits.active_trees, len(commits.graph), len(commits.active))
 
 
 def collect_active_commits(
-    core: Core,
-    repository: Repository,
-    rules: RetentionRules | None,
-    now: float,
-    graphs: CommitGraphs | None = None,
+    commits: RepositoryCommits, pinned: AbstractSet[str]
 ) -> list[ActiveCommit]:
-    """Returns the active commits, those with references first; `now` is in seconds since 1970.
-    `graphs` are commits that were read before. Raises Gone for a missing commit that is referenced.
+    """Returns the active ones of a repository's commits, those with references first. `pinned` are
+    the ids of pinned commits.
     """
-    pinned = core.pins.commits(repository)
-    commits = core.rules.read_commits(repository, rules, now, pinned, graphs)
     names: dict[str, list[str]] = {}
     for branch in commits.branches:
         names.setdefault(branch.commit_id, []).append(f"branch {branch.id}")
@@ -136,21 +120,12 @@ def collect_active_commits(
     ]
 
 
-def collect_expired_commits(
-    core: Core,
-    repository: Repository,
-    rules: RetentionRules | None,
-    now: float,
-    graphs: CommitGraphs | None = None,
-) -> list[ExpiredCommit]:
-    """Returns the expired commits, each with the branch whose first-parent history has it. Commits
-    of the default branch come first, commits of no branch last. `graphs` are commits that were
-    read before.
+def collect_expired_commits(commits: RepositoryCommits, default_branch: str) -> list[ExpiredCommit]:
+    """Returns the expired ones of a repository's commits, each with the branch whose first-parent
+    history has it. Commits of the default branch come first, commits of no branch last.
     """
-    _, _, graph, active = commits = core.rules.read_commits(repository, rules, now, graphs=graphs)
-    branches = sorted(
-        commits.branches, key=lambda branch: (branch.id != repository.default_branch, branch.id)
-    )
+    _, _, graph, active = commits
+    branches = sorted(commits.branches, key=lambda branch: (branch.id != default_branch, branch.id))
     expired: list[ExpiredCommit] = []
     seen: set[str] = set()
     for branch in branches:

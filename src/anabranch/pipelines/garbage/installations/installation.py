@@ -12,17 +12,16 @@ from typing import NamedTuple, Protocol
 import pyarrow as pa
 
 from anabranch import _kernel as kernel
-from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.model.uploads.upload import Upload
 from anabranch.pipelines.column_hashes import Hashes
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.installations.gc_roots import ActiveCommit, ExpiredCommit, Roots
+from anabranch.pipelines.garbage.installations.stored_table_records import StoredTableRecords
 from anabranch.versioning.garbage.removal_counts import NamespaceSweeps
-from anabranch.versioning.garbage.table_files import TableFiles
 
-__all__ = ["Installation", "StagedRows", "TableRecords"]
+__all__ = ["Installation", "StagedRows"]
 
 
 class StagedRows(NamedTuple):
@@ -32,22 +31,6 @@ class StagedRows(NamedTuple):
     branch: str
     paths: pa.StringArray
     addresses: pa.StringArray
-
-
-class TableRecords(Protocol):
-    """The records of tables and views that are staged, and what records lead to."""
-
-    @property
-    def files(self) -> TableFiles:
-        """The files of tables."""
-
-    def staged(self, repository: Repository) -> Iterable[tuple[str, Entry]]:
-        """Returns the staged records of a repository with their paths, of each staging area
-        separately, uncached. Raises Corrupt.
-        """
-
-    def content(self, address: str, size: int) -> bytes:
-        """Returns the bytes of a record at a full address. Raises Gone."""
 
 
 class Installation(Protocol):
@@ -91,7 +74,7 @@ class Installation(Protocol):
         """
 
     @property
-    def table_records(self) -> TableRecords | None:
+    def table_records(self) -> StoredTableRecords | None:
         """The records of tables of all repositories; None if they are not known."""
 
     def active_commits(self, repository: Repository, now: float) -> Iterable[ActiveCommit]:

@@ -16,6 +16,7 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.namespaces import kept_namespace
+from anabranch.catalog.garbage.sweeps import MAX_TOMBSTONES
 from anabranch.errors import Conflict, Corrupt, Gone, NotFound, NotSupported
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.repositories.retention import RetentionRules
@@ -27,16 +28,11 @@ from anabranch.pipelines.garbage.installations.installation import StagedRows
 from anabranch.pipelines.garbage.installations.requests import ServerRequests
 from anabranch.pipelines.garbage.installations.served_uncommitted import ServedUncommitted
 from anabranch.versioning.garbage.removal_counts import NamespaceSweeps
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 from anabranch.versioning.identifiers import Identifiers, descending_time
 from anabranch.versioning.trees.trees import translate_errors
 
 __all__ = ["ServedInstallation"]
-
-_MAX_CLOCK_SKEW_SECONDS = 3600
-"""The most by which the server's clock may be ahead of this machine's or the store's."""
-
-_MAX_TOMBSTONES = 1000
-"""The largest number of tombstones in a request."""
 
 _COLUMNS = "commit_id,expired,metarange_id"
 
@@ -214,8 +210,8 @@ class ServedInstallation:
 
     def add_tombstones(self, repository: Repository, sweep: str, addresses: Sequence[str]) -> None:
         """Writes tombstones of full addresses."""
-        for start in range(0, len(addresses), _MAX_TOMBSTONES):
-            body = {"addresses": addresses[start : start + _MAX_TOMBSTONES]}
+        for start in range(0, len(addresses), MAX_TOMBSTONES):
+            body = {"addresses": addresses[start : start + MAX_TOMBSTONES]}
             segments = (repository.id, "gc", "sweeps", sweep, "tombstones")
             self._requests.change("POST", *segments, body=body)
 
@@ -224,8 +220,8 @@ class ServedInstallation:
     ) -> Sequence[bool]:
         """Returns for each full address whether the sweep counts its object."""
         counted: list[bool] = []
-        for start in range(0, len(addresses), _MAX_TOMBSTONES):
-            body = {"addresses": addresses[start : start + _MAX_TOMBSTONES]}
+        for start in range(0, len(addresses), MAX_TOMBSTONES):
+            body = {"addresses": addresses[start : start + MAX_TOMBSTONES]}
             segments = (repository.id, "gc", "sweeps", sweep, "removed")
             counted += json.loads(self._requests.change("POST", *segments, body=body))["counted"]
         return counted
@@ -251,7 +247,7 @@ class ServedInstallation:
     def _commits(self, repository: Repository, now: float) -> Iterator[_ListedCommit]:
         prepared = self._prepare(repository.id, "gc", "prepare_commits", query={"every": "true"})
         ahead = descending_time(prepared["run_id"], now) - now
-        if ahead > _MAX_CLOCK_SKEW_SECONDS:
+        if ahead > CLOCK_SKEW_SECONDS:
             raise Conflict(
                 f"the server's clock is {ahead:.0f} seconds ahead of this machine's or the store's",
                 kind="clocks_differ",

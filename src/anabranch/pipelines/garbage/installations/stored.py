@@ -31,11 +31,12 @@ from anabranch.pipelines.garbage.installations.gc_roots import (
     staging_areas,
     upload_addresses,
 )
-from anabranch.pipelines.garbage.installations.installation import StagedRows, TableRecords
+from anabranch.pipelines.garbage.installations.installation import StagedRows
 from anabranch.pipelines.garbage.installations.stored_table_records import StoredTableRecords
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.removal_counts import NamespaceSweeps
 from anabranch.versioning.garbage.retention import CommitGraphs
+from anabranch.versioning.garbage.stored_rules import RepositoryCommits
 from anabranch.versioning.trees.trees import translate_errors
 
 __all__ = ["StoredInstallation"]
@@ -89,7 +90,7 @@ class StoredInstallation:
 
     def roots(self, repository: Repository, now: float) -> Roots:
         """Returns a repository's roots. Raises Gone."""
-        return collect_roots(self._core, repository, self.rules(repository), now, self._graphs)
+        return collect_roots(*self._commits(repository, now))
 
     def staged_entries(
         self,
@@ -106,19 +107,19 @@ class StoredInstallation:
                     yield from self._staged_rows(repository, branch.id, token, resolver)
 
     @property
-    def table_records(self) -> TableRecords:
+    def table_records(self) -> StoredTableRecords:
         """The records of tables of all repositories."""
         return StoredTableRecords(self._core, self._blocks)
 
     def active_commits(self, repository: Repository, now: float) -> Iterable[ActiveCommit]:
         """Returns the active commits, those with references first. Raises Gone."""
-        rules = self.rules(repository)
-        return collect_active_commits(self._core, repository, rules, now, self._graphs)
+        return collect_active_commits(*self._commits(repository, now))
 
     def expired_commits(self, repository: Repository, now: float) -> Iterable[ExpiredCommit]:
         """Returns the expired commits. Raises Gone."""
         rules = self.rules(repository)
-        return collect_expired_commits(self._core, repository, rules, now, self._graphs)
+        commits = self._core.rules.read_commits(repository, rules, now, graphs=self._graphs)
+        return collect_expired_commits(commits, repository.default_branch)
 
     def old_uploads(self, repository: Repository, before: float) -> Sequence[Upload]:
         """Returns a repository's unfinished multipart uploads that began before a time."""
@@ -176,7 +177,7 @@ class StoredInstallation:
         addresses: Sequence[str],
     ) -> Sequence[bool]:
         """Returns for each full address whether the sweep counts its object."""
-        return self._core.removal_counts.claim(sweep, addresses)
+        return self._core.sweeps.claim_tombstones(sweep, addresses)
 
     def remove_tombstones(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
         """Removes all tombstones of a sweep."""
@@ -194,6 +195,13 @@ class StoredInstallation:
     def locate(self, repository: Repository, table_id: str) -> str:
         """Returns the path of a table's local file. Raises Gone, Corrupt."""
         return self._core.trees.locate(repository, table_id)
+
+    def _commits(self, repository: Repository, now: float) -> tuple[RepositoryCommits, set[str]]:
+        """Returns a repository's commits, and the pinned ones, which are read first."""
+        rules = self.rules(repository)
+        pinned = self._core.pins.commits(repository)
+        commits = self._core.rules.read_commits(repository, rules, now, pinned, self._graphs)
+        return commits, pinned
 
     def _staged_hashes(self, repository: Repository, resolver: AddressResolver) -> Iterator[Hashes]:
         """Yields the hashes of the addresses in staging areas."""

@@ -12,7 +12,7 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.table_record import RECORDS_ROOT, is_record_path
 from anabranch.pipelines.garbage.installations.gc_roots import staging_areas
 from anabranch.versioning.core import Core
-from anabranch.versioning.garbage.table_files import TableFiles
+from anabranch.versioning.garbage.table_files import NamedTable, TableFiles, read_record
 from anabranch.versioning.records.entries import entry_from
 
 __all__ = ["StoredTableRecords"]
@@ -31,7 +31,9 @@ class StoredTableRecords:
         return self._core.record_admission.files
 
     def staged(self, repository: Repository) -> Iterator[tuple[str, Entry]]:
-        """Yields the staged records of a repository, of each staging area separately."""
+        """Yields the staged records of a repository with their paths, of each staging area
+        separately, uncached. Raises Corrupt.
+        """
         start = encode_path(RECORDS_ROOT)
         for branch in staging_areas(self._core, repository):
             for token in branch.tokens:
@@ -40,6 +42,6 @@ class StoredTableRecords:
                     if value is not None and is_record_path(path):
                         yield path, entry_from(value)
 
-    def content(self, address: str, size: int) -> bytes:
-        """Returns the bytes of a record."""
-        return self._blocks.read(address, 0, size) if size else b""
+    def read(self, address: str, size: int) -> NamedTable | None:
+        """Returns what the record at a full address says, None if it is none. Raises Gone."""
+        return read_record(self._blocks, address, size)

@@ -19,11 +19,12 @@ import pyarrow.compute as pc
 from anabranch import _kernel as kernel
 from anabranch.errors import Corrupt, Gone
 from anabranch.model.repositories.repository import Repository
-from anabranch.pipelines.column_hashes import hash_addresses
+from anabranch.pipelines.column_hashes import Hashes, hash_addresses, sorted_by_hash
+from anabranch.pipelines.garbage.addresses.anti_join import search
 from anabranch.pipelines.garbage.addresses.namespace import AddressResolver
 from anabranch.pipelines.garbage.addresses.range_tree import range_tree
 from anabranch.pipelines.garbage.installations.installation import Installation
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
+from anabranch.pipelines.garbage.totals import ObjectTotals
 
 __all__ = [
     "MAX_SHOWN_FOLDERS",
@@ -101,15 +102,16 @@ class ExpiredRanges:
 class OriginTracer:
     """Attributes the dead objects of a repository; an instance can be used once."""
 
+    _hashes: Hashes
+    _sizes: npt.NDArray[np.int64]
+    _untraced: npt.NDArray[np.bool_]
+
     def __init__(
         self, installation: Installation, repository: Repository, resolver: AddressResolver
     ) -> None:
         self._installation = installation
         self._repository = repository
         self._resolver = resolver
-        self._hashes = np.empty(0, np.uint64)
-        self._sizes = np.empty(0, np.int64)
-        self._untraced = np.empty(0, np.bool_)
 
     def trace(
         self, dead: Iterable[pa.RecordBatch], total: ObjectTotals, expired: ExpiredRanges
@@ -133,15 +135,8 @@ class OriginTracer:
         return origins
 
     def _load_dead(self, dead: Iterable[pa.RecordBatch]) -> None:
-        hashes, sizes = [self._hashes], [self._sizes]
-        for batch in dead:
-            hashes.append(hash_addresses(batch.column("address")))
-            sizes.append(batch.column("size").to_numpy())
-        unordered = np.concatenate(hashes)
-        order = np.argsort(unordered)
-        self._hashes = unordered[order]
-        self._sizes = np.concatenate(sizes)[order]
-        self._untraced = np.ones(len(order), np.bool_)
+        self._hashes, self._sizes = sorted_by_hash(dead, "size")
+        self._untraced = np.ones(len(self._hashes), np.bool_)
 
     def _read(self, info: kernel.RangeInfo, origins: Origins, branch: str) -> bool:
         """Counts the untraced objects of a range; returns whether it could be read."""
@@ -157,11 +152,10 @@ class OriginTracer:
     def _count(self, batch: pa.RecordBatch, origins: Origins, branch: str) -> None:
         """Counts the untraced objects that a batch of entries references."""
         columns = (batch.column("physical_address"), batch.column("address_type"))
-        for rows, addresses in self._resolver.resolve_with_rows(*columns):
+        for rows, addresses in self._resolver.resolve(*columns):
             hashes = hash_addresses(addresses)
-            positions = np.searchsorted(self._hashes, hashes)
-            positions[positions == len(self._hashes)] = 0
-            is_new = (self._hashes[positions] == hashes) & self._untraced[positions]
+            positions, found = search(hashes, self._hashes)
+            is_new = found & self._untraced[positions]
             positions, first = np.unique(positions[is_new], return_index=True)
             if len(positions):
                 self._untraced[positions] = False

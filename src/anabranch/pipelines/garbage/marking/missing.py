@@ -28,7 +28,6 @@ from anabranch.pipelines.garbage.marking.needs import combine_needs, find_needs
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 
 __all__ = [
-    "CLOCK_SKEW_SECONDS",
     "MAX_SHOWN_REFERENCES",
     "MISSING",
     "Missing",
@@ -37,11 +36,9 @@ __all__ = [
     "created_before",
     "format_missing",
     "format_needs",
+    "may_be_missing",
     "staged_reference",
 ]
-
-CLOCK_SKEW_SECONDS = 3600
-"""The largest difference between two clocks of an installation that is tolerated."""
 
 MAX_SHOWN_REFERENCES = 1000
 """The largest number of references in a summary."""
@@ -115,6 +112,13 @@ def format_needs(reference: MissingReference) -> str:
 def staged_reference(branch: str) -> str:
     """Returns the name of a branch's staged changes in a report."""
     return f"staged on {branch}"
+
+
+def may_be_missing(addresses: pa.StringArray, absent: Hashes, before: int) -> npt.NDArray[np.bool_]:
+    """Returns for each address whether its hash is among absent ones, which are sorted, and it was
+    generated before a time, in seconds since 1970.
+    """
+    return created_before(addresses, before) & is_in(hash_addresses(addresses), absent)
 
 
 def created_before(addresses: pa.StringArray, before: int) -> npt.NDArray[np.bool_]:
@@ -208,9 +212,7 @@ class MissingTracer:
 
     def _missing(self, paths: pa.StringArray, addresses: pa.StringArray) -> Iterator[_Row]:
         """Yields the entries whose objects are missing."""
-        wanted = created_before(addresses, self._before) & is_in(
-            hash_addresses(addresses), self.absent
-        )
+        wanted = may_be_missing(addresses, self.absent, self._before)
         if not wanted.any():
             return
         mask = pa.array(wanted)

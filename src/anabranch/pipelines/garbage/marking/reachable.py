@@ -90,18 +90,17 @@ class Reachability:
         self.hashes: list[Hashes] = []
         self._uncommitted: Hashes = distinct([])
         self._sweeps_before: NamespaceSweeps | None = None
-        self._range_reader: RangeReader = self._load_hashes
         self._hashes_by_range: list[tuple[str, kernel.RangeInfo, Hashes]] = []
 
-    def mark(self) -> None:
-        """Marks all repositories, in up to five passes, until two passes agree. Raises Gone and
-        Corrupt for missing or damaged metadata, and NotFound if the collected repository is deleted
-        meanwhile; nothing may be removed then.
+    def mark(self, read_ranges: RangeReader | None = None) -> None:
+        """Marks all repositories, in up to five passes, until two passes agree. `read_ranges`
+        replaces how ranges are read. Raises Gone and Corrupt for missing or damaged metadata, and
+        NotFound if the collected repository is deleted meanwhile; nothing may be removed then.
         """
         before: dict[str, Roots] = {}
         for _ in range(_MAX_PASSES):
             self._mark_uncommitted()
-            seen = self._mark_references()
+            seen = self._mark_references(read_ranges or self._load_hashes)
             if _references(seen) == _references(before):
                 break
             before = seen
@@ -111,15 +110,6 @@ class Reachability:
         self.statistics.repositories = len(seen)
         self.statistics.commits = sum(roots.commits for roots in seen.values())
         self.statistics.active_commits = sum(roots.active for roots in seen.values())
-
-    @contextmanager
-    def use_range_reader(self, range_reader: RangeReader) -> Iterator[None]:
-        """Replaces how ranges are read while the context is entered."""
-        before, self._range_reader = self._range_reader, range_reader
-        try:
-            yield
-        finally:
-            self._range_reader = before
 
     def find_missing(self, tracer: MissingTracer) -> list[MissingReference]:
         """Returns the references to missing objects that a tracer finds. Raises the errors of
@@ -196,7 +186,7 @@ class Reachability:
         for repository in self._installation.repositories():
             self.tables.mark_staged(repository)
 
-    def _mark_references(self) -> dict[str, Roots]:
+    def _mark_references(self, read_ranges: RangeReader) -> dict[str, Roots]:
         """Marks the trees of all repositories and returns the roots by partition. Leaves out
         repositories that are deleted while they are read, in which commits may be missing.
         """
@@ -209,7 +199,7 @@ class Reachability:
                     raise
             else:
                 if self._installation.exists(repository):
-                    self._mark_trees(repository, roots.trees)
+                    self._mark_trees(repository, roots.trees, read_ranges)
                     seen[repository.partition] = roots
         return seen
 
@@ -222,7 +212,9 @@ class Reachability:
             if self._installation.exists(repository):
                 raise
 
-    def _mark_trees(self, repository: Repository, trees: Iterable[str]) -> None:
+    def _mark_trees(
+        self, repository: Repository, trees: Iterable[str], read_ranges: RangeReader
+    ) -> None:
         new_trees = [tree for tree in trees if (repository.partition, tree) not in self._trees]
         ranges = {
             info.id: info
@@ -232,7 +224,7 @@ class Reachability:
         }
         self._progress.begin(f"reading the ranges of {repository.id}", len(ranges))
         self.statistics.ranges += len(ranges)
-        self.hashes.extend(self._range_reader(repository, list(ranges.values())))
+        self.hashes.extend(read_ranges(repository, list(ranges.values())))
         self.tables.mark_ranges(repository, ranges.values())
         self._ranges.update((repository.partition, range_id) for range_id in ranges)
         self._trees.update((repository.partition, tree) for tree in new_trees)

@@ -29,7 +29,7 @@ from anabranch.errors import (
     StoreRefused,
 )
 from anabranch.model.names import encode_path
-from anabranch.model.objects.entry import Entry, physical_address
+from anabranch.model.objects.entry import physical_address
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.area_files import area_paths
 from anabranch.model.tables.table_area import AREA_ID, AREAS_FOLDER
@@ -39,16 +39,15 @@ from anabranch.pipelines.column_hashes import Hashes, distinct, hash_addresses
 from anabranch.pipelines.garbage.addresses.anti_join import is_in
 from anabranch.pipelines.garbage.addresses.candidates import TABLE_FILE
 from anabranch.pipelines.garbage.addresses.range_tree import range_tree
-from anabranch.pipelines.garbage.installations.installation import Installation, TableRecords
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
+from anabranch.pipelines.garbage.installations.installation import Installation
+from anabranch.pipelines.garbage.installations.stored_table_records import StoredTableRecords
+from anabranch.pipelines.garbage.totals import ObjectTotals, add_objects
 from anabranch.pipelines.jobs.parallel_map import parallel_map
-from anabranch.versioning.garbage.table_files import named_table
 from anabranch.versioning.records.left_namespaces import same_namespace
 
 __all__ = ["KeptArea", "TableMarks", "TableReport", "TableStatistics"]
 
 _AREA = slice(len(AREAS_FOLDER), len(AREAS_FOLDER) + 32)
-_LARGEST_RECORD = 1 << 20
 _THREADS = 16
 
 _MAX_SHOWN = 1000
@@ -102,7 +101,7 @@ class TableMarks:
     def __init__(self, installation: Installation, collected: Repository) -> None:
         self._installation = installation
         self._collected = collected
-        self._records: TableRecords | None = installation.table_records
+        self._records: StoredTableRecords | None = installation.table_records
         self._ranges: set[tuple[str, str]] = set()
         self._contents: set[tuple[str, str, int]] = set()
         self._read: set[str] = set()
@@ -144,8 +143,7 @@ class TableMarks:
         young = in_areas & ~kept & (dead.column("mtime").to_numpy() >= self._written_since)
         self._report.young += int(young.sum())
         unneeded = dead.filter(pa.array(in_areas & ~kept & ~young))
-        size = pc.sum(unneeded.column("size")).as_py() or 0
-        self._report.dead.add(unneeded.num_rows, size)
+        add_objects(self._report.dead, unneeded)
         return dead.filter(pa.array(~(kept | young)))
 
     def report(self) -> TableReport:
@@ -160,7 +158,8 @@ class TableMarks:
         """Marks what staged records lead to."""
         if self._records is not None:
             for path, entry in self._records.staged(repository):
-                self._mark_record(repository, path, _full_address(repository, entry), entry.size)
+                address = entry.full_address(repository.storage_namespace)
+                self._mark_record(repository, path, address, entry.size)
 
     def mark_ranges(self, repository: Repository, ranges: Iterable[kernel.RangeInfo]) -> None:
         """Marks what the records in ranges of a repository lead to. Raises Gone, Corrupt."""
@@ -250,10 +249,8 @@ class TableMarks:
     def _mark_content(self, repository: Repository, path: str, address: str, size: int) -> None:
         assert self._records is not None  # noqa: S101  the callers have checked
         where = f"{repository.id} {path}"
-        record = None
         try:
-            if size <= _LARGEST_RECORD:
-                record = named_table(self._records.content(address, size))
+            record = self._records.read(address, size)
         except Gone as error:
             return self._no_record(repository, f"{where} cannot be read: {error}")
         except (Denied, Invalid, StoreRefused) as error:
@@ -341,7 +338,3 @@ class TableMarks:
         """Keeps all areas in the namespace of a repository with a record that says nothing."""
         if same_namespace(repository.storage_namespace, self._collected.storage_namespace):
             self._unread.setdefault("", reason)
-
-
-def _full_address(repository: Repository, entry: Entry) -> str:
-    return physical_address(repository.storage_namespace, entry.address, entry.address_type)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from anabranch.pipelines.garbage.marking.missing import format_missing, format_needs
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.reports.plots import Bar, bars, columns, escape, format_size
 from anabranch.pipelines.garbage.reports.summary import Summary
+from anabranch.pipelines.garbage.totals import ObjectTotals
 
 __all__ = ["render_page"]
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
+from anabranch.pipelines.garbage.totals import ObjectTotals
 
 __all__ = ["Bar", "bars", "columns", "escape", "format_size", "format_totals"]
 

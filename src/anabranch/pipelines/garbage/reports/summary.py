@@ -6,12 +6,11 @@ from typing import Literal
 
 import msgspec
 
-from anabranch.pipelines.garbage.candidate_totals import CandidateTotals
 from anabranch.pipelines.garbage.marking.attribution import Origins
 from anabranch.pipelines.garbage.marking.missing import Missing
 from anabranch.pipelines.garbage.marking.reachable import MarkStatistics
 from anabranch.pipelines.garbage.marking.table_marks import TableReport
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
+from anabranch.pipelines.garbage.totals import CandidateTotals, ObjectTotals
 from anabranch.pipelines.jobs.task_totals import TaskTotals
 
 __all__ = ["State", "Summary"]

@@ -22,9 +22,7 @@ from anabranch.pipelines.column_hashes import Hashes, distinct, hash_addresses
 from anabranch.pipelines.garbage.addresses.anti_join import is_in
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.fence import Deadline
-from anabranch.pipelines.garbage.marking.missing import CLOCK_SKEW_SECONDS
 from anabranch.pipelines.garbage.marking.reachable import Reachability
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.sweeping.quarantine_files import (
     Part,
     QuarantinedObject,
@@ -32,8 +30,10 @@ from anabranch.pipelines.garbage.sweeping.quarantine_files import (
 )
 from anabranch.pipelines.garbage.sweeping.removal import STORE_THREADS
 from anabranch.pipelines.garbage.sweeping.sweep import BATCH_SIZE, RoundSizes
+from anabranch.pipelines.garbage.totals import ObjectTotals
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
+from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 
 __all__ = ["Purge", "PurgeResult"]
 

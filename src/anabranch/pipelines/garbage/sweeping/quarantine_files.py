@@ -23,8 +23,8 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.errors import AlreadyExists, Corrupt, Gone
 from anabranch.errors.dependency_errors import reason_of
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.run_files import QUARANTINE, RESTORED, RUNS
+from anabranch.pipelines.garbage.totals import ObjectTotals
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 
 __all__ = ["Part", "QuarantineFiles", "QuarantinedObject", "QuarantinedRun"]
@@ -155,15 +155,13 @@ class QuarantineFiles:
     def runs(self) -> list[QuarantinedRun]:
         """Returns the runs with parts in quarantine, newest first."""
         runs: dict[str, QuarantinedRun] = {}
-        restored: dict[str, set[tuple[str, str]]] = {}
-        for part, objects in self.read_all(self.parts()):
+        for part, objects, restored in self._with_restored():
             if part.run not in runs:
                 runs[part.run] = QuarantinedRun(part.run, part.removed_at, part.until)
-                restored[part.run] = self.restored(part.run)
             run = runs[part.run]
             run.until = max(run.until, part.until)
             for item in objects:
-                is_restored = (part.name, item.address) in restored[part.run]
+                is_restored = (part.name, item.address) in restored
                 (run.restored if is_restored else run.quarantined).add(1, item.size)
         return sorted(runs.values(), key=lambda run: run.run_id)
 
@@ -171,16 +169,22 @@ class QuarantineFiles:
         """Returns, for those of the addresses whose objects are in quarantine, the run that has
         them.
         """
-        runs: dict[str, str] = {}
+        return {
+            item.address: part.run
+            for part, objects, restored in self._with_restored()
+            for item in objects
+            if item.address in addresses and (part.name, item.address) not in restored
+        }
+
+    def _with_restored(
+        self,
+    ) -> Iterator[tuple[Part, list[QuarantinedObject], set[tuple[str, str]]]]:
+        """Yields each part with its objects, and the restored objects of its run."""
         restored: dict[str, set[tuple[str, str]]] = {}
         for part, objects in self.read_all(self.parts()):
             if part.run not in restored:
                 restored[part.run] = self.restored(part.run)
-            for item in objects:
-                is_restored = (part.name, item.address) in restored[part.run]
-                if item.address in addresses and not is_restored:
-                    runs[item.address] = part.run
-        return runs
+            yield part, objects, restored[part.run]
 
     def address(self, part: Part) -> str:
         """Returns the full address of the file of a part."""

@@ -13,17 +13,21 @@ from typing import NamedTuple
 import msgspec
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.blocks.quarantine import Quarantine, Removal
+from anabranch.blocks.quarantine import Quarantine
 from anabranch.errors import Conflict, NotFound
 from anabranch.pipelines.garbage.addresses.namespace import Namespace, to_namespace
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.sweeping.quarantine_files import (
     Part,
     QuarantinedObject,
     QuarantinedRun,
     QuarantineFiles,
 )
-from anabranch.pipelines.garbage.sweeping.removal import STORE_THREADS, require_quarantine
+from anabranch.pipelines.garbage.sweeping.removal import (
+    STORE_THREADS,
+    require_quarantine,
+    to_removals,
+)
+from anabranch.pipelines.garbage.totals import ObjectTotals
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.versioning.core import Core
 
@@ -133,9 +137,7 @@ class Restorer:
         """Restores objects; returns the addresses of those that are now at their addresses."""
         owner = self._core.identifiers.xid()
         objects = self._protect(owner, batch, result)
-        removals = (
-            Removal(batch.prefix, item.address, batch.part.batch, item.version) for item in objects
-        )
+        removals = to_removals(batch.prefix, batch.part, objects)
         outcomes = parallel_map(quarantine.restore, removals, threads=STORE_THREADS)
         present, gone = [], []
         for item, outcome in zip(objects, outcomes, strict=True):

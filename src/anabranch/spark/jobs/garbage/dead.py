@@ -11,21 +11,21 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anabranch.pipelines.column_hashes import hash_addresses
 from anabranch.pipelines.garbage.addresses.candidates import CANDIDATES, creation_times
-from anabranch.pipelines.garbage.candidate_totals import CandidateTimes, CandidateTotals
 from anabranch.pipelines.garbage.run_context import RunContext
 from anabranch.pipelines.garbage.run_files import CANDIDATE_PARTS, CandidatePart
+from anabranch.pipelines.garbage.totals import CandidateTimes, CandidateTotals
 from anabranch.spark.jobs.garbage.missing import Absent
 from anabranch.spark.jobs.garbage.ranges import UNCOMMITTED
-from anabranch.spark.jobs.parts import PartReader, PartWriter, read_parts, remove_parts
+from anabranch.spark.jobs.parts import HashReader, PartWriter, read_parts, remove_parts, to_row
+from anabranch.spark.planning.declaration import declaration
 from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.sources.stores import Opener, open_store
 
@@ -36,17 +36,7 @@ __all__ = ["DeadObjects"]
 
 _TOTALS_DECODER = msgspec.json.Decoder(CandidateTotals)
 
-_CANDIDATES = "address STRING, size BIGINT, mtime BIGINT, since BIGINT"
-_EARLIER = "hash BIGINT, since BIGINT"
-_EARLIER_ARROW = pa.schema([("hash", pa.int64()), ("since", pa.int64())])
-
-_UNMATCHED = "files ARRAY<STRING>, unknown BIGINT, numbers BINARY, uncommitted BINARY"
-"""The result of a task that compares: the files of its dead objects, the number of other dead
-objects, and its marks without a listed object: which ranges have some, as compressed bits, and the
-hashes of uncommitted addresses.
-"""
-
-_UNMATCHED_ARROW = pa.schema(
+_UNMATCHED = pa.schema(
     [
         ("files", pa.list_(pa.string())),
         ("unknown", pa.int64()),
@@ -54,13 +44,12 @@ _UNMATCHED_ARROW = pa.schema(
         ("uncommitted", pa.binary()),
     ]
 )
-
-_SORTED = "first STRING, files ARRAY<STRING>, rows ARRAY<BIGINT>, totals BINARY"
-"""The result of a task that writes candidates: their first address, the files in order with their
-numbers of rows, and the totals.
+"""The result of a task that compares: the files of its dead objects, the number of other dead
+objects, and its marks without a listed object: which ranges have some, as compressed bits, and the
+hashes of uncommitted addresses.
 """
 
-_SORTED_ARROW = pa.schema(
+_SORTED = pa.schema(
     [
         ("first", pa.string()),
         ("files", pa.list_(pa.string())),
@@ -68,16 +57,22 @@ _SORTED_ARROW = pa.schema(
         ("totals", pa.binary()),
     ]
 )
+"""The result of a task that writes candidates: their first address, the files in order with their
+numbers of rows, and the totals.
+"""
 
 
-class DeadObjects:
-    """The comparison of a listing with marks, of at most `ranges` ranges."""
+class DeadObjects(NamedTuple):
+    """A run's comparison of a listing with marks. `store` gives workers access to the store."""
 
-    def __init__(self, spark: SparkSession, store: Opener, context: RunContext) -> None:
-        self._spark = spark
-        self._store = store
-        self._context = context
-        self._folder = f"{context.prefix}dead/"
+    spark: SparkSession
+    store: Opener
+    context: RunContext
+
+    @property
+    def folder(self) -> str:
+        """The folder of the files of dead objects."""
+        return f"{self.context.prefix}dead/"
 
     def find(
         self, listed: DataFrame, marks: DataFrame, ranges: int, times: CandidateTimes
@@ -90,20 +85,21 @@ class DeadObjects:
         dated = unmatched.join(self._earlier().hint("merge"), "hash", "left").select(
             "address", "size", "mtime", "hash", "number", "since"
         )
-        work = partial(_write_dead, self._store, self._folder, ranges, times)
-        rows = dated.mapInArrow(work, _UNMATCHED).collect()
-        files = [self._folder + name for row in rows for name in row["files"]]
+        work = partial(_write_dead, self.store, self.folder, ranges, times)
+        rows = dated.mapInArrow(work, declaration(_UNMATCHED)).collect()
+        files = [self.folder + name for row in rows for name in row["files"]]
         return files, sum(row["unknown"] for row in rows), _absent(rows, ranges)
 
     def find_absent(self, listed: DataFrame, marks: DataFrame, ranges: int) -> Absent:
         """Returns the marks without a listed object."""
         absent = marks.join(listed.select("hash"), "hash", "left_anti")
-        rows = absent.mapInArrow(partial(_summarize_absent, ranges), _UNMATCHED).collect()
+        work = partial(_summarize_absent, ranges)
+        rows = absent.mapInArrow(work, declaration(_UNMATCHED)).collect()
         return _absent(rows, ranges)
 
     def remove(self) -> None:
         """Removes the files of dead objects; the candidates are kept."""
-        remove_parts(self._context.blocks, self._folder)
+        remove_parts(self.context.blocks, self.folder)
 
     def sort(self, files: list[str], times: CandidateTimes) -> CandidateTotals:
         """Writes the dead objects in files, sorted by address, to the run's files of candidates,
@@ -112,34 +108,27 @@ class DeadObjects:
         totals = CandidateTotals()
         parts: list[CandidatePart] = []
         if files:
-            dead = read_parts(self._spark, self._store, files, CANDIDATES, _CANDIDATES)
+            dead = read_parts(self.spark, self.store, files, CANDIDATES)
             # the newest first, of an object that is listed several times
             ordered = dead.repartitionByRange("address").sortWithinPartitions(
                 "address", "mtime", ascending=[True, False]
             )
-            folder = f"{self._context.prefix}{CANDIDATE_PARTS}"
-            work = partial(_write_candidates, self._store, folder, times)
-            for row in sorted(ordered.mapInArrow(work, _SORTED).collect(), key=_first):
+            folder = f"{self.context.prefix}{CANDIDATE_PARTS}"
+            work = partial(_write_candidates, self.store, folder, times)
+            for row in sorted(ordered.mapInArrow(work, declaration(_SORTED)).collect(), key=_first):
                 parts += map(CandidatePart, row["files"], row["rows"])
                 totals.add(_TOTALS_DECODER.decode(row["totals"]))
-        self._context.files.write_parts(parts)
+        self.context.files.write_parts(parts)
         return totals
 
     def _earlier(self) -> DataFrame:
         """Returns when the candidates of an earlier run were first found dead, by hash. Its joins
         need a hint, because Spark collects small tables on the driver to broadcast them.
         """
-        addresses = self._context.files.earlier_candidate_files()
-        read = partial(_read_earlier, PartReader(self._store, ["address", "since"]))
-        earlier = map_in_tasks(self._spark, addresses, read, _EARLIER)
+        addresses = self.context.files.earlier_candidate_files()
+        read = HashReader(self.store, "since")
+        earlier = map_in_tasks(self.spark, addresses, read, read.schema)
         return earlier.groupBy("hash").agg({"since": "min"}).toDF("hash", "since")
-
-
-def _read_earlier(read: PartReader, address: str) -> Iterator[pa.RecordBatch]:
-    for batch in read(address):
-        if batch.num_rows:
-            hashes = pa.array(hash_addresses(batch.column("address")).view(np.int64))
-            yield pa.RecordBatch.from_arrays([hashes, batch.column("since")], schema=_EARLIER_ARROW)
 
 
 class _Unlisted:
@@ -157,13 +146,8 @@ class _Unlisted:
 
     def result(self, files: list[str], unknown: int) -> pa.RecordBatch:
         """Returns the result of a task."""
-        row = {
-            "files": files,
-            "unknown": unknown,
-            "numbers": zlib.compress(np.packbits(self._numbers).tobytes()),
-            "uncommitted": b"".join(self._uncommitted),
-        }
-        return pa.RecordBatch.from_pylist([row], schema=_UNMATCHED_ARROW)
+        numbers = zlib.compress(np.packbits(self._numbers).tobytes())
+        return to_row(_UNMATCHED, files, unknown, numbers, b"".join(self._uncommitted))
 
 
 def _write_dead(
@@ -213,9 +197,7 @@ def _write_candidates(
             writer.write(rows.cast(CANDIDATES))
     if writer.files:
         names, rows_written = zip(*writer.files, strict=True)
-        values = [first, names, rows_written, msgspec.json.encode(totals)]
-        columns = [pa.array([each], f.type) for each, f in zip(values, _SORTED_ARROW, strict=True)]
-        yield pa.RecordBatch.from_arrays(columns, schema=_SORTED_ARROW)
+        yield to_row(_SORTED, first, names, rows_written, msgspec.json.encode(totals))
 
 
 def _without_repetitions(batch: pa.RecordBatch, last: str) -> pa.RecordBatch:

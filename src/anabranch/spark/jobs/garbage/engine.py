@@ -10,7 +10,7 @@ retention rules and the restore window are handled by the collector, as with the
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +24,6 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.column_hashes import Hashes, distinct
-from anabranch.pipelines.garbage.candidate_totals import CandidateTimes, CandidateTotals
 from anabranch.pipelines.garbage.engine import ListingTotals
 from anabranch.pipelines.garbage.installations.served import ServedInstallation
 from anabranch.pipelines.garbage.marking.attribution import ExpiredRanges, Origins
@@ -32,6 +31,7 @@ from anabranch.pipelines.garbage.marking.missing import Missing
 from anabranch.pipelines.garbage.run_context import RunContext
 from anabranch.pipelines.garbage.run_files import MARKS_FOLDER
 from anabranch.pipelines.garbage.sweeping.removal import QuarantineTime
+from anabranch.pipelines.garbage.totals import CandidateTimes, CandidateTotals
 from anabranch.pipelines.jobs.task_totals import TaskTotals
 from anabranch.spark.arrow_tables import collect_arrow, to_frame
 from anabranch.spark.jobs.garbage.dead import DeadObjects
@@ -50,6 +50,8 @@ from anabranch.spark.jobs.garbage.ranges import (
 )
 from anabranch.spark.jobs.garbage.sweep import RemovalByTasks
 from anabranch.spark.jobs.monitor import JobMonitor
+from anabranch.spark.jobs.parts import HashReader
+from anabranch.spark.planning.declaration import declaration
 from anabranch.spark.planning.partition_planning import ENTRIES_PER_TASK, Range
 from anabranch.spark.planning.scan_plan import default_tasks, map_in_tasks
 from anabranch.spark.sources.commit_sources import open_tables
@@ -79,7 +81,7 @@ class SparkEngine:
     """
 
     name = "spark"
-    _context: RunContext | None = None
+    _context: RunContext
     _listed: DataFrame
 
     def __init__(
@@ -110,13 +112,13 @@ class SparkEngine:
     @raise_refusals()
     def list(self, context: RunContext, before: int) -> ListingTotals:
         """Lists the store, or takes the given listing."""
-        context.progress.begin("listing the store", 0)
         self._context = context
+        context.progress.begin("listing the store", 0)
         with self._monitor.phase("listing the store"):
             if self._listing is not None:
                 return self._count_given(self._listing, before)
             slices = self._slices or _SLICES_PER_TASK * default_tasks(self._spark)
-            stored = self._stored_listing(context)
+            stored = self._stored_listing()
             totals = stored.make(context.blocks, before, slices)
             self._listed = stored.frame()
             return totals
@@ -124,7 +126,7 @@ class SparkEngine:
     def _count_given(self, listing: DataFrame, before: int) -> ListingTotals:
         """Takes the given listing and returns its totals."""
         columns = listing.select("address", "size", "mtime")
-        self._listed = columns.mapInArrow(hash_column, HASHED)
+        self._listed = columns.mapInArrow(hash_column, declaration(HASHED))
         aggregates = columns.selectExpr(
             "count(*)", "coalesce(sum(size), 0)", f"count_if(mtime >= {before})"
         )
@@ -133,16 +135,14 @@ class SparkEngine:
 
     def mark(self) -> None:
         """Marks uncommitted addresses and plans the tasks that read ranges."""
-        context = self._run_context()
-        with context.reachability.use_range_reader(partial(self._plan, context)):
-            context.reachability.mark()
+        self._context.reachability.mark(self._plan)
 
     @raise_refusals()
     def find_candidates(self, times: CandidateTimes) -> CandidateTotals:
         """Finds the candidates and writes them to files. A missing or damaged table fails the job
         with an error that names the table.
         """
-        self._run_context().progress.begin("comparing", 0)
+        self._context.progress.begin("comparing", 0)
         with self._monitor.phase("comparing with references"):
             marks = self._marks()
             files, unknown, self._absent = self._dead().find(
@@ -159,32 +159,30 @@ class SparkEngine:
         """Returns the missing objects. Tasks find them, query the store for each, and write the
         run's file.
         """
-        context = self._run_context()
+        context = self._context
         context.progress.begin("looking for missing objects", 0)
         with self._monitor.phase("looking for missing objects"):
             if self._absent is None:
                 marks = self._marks()
                 self._absent = self._dead().find_absent(self._listed, marks, len(self._reads))
-            search = MissingSearch(self._spark, self._store_opener(context), context, self._entries)
+            search = MissingSearch(self._spark, self._opener, context, self._entries)
             return search.find(self._absent, self._listed, self._reads, before)
 
     @raise_refusals()
     def trace_origins(self, totals: CandidateTotals) -> Origins:
         """Returns the origins of the candidates."""
-        context = self._run_context()
+        context = self._context
         context.progress.begin("reading expired commits", 0)
         active = context.reachability.active_ranges()
         expired = ExpiredRanges(context.installation, context.repository, context.now, active)
         if not totals.candidates.objects:
             return Origins()
-        plan = _RepositoryPlan(context, context.repository, self._store)
-        reads = [
-            BranchRead(plan.read(number, info), branch)
-            for number, (branch, info) in enumerate(expired)
-        ]
+        named = list(expired)
+        planned = self._planned_reads(context.repository, [info for _, info in named])
+        reads = [BranchRead(read, branch) for read, (branch, _) in zip(planned, named, strict=True)]
         with self._monitor.phase("reading expired commits"):
             return trace_origins(
-                *(self._spark, self._store_opener(context), context.files.candidate_files()),
+                *(self._spark, self._opener, context.files.candidate_files()),
                 tasks=split_reads(reads, self._entries),
                 expired=expired,
                 total=totals.candidates,
@@ -192,17 +190,16 @@ class SparkEngine:
 
     def release(self) -> None:
         """Removes the files of the listing, and the marks of ranges that no longer exist."""
-        if self._context is not None:
-            self._stored_listing(self._context).remove(self._context.blocks)
-            self._dead().remove()
+        self._stored_listing().remove(self._context.blocks)
+        self._dead().remove()
 
     def remover(self, rate: float | None, quarantine: QuarantineTime | None) -> RemovalByTasks:
         """Returns what removes objects in tasks."""
-        context = self._run_context()
+        context = self._context
         with self._monitor.describe("planning"):
             tasks = self._tasks or default_tasks(self._spark)
         return RemovalByTasks(
-            *(self._spark, self._store_opener(context), context),
+            *(self._spark, self._opener, context),
             monitor=self._monitor,
             tasks=tasks,
             rate=rate,
@@ -214,35 +211,33 @@ class SparkEngine:
         """Returns the hashes of those addresses in files of quarantined objects that ranges have.
         Tasks read the files and the marks of the ranges.
         """
-        context = self._run_context()
+        context = self._context
         context.progress.begin("comparing the quarantine", 0)
-        read = partial(read_quarantined, self._store_opener(context))
+        read = HashReader(self._opener)
         with self._monitor.phase("comparing the quarantine"):
-            quarantined = map_in_tasks(self._spark, files, read, "hash BIGINT")
+            quarantined = map_in_tasks(
+                self._spark, files, partial(read_quarantined, read), read.schema
+            )
             marks = self._marks().select("hash")
             found = collect_arrow(quarantined.join(marks, "hash", "left_semi").distinct())
         return distinct([found.column("hash").to_numpy().view(np.uint64)])
 
-    def _run_context(self) -> RunContext:
-        assert self._context is not None  # noqa: S101  list() comes first
-        return self._context
+    @property
+    def _opener(self) -> Opener:
+        return store_opener(self._context.blocks, self._store, self._context.namespace.prefix)
 
-    def _store_opener(self, context: RunContext) -> Opener:
-        return store_opener(context.blocks, self._store, context.namespace.prefix)
-
-    def _stored_listing(self, context: RunContext) -> StoredListing:
-        store, prefix = self._store_opener(context), context.namespace.prefix
+    def _stored_listing(self) -> StoredListing:
         return StoredListing(
-            self._spark, store, prefix, context.prefix, counts=self._monitor.counts
+            *(self._spark, self._opener, self._context.namespace.prefix, self._context.prefix),
+            counts=self._monitor.counts,
         )
 
     def _dead(self) -> DeadObjects:
-        context = self._run_context()
-        return DeadObjects(self._spark, self._store_opener(context), context)
+        return DeadObjects(self._spark, self._opener, self._context)
 
     def _remove_unused_marks(self) -> None:
         """Removes the kept marks of ranges that are not referenced any more."""
-        context = self._run_context()
+        context = self._context
         used = {read.marks for _, read in self._reads.values()}
         kept = context.blocks.list(context.namespace.prefix + MARKS_FOLDER)
         context.blocks.delete(block.address for block in kept if block.address not in used)
@@ -250,8 +245,8 @@ class SparkEngine:
     def _marks(self) -> DataFrame:
         """Returns the hashes of all reachable addresses, once for each range that has them."""
         pieces = split_reads((read for _, read in self._reads.values()), self._entries)
-        context = self._run_context()
-        read = partial(read_marks, self._store_opener(context))
+        context = self._context
+        read = partial(read_marks, self._opener)
         marks = map_in_tasks(self._spark, pieces, read, MARKS)
         uncommitted = pa.Table.from_batches(
             [mark_batch(distinct(context.reachability.hashes), UNCOMMITTED)]
@@ -262,36 +257,28 @@ class SparkEngine:
         """Returns a table of MARKS as a DataFrame. Raises Corrupt if rows are missing: a lost hash
         would cause the loss of an object.
         """
-        frame = to_frame(self._spark, table, MARKS)
+        frame = to_frame(self._spark, table)
         if frame.count() != table.num_rows:
             raise Corrupt(f"Spark created a DataFrame without all of the {table.num_rows} rows")
         return frame
 
-    def _plan(
-        self, context: RunContext, repository: Repository, ranges: Iterable[kernel.RangeInfo]
-    ) -> Iterable[Hashes]:
+    def _plan(self, repository: Repository, ranges: Iterable[kernel.RangeInfo]) -> Iterable[Hashes]:
         """Adds ranges to those that tasks will read; returns no hashes."""
-        plan = _RepositoryPlan(context, repository, self._store)
-        for info in ranges:
-            number = len(self._reads)
-            self._reads[number] = (repository.partition, plan.read(number, info))
+        for read in self._planned_reads(repository, ranges, len(self._reads)):
+            self._reads[read.number] = (repository.partition, read)
         return ()
 
-
-class _RepositoryPlan:
-    """Plans reads of the ranges of a repository."""
-
-    def __init__(self, context: RunContext, repository: Repository, store: Opener | None) -> None:
-        self._files = open_tables(context.blocks, repository.storage_namespace, store)
-        self._resolver = context.namespace.resolver(repository)
-        self._marks = marks_folder(
-            context.namespace.prefix + MARKS_FOLDER, repository.partition, self._resolver
-        )
-
-    def read(self, number: int, info: kernel.RangeInfo) -> RangeRead:
-        """Returns the read of a range."""
-        part = Range(info.id, info.min_key, info.max_key, info.count, info.estimated_size)
-        return RangeRead(number, self._files, self._resolver, part, self._marks + info.id)
+    def _planned_reads(
+        self, repository: Repository, ranges: Iterable[kernel.RangeInfo], first: int = 0
+    ) -> Iterator[RangeRead]:
+        """Yields the reads of a repository's ranges, with their numbers from `first` on."""
+        namespace = self._context.namespace
+        files = open_tables(self._context.blocks, repository.storage_namespace, self._store)
+        resolver = namespace.resolver(repository)
+        marks = marks_folder(namespace.prefix + MARKS_FOLDER, repository.partition, resolver)
+        for number, info in enumerate(ranges, first):
+            part = Range(info.id, info.min_key, info.max_key, info.count, info.estimated_size)
+            yield RangeRead(number, files, resolver, part, marks + info.id)
 
 
 def served_installation(server: Server, blocks: BlockStore, folder: Path) -> ServedInstallation:

@@ -11,17 +11,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.pipelines.column_hashes import hash_addresses
 from anabranch.pipelines.garbage.addresses.listing import DATA_PREFIX, LISTING, list_slice
 from anabranch.pipelines.garbage.engine import ListingTotals
 from anabranch.spark.jobs.garbage.slices import cut_listing
 from anabranch.spark.jobs.monitor import NO_COUNTS, TaskCounts
-from anabranch.spark.jobs.parts import PART_ROWS, PartWriter, read_parts, remove_parts
+from anabranch.spark.jobs.parts import (
+    PART_ROWS,
+    PartWriter,
+    read_parts,
+    remove_parts,
+    signed_hashes,
+    to_row,
+)
 from anabranch.spark.planning.listing_slices import FirstAfter, Slice
 from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.sources.stores import Opener, open_store
@@ -29,21 +34,12 @@ from anabranch.spark.sources.stores import Opener, open_store
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["HASHED", "HASHED_ARROW", "StoredListing", "hash_column"]
+__all__ = ["HASHED", "StoredListing", "hash_column"]
 
-HASHED = "address STRING, size BIGINT, mtime BIGINT, hash BIGINT"
-"""A listed object with the hash of its address, which is signed because Spark has no unsigned
-numbers.
-"""
+HASHED = LISTING.append(pa.field("hash", pa.int64()))
+"""A listed object with the hash of its address."""
 
-HASHED_ARROW = LISTING.append(pa.field("hash", pa.int64()))
-
-_LISTED = "slice INT, files ARRAY<STRING>, objects BIGINT, size BIGINT, young BIGINT, after STRING"
-"""The result of a task: the number of its slice, its files, totals, and the name up to which it has
-listed the slice, or null if it has listed all of it.
-"""
-
-_LISTED_ARROW = pa.schema(
+_LISTED = pa.schema(
     [
         ("slice", pa.int32()),
         ("files", pa.list_(pa.string())),
@@ -51,6 +47,9 @@ _LISTED_ARROW = pa.schema(
         ("after", pa.string()),
     ]
 )
+"""The result of a task: the number of its slice, its files, totals, and the name up to which it has
+listed the slice, or null if it has listed all of it.
+"""
 
 
 class _Task(NamedTuple):
@@ -77,7 +76,7 @@ class _Lister(NamedTuple):
         after = None
         with (
             open_store(self.store) as blocks,
-            PartWriter(blocks, self.files, HASHED_ARROW) as writer,
+            PartWriter(blocks, self.files, HASHED) as writer,
         ):
             for listed in list_slice(blocks, self.prefix, *task.slice):
                 batch = listed[: task.objects - objects]
@@ -91,15 +90,8 @@ class _Lister(NamedTuple):
                     last = self.prefix + batch.column("address")[-1].as_py()
                     after = last.removeprefix(root)
                     break
-        row = {
-            "slice": task.number,
-            "files": [name for name, _ in writer.files],
-            "objects": objects,
-            "size": size,
-            "young": young,
-            "after": after,
-        }
-        yield pa.RecordBatch.from_pylist([row], schema=_LISTED_ARROW)
+        files = [name for name, _ in writer.files]
+        yield to_row(_LISTED, task.number, files, objects, size, young, after)
 
 
 class StoredListing:
@@ -158,7 +150,7 @@ class StoredListing:
 
     def frame(self) -> DataFrame:
         """Returns all listed objects with the hashes of their addresses."""
-        return read_parts(self._spark, self._store, self._written, HASHED_ARROW, HASHED)
+        return read_parts(self._spark, self._store, self._written, HASHED)
 
     def remove(self, blocks: BlockStore) -> None:
         """Removes the files of the listing."""
@@ -169,8 +161,7 @@ def hash_column(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Yields batches of a listing with the hashes of their addresses."""
     for batch in batches:
         columns = [batch.column(field.name).cast(field.type) for field in LISTING]
-        hashes = hash_addresses(columns[0]).view(np.int64)
-        yield pa.RecordBatch.from_arrays([*columns, pa.array(hashes)], schema=HASHED_ARROW)
+        yield pa.RecordBatch.from_arrays([*columns, signed_hashes(columns[0])], schema=HASHED)
 
 
 def _divide(first_after: FirstAfter, parts: list[Slice], slices: int) -> list[Slice]:

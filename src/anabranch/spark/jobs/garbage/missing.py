@@ -8,8 +8,7 @@ report.
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,13 +16,12 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from anabranch.pipelines.column_hashes import Hashes, hash_addresses
-from anabranch.pipelines.garbage.addresses.anti_join import is_in
+from anabranch.pipelines.column_hashes import Hashes
 from anabranch.pipelines.garbage.marking.missing import (
     MAX_SHOWN_REFERENCES,
     Missing,
     MissingReference,
-    created_before,
+    may_be_missing,
     staged_reference,
 )
 from anabranch.pipelines.garbage.marking.needs import Need
@@ -31,8 +29,10 @@ from anabranch.pipelines.garbage.run_context import RunContext
 from anabranch.pipelines.garbage.run_files import MISSING_FILE
 from anabranch.spark.jobs.garbage.ranges import ROWS, RangeRead, read_rows, split_reads
 from anabranch.spark.jobs.garbage.report import FOUND, WRITTEN, absent_rows, write_report
+from anabranch.spark.jobs.parts import PartWriter, read_parts, remove_parts
+from anabranch.spark.planning.declaration import declaration
 from anabranch.spark.planning.scan_plan import map_in_tasks
-from anabranch.spark.sources.stores import Opener, open_store
+from anabranch.spark.sources.stores import Opener
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,7 +43,7 @@ _SHOWN_DECODER = msgspec.json.Decoder(list[MissingReference])
 
 _NAMED = pa.list_(pa.struct([("rank", pa.int64()), ("place", pa.int64()), ("name", pa.string())]))
 _FIRST = pa.struct([("rank", pa.int64()), ("commit", pa.string())])
-_NEEDS_ARROW = pa.schema(
+_NEEDS = pa.schema(
     [
         ("number", pa.int32()),
         ("repository", pa.string()),
@@ -52,16 +52,11 @@ _NEEDS_ARROW = pa.schema(
         ("commits", pa.int64()),
     ]
 )
-_NEEDS = (
-    "number INT, repository STRING, "
-    "named ARRAY<STRUCT<rank: BIGINT, place: BIGINT, name: STRING>>, "
-    "first STRUCT<rank: BIGINT, commit: STRING>, commits BIGINT"
-)
 """The needs of the entries of a range: the references to its commits, in order; the first of these
 commits, and their number.
 """
 
-_STAGED_ARROW = pa.schema(
+_STAGED = pa.schema(
     [
         ("repository", pa.string()),
         ("path", pa.string()),
@@ -70,7 +65,6 @@ _STAGED_ARROW = pa.schema(
         ("name", pa.string()),
     ]
 )
-_STAGED = "repository STRING, path STRING, address STRING, rank BIGINT, name STRING"
 _ENTRY_COLUMNS = ("repository", "staged", "path", "address", "named", "first", "commits")
 _FILE_ROWS = 1 << 16
 _NEEDS_PER_FILE = 1 << 10
@@ -85,27 +79,20 @@ class Absent(NamedTuple):
     uncommitted: Hashes
 
 
-class _OwnedRange(NamedTuple):
-    """A range by its repository's partition and its id."""
-
-    partition: str
-    id: str
-
-
-class MissingSearch:
+class MissingSearch(NamedTuple):
     """A search for missing objects of a run. `store` gives workers access to the store, and
     `entries` is the number of entries that a task reads.
     """
 
-    def __init__(
-        self, spark: SparkSession, store: Opener, context: RunContext, entries: int
-    ) -> None:
-        self._spark = spark
-        self._store = store
-        self._context = context
-        self._entries = entries
-        self._files = f"{context.prefix}missing/"
-        self._written: list[str] = []
+    spark: SparkSession
+    store: Opener
+    context: RunContext
+    entries: int
+
+    @property
+    def files(self) -> str:
+        """The folder of the files for tasks."""
+        return f"{self.context.prefix}missing/"
 
     def find(
         self,
@@ -134,41 +121,33 @@ class MissingSearch:
             if frames:
                 self._report(frames, missing)
         finally:
-            self._context.blocks.delete(self._written)
+            remove_parts(self.context.blocks, self.files)
         return missing
 
     def _staged_references(self, absent: Hashes, before: int) -> DataFrame | None:
         """Returns the staged entries with absent hashes, or None if staged entries are unknown."""
-        context = self._context
+        context = self.context
         staged = context.installation.staged_entries(context.repository, context.namespace)
         if staged is None:
             return None
         ranks: dict[tuple[str, str], int] = {}
-        batches: list[pa.RecordBatch] = []
-        rows = 0
-        for entries in staged:
-            wanted = created_before(entries.addresses, before)
-            wanted &= is_in(hash_addresses(entries.addresses), absent)
-            if not wanted.any():
-                continue
-            mask = pa.array(wanted)
-            paths, addresses = entries.paths.filter(mask), entries.addresses.filter(mask)
-            rank = ranks.setdefault((entries.repository, entries.branch), len(ranks))
-            columns = [
-                pa.array([entries.repository] * len(paths)),
-                paths,
-                addresses,
-                pa.array(np.full(len(paths), rank)),
-                pa.array([staged_reference(entries.branch)] * len(paths)),
-            ]
-            batches.append(pa.RecordBatch.from_arrays(columns, schema=_STAGED_ARROW))
-            rows += len(paths)
-            if rows >= _FILE_ROWS:
-                self._write(batches)
-                batches, rows = [], 0
-        if batches:
-            self._write(batches)
-        files = map_in_tasks(self._spark, self._written[:], partial(_read, self._store), _STAGED)
+        with PartWriter(context.blocks, self.files, _STAGED, _FILE_ROWS) as writer:
+            for entries in staged:
+                wanted = may_be_missing(entries.addresses, absent, before)
+                if not wanted.any():
+                    continue
+                mask = pa.array(wanted)
+                paths, addresses = entries.paths.filter(mask), entries.addresses.filter(mask)
+                rank = ranks.setdefault((entries.repository, entries.branch), len(ranks))
+                columns = [
+                    pa.array([entries.repository] * len(paths)),
+                    paths,
+                    addresses,
+                    pa.array(np.full(len(paths), rank)),
+                    pa.array([staged_reference(entries.branch)] * len(paths)),
+                ]
+                writer.write(pa.RecordBatch.from_arrays(columns, schema=_STAGED))
+        files = self._read(writer, _STAGED)
         return files.selectExpr(
             *("repository", "true AS staged", "path", "address"),
             "array(named_struct('rank', rank, 'place', 0L, 'name', name)) AS named",
@@ -183,27 +162,20 @@ class MissingSearch:
         before: int,
     ) -> DataFrame:
         """Returns the entries of ranges whose objects are not listed, with their needs."""
-        pieces = split_reads((read for _, read in reads.values()), self._entries)
-        rows = map_in_tasks(self._spark, pieces, partial(read_rows, before), ROWS)
+        pieces = split_reads((read for _, read in reads.values()), self.entries)
+        rows = map_in_tasks(self.spark, pieces, partial(read_rows, before), ROWS)
         unlisted = rows.join(listing.select("hash"), "hash", "left_anti")
-        numbers = {
-            _OwnedRange(partition, read.range.id): number
-            for number, (partition, read) in reads.items()
-        }
-        range_ids: dict[str, set[str]] = {}
-        for partition, range_id in numbers:
-            range_ids.setdefault(partition, set()).add(range_id)
-        first_file = len(self._written)
+        numbers: dict[str, dict[str, int]] = {}
+        for number, (partition, read) in reads.items():
+            numbers.setdefault(partition, {})[read.range.id] = number
         needs = [
-            _need_row(numbers[_OwnedRange(repository.partition, range_id)], repository.id, of_range)
-            for repository, by_range in self._context.reachability.needs_by_range(range_ids)
+            _need_row(numbers[repository.partition][range_id], repository.id, of_range)
+            for repository, by_range in self.context.reachability.needs_by_range(numbers)
             for range_id, of_range in by_range.items()
         ]
-        for start in range(0, len(needs), _NEEDS_PER_FILE):
-            part = needs[start : start + _NEEDS_PER_FILE]
-            self._write([pa.RecordBatch.from_pylist(part, schema=_NEEDS_ARROW)])
-        files = self._written[first_file:]
-        known = map_in_tasks(self._spark, files, partial(_read, self._store), _NEEDS)
+        with PartWriter(self.context.blocks, self.files, _NEEDS, _NEEDS_PER_FILE) as writer:
+            writer.write(pa.RecordBatch.from_pylist(needs, schema=_NEEDS))
+        known = self._read(writer, _NEEDS)
         return unlisted.join(known, "number").selectExpr(
             *("repository", "false AS staged", "path", "address", "named", "first", "commits")
         )
@@ -226,29 +198,25 @@ class MissingSearch:
             "coalesce(first.commit, '') AS commit",
             "commits",
         ).repartition("address")
-        find_absent = partial(absent_rows, self._store, self._context.namespace.prefix)
-        target = self._context.prefix + MISSING_FILE
+        find_absent = partial(absent_rows, self.store, self.context.namespace.prefix)
+        target = self.context.prefix + MISSING_FILE
+        write = partial(write_report, self.store, target, MAX_SHOWN_REFERENCES)
         written = (
-            unlisted.mapInArrow(find_absent, FOUND)
+            unlisted.mapInArrow(find_absent, declaration(FOUND))
             .repartition(1)
             .sortWithinPartitions("address", "repository", "path", "commit")
-            .mapInArrow(partial(write_report, self._store, target, MAX_SHOWN_REFERENCES), WRITTEN)
+            .mapInArrow(write, declaration(WRITTEN))
         )
         for row in written.collect():
             missing.objects, missing.references = row["objects"], row["references"]
             missing.shown = _SHOWN_DECODER.decode(row["shown"])
         if missing.references:
-            missing.location = self._context.blocks.qualify(target)
+            missing.location = self.context.blocks.qualify(target)
 
-    def _write(self, batches: Sequence[pa.RecordBatch]) -> None:
-        """Writes a file for a task."""
-        file = f"{self._files}{len(self._written)}.arrow"
-        raw = io.BytesIO()
-        with pa.ipc.new_file(raw, batches[0].schema) as writer:
-            for batch in batches:
-                writer.write_batch(batch)
-        self._context.blocks.put(file, [raw.getvalue()])
-        self._written.append(file)
+    def _read(self, written: PartWriter, schema: pa.Schema) -> DataFrame:
+        """Returns the rows that were written."""
+        files = [self.files + name for name, _ in written.files]
+        return read_parts(self.spark, self.store, files, schema)
 
 
 def _need_row(number: int, repository: str, needs: Sequence[Need]) -> dict[str, object]:
@@ -265,10 +233,3 @@ def _need_row(number: int, repository: str, needs: Sequence[Need]) -> dict[str, 
         "first": {"rank": first.order, "commit": first.commit},
         "commits": len(needs),
     }
-
-
-def _read(store: Opener, file: str) -> Iterator[pa.RecordBatch]:
-    with open_store(store) as blocks:
-        reader = pa.ipc.open_file(pa.py_buffer(blocks.read(file)))
-        for number in range(reader.num_record_batches):
-            yield reader.get_batch(number)

@@ -9,14 +9,11 @@ all others.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from anabranch.errors import Corrupt, Gone
-from anabranch.pipelines.column_hashes import hash_addresses
 from anabranch.pipelines.garbage.marking.attribution import (
     MAX_SHOWN_FOLDERS,
     ExpiredRanges,
@@ -24,9 +21,9 @@ from anabranch.pipelines.garbage.marking.attribution import (
     first_folders,
     set_rest,
 )
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
+from anabranch.pipelines.garbage.totals import ObjectTotals
 from anabranch.spark.jobs.garbage.ranges import RangeRead
-from anabranch.spark.jobs.parts import PartReader
+from anabranch.spark.jobs.parts import HashReader, signed_hashes
 from anabranch.spark.planning.partition_planning import Range
 from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.sources.stores import Opener
@@ -37,17 +34,13 @@ if TYPE_CHECKING:
 
 __all__ = ["BranchRead", "trace_origins"]
 
-_DEAD = "hash BIGINT, size BIGINT"
-_DEAD_ARROW = pa.schema([("hash", pa.int64()), ("size", pa.int64())])
-
-_ENTRIES = "hash BIGINT, place BIGINT, branch STRING, folder STRING"
+_ENTRIES = pa.schema(
+    [("hash", pa.int64()), ("place", pa.int64()), ("branch", pa.string()), ("folder", pa.string())]
+)
 """An entry of an expired commit: the hash of its address, its place in the order of reading, and
 its branch and folder. Without a hash: a range that could not be read.
 """
 
-_ENTRIES_ARROW = pa.schema(
-    [("hash", pa.int64()), ("place", pa.int64()), ("branch", pa.string()), ("folder", pa.string())]
-)
 _TOTALS = """
     WITH first AS (
         SELECT hash, min(struct(place, branch, folder)) AS found
@@ -101,8 +94,8 @@ def trace_origins(
     """
     origins, traced, complete = Origins(), ObjectTotals(), expired.complete
     if tasks and candidate_files:
-        read_dead = partial(_read_dead, PartReader(store, ["address", "size"]))
-        dead = map_in_tasks(spark, candidate_files, read_dead, _DEAD)
+        read_dead = HashReader(store, "size")
+        dead = map_in_tasks(spark, candidate_files, read_dead, read_dead.schema)
         entries = map_in_tasks(spark, tasks, _read_entries, _ENTRIES)
         for row in _totals(dead, entries).collect():
             if row["kind"] == "branch" and row["branch"] is None:
@@ -128,20 +121,13 @@ def _totals(dead: DataFrame, entries: DataFrame) -> DataFrame:
     return dead.sparkSession.sql(_TOTALS, dead=dead, entries=entries, others=MAX_SHOWN_FOLDERS + 1)
 
 
-def _read_dead(read: PartReader, address: str) -> Iterator[pa.RecordBatch]:
-    for batch in read(address):
-        if batch.num_rows:
-            hashes = pa.array(hash_addresses(batch.column("address")).view(np.int64))
-            yield pa.RecordBatch.from_arrays([hashes, batch.column("size")], schema=_DEAD_ARROW)
-
-
 def _read_entries(reads: Sequence[BranchRead]) -> Iterator[pa.RecordBatch]:
     for read, branch in reads:
         try:
             yield from _read_range(read, branch)
         except (Gone, Corrupt, pa.ArrowInvalid):
             unread: Mapping[str, object] = {"hash": None, "branch": branch}
-            yield pa.RecordBatch.from_pylist([unread], schema=_ENTRIES_ARROW)
+            yield pa.RecordBatch.from_pylist([unread], schema=_ENTRIES)
 
 
 def _read_range(read: RangeRead, branch: str) -> Iterator[pa.RecordBatch]:
@@ -149,15 +135,15 @@ def _read_range(read: RangeRead, branch: str) -> Iterator[pa.RecordBatch]:
     with open_range_tables(read.files, [read.range]) as tree:
         for batch in pa.RecordBatchReader.from_stream(tree.scan()):
             columns = (batch.column("physical_address"), batch.column("address_type"))
-            for rows, addresses in read.resolver.resolve_with_rows(*columns):
+            for rows, addresses in read.resolver.resolve(*columns):
                 if len(rows):
                     yield pa.RecordBatch.from_arrays(
                         [
-                            pa.array(hash_addresses(addresses).view(np.int64)),
+                            signed_hashes(addresses),
                             pa.array(rows.to_numpy() + first),
                             pa.repeat(pa.scalar(branch), len(rows)),
                             first_folders(batch.column("path").take(rows)),
                         ],
-                        schema=_ENTRIES_ARROW,
+                        schema=_ENTRIES,
                     )
             first += batch.num_rows

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Gone
-from anabranch.pipelines.column_hashes import hash_addresses
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.fence import Deadline
 from anabranch.pipelines.garbage.sweeping.quarantine_files import (
@@ -35,12 +34,9 @@ from anabranch.pipelines.garbage.sweeping.removal import (
     retry_while_busy,
     to_removals,
 )
-from anabranch.spark.jobs.parts import PartReader
-from anabranch.spark.sources.stores import Opener
+from anabranch.spark.jobs.parts import HashReader
 
 __all__ = ["RoundQuarantine", "read_quarantined"]
-
-_HASHES = pa.schema([("hash", pa.int64())])
 
 
 class RoundQuarantine(NamedTuple):
@@ -88,13 +84,9 @@ class RoundQuarantine(NamedTuple):
         return objects
 
 
-def read_quarantined(store: Opener, address: str) -> Iterator[pa.RecordBatch]:
+def read_quarantined(read: HashReader, address: str) -> Iterator[pa.RecordBatch]:
     """Yields the hashes of the addresses in a part of the quarantine, unless the part was removed
     meanwhile.
     """
-    try:
-        for batch in PartReader(store, ["address"])(address):
-            hashes = hash_addresses(batch.column("address")).view(np.int64)
-            yield pa.RecordBatch.from_arrays([pa.array(hashes)], schema=_HASHES)
-    except Gone:
-        return
+    with suppress(Gone):
+        yield from read(address)

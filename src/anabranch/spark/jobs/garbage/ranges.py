@@ -13,16 +13,18 @@ import numpy as np
 import pyarrow as pa
 
 from anabranch.blocks.contract import BlockStore
-from anabranch.errors import Corrupt, Gone
-from anabranch.pipelines.column_hashes import Hashes, hash_addresses
+from anabranch.errors import Gone
+from anabranch.pipelines.column_hashes import Hashes
 from anabranch.pipelines.garbage.addresses.address_index import (
     decode_index,
     encode_index,
     index_tree,
+    require_rows,
     resolver_folder,
 )
 from anabranch.pipelines.garbage.addresses.namespace import AddressResolver
 from anabranch.pipelines.garbage.marking.missing import created_before
+from anabranch.spark.jobs.parts import signed_hashes
 from anabranch.spark.planning.partition_planning import Range
 from anabranch.spark.sources.stores import Opener, open_store
 from anabranch.spark.sources.table_files import TableFiles, open_range_tables
@@ -39,19 +41,17 @@ __all__ = [
     "split_reads",
 ]
 
-MARKS = "hash BIGINT, number INT"
-"""The hash of a reachable address, and the number of a range that has it."""
-
 UNCOMMITTED = -1
 """The range number of an address of a multipart upload or of a staged change."""
 
-ROWS = "number INT, path STRING, address STRING, hash BIGINT"
-"""An entry of a range, with the range's number."""
+MARKS = pa.schema([("hash", pa.int64()), ("number", pa.int32())])
+"""The hash of a reachable address, and the number of a range that has it."""
 
-_MARKS_ARROW = pa.schema([("hash", pa.int64()), ("number", pa.int32())])
-_ROWS_ARROW = pa.schema(
+ROWS = pa.schema(
     [("number", pa.int32()), ("path", pa.string()), ("address", pa.string()), ("hash", pa.int64())]
 )
+"""An entry of a range, with the range's number."""
+
 _BATCH = 1 << 16
 
 
@@ -119,11 +119,7 @@ def _read_kept(blocks: BlockStore, read: RangeRead) -> Hashes | None:
 def _read_hashes(read: RangeRead) -> Hashes:
     with open_range_tables(read.files, [read.range]) as tree:
         hashes, rows = index_tree(tree, read.resolver, read.range.id)
-    if rows != read.range.entries:
-        raise Corrupt(
-            f"{read.range.id}: holds {rows} objects where its tree says {read.range.entries}",
-            path=read.range.id,
-        )
+    require_rows(rows, read.range.entries, read.range.id)
     return hashes
 
 
@@ -131,7 +127,7 @@ def mark_batch(hashes: Hashes, number: int) -> pa.RecordBatch:
     """Returns hashes of one range as a batch of MARKS."""
     numbers = np.full(len(hashes), number, np.int32)
     columns = [pa.array(hashes.view(np.int64)), pa.array(numbers)]
-    return pa.RecordBatch.from_arrays(columns, schema=_MARKS_ARROW)
+    return pa.RecordBatch.from_arrays(columns, schema=MARKS)
 
 
 def read_rows(before: int, reads: Sequence[RangeRead]) -> Iterator[pa.RecordBatch]:
@@ -147,7 +143,5 @@ def read_rows(before: int, reads: Sequence[RangeRead]) -> Iterator[pa.RecordBatc
                     if not len(paths):
                         continue  # Spark may drop the batches after an empty one
                     numbers = pa.array(np.full(len(paths), read.number, np.int32))
-                    hashes = pa.array(hash_addresses(addresses).view(np.int64))
-                    yield pa.RecordBatch.from_arrays(
-                        [numbers, paths, addresses, hashes], schema=_ROWS_ARROW
-                    )
+                    columns = [numbers, paths, addresses, signed_hashes(addresses)]
+                    yield pa.RecordBatch.from_arrays(columns, schema=ROWS)

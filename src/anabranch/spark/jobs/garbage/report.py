@@ -16,24 +16,18 @@ from anabranch.files.work_folders import WorkFolder
 from anabranch.pipelines.garbage.marking.missing import MISSING, MissingReference
 from anabranch.pipelines.garbage.run_files import MISSING_FILE, file_pieces
 from anabranch.pipelines.jobs.parallel_map import parallel_map
+from anabranch.spark.jobs.parts import to_row
 from anabranch.spark.sources.stores import Opener, open_store
 
 __all__ = ["FOUND", "WRITTEN", "absent_rows", "write_report"]
 
 _TO_REFERENCES = Converter(list[MissingReference])
 
-FOUND = (
-    "address STRING, repository STRING, path STRING, names ARRAY<STRING>, commit STRING, "
-    "commits BIGINT"
-)
+FOUND = MISSING.set(MISSING.get_field_index("references"), pa.field("names", pa.list_(pa.string())))
 """A `MissingReference`; `names` are its references."""
 
-WRITTEN = "objects BIGINT, references BIGINT, shown BINARY"
+WRITTEN = pa.schema([("objects", pa.int64()), ("references", pa.int64()), ("shown", pa.binary())])
 """The numbers of objects and references in the report, and the first references, as JSON."""
-
-_WRITTEN_ARROW = pa.schema(
-    [("objects", pa.int64()), ("references", pa.int64()), ("shown", pa.binary())]
-)
 
 
 def absent_rows(
@@ -83,8 +77,4 @@ def write_report(
         if references:
             with open_store(store) as blocks:
                 blocks.put(target, file_pieces(path))
-    values = [[objects], [references], [msgspec.json.encode(shown)]]
-    yield pa.RecordBatch.from_arrays(
-        [pa.array(value, field.type) for value, field in zip(values, _WRITTEN_ARROW, strict=True)],
-        schema=_WRITTEN_ARROW,
-    )
+    yield to_row(WRITTEN, objects, references, msgspec.json.encode(shown))

@@ -28,7 +28,6 @@ import pyarrow as pa
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt
 from anabranch.pipelines.garbage.fence import Deadline, Fence
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
 from anabranch.pipelines.garbage.run_context import RunContext
 from anabranch.pipelines.garbage.sweeping.removal import (
     QuarantineTime,
@@ -36,12 +35,13 @@ from anabranch.pipelines.garbage.sweeping.removal import (
     existing_rows,
 )
 from anabranch.pipelines.garbage.sweeping.sweep import BATCH_SIZE, Removed, Round, RoundSizes
+from anabranch.pipelines.garbage.totals import ObjectTotals
 from anabranch.spark.arrow_tables import collect_arrow
 from anabranch.spark.jobs.garbage.quarantine import RoundQuarantine
 from anabranch.spark.jobs.garbage.round_gate import RoundGate
 from anabranch.spark.jobs.garbage.store_deadline import StoreDeadline
 from anabranch.spark.jobs.monitor import JobMonitor, TaskCounts
-from anabranch.spark.jobs.parts import PartReader, PartWriter, remove_parts
+from anabranch.spark.jobs.parts import PartReader, PartWriter, remove_parts, to_row
 from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.sources.refusals import raise_refusals
 from anabranch.spark.sources.stores import Opener, open_store
@@ -58,19 +58,9 @@ _MAX_TASK_OBJECTS = 1 << 16
 limits. The driver holds the objects of a round, with copies 230 bytes each: a gigabyte at most.
 """
 
-_DUE = "address STRING, size BIGINT"
-_DUE_ARROW = pa.schema([("address", pa.string()), ("size", pa.int64())])
-_TOTALS = (
-    "attempt STRING, candidates BIGINT, objects BIGINT, size BIGINT, late BIGINT, "
-    "names ARRAY<STRING>, sizes ARRAY<BIGINT>"
-)
-"""The result of a task: the name of the attempt, the number of candidates that were processed, of
-the objects that were removed, and their bytes; and of the candidates that were late. If it is
-required, also the addresses of the removed objects and the bytes of each.
-"""
-
+_DUE = pa.schema([("address", pa.string()), ("size", pa.int64())])
 _COUNTS = ("candidates", "objects", "size", "late")
-_TOTALS_ARROW = pa.schema(
+_TOTALS = pa.schema(
     [
         ("attempt", pa.string()),
         *((name, pa.int64()) for name in _COUNTS),
@@ -78,6 +68,10 @@ _TOTALS_ARROW = pa.schema(
         ("sizes", pa.list_(pa.int64())),
     ]
 )
+"""The result of a task: the name of the attempt, the number of candidates that were processed, of
+the objects that were removed, and their bytes; and of the candidates that were late. If it is
+required, also the addresses of the removed objects and the bytes of each.
+"""
 
 
 class _TaskParameters(NamedTuple):
@@ -153,7 +147,7 @@ class RemovalByTasks:
                 context.namespace, context.run_id, self._quarantine, deadline
             )
         due_files = f"{context.prefix}due/{secrets.token_hex(8)}/"
-        parts = self._write_parts(due_files, [dead.select(_DUE_ARROW.names)])
+        parts = self._write_parts(due_files, [dead.select(_DUE.names)])
         if quarantine is None and not is_alone:
             # before any is removed: a retried task would not find what an earlier attempt removed
             with self._monitor.phase("looking for removed objects"):
@@ -191,9 +185,9 @@ class RemovalByTasks:
     def _write_parts(self, prefix: str, batches: Sequence[pa.RecordBatch]) -> Sequence[str]:
         """Writes objects to a file for each task, and returns the addresses of the files."""
         rows = -(-sum(batch.num_rows for batch in batches) // self._tasks)
-        with PartWriter(self._context.blocks, prefix, _DUE_ARROW, rows) as writer:
+        with PartWriter(self._context.blocks, prefix, _DUE, rows) as writer:
             for batch in batches:
-                writer.write(batch.cast(_DUE_ARROW))
+                writer.write(batch.cast(_DUE))
         return [prefix + name for name, _ in writer.files]
 
 
@@ -243,11 +237,7 @@ def _remove(
                     sizes += removed.sizes
                 if rate is not None:
                     time.sleep(max(0.0, processed / rate - (time.monotonic() - began)))
-    values = [attempt, processed, totals.objects, totals.bytes, late, names, sizes]
-    yield pa.RecordBatch.from_arrays(
-        [pa.array([value], field.type) for value, field in zip(values, _TOTALS_ARROW, strict=True)],
-        schema=_TOTALS_ARROW,
-    )
+    yield to_row(_TOTALS, attempt, processed, totals.objects, totals.bytes, late, names, sizes)
 
 
 def _remove_batch(
@@ -276,4 +266,4 @@ def _existing(parameters: _TaskParameters, part: str) -> Iterator[pa.RecordBatch
 
 
 def _read_part(parameters: _TaskParameters, part: str) -> Iterator[pa.RecordBatch]:
-    return PartReader(parameters.store, _DUE_ARROW.names)(part)
+    return PartReader(parameters.store, _DUE.names)(part)

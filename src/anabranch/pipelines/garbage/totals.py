@@ -1,4 +1,4 @@
-"""Totals of the candidates of a run, which can be computed in parts and added up."""
+"""Totals of objects and of the candidates of a run, which can be computed in parts and added up."""
 
 from __future__ import annotations
 
@@ -8,9 +8,19 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anabranch.pipelines.garbage.object_totals import ObjectTotals
+__all__ = ["CandidateTimes", "CandidateTotals", "ObjectTotals", "add_objects"]
 
-__all__ = ["CandidateTimes", "CandidateTotals"]
+
+class ObjectTotals(msgspec.Struct):
+    """The number of objects and their total size in bytes."""
+
+    objects: int = 0
+    bytes: int = 0
+
+    def add(self, objects: int, size: int) -> None:
+        """Adds a number of objects and their total size."""
+        self.objects += objects
+        self.bytes += size
 
 
 class CandidateTimes(NamedTuple):
@@ -41,14 +51,14 @@ class CandidateTotals(msgspec.Struct):
         """Adds a batch of candidates."""
         is_due = pc.less_equal(batch.column("since"), times.until)
         waiting = batch.filter(pc.invert(is_due))
-        _add(self.candidates, batch)
-        _add(self.due, batch.filter(is_due))
+        add_objects(self.candidates, batch)
+        add_objects(self.due, batch.filter(is_due))
         if waiting.num_rows:
             self._note_next(pc.min(waiting.column("since")).as_py() + times.window)
         months = pc.strftime(batch.column("mtime").cast(pa.timestamp("s", "UTC")), "%Y-%m")
         for month in pc.unique(months).to_pylist():
             of_month = batch.filter(pc.equal(months, month))
-            _add(self.by_month.setdefault(month, ObjectTotals()), of_month)
+            add_objects(self.by_month.setdefault(month, ObjectTotals()), of_month)
 
     def add(self, other: CandidateTotals) -> None:
         """Adds the totals of another part."""
@@ -65,5 +75,6 @@ class CandidateTotals(msgspec.Struct):
         self.next_due_at = min(when, self.next_due_at) if self.next_due_at else when
 
 
-def _add(amount: ObjectTotals, batch: pa.RecordBatch) -> None:
+def add_objects(amount: ObjectTotals, batch: pa.RecordBatch) -> None:
+    """Adds the objects of a batch, whose sizes are in the column `size`."""
     amount.add(batch.num_rows, pc.sum(batch.column("size")).as_py() or 0)
