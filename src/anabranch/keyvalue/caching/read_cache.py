@@ -101,6 +101,13 @@ class ReadCache:
         with self._lock:
             self._cached = _NOTHING
 
+    def leave_to_parent(self) -> None:
+        """In a forked process: closes the cache, whose lock a thread of the parent may have held at
+        that moment, and which nobody would release here.
+        """
+        self._lock = threading.Lock()
+        self.close()
+
     def _keep(
         self, counter: SharedCounter, number: int, location: Location, value: bytes | None
     ) -> None:

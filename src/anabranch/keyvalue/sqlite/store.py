@@ -210,7 +210,7 @@ class SQLiteStore:
 
     def _leave_to_parent(self) -> None:
         self._fork_error = True
-        self._cache.close()
+        self._cache.leave_to_parent()
         self._reader = _Reader()
         self._writer.leave_to_parent()
 
