@@ -6,8 +6,7 @@ Source: the Iceberg table specification, "Scan Planning", "Column Projection" an
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -40,7 +39,7 @@ from anabranch.tables.live_rows.live_table import (
     VectorPlace,
 )
 from anabranch.tables.live_rows.needs import EVERYTHING, Needs
-from anabranch.tables.live_rows.refusals import unreadable
+from anabranch.tables.live_rows.refusals import damage_refused, unreadable
 from anabranch.tables.live_rows.table_objects import TableObjects
 
 __all__ = ["IcebergSnapshot", "read_iceberg_table", "read_iceberg_versions"]
@@ -49,7 +48,6 @@ _FORMAT_VERSIONS = (1, 2, 3)
 _NAME_MAPPING = "schema.name-mapping.default"
 _NO_SNAPSHOT = -1
 _TO_NAME_MAPPING = msgspec.json.Decoder(tuple[NameMapping, ...])
-_DAMAGED = (KeyError, TypeError, ValueError, AttributeError, StopIteration)
 
 
 class IcebergSnapshot:
@@ -67,7 +65,7 @@ class IcebergSnapshot:
         self._metadata = metadata = _current(files)
         self._place = place.at(str(metadata.get("location") or ""))
         files.at(self._place.location)
-        with _damage_refused():
+        with damage_refused():
             self._found, is_current = _snapshot(metadata, wanted)
             schema, self._known = _schemas(metadata, self._found, is_current=is_current)
             self._specs = _specs(metadata)
@@ -81,7 +79,7 @@ class IcebergSnapshot:
         """Returns the table with the files that `needs` may need, as far as bounds in the
         manifests, and summaries of manifests, say it. Raises Invalid.
         """
-        with _damage_refused():
+        with damage_refused():
             return self._rows(needs)
 
     def _rows(self, needs: Needs) -> LiveTable:
@@ -124,14 +122,6 @@ class IcebergSnapshot:
         return tuple(
             names[field["source-id"]] for field in spec["fields"] if field.get("source-id") in names
         )
-
-
-@contextmanager
-def _damage_refused() -> Iterator[None]:
-    try:
-        yield
-    except _DAMAGED as error:
-        raise unreadable(f"the table's metadata cannot be read: {error!r}") from error
 
 
 def read_iceberg_table(
