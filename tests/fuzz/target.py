@@ -28,7 +28,8 @@ _SERVER_STATUS = 500
 
 class Target(NamedTuple):
     """A reader to be fuzzed. `check` is the oracle; `seeds` returns inputs of our own writers,
-    beside those in the folder of this name; `tokens` are words of the format.
+    beside those in the folder of this name; `tokens` are words of the format. `inputs` is how many
+    `make test` tries, in half a second.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Target(NamedTuple):
     seeds: Callable[[], Sequence[bytes]] = tuple
     tokens: Sequence[bytes] = ()
     shape: Shape | None = None
+    inputs: int = 200
 
     def all_seeds(self) -> list[bytes]:
         """Returns the seeds, the kept ones included."""

@@ -155,7 +155,7 @@ TARGETS = (
             _form(
                 ('name="key"', b"main/${filename}"),
                 ('name="Content-Type"', b"text/plain"),
-                ('name="file"; filename="C:\\\\dir\\\\a\\"b.csv"', b"\r\n--b \r\n-- content"),
+                ('name="file"; filename="C:\\\\dir\\\\a\\"b.csv"', b"\r\n--\r\n-- content"),
                 ('name="submit"', b"go"),
             ),
             _form(
