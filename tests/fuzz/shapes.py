@@ -66,7 +66,7 @@ def _write_lines(tree: Tree) -> bytes:
 def _read_yaml(data: bytes) -> Tree | None:
     try:
         return _with_members(yaml.load(data, Loader=yaml.CSafeLoader))
-    except (yaml.YAMLError, ValueError, RecursionError, TypeError):
+    except Exception:  # noqa: BLE001  the library raises any for values that are not of their tags
         return None
 
 

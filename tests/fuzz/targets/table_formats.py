@@ -21,7 +21,7 @@ import fastavro
 from fuzz.shapes import AVRO, JSON, JSON_LINES
 from fuzz.target import SEEDS, Refused, Target, outcome
 
-from anabranch.tables.delta.log_files import LOG_FOLDER
+from anabranch.tables.delta.log_files import LOG_FOLDER, LogFiles
 from anabranch.tables.delta.snapshot import read_delta_table, read_delta_versions
 from anabranch.tables.iceberg.avro_files import AvroFile, read_avro, write_avro
 from anabranch.tables.iceberg.named_files import (
@@ -33,6 +33,8 @@ from anabranch.tables.iceberg.snapshot import IcebergSnapshot, read_iceberg_vers
 from anabranch.tables.live_rows.addresses import TablePlace
 from anabranch.tables.live_rows.live_table import LiveTable
 from anabranch.tables.live_rows.needs import ColumnCondition, Needs
+from anabranch.versioning.strategies.delta.commit import parse_commit
+from anabranch.versioning.strategies.delta.table_state import TableState, read_state
 
 __all__ = ["TARGETS"]
 
@@ -160,7 +162,20 @@ def _read_delta(replaced: str, data: bytes, *, checkpoint: bool) -> LiveTable | 
     }
     objects = _Objects({**log, f"table/{LOG_FOLDER}{replaced}": data})
     outcome(read_delta_versions, objects, _PLACE, 10)
+    for version in (0, 1):
+        outcome(_state_for_merges, objects, version)
     return outcome(read_delta_table, objects, _PLACE)
+
+
+def _state_for_merges(objects: _Objects, version: int) -> TableState:
+    log = LogFiles(objects, f"table/{LOG_FOLDER}")
+    state = read_state(log, version)
+    for number in (0, 1):
+        commit = parse_commit("table", number, log.commit(number))
+        list(state.changes(commit))
+        hash((commit.operation, *map(state.partition, (*commit.adds, *commit.removes))))
+    hash((state.isolation_level, state.has_commit_timestamps))
+    return state
 
 
 def check_commit(data: bytes) -> None:
