@@ -24,6 +24,7 @@ from fuzz.target import SEEDS, Refused, Target, outcome
 from anabranch.tables.delta.log_files import LOG_FOLDER, LogFiles
 from anabranch.tables.delta.snapshot import read_delta_table, read_delta_versions
 from anabranch.tables.iceberg.avro_files import AvroFile, read_avro, write_avro
+from anabranch.tables.iceberg.metadata_files import MetadataFiles
 from anabranch.tables.iceberg.named_files import (
     named_in_manifest,
     named_in_manifest_list,
@@ -35,6 +36,15 @@ from anabranch.tables.live_rows.live_table import LiveTable
 from anabranch.tables.live_rows.needs import ColumnCondition, Needs
 from anabranch.versioning.strategies.delta.commit import parse_commit
 from anabranch.versioning.strategies.delta.table_state import TableState, read_state
+from anabranch.versioning.strategies.iceberg.changes import (
+    find_changes,
+    goes_back,
+    only_appends,
+    read_version,
+)
+from anabranch.versioning.strategies.iceberg.conflict_rules import require_mergeable
+from anabranch.versioning.strategies.iceberg.settings import merged_settings, settings_conflicts
+from anabranch.versioning.strategies.side_objects import refusing_unreadable
 
 __all__ = ["TARGETS"]
 
@@ -104,6 +114,25 @@ def check_metadata(data: bytes) -> None:
     assert found.version == theirs.current_snapshot_id
     names = [field.name for field in theirs.schema().fields]
     assert [column.name for column in found.columns] == names
+
+
+def check_merge(data: bytes) -> None:
+    """The input is the source's metadata; the base and the destination have the table's."""
+    sound = MetadataFiles(_Objects(_iceberg()), _PLACE)
+    other = MetadataFiles(_Objects({**_iceberg(), f"table/metadata/{_LAST}": data}), _PLACE)
+
+    def merge() -> None:
+        with refusing_unreadable():
+            base, source = read_version(sound), read_version(other)
+            for side, against in ((source, base), (base, source)):
+                require_mergeable(base, side)
+                find_changes(base, side, against).touched()
+                goes_back(base, side)
+                only_appends(base, side, against)
+                list(settings_conflicts(base, side, against))
+                json.dumps(merged_settings(base, side, against))
+
+    outcome(merge)
 
 
 def _metadata_of_pyiceberg(data: bytes) -> Any:
@@ -224,6 +253,20 @@ TARGETS = (
             *(b"../metadata/", b"s3://repo/main/table/metadata/", b"partition-spec", b"manifests"),
         ),
         shape=JSON,
+    ),
+    Target(
+        "iceberg_merge",
+        check_merge,
+        lambda: (
+            _seed("iceberg_metadata", "current.json"),
+            (
+                b'{"format-version": 2, "current-snapshot-id": 1, "snapshots": ['
+                b'{"snapshot-id": 1, "parent-snapshot-id": 1, "manifest-list": ""}]}'
+            ),
+        ),
+        (b"parent-snapshot-id", b"current-snapshot-id", b"operation", b"replace", b"append"),
+        JSON,
+        inputs=100,
     ),
     Target(
         "iceberg_manifest_list",
