@@ -19,8 +19,8 @@ from fuzz.shapes import JSON
 from fuzz.target import SEEDS, Target
 
 MODULES = (
-    *("documents", "http_messages", "s3_bodies", "settings_files", "signatures", "stored_blocks"),
-    *("table_formats", "tables", "texts", "uploads"),
+    *("delta_tables", "documents", "http_messages", "iceberg_tables", "s3_bodies"),
+    *("settings_files", "signatures", "stored_blocks", "tables", "texts", "uploads"),
 )
 TARGETS = [target for name in MODULES for target in import_module(f"fuzz.targets.{name}").TARGETS]
 
