@@ -6,7 +6,7 @@ Source: the Iceberg table specification, "Scan Planning", "Column Projection" an
 from __future__ import annotations
 
 import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -163,7 +163,7 @@ def _schemas(
     metadata: Mapping[str, Any], found: Mapping[str, Any] | None, *, is_current: bool
 ) -> tuple[Mapping[str, Any], Mapping[int, Column]]:
     """Returns the schema of a snapshot, and the columns of all schemas by their ids."""
-    schemas = {each.get("schema-id", 0): each for each in metadata.get("schemas") or ()}
+    schemas = _by_id(metadata.get("schemas") or (), "schema-id")
     current = metadata["schema"] if not schemas else schemas[metadata["current-schema-id"]]
     schema = current
     if found is not None and not is_current:
@@ -177,7 +177,7 @@ def _snapshot(
     """Returns a snapshot, and whether it is read with the current schema: so are the current one
     and branches, but not tags.
     """
-    by_id = {each["snapshot-id"]: each for each in metadata["snapshots"]}
+    by_id = _by_id(metadata["snapshots"], "snapshot-id")
     if wanted is None:
         current = metadata.get("current-snapshot-id")
         if current in (None, _NO_SNAPSHOT):
@@ -196,10 +196,21 @@ def _snapshot(
     return by_id[number], is_branch
 
 
+def _by_id(given: Iterable[Mapping[str, Any]], name: str) -> dict[Any, Mapping[str, Any]]:
+    """Returns parts of the metadata by their ids. Raises ValueError if two have one id: libraries
+    differ in which they take.
+    """
+    found: dict[Any, Mapping[str, Any]] = {}
+    for each in given:
+        if found.setdefault(each.get(name, 0), each) != each:
+            raise ValueError(f"two parts have the {name} {each.get(name, 0)}")
+    return found
+
+
 def _specs(metadata: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
     given = metadata.get("partition-specs")
     if given:
-        return {each["spec-id"]: each for each in given}
+        return _by_id(given, "spec-id")
     fields = metadata.get("partition-spec") or []
     numbered = [{"field-id": 1000 + number, **field} for number, field in enumerate(fields)]
     return {0: {"spec-id": 0, "fields": numbered}}
