@@ -194,7 +194,7 @@ durations: ## record how long files of tests took in the last test and test-syst
 
 .PHONY: test-all
 test-all: export ANABRANCH_ALL_EXAMPLES := 1
-test-all: install components minio clients pythons deploy-tools fuzz examples $(DOCS)/.installed ## run all tests, including the slow sweeps
+test-all: install components minio clients pythons deploy-tools fuzz-kernel examples $(DOCS)/.installed ## run all tests, including the slow sweeps
 	cargo test --quiet --manifest-path kernel/Cargo.toml --workspace -- --include-ignored
 	$(BIN)/pytest -n $(WORKERS)
 	$(BIN)/pytest -n $(WORKERS) --latency=200 tests/web
@@ -250,9 +250,12 @@ coverage: install components clients ## measure which lines tests run, and write
 	$(BIN)/python tools/coverage_page.py --python .coverage/python.json --rust .coverage/rust.json \
 	  --typescript web/coverage/coverage-summary.json
 
-.PHONY: fuzz
-fuzz: ## run libFuzzer on the table reader for a minute, if cargo-fuzz is installed
-	@tools/fuzz 60
+.PHONY: fuzz fuzz-kernel
+fuzz: fuzz-kernel $(VENV)/.installed ## let the fuzzers loose on every reader of what others write, FUZZ_SECONDS=60 each
+	$(BIN)/pytest -n $(WORKERS) -rP tests/fuzz
+
+fuzz-kernel: ## run libFuzzer on the table reader for a minute, if cargo-fuzz is installed
+	@tools/fuzz $(or $(FUZZ_SECONDS),60)
 
 PYTHON_CHECKS := python-format python-lint python-types python-layers spelling
 .PHONY: check-python $(PYTHON_CHECKS)

@@ -181,7 +181,7 @@ def _from_file(environment: Mapping[str, str], config: str | None) -> Found:
 
     try:
         content = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise _broken(path, error) from error
     for name, value in content.items():
         if name not in NAMES or not isinstance(value, str):
@@ -220,7 +220,11 @@ def _read_lakectl(path: Path) -> Found:
 
     try:
         content = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    # the library raises any of these for values that are not of their tags, as in `!!bool a`
+    except (
+        *(OSError, yaml.YAMLError, RecursionError),
+        *(ValueError, LookupError, AttributeError),
+    ) as error:
         raise _broken(path, error) from error
     found = {}
     for name, keys in _LAKECTL.items():

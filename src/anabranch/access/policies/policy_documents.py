@@ -62,6 +62,7 @@ def parse_statement(
         {
             operator: {field: tuple(values) for field, values in fields.items()}
             for operator, fields in (condition or {}).items()
+            if fields  # records do not keep an operator without fields, which requires nothing
         },
     )
 

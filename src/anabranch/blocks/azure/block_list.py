@@ -12,7 +12,6 @@ List"]
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import struct
 from collections.abc import Iterable
@@ -66,18 +65,22 @@ def read_blocks(document: bytes) -> list[Block]:
     """
     try:
         root = ET.fromstring(document)  # noqa: S314  the store is ours
-    except ET.ParseError as error:
+        return [block for item in root.iter("Block") if (block := _read_block(item)) is not None]
+    except (ET.ParseError, ValueError, LookupError) as error:  # an encoding that is not known, too
         raise Busy("the object store's response is malformed XML", kind="storage_failed") from error
-    blocks = []
-    for item in root.iter("Block"):
-        try:
-            packed = base64.b64decode(item.findtext("Name", ""), validate=True)
-            upload, number, stamp, md5 = _NAME.unpack(packed)
-        except (binascii.Error, struct.error):
-            continue
-        size = 0 if md5 == _EMPTY else int(item.findtext("Size", "0"))
-        blocks.append(Block(upload, number, stamp, md5, size))
-    return blocks
+
+
+def _read_block(item: ET.Element) -> Block | None:
+    """Returns a block, None if it has another name. Raises ValueError for a malformed size."""
+    name = item.findtext("Name", "")
+    try:
+        upload, number, stamp, md5 = _NAME.unpack(base64.b64decode(name, validate=True))
+    except (ValueError, struct.error):  # also for a name that is not ASCII
+        return None
+    size = 0 if md5 == _EMPTY else int(item.findtext("Size", "0"))
+    if size < 0:
+        raise ValueError("a size is negative")
+    return Block(upload, number, stamp, md5, size)
 
 
 def block_list(blocks: Iterable[Block]) -> bytes:

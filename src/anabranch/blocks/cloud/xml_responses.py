@@ -7,6 +7,7 @@ XML namespaces differ between S3-compatible stores, so element names are compare
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import NamedTuple
 from urllib.parse import unquote_plus
@@ -65,68 +66,85 @@ def read_listing(document: bytes) -> Listing:
     """Returns a response to ListObjectsV2 that was requested with encoded keys. Raises Busy for any
     other document.
     """
-    root = _read(document, "ListBucketResult")
-    objects = [
-        ObjectInfo(
-            unquote_plus(_text(item, "Key"), errors="surrogateescape"),
-            int(_text(item, "Size")),
-            int(datetime.fromisoformat(_text(item, "LastModified")).timestamp()),
-            _text(item, "ETag").strip('"'),
-        )
-        for item in _all(root, "Contents")
-    ]
-    return Listing(objects, _next_page(root, "NextContinuationToken"))
+    with _document(document, "ListBucketResult") as root:
+        objects = [
+            ObjectInfo(
+                unquote_plus(_text(item, "Key"), errors="surrogateescape"),
+                _size(item),
+                _time(item),
+                _text(item, "ETag").strip('"'),
+            )
+            for item in _all(root, "Contents")
+        ]
+        return Listing(objects, _next_page(root, "NextContinuationToken"))
 
 
 def read_parts(document: bytes) -> PartListing:
     """Returns a response to ListParts. Raises Busy for any other document."""
-    root = _read(document, "ListParts")  # or ListPartsResponse
-    parts = [
-        Part(
-            int(_text(item, "PartNumber")),
-            int(_text(item, "Size")),
-            _text(item, "ETag").strip('"'),
-            int(datetime.fromisoformat(_text(item, "LastModified")).timestamp()),
-        )
-        for item in _all(root, "Part")
-    ]
-    return PartListing(parts, _next_page(root, "NextPartNumberMarker"))
+    with _document(document, "ListParts") as root:  # or ListPartsResponse
+        parts = [
+            Part(
+                int(_text(item, "PartNumber")),
+                _size(item),
+                _text(item, "ETag").strip('"'),
+                _time(item),
+            )
+            for item in _all(root, "Part")
+        ]
+        return PartListing(parts, _next_page(root, "NextPartNumberMarker"))
 
 
 def read_versions(document: bytes) -> VersionListing:
     """Returns a response to ListObjectVersions that was requested with encoded keys. Raises Busy
     for any other document.
     """
-    root = _read(document, "ListVersionsResult")
-    versions = [
-        Version(
-            unquote_plus(_text(item, "Key"), errors="surrogateescape"),
-            _text(item, "VersionId"),
-            _name(item) == "DeleteMarker",
-            _text(item, "IsLatest") == "true",
-            int(_text(item, "Size") or 0),
-            int(datetime.fromisoformat(_text(item, "LastModified")).timestamp()),
-        )
-        for item in root
-        if _name(item) in {"Version", "DeleteMarker"}
-    ]
-    next_key = unquote_plus(_next_page(root, "NextKeyMarker"), errors="surrogateescape")
-    return VersionListing(versions, next_key, _next_page(root, "NextVersionIdMarker"))
+    with _document(document, "ListVersionsResult") as root:
+        versions = [
+            Version(
+                unquote_plus(_text(item, "Key"), errors="surrogateescape"),
+                _text(item, "VersionId"),
+                _name(item) == "DeleteMarker",
+                _text(item, "IsLatest") == "true",
+                _size(item, missing="0"),
+                _time(item),
+            )
+            for item in root
+            if _name(item) in {"Version", "DeleteMarker"}
+        ]
+        next_key = unquote_plus(_next_page(root, "NextKeyMarker"), errors="surrogateescape")
+        return VersionListing(versions, next_key, _next_page(root, "NextVersionIdMarker"))
 
 
 def read_text(document: bytes, root: str, name: str) -> str:
     """Returns the text of an element of a document. Raises Busy for another document."""
-    return _text(_read(document, root), name)
+    with _document(document, root) as found:
+        return _text(found, name)
 
 
-def _read(document: bytes, name: str) -> ET.Element:
+@contextmanager
+def _document(document: bytes, name: str) -> Iterator[ET.Element]:
+    """Returns the root of a document whose name begins with `name`. Raises Busy for another
+    document, and for one with values that cannot be read.
+    """
     try:
         root = ET.fromstring(document)  # noqa: S314  the store is ours
-    except ET.ParseError as error:
+        if not _name(root).startswith(name):
+            raise _response_error(name)
+        yield root
+    # an unknown encoding is a LookupError
+    except (ET.ParseError, ValueError, OverflowError, LookupError) as error:
         raise _response_error(name) from error
-    if not _name(root).startswith(name):
-        raise _response_error(name)
-    return root
+
+
+def _size(element: ET.Element, *, missing: str = "") -> int:
+    size = int(_text(element, "Size") or missing)
+    if size < 0:
+        raise ValueError("a size is negative")
+    return size
+
+
+def _time(element: ET.Element) -> int:
+    return int(datetime.fromisoformat(_text(element, "LastModified")).timestamp())
 
 
 def _next_page(root: ET.Element, name: str) -> str:

@@ -4,6 +4,7 @@ set, one newline at the end.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,9 @@ __all__ = ["BYTES", "JSON", "TEXT", "encode", "json_response", "no_content"]
 JSON = "application/json"
 BYTES = "application/octet-stream"
 TEXT = "text/plain; charset=utf-8"
+
+_OTHER_SURROGATES = re.compile(r"[\ud800-\udc7f\udd00-\udfff]")
+"""Those that stand for no byte: JSON of tables may have them as escapes."""
 
 _encoder = msgspec.json.Encoder(order="sorted")
 
@@ -44,7 +48,8 @@ def json_response(
 
 def _replace_invalid(value: Any) -> Any:
     if isinstance(value, str):
-        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        escaped = _OTHER_SURROGATES.sub("\N{REPLACEMENT CHARACTER}", value)
+        return escaped.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if isinstance(value, dict):
         return {_replace_invalid(key): _replace_invalid(item) for key, item in value.items()}
     if isinstance(value, list):

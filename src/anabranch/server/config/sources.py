@@ -89,7 +89,7 @@ def _yaml(path: Path, text: str) -> dict[Any, Any]:
 
     try:
         content = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f" (line {mark.line + 1})" if mark else ""
         problem = getattr(error, "problem", None) or "it cannot be parsed"

@@ -8,7 +8,7 @@ Source: the Delta transaction log protocol, section "Action Reconciliation".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -28,7 +28,7 @@ from anabranch.tables.live_rows.live_table import (
     TableVersion,
     VectorPlace,
 )
-from anabranch.tables.live_rows.refusals import unreadable
+from anabranch.tables.live_rows.refusals import damage_refused, unreadable
 from anabranch.tables.live_rows.table_objects import TableObjects
 
 __all__ = ["read_delta_table", "read_delta_versions"]
@@ -75,26 +75,9 @@ def read_delta_table(
     protocol, meta_data = state.protocol, state.meta_data
     if protocol is None or meta_data is None:
         raise unreadable(f"the log of the table has no protocol or metadata for version {at}")
-    require_readable(protocol)
-    properties = {str(k): str(v) for k, v in (meta_data.get("configuration") or {}).items()}
-    mode = properties.get(MAPPING_MODE, "none").lower()
-    columns = read_columns(str(meta_data.get("schemaString")), mode)
-    by_name = {column.name: column for column in columns}
-    names = tuple(map(str, meta_data.get("partitionColumns") or ()))
-    for name in names:
-        if name not in by_name:
-            raise unreadable(f"the table is partitioned by {name!r}, which is no column")
-    partition_columns = [by_name[name] for name in names]
-    return LiveTable(
-        table_format="delta",
-        version=at,
-        columns=columns,
-        partition_columns=names,
-        files=[_live_file(place, each, partition_columns) for each in state.files.values()],
-        by_id=mode == "id",
-        values_first=True,
-        properties=properties,
-    )
+    with damage_refused():
+        require_readable(protocol)
+        return _live_table(place, meta_data, state.files.values(), at)
 
 
 def read_delta_versions(
@@ -108,6 +91,30 @@ def read_delta_versions(
             break
         found.append(_version(version, log.commit(version)))
     return found
+
+
+def _live_table(
+    place: TablePlace, meta_data: Mapping[str, Any], actions: Iterable[FileAction], version: int
+) -> LiveTable:
+    properties = {str(k): str(v) for k, v in (meta_data.get("configuration") or {}).items()}
+    mode = properties.get(MAPPING_MODE, "none").lower()
+    columns = read_columns(str(meta_data.get("schemaString")), mode)
+    by_name = {column.name: column for column in columns}
+    names = tuple(map(str, meta_data.get("partitionColumns") or ()))
+    for name in names:
+        if name not in by_name:
+            raise unreadable(f"the table is partitioned by {name!r}, which is no column")
+    partition_columns = [by_name[name] for name in names]
+    return LiveTable(
+        table_format="delta",
+        version=version,
+        columns=columns,
+        partition_columns=names,
+        files=[_live_file(place, each, partition_columns) for each in actions],
+        by_id=mode == "id",
+        values_first=True,
+        properties=properties,
+    )
 
 
 def _version(version: int, content: bytes) -> TableVersion:

@@ -58,7 +58,7 @@ def _header(stream: io.BytesIO) -> dict[str, bytes]:
         if count < 0:
             _long(stream)  # the size of the block
         for _ in range(abs(count)):
-            key = _read(stream, _long(stream)).decode("utf-8", "replace")
+            key = _read(stream, _long(stream)).decode()
             found[key] = _read(stream, _long(stream))
     return found
 

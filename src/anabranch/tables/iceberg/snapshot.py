@@ -6,8 +6,7 @@ Source: the Iceberg table specification, "Scan Planning", "Column Projection" an
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -40,7 +39,7 @@ from anabranch.tables.live_rows.live_table import (
     VectorPlace,
 )
 from anabranch.tables.live_rows.needs import EVERYTHING, Needs
-from anabranch.tables.live_rows.refusals import unreadable
+from anabranch.tables.live_rows.refusals import damage_refused, unreadable
 from anabranch.tables.live_rows.table_objects import TableObjects
 
 __all__ = ["IcebergSnapshot", "read_iceberg_table", "read_iceberg_versions"]
@@ -49,7 +48,6 @@ _FORMAT_VERSIONS = (1, 2, 3)
 _NAME_MAPPING = "schema.name-mapping.default"
 _NO_SNAPSHOT = -1
 _TO_NAME_MAPPING = msgspec.json.Decoder(tuple[NameMapping, ...])
-_DAMAGED = (KeyError, TypeError, ValueError, AttributeError, StopIteration)
 
 
 class IcebergSnapshot:
@@ -67,7 +65,7 @@ class IcebergSnapshot:
         self._metadata = metadata = _current(files)
         self._place = place.at(str(metadata.get("location") or ""))
         files.at(self._place.location)
-        with _damage_refused():
+        with damage_refused():
             self._found, is_current = _snapshot(metadata, wanted)
             schema, self._known = _schemas(metadata, self._found, is_current=is_current)
             self._specs = _specs(metadata)
@@ -81,7 +79,7 @@ class IcebergSnapshot:
         """Returns the table with the files that `needs` may need, as far as bounds in the
         manifests, and summaries of manifests, say it. Raises Invalid.
         """
-        with _damage_refused():
+        with damage_refused():
             return self._rows(needs)
 
     def _rows(self, needs: Needs) -> LiveTable:
@@ -126,14 +124,6 @@ class IcebergSnapshot:
         )
 
 
-@contextmanager
-def _damage_refused() -> Iterator[None]:
-    try:
-        yield
-    except _DAMAGED as error:
-        raise unreadable(f"the table's metadata cannot be read: {error!r}") from error
-
-
 def read_iceberg_table(
     objects: TableObjects, place: TablePlace, snapshot: int | str | None = None
 ) -> LiveTable:
@@ -173,7 +163,7 @@ def _schemas(
     metadata: Mapping[str, Any], found: Mapping[str, Any] | None, *, is_current: bool
 ) -> tuple[Mapping[str, Any], Mapping[int, Column]]:
     """Returns the schema of a snapshot, and the columns of all schemas by their ids."""
-    schemas = {each.get("schema-id", 0): each for each in metadata.get("schemas") or ()}
+    schemas = _by_id(metadata.get("schemas") or (), "schema-id")
     current = metadata["schema"] if not schemas else schemas[metadata["current-schema-id"]]
     schema = current
     if found is not None and not is_current:
@@ -187,7 +177,7 @@ def _snapshot(
     """Returns a snapshot, and whether it is read with the current schema: so are the current one
     and branches, but not tags.
     """
-    by_id = {each["snapshot-id"]: each for each in metadata["snapshots"]}
+    by_id = _by_id(metadata["snapshots"], "snapshot-id")
     if wanted is None:
         current = metadata.get("current-snapshot-id")
         if current in (None, _NO_SNAPSHOT):
@@ -206,10 +196,21 @@ def _snapshot(
     return by_id[number], is_branch
 
 
+def _by_id(given: Iterable[Mapping[str, Any]], name: str) -> dict[Any, Mapping[str, Any]]:
+    """Returns parts of the metadata by their ids. Raises ValueError if two have one id: libraries
+    differ in which they take.
+    """
+    found: dict[Any, Mapping[str, Any]] = {}
+    for each in given:
+        if found.setdefault(each.get(name, 0), each) != each:
+            raise ValueError(f"two parts have the {name} {each.get(name, 0)}")
+    return found
+
+
 def _specs(metadata: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
     given = metadata.get("partition-specs")
     if given:
-        return {each["spec-id"]: each for each in given}
+        return _by_id(given, "spec-id")
     fields = metadata.get("partition-spec") or []
     numbered = [{"field-id": 1000 + number, **field} for number, field in enumerate(fields)]
     return {0: {"spec-id": 0, "fields": numbered}}

@@ -128,7 +128,8 @@ def _plain(node: yaml.Node, where: str, depth: int = 0) -> Any:
         return {name: _plain(value, f"{where}.{name}", depth + 1) for name, _, value in members}
     try:
         return yaml.SafeLoader("").construct_object(node)
-    except (yaml.YAMLError, ValueError) as error:
+    # for a value that is not of its tag, as in `!!timestamp a`, the library raises any of these
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError) as error:
         raise _invalid(_line(node), where, "is not a value of YAML") from error
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from anabranch.errors import Conflict, Invalid
-from anabranch.tables.live_rows.refusals import UNREADABLE
+from anabranch.tables.live_rows.refusals import UNREADABLE, damage_refused
 from anabranch.tables.live_rows.table_objects import local_location
 from anabranch.versioning.strategies.contract import ObjectVersion, PathConflict, Side
 
@@ -23,9 +23,12 @@ def refusal(reason: str) -> Conflict:
 
 @contextmanager
 def refusing_unreadable() -> Iterator[None]:
-    """Makes errors for tables that cannot be read errors of the merge."""
+    """Makes errors for tables that cannot be read errors of the merge, and what metadata of an
+    unexpected form make Python raise.
+    """
     try:
-        yield
+        with damage_refused():
+            yield
     except Invalid as error:
         if error.kind != UNREADABLE:
             raise

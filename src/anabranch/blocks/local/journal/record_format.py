@@ -158,9 +158,12 @@ def _head(data: bytes, at: int) -> _Head | None:
     (checksum,) = _CRC.unpack_from(data, at + _HEAD.size)
     if zlib.crc32(path, zlib.crc32(data[at : at + _HEAD.size])) != checksum:
         return None
-    return _Head(
-        at, generation, kind, path.decode(), digest, batch_start, body_start, body_start + length
-    )
+    try:
+        name = path.decode()
+    except UnicodeDecodeError:
+        return None
+    end = body_start + length
+    return _Head(at, generation, kind, name, digest, batch_start, body_start, end)
 
 
 def _md5(body: bytes) -> bytes:

@@ -142,7 +142,11 @@ def _parse(folder: Path, file: Path) -> Link:
         fields: Any = yaml.safe_load(file.read_text("utf-8"))
         written = _CONVERTER.convert(fields)
         address = prefix_address(written.src)
-    except (OSError, ValueError, yaml.YAMLError, Usage) as error:
+    # the library raises any of these for values that are not of their tags, as in `!!bool a`
+    except (
+        *(OSError, yaml.YAMLError, Usage, RecursionError),
+        *(ValueError, LookupError, AttributeError),
+    ) as error:
         reason = " ".join(str(error).split())
         raise Failure(
             f"{printable(str(file))} cannot be read: {printable(reason)}",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import msgspec
@@ -120,8 +121,18 @@ def read_state(log: LogFiles, version: int) -> TableState:
             break
     if protocol is None or meta_data is None:
         raise refusal(f"the log of the {log.owner} has no protocol or metadata for {version}")
-    _require_known_features(protocol)
-    return _state(protocol, meta_data)
+    with _damage_refused():
+        _require_known_features(protocol)
+        return _state(protocol, meta_data)
+
+
+@contextmanager
+def _damage_refused() -> Iterator[None]:
+    """Raises Conflict for what metadata of an unexpected form make Python raise."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise refusal(f"the table's metadata cannot be read: {reason_of(error)}") from error
 
 
 def _state(protocol: dict[str, Any], meta_data: dict[str, Any]) -> TableState:
@@ -144,15 +155,16 @@ def _state(protocol: dict[str, Any], meta_data: dict[str, Any]) -> TableState:
 def _protocol(action: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a protocol action in a form that can be compared."""
     features = ("readerFeatures", "writerFeatures")
-    return {
-        "minReaderVersion": action.get("minReaderVersion"),
-        "minWriterVersion": action.get("minWriterVersion"),
-    } | {name: sorted(action.get(name) or ()) for name in features}
+    with _damage_refused():
+        return {
+            "minReaderVersion": action.get("minReaderVersion"),
+            "minWriterVersion": action.get("minWriterVersion"),
+        } | {name: sorted(action.get(name) or ()) for name in features}
 
 
 def _meta_data(action: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a metadata action in a form that can be compared."""
-    try:
+    with _damage_refused():
         return {
             "id": action["id"],
             "name": action.get("name"),
@@ -161,8 +173,6 @@ def _meta_data(action: Mapping[str, Any]) -> dict[str, Any]:
             "partitionColumns": list(action.get("partitionColumns") or ()),
             "configuration": dict(action.get("configuration") or {}),
         }
-    except (KeyError, ValueError, TypeError) as error:
-        raise refusal(f"the table's metadata cannot be read: {reason_of(error)}") from error
 
 
 def _require_known_features(protocol: Mapping[str, Any]) -> None:

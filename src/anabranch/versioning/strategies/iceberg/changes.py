@@ -151,7 +151,7 @@ def _operations(
 ) -> dict[int, str] | None:
     """Returns the operations, by the ids of snapshots, that follow the base's current snapshot or
     one of the other side. Returns None if that is not how the table came about: snapshots have
-    expired, or the side went back to an earlier one.
+    expired, the side went back to an earlier one, or damaged snapshots are their own ancestors.
     """
     start = base.metadata.get("current-snapshot-id")
     known = other.snapshots().keys() - base.snapshots().keys()
@@ -162,6 +162,8 @@ def _operations(
         snapshot = None if current is None else snapshots.get(current)
         if current is None or snapshot is None:
             return None if start not in (None, -1) else operations
+        if current in operations:
+            return None
         operations[current] = (snapshot.get("summary") or {}).get("operation", "")
         current = snapshot.get("parent-snapshot-id")
     return operations
