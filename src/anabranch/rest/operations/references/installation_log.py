@@ -12,15 +12,12 @@ from msgspec import Meta
 from anabranch.access.policies.permissions import Action
 from anabranch.catalog.repositories.installation_log import InstallationOperations
 from anabranch.model.page import DEFAULT_AMOUNT
-from anabranch.rest.operations.references.operations import (
-    OperationList,
-    OperationRecord,
-    to_operation_record,
-)
+from anabranch.rest.operations.references.operations import OperationList
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import Amount
 from anabranch.rest.protocol.resources import on_anything
+from anabranch.rest.schemas.operation_records import OperationRecord, to_operation_record
 from anabranch.rest.schemas.pagination import page_amount, to_pagination
 
 __all__ = ["OPERATIONS"]

@@ -12,16 +12,13 @@ from anabranch.access.policies.permissions import Action
 from anabranch.catalog.pulls.reviewer_names import KnownNames
 from anabranch.catalog.pulls.undone_reviewers import AdmitReviewers
 from anabranch.model.references.operation import MAX_UNDO_DAYS, LoggedOperation
-from anabranch.rest.operations.references.operations import (
-    AtOperation,
-    OperationRecord,
-    to_operation_record,
-)
+from anabranch.rest.operations.references.operations import AtOperation
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import AtBranch, InRepository
 from anabranch.rest.protocol.resources import on_branch, on_repository, on_tag
+from anabranch.rest.schemas.operation_records import OperationRecord, to_operation_record
 
 __all__ = ["OPERATIONS"]
 

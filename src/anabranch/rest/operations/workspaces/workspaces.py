@@ -15,7 +15,6 @@ from anabranch.model.caller import Principal
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.model.references.lifetime import parse_lifetime
 from anabranch.model.references.workspace_request import WorkspaceRequest
-from anabranch.rest.operations.references.operations import OperationRecord, to_operation_record
 from anabranch.rest.operations.workspaces.schemas import (
     Checkpoint,
     CheckpointCreation,
@@ -40,6 +39,7 @@ from anabranch.rest.protocol.parameters import Amount, InRepository
 from anabranch.rest.protocol.resources import on_repository, on_workspace
 from anabranch.rest.schemas.diffs import DiffList, IncludeSides, diff_list
 from anabranch.rest.schemas.merge_conflicts import MergeConflictResult, described_conflicts
+from anabranch.rest.schemas.operation_records import OperationRecord, to_operation_record
 from anabranch.rest.schemas.pagination import page_amount
 
 __all__ = ["OPERATIONS"]
