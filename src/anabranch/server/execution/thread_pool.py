@@ -27,7 +27,9 @@ Result = TypeVar("Result")
 _Target: TypeAlias = "asyncio.Future[Any] | DoneCallback"
 """What learns the outcome of a call: a future, or the callback of `submit`."""
 
-_Call: TypeAlias = tuple[str, _Target, Callable[..., Any], tuple[Any, ...]]
+_Call: TypeAlias = (
+    "tuple[str, asyncio.AbstractEventLoop, _Target, Callable[..., Any], tuple[Any, ...]]"
+)
 
 _SHARE = 3 / 4
 """The share of threads, and of the calls that may wait, that one caller can have."""
@@ -70,7 +72,6 @@ class ThreadPool:
         self._waiting: FairQueue[_Call] = FairQueue(max(1, int(threads * _SHARE)))
         self._queue: SimpleQueue[_Call | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
-        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def run(
         self,
@@ -122,9 +123,8 @@ class ThreadPool:
         function: Callable[..., Any],
         arguments: tuple[Any, ...],
     ) -> None:
-        if self._loop is None:
-            self._loop = asyncio.get_running_loop()
-        self._waiting.add(caller, (caller, target, function, arguments))
+        loop = asyncio.get_running_loop()
+        self._waiting.add(caller, (caller, loop, target, function, arguments))
         self._pass_on()
 
     def _pass_on(self) -> None:
@@ -182,19 +182,18 @@ class ThreadPool:
     def _work(self) -> None:
         """Main loop of a thread."""
         while (call := self._queue.get()) is not None:
-            caller, target, function, arguments = call
+            caller, loop, target, function, arguments = call
             result, error = None, None
             try:
                 if not isinstance(target, asyncio.Future) or not target.cancelled():
                     result = function(*arguments)
             except BaseException as raised:  # noqa: BLE001  raised again where the future is awaited
                 error = raised
-            assert self._loop is not None  # noqa: S101  it has passed the call
             try:
-                self._loop.call_soon_threadsafe(self._settle, caller, target, result, error)
+                loop.call_soon_threadsafe(self._settle, caller, target, result, error)
             except RuntimeError:
                 return  # the loop is closed, so no caller waits for the result
-            del call, target, function, arguments, result, error
+            del call, loop, target, function, arguments, result, error
 
     def _settle(
         self, caller: str, target: _Target, result: object, error: BaseException | None
