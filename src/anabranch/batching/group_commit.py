@@ -21,7 +21,7 @@ from anabranch.batching.contract import Checkpoints, CommitLock, NoCheckpoints, 
 from anabranch.batching.order import note_place
 from anabranch.batching.request import Request
 from anabranch.batching.scheduler import batch
-from anabranch.errors import Busy
+from anabranch.errors import Busy, OutcomeUnknown
 
 __all__ = ["GroupCommit"]
 
@@ -70,8 +70,8 @@ class GroupCommit(Generic[Item, Outcome]):
         """Returns the outcome of an item once its commit is durable. Under a batch scheduler, the
         calls that wait for this group commit share a commit.
 
-        Raises what `commit` raised, and Busy: `closed` after `close`, `locked` when other processes
-        held the lock for too long, `interrupted` when another thread's exception ended the commit.
+        Raises what `commit` raised; Busy: `closed` after `close`, `locked` when other processes
+        held the lock for too long; OutcomeUnknown when another thread's exception ended the commit.
         """
         return batch(self.submit_all, item)
 
@@ -185,7 +185,8 @@ class GroupCommit(Generic[Item, Outcome]):
                 request.leads = False
                 self._let_writer_lead()
         if request.error is not None:
-            raise Busy("the commit was interrupted", kind="interrupted") from request.error
+            # perhaps after it had been made: a signal that arrives meanwhile is raised at its end
+            raise OutcomeUnknown("the commit was interrupted") from request.error
         return request.outcomes
 
     def _withdraw(self, request: Request[Item, Outcome]) -> bool:

@@ -145,3 +145,26 @@ def test_recovery_keeps_other_files(folder):
         path.write_bytes(b"not ours")
     LocalBlocks(folder)
     assert journals(folder) == sorted(others)
+
+
+@pytest.mark.parametrize("written_again", [False, True])
+def test_a_deleted_table_returns_only_if_it_was_written_again(root, tmp_path, written_again):
+    store, namespace = LocalBlocks(root), "local://space/_lakefs"
+    tables = {"a" * 64: b"1", "b" * 64: b"2"}
+
+    def write():
+        folder = Path(store.write_folder(namespace))
+        for name, body in tables.items():
+            (folder / name).write_bytes(body)
+        store.make_durable(namespace, tables)
+
+    write()
+    store.delete([f"{namespace}/{name}" for name in tables])
+    if written_again:
+        write()
+    crashed = tmp_path / "crashed"
+    shutil.copytree(root, crashed)
+    store.close()
+    for table in (crashed / "space/_lakefs").iterdir():
+        table.unlink()
+    assert len(content(LocalBlocks(crashed))) == (len(tables) if written_again else 0)

@@ -217,3 +217,24 @@ def test_the_span_of_a_program_is_the_parent_of_its_requests(tmp_path):
 def test_more_than_all_requests_cannot_be_traced():
     with pytest.raises(Invalid, match="ANABRANCH_TELEMETRY_TRACED_PERCENT is more than 100"):
         load_settings({}, {"ANABRANCH_TELEMETRY_TRACED_PERCENT": "101"})
+
+
+def test_clients_cannot_make_up_values_of_attributes(tmp_path):
+    def methods():
+        metric = collector.metrics.get("http.server.request.duration")
+        points = metric.histogram.data_points if metric else ()
+        counts = {}
+        for point in points:
+            method = attributes(point)["http.request.method"]
+            counts[method] = counts.get(method, 0) + point.count
+        return counts
+
+    with traced_server(tmp_path) as (collector, client, _):
+        for number in range(5):
+            unsigned = {"Authorization": "AWS4-HMAC-SHA256 Credential=x"}
+            address = client.base_url.join("/sea/main/a")
+            httpx2.request(f"MADEUP{number}", address, headers=unsigned | TRACED)
+        eventually(lambda: methods().get("_OTHER", 0) == 5)
+        assert set(methods()) == {"_OTHER", "POST"}
+        eventually(lambda: len(collector.named("unknown")) == 5)
+        assert "MADEUP" not in str(collector.spans)

@@ -222,6 +222,7 @@ class LocalBlocks:
     @timed("blocks")
     def delete(self, addresses: Iterable[str]) -> None:
         """Removes blocks; missing ones are ignored."""
+        is_forgotten = True
         for address in addresses:
             place = parse_address(address, self._root)
             try:
@@ -230,7 +231,9 @@ class LocalBlocks:
                 continue
             except OSError as error:
                 raise translate_error(error, address) from error
-            self._journal.tombstone(place.path)
+            is_forgotten &= self._journal.tombstone(place.path)
+        if not is_forgotten:
+            self._journal.checkpoint()
 
     def list(self, prefix: str, after: str = "") -> Iterator[BlockInfo]:
         """Yields the blocks whose address starts with `prefix`, in order, after `after`.

@@ -35,6 +35,10 @@ __all__ = ["OpenTelemetry"]
 
 _FLUSH_MILLISECONDS = 3_000
 _SERVER_ERROR = 500
+# of the semantic conventions: any other method is "_OTHER", or clients could have a series for each
+_METHODS = frozenset(
+    ("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "QUERY", "TRACE")
+)
 # of the semantic conventions of `http.server.request.duration`
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 
@@ -93,8 +97,9 @@ class OpenTelemetry:
 
     def completed(self, request: CompletedRequest, took: float, spent: SpentTime) -> None:
         """Ends the span of a request that took so many seconds, and counts it."""
+        method = request.head.method
         attributes: dict[str, Any] = {
-            "http.request.method": request.head.method,
+            "http.request.method": method if method in _METHODS else "_OTHER",
             "http.response.status_code": request.status,
             "anabranch.service": request.service,
             "anabranch.operation": request.operation,

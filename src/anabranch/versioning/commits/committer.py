@@ -116,6 +116,7 @@ class Committer:
                     except Exception as error:
                         if self._refuses(repository, stored, before, error):
                             raise
+                        tables.make_durable()  # a plan may use again what it has written
                         return None
                 move = Move(moved, (made.commit, *made.earlier), before)
                 self._moves.begin(key, move)

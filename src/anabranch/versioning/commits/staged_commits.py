@@ -123,7 +123,7 @@ class CommitTree:
         self._committer = committer
         self._tree = tree
         self._allow_empty = allow_empty
-        self._checked = ""
+        self._checked: dict[str, str] = {}
 
     def make(
         self, change: BranchChange[Commit], stored: StoredBranch, head: Commit
@@ -135,11 +135,13 @@ class CommitTree:
             stored.branch,
             "cannot use source MetaRange on a branch with uncommitted changes",
         )
-        if not self._checked:  # check once, not at each attempt
-            self._checked = self._require_tree(repository, head.metarange_id)
-        if self._checked == head.metarange_id and not self._allow_empty:
+        # once for each head's tree: that of a move which is not made admits nothing on another one
+        if head.metarange_id not in self._checked:
+            self._checked[head.metarange_id] = self._require_tree(repository, head.metarange_id)
+        tree = self._checked[head.metarange_id]
+        if tree == head.metarange_id and not self._allow_empty:
             raise NoChanges("commit: no changes")
-        commit = self._commits.make_from(change.fields, self._checked, [head])
+        commit = self._commits.make_from(change.fields, tree, [head])
         return Made(commit=commit, result=commit, untrusted=UntrustedTree(self._tree.since))
 
     def _require_tree(self, repository: Repository, head: str) -> str:

@@ -102,12 +102,17 @@ class Journal:
             and os.getpid() == self._process
         )
 
-    def tombstone(self, path: str) -> None:
-        """Records that a block was deleted, so that it is not restored. Does not wait. Does nothing
-        for a shared block: in the journal its deletion might follow its being stored again.
+    def tombstone(self, path: str) -> bool:
+        """Records that a block was deleted, so that it is not restored. Does not wait. Returns
+        False for a shared block, which only a checkpoint forgets: in the journal its deletion might
+        follow its being stored again.
         """
-        if self.is_pending(path) and not self._is_shared(path):
-            self._appends.note(Record(path, bytes(16), None))
+        if not self.is_pending(path):
+            return True
+        if self._is_shared(path):
+            return False
+        self._appends.note(Record(path, bytes(16), None))
+        return True
 
     def _is_shared(self, path: str) -> bool:
         files = (self._current, self._full)
