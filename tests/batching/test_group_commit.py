@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from anabranch.batching.group_commit import GroupCommit
+from anabranch.batching.request import Request
 from anabranch.batching.scheduler import BatchScheduler
 from anabranch.errors import Busy, OutcomeUnknown
 from anabranch.keyvalue.sqlite.writer_lock import WriterLock
@@ -252,6 +253,32 @@ def test_items_time_out_while_another_process_holds_the_lock(log, lock, threads)
     other.release()
     assert commits.close()
     assert log.groups == []
+
+
+def test_a_thread_that_is_interrupted_as_it_is_woken_waits_no_more(
+    log, commits, threads, eventually, monkeypatch
+):
+    wait, interrupted = Request.wait, []
+
+    def interrupted_wait(request, seconds=-1):
+        woken = wait(request, seconds)
+        if list(request.items) == [1] and not interrupted:
+            interrupted.append(request)
+            raise Interrupted
+        return woken
+
+    monkeypatch.setattr(Request, "wait", interrupted_wait)
+    log.go.clear()
+    first = threads.submit(commits.submit, 0)
+    eventually(lambda: commits._has_leader)
+    leader = threads.submit(commits.submit, 2)
+    eventually(lambda: len(commits._waiting) == 1)
+    waiting = threads.submit(commits.submit, 1)
+    eventually(lambda: len(commits._waiting) == 2)
+    log.go.set()
+    assert isinstance(waiting.exception(TIMEOUT), Interrupted)
+    assert (first.result(TIMEOUT), leader.result(TIMEOUT)) == (0, 20)
+    assert commits.submit(3) == 30
 
 
 def test_lock_is_free_while_nothing_is_committed(log, lock):

@@ -202,7 +202,8 @@ class GroupCommit(Generic[Item, Outcome]):
         if self._withdraw(request):
             return
         if not request.leads:
-            request.wait()
+            if not request.is_woken:  # else the interrupted wait may have been the one for that
+                request.wait()
             return
         with self._state:
             self._waiting.remove(request)

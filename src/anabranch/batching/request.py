@@ -14,16 +14,17 @@ Outcome = TypeVar("Outcome")
 
 class Request(Generic[Item, Outcome]):
     """The items of a waiting thread, and later their outcomes or the error of the commit; or
-    `leads`, if the thread must commit them itself.
+    `leads`, if the thread must commit them itself. `is_woken` is set before the thread is woken.
     """
 
-    __slots__ = ("_wakeup", "error", "items", "leads", "outcomes")
+    __slots__ = ("_wakeup", "error", "is_woken", "items", "leads", "outcomes")
 
     def __init__(self, items: Sequence[Item]) -> None:
         self.items = items
         self.outcomes: Sequence[Outcome] = ()
         self.error: BaseException | None = None
         self.leads = False
+        self.is_woken = False
         self._wakeup = threading.Lock()
         self._wakeup.acquire()
 
@@ -35,4 +36,5 @@ class Request(Generic[Item, Outcome]):
 
     def wake(self) -> None:
         """Wakes the thread that waits for this request."""
+        self.is_woken = True
         self._wakeup.release()
