@@ -53,7 +53,7 @@ class Round:
     def attempt(self, store=None, names=()):
         """Makes an attempt at the task of all dead objects; returns its totals."""
         names = list(names or self.names)
-        schema = spark_sweep._DUE_ARROW
+        schema = spark_sweep._DUE
         batch = pa.RecordBatch.from_pydict({"address": names, "size": [6] * len(names)}, schema)
         folder = f"{self.scenario.namespace}/_lakefs/due/"
         with PartWriter(self.scenario.lake.blocks, folder, schema) as writer:

@@ -73,13 +73,19 @@ class Reset:
         """Discards the changes with start <= key < end, batch by batch. The operation log keeps
         them, unless they are too many.
         """
-        tokens = self._branches.read(repository, name).branch.tokens
-        amount = sum(1 for _ in self._staging.rows(tokens, start, end, limit=MAX_KEPT + 1))
-        given_up_at = self._clock() if amount > MAX_KEPT else 0
+        is_one = end == start + b"\x00"
+        too_many = not is_one and self._has_more(repository, name, start, end)
+        given_up_at = self._clock() if too_many else 0
         kept = KeptChanges(self._keyvalue, self._identifiers, repository, given_up_at)
         position: bytes | None = start
         while position is not None:
             position = self._reset_batch(repository, name, position, end, kept)
+
+    def _has_more(self, repository: Repository, name: str, start: bytes, end: bytes | None) -> bool:
+        """Returns whether there are more changes than an operation keeps."""
+        tokens = self._branches.read(repository, name).branch.tokens
+        rows = self._staging.rows(tokens, start, end, limit=MAX_KEPT + 1)
+        return sum(1 for _ in rows) > MAX_KEPT
 
     def _reset_batch(
         self, repository: Repository, name: str, start: bytes, end: bytes | None, kept: KeptChanges
