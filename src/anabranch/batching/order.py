@@ -9,7 +9,7 @@ what another's makes need not wait until that is durable, only until it has its 
     store.apply(...)
 
 What has no such order, such as a database with a connection for each thread, never sets the event;
-whoever waits for it must set it when the call has returned.
+the caller that waits for it must set it when the call has returned.
 """
 
 from __future__ import annotations

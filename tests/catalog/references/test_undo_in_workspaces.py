@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from support.histories.undone_operations import commit, last, put, without
 
-from anabranch.access.actors.actor import Actor
-from anabranch.access.policies.statements import ALLOW_ALL, Effect, Statement
 from anabranch.errors import Denied, NotFound
 from anabranch.model.caller import Caller, acting_as
 from anabranch.model.references.workspace_request import WorkspaceRequest
 
 REPOSITORY = "arn:lakefs:fs:::repository/sea"
-
-
-def without(*denied, name="jane"):
-    """Returns a user who may do everything but some actions on some resources."""
-    statements = [
-        Statement(Effect.DENY, (action,), (f"{REPOSITORY}/{resource}" if resource != "*" else "*",))
-        for action, resource in denied
-    ]
-    return Actor(username=name, statements=[ALLOW_ALL, *statements])
-
-
-def put(lake, branch, path):
-    lake.objects.upload("sea", branch, path, [path.encode()])
-
-
-def last(lake):
-    return lake.operations.list("sea", amount=1).items[0]
-
-
-def commit(lake, branch, path):
-    put(lake, branch, path)
-    return lake.commits.commit("sea", branch, committer="ada", message="m")
 
 
 def paths_of(lake, branch="dev"):

@@ -102,8 +102,8 @@ class ReadCache:
             self._cached = _NOTHING
 
     def leave_to_parent(self) -> None:
-        """In a forked process: closes the cache, whose lock a thread of the parent may have held at
-        that moment, and which nobody would release here.
+        """In a forked process: closes the cache, with a new lock. A thread of the parent may have
+        held the old one when the process was forked, and no thread here would release it.
         """
         self._lock = threading.Lock()
         self.close()

@@ -43,17 +43,15 @@ _METHODS = frozenset(
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 
 
+_W3C = TraceContextTextMapPropagator()
+
+
 class _Traced(RequestTrace):
     """The record of a traced request, with its span."""
 
     def __init__(self, span: Span) -> None:
-        headers: dict[str, str] = {}
-        _W3C.inject(headers, set_span_in_context(span))
-        super().__init__(headers)
+        super().__init__(_headers(span))
         self.span = span
-
-
-_W3C = TraceContextTextMapPropagator()
 
 
 class OpenTelemetry:
@@ -92,7 +90,7 @@ class OpenTelemetry:
             return _Traced(span)
         spent = SpentTime()
         if span.get_span_context().is_valid:  # others must not trace it either
-            spent.trace_headers = _Traced(span).trace_headers
+            spent.trace_headers = _headers(span)
         return spent
 
     def completed(self, request: CompletedRequest, took: float, spent: SpentTime) -> None:
@@ -105,11 +103,15 @@ class OpenTelemetry:
             "anabranch.operation": request.operation,
         }
         self._durations.record(took, attributes)
-        for part, seconds in _parts(spent).items():
+        parts = _parts(spent)
+        for part, seconds in parts.items():
             if seconds:
                 self._waited.add(seconds, {"part": part, "anabranch.service": request.service})
         if isinstance(spent, _Traced):
-            self._end(spent, request, attributes)
+            waits = {
+                f"anabranch.{part}_seconds": round(waited, 6) for part, waited in parts.items()
+            }
+            self._end(spent, request, attributes | waits)
 
     def _end(self, spent: _Traced, request: CompletedRequest, attributes: dict[str, Any]) -> None:
         span = spent.span
@@ -118,8 +120,6 @@ class OpenTelemetry:
         span.set_attribute("anabranch.request_id", request.request_id)
         if request.user:
             span.set_attribute("user.id", request.user)
-        for part, seconds in _parts(spent).items():
-            span.set_attribute(f"anabranch.{part}_seconds", round(seconds, 6))
         if request.status >= _SERVER_ERROR:
             span.set_status(Status(StatusCode.ERROR))
         inside = set_span_in_context(span, Context())
@@ -139,6 +139,13 @@ class OpenTelemetry:
         self._traces.force_flush(_FLUSH_MILLISECONDS)
         self._traces.shutdown()
         self._metrics.shutdown(timeout_millis=_FLUSH_MILLISECONDS)
+
+
+def _headers(span: Span) -> dict[str, str]:
+    """Returns the headers by which requests to others continue the trace of a span."""
+    headers: dict[str, str] = {}
+    _W3C.inject(headers, set_span_in_context(span))
+    return headers
 
 
 def _parts(spent: SpentTime) -> dict[str, float]:

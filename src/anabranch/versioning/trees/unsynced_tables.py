@@ -1,6 +1,6 @@
 """Small tables that were written into the store's folder, and are not durable yet.
 
-Each sync of a file is a wait for the disk. Whoever writes several tables, or holds a lock
+Each sync of a file waits for the disk. A caller that writes several tables, or holds a lock
 meanwhile, collects them here, and makes them durable together, by the journal of the store.
 """
 
