@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -119,6 +120,77 @@ def test_unreadable_disk_is_not_reported_as_damage(database):
     assert ran.returncode == 0, ran.stderr
     assert "malformed" not in ran.stdout
     assert ran.stdout.count("Input/output error") >= 3
+
+
+# the system's calls that wait for the disk fail from some moment on, when all of a transaction is
+# in the log; SQLite's table of system calls does not have them
+FAILING_SYNC = """
+#include <errno.h>
+#include <unistd.h>
+int fails = 0;
+static int answer(void) { errno = EIO; return fails ? -1 : 0; }
+int fsync(int file) { (void)file; return answer(); }
+int fdatasync(int file) { (void)file; return answer(); }
+"""
+UNCONFIRMED = """
+import ctypes, os, sys
+from concurrent.futures import ThreadPoolExecutor
+from anabranch.errors import OutcomeUnknown
+from anabranch.keyvalue.contract import Write
+from anabranch.keyvalue.sqlite.store import SQLiteStore
+
+fails = ctypes.c_int.in_dll(ctypes.CDLL(sys.argv[1]), "fails")
+store = SQLiteStore(sys.argv[2])
+store.apply([Write("p", b"0", b"before")])
+fails.value = 1
+
+def is_unknown(number):
+    try:
+        store.apply([Write("p", b"%d" % number, b"unconfirmed")])
+    except OutcomeUnknown:
+        return True
+    return False
+
+with ThreadPoolExecutor(8) as threads:
+    assert all(threads.map(is_unknown, range(1, 9))), "reported as known"
+fails.value = 0
+if sys.argv[3] == "go on":
+    store.apply([Write("p", b"0", b"after")])
+os._exit(0)
+"""
+
+
+@pytest.fixture(scope="module")
+def failing_sync(tmp_path_factory):
+    """A library that a process is started with, so that its disk can fail."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    library = tmp_path_factory.mktemp("sync") / "failing_sync.so"
+    command = [compiler, "-shared", "-fPIC", "-x", "c", "-", "-o", library]
+    subprocess.run(command, check=True, input=FAILING_SYNC, text=True)
+    return library
+
+
+@pytest.mark.parametrize("then", ["go on", "end"])
+def test_write_that_the_disk_does_not_confirm_has_an_unknown_outcome(database, failing_sync, then):
+    ran = subprocess.run(
+        [sys.executable, "-c", UNCONFIRMED, failing_sync, database, then],
+        check=False,
+        timeout=200,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "LD_PRELOAD": str(failing_sync)},
+    )
+    assert ran.returncode == 0, ran.stderr
+    store = SQLiteStore(database)
+    try:
+        if then == "go on":  # what another write has followed does not come back
+            assert [*store.scan("p")] == [(b"0", b"after")]
+        else:
+            assert [*store.scan("p")][1:], "it was in the log, so it may count after a restart"
+    finally:
+        store.close()
 
 
 def test_full_disk_is_reported_as_full(database):

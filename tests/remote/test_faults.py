@@ -138,6 +138,15 @@ def test_objects_that_are_read_together_are_of_one_moment(script):
         lake.objects.read_many("sea", "main", ["a", "b"])
 
 
+def test_an_object_that_claims_more_than_a_response_has_is_not_read(script):
+    claim = FRAME_HEADER.pack(FrameState.CONTENT, 1 << 40) + b"endless"
+    server, lake = script(answer("200 OK", claim, length=1 << 40))
+    with pytest.raises(Invalid) as refused:
+        lake.objects.read_many("sea", "main", ["a"])
+    assert refused.value.kind == "not_a_server"
+    assert len(server.requests) == 1
+
+
 def test_a_download_that_breaks_off_goes_on_where_it_stopped(script):
     size = 300_000
     content = bytes(range(250)) * 1200

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import apsw
 
-from anabranch.errors import Busy
+from anabranch.errors import Busy, OutcomeUnknown
 from anabranch.keyvalue.caching.read_cache import Location, ReadCache
 from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.sqlite.database import SQLITE_ERRORS, open_connection, translate
@@ -82,7 +82,7 @@ class SQLiteWriter:
         try:
             return self._transact(works)
         except Busy as error:
-            return [Busy(error.message, kind=error.kind, hint=error.hint) for _ in works]
+            return [type(error)(error.message, kind=error.kind, hint=error.hint) for _ in works]
         except Exception as error:  # noqa: BLE001  the caller of the work gets what it raises
             if len(works) == 1:
                 return [error]
@@ -151,7 +151,14 @@ class SQLiteWriter:
     def _commit(self, cursor: apsw.Cursor, works: Sequence[Work]) -> None:
         written = _locations(works)
         before = self._cache.begin_commit()
-        cursor.execute("COMMIT")
+        try:
+            cursor.execute("COMMIT")
+        except apsw.IOError as error:
+            if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_FSYNC:
+                # all of the transaction is in the log, which a restart reads again
+                message = f"{self._path}: the disk did not confirm a write: {error}"
+                raise OutcomeUnknown(message) from error
+            raise
         # not after a failed commit: its writes may appear when the log is read again
         self._cache.end_commit(before, written)
 

@@ -9,7 +9,12 @@ from typing import NamedTuple
 from anabranch.client.rest_client import CHUNK, RestClient
 from anabranch.client.transport import TransportError
 from anabranch.errors import AnabranchError, Busy, Gone, Invalid, NotFound, OutcomeUnknown
-from anabranch.model.objects.batch import FRAME_HEADER, MAX_BATCH_OBJECTS, FrameState
+from anabranch.model.objects.batch import (
+    FRAME_HEADER,
+    MAX_BATCH_BYTES,
+    MAX_BATCH_OBJECTS,
+    FrameState,
+)
 from anabranch.remote.call import change
 from anabranch.remote.calls.open_object import Open
 
@@ -126,17 +131,19 @@ def _read_once(
 
 
 def _frames(chunks: Iterator[bytes], count: int) -> Iterator[Frame]:
-    """Yields `count` frames, fewer if the body ends before."""
-    buffer, start = b"", 0
+    """Yields `count` frames, fewer if the body ends before or claims more than a response has."""
+    buffer, start = bytearray(), 0
 
     def fill(size: int) -> bool:
-        nonlocal buffer, start
-        while len(buffer) - start < size:
+        nonlocal start
+        if len(buffer) - start < size:
+            del buffer[:start]
+            start = 0
+        while len(buffer) < start + size:
             chunk = next(chunks, None)
             if chunk is None:
                 return False
-            buffer = buffer[start:] + chunk
-            start = 0
+            buffer.extend(chunk)
         return True
 
     for _ in range(count):
@@ -144,7 +151,9 @@ def _frames(chunks: Iterator[bytes], count: int) -> Iterator[Frame]:
             return
         state, length = FRAME_HEADER.unpack_from(buffer, start)
         start += FRAME_HEADER.size
-        if not fill(length):
+        if length > MAX_BATCH_BYTES or not fill(length):
             return
-        yield Frame(state, buffer[start : start + length])
+        with memoryview(buffer) as view:
+            content = bytes(view[start : start + length])
+        yield Frame(state, content)
         start += length
