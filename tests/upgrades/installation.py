@@ -1,17 +1,22 @@
 """An installation with a little of everything, and what its server says of it.
 
-    python tests/upgrades/installation.py FOLDER
+    python tests/upgrades/installation.py FOLDER [postgres://…]
 
 makes one by the code in PYTHONPATH, and writes beside it what a server over it says. So fixtures
-are made by the version whose records they are to keep; see the README beside this file.
+are made by the version whose records they are to keep; see the README beside this file. With the
+connection string of an empty database its records are there, and are dumped by pg_dump.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import lzma
+import os
+import subprocess
 import sys
 import tarfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +24,10 @@ import httpx2
 
 from anabranch.testing.server import Server, running_server
 
-__all__ = ["DATA", "observe"]
+__all__ = ["DATA", "DUMP", "observe"]
 
 DATA = "data.tar.xz"
+DUMP = "database.sql.xz"
 REPOSITORY = {"name": "sea", "storage_namespace": "local://sea"}
 GETS = (
     "/repositories",
@@ -138,21 +144,43 @@ def make(api: httpx2.Client) -> dict[str, Any]:
         *("POST", "/repositories/sea/workspaces"),
         {"source": "main", "writable": ["out/**"], "purpose": "try", "expires": "30d"},
     )
-    return {"pair": pair, "workspace": workspace}
+    names = ("access_key_id", "secret_access_key")
+    login = call("POST", "/auth/login", {name: pair[name] for name in names})
+    return {"pair": pair, "workspace": workspace, "login": login["token"]}
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, database: str = "") -> None:
     data = folder / "data"
     data.mkdir(parents=True)
-    with running_server(data) as server:
+    if database:
+        run("anabranch", "migrate", "--data", str(data), database=database)
+    with running_server(data, database=database) as server:
         with httpx2.Client(base_url=server.api, auth=server.auth, timeout=60) as api:
-            keys = make(api)
+            keys = {**make(api), "made_at": int(time.time())}
         observed = observe(server)
+    if database:
+        programs = [*Path("/usr/lib/postgresql").glob("*/bin/pg_dump"), Path("pg_dump")]
+        dump = subprocess.run(
+            [programs[0], "--inserts", "--no-owner", "--no-privileges", database],
+            check=True,
+            stdout=subprocess.PIPE,
+        )
+        (folder / DUMP).write_bytes(lzma.compress(dump.stdout))
     with tarfile.open(folder / DATA, "w:xz") as archive:
         archive.add(data, "data")
     record = {"keys": keys, "auth": server.auth, "observed": observed}
     (folder / "observed.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
 
 
+def run(*words: str, database: str) -> None:
+    """Runs a command over a database."""
+    environment = {
+        **os.environ,
+        "ANABRANCH_DATABASE_TYPE": "postgres",
+        "ANABRANCH_DATABASE_POSTGRES_CONNECTION_STRING": database,
+    }
+    subprocess.run([sys.executable, "-m", *words], check=True, env=environment)
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), *sys.argv[2:])

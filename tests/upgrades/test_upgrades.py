@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import tarfile
-from pathlib import Path
+import sqlite3
+from contextlib import closing
 
 import httpx2
+import psycopg
 import pytest
-from upgrades.installation import DATA, observe
+from upgrades.conftest import WRITTEN
+from upgrades.installation import DATA, DUMP, observe
 
-from anabranch.testing.server import running_server
+from anabranch.access.access import Access
+from anabranch.errors import Unauthenticated
+from anabranch.keyvalue.postgres.store import PostgresStore
+from anabranch.keyvalue.sqlite.store import SQLiteStore
+from anabranch.model.secret import Secret
 
-VERSIONS = sorted(path.parent for path in (Path(__file__).parent / "written").glob(f"*/{DATA}"))
-
-
-@pytest.fixture(params=VERSIONS, ids=lambda folder: folder.name)
-def written(request, tmp_path):
-    """The folder of data that a version has written, and what its server said of it."""
-    with tarfile.open(request.param / DATA) as archive:
-        archive.extractall(tmp_path, filter="data")
-    return tmp_path / "data", json.loads((request.param / "observed.json").read_text())
+HOUR = 3600
+MONTH = 31 * 24 * HOUR
 
 
 def without_new_fields(now, then):
@@ -35,20 +31,22 @@ def without_new_fields(now, then):
 
 
 def test_there_are_installations_of_earlier_versions():
-    assert VERSIONS
+    folders = {path.parent for path in WRITTEN.glob(f"*/{DATA}")}
+    with_database = {path.parent for path in WRITTEN.glob(f"*/{DUMP}")}
+    assert with_database
+    assert folders > with_database
 
 
 def test_a_server_says_what_the_version_that_wrote_it_said(written):
-    data, record = written
-    with running_server(data) as server:
+    with written.running_server() as server:
         observed = observe(server)
-    assert without_new_fields(observed, record["observed"]) == record["observed"]
+    then = written.record["observed"]
+    assert without_new_fields(observed, then) == then
 
 
 def test_keys_and_workspaces_go_on_working(written):
-    data, record = written
-    pair, workspace = record["keys"]["pair"], record["keys"]["workspace"]
-    with running_server(data) as server, httpx2.Client(base_url=server.api, timeout=60) as api:
+    pair, workspace = written.record["keys"]["pair"], written.record["keys"]["workspace"]
+    with written.running_server() as server, httpx2.Client(base_url=server.api, timeout=60) as api:
         own = (pair["access_key_id"], pair["secret_access_key"])
         assert api.get("/user", auth=own).json()["user"]["id"] == "lin"
         assert api.get("/repositories/sea/branches/main", auth=own).status_code == 200
@@ -60,9 +58,36 @@ def test_keys_and_workspaces_go_on_working(written):
         assert put.status_code in (201, 401), put.text
 
 
+def test_tokens_are_valid_until_the_end_that_they_were_given(written):
+    keys = written.record["keys"]
+    tokens = {"login": keys["login"], "workspace": keys["workspace"]["token"]}
+
+    def users(moment):
+        """Whose the tokens are, at a moment; None where it is nobody's any more."""
+        found = {}
+        with closing(store_of(written)) as store:
+            key = Secret((written.data / "keys/encrypt").read_text().strip())
+            access = Access(store, key, clock=lambda: moment)
+            for name, token in tokens.items():
+                try:
+                    found[name] = access.authenticator.authenticate(f"Bearer {token}").username
+                except Unauthenticated:
+                    found[name] = None
+        return found
+
+    assert users(keys["made_at"] + HOUR) == {"login": "lin", "workspace": "tester"}
+    assert users(keys["made_at"] + MONTH) == {"login": None, "workspace": None}
+
+
+def store_of(written):
+    """The key-value store with the records of an installation."""
+    if written.database:
+        return PostgresStore(written.database, max_open_connections=2)
+    return SQLiteStore(written.data / "metadata/metadata.db")
+
+
 def test_it_can_be_changed_and_what_was_done_before_undone(written):
-    data, _ = written
-    with running_server(data) as server:
+    with written.running_server() as server:
         with httpx2.Client(base_url=server.api, auth=server.auth, timeout=60) as api:
             sea = "/repositories/sea"
             message = {"message": "By a later version"}
@@ -75,11 +100,42 @@ def test_it_can_be_changed_and_what_was_done_before_undone(written):
             if restored.status_code == 200:  # within the days of undo
                 lost = api.get(f"{sea}/refs/gone/objects", params={"path": "lost"})
                 assert lost.content == b"not committed"
-        found = fsck(data)
+        found = written.run("fsck", "--all")
     assert found.returncode == 0, found.stdout + found.stderr
 
 
-def fsck(data):
-    """Verifies an installation by the command."""
-    command = [sys.executable, "-m", "anabranch", "fsck", "--all", "--data", str(data)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+@pytest.mark.parametrize(
+    "words", [["serve", "--listen", "127.0.0.1:0"], ["fsck"], ["backup", "copies"]], ids=" ".join
+)
+def test_a_newer_schema_is_refused_and_left_alone(written, words, monkeypatch):
+    """What a downgrade finds."""
+    monkeypatch.chdir(written.data.parent)
+    set_newer_schema(written)
+    before = records(written)
+    refused = written.run(*words)
+    assert refused.returncode not in (0, None)
+    assert "schema version" in refused.stderr
+    assert "Use the version of Anabranch that" in refused.stderr
+    assert records(written) == before
+
+
+def set_newer_schema(written):
+    if written.database:
+        with psycopg.connect(written.database, autocommit=True) as connection:
+            changed = connection.execute(
+                "UPDATE kv SET value = '5' WHERE key = 'kv/schema/version' AND value = '4'"
+            )
+            assert changed.rowcount == 1
+    else:
+        with closing(sqlite3.connect(written.data / "metadata/metadata.db")) as connection:
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            connection.execute(f"PRAGMA user_version = {version + 1}")
+
+
+def records(written):
+    """All that is in the database."""
+    if written.database:
+        with psycopg.connect(written.database) as connection:
+            return connection.execute("SELECT * FROM kv ORDER BY 1, 2").fetchall()
+    with closing(sqlite3.connect(written.data / "metadata/metadata.db")) as connection:
+        return [*connection.iterdump()]
