@@ -118,7 +118,7 @@ def test_large_objects_and_tables_come_from_the_store(run, s3):
 
 
 def test_an_address_that_expires_in_the_middle_is_renewed(run):
-    server, lake = run({**SIGNED, "ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED_EXPIRY": "1s"})
+    server, lake = run({**SIGNED, "ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED_EXPIRY": "5s"})
     snapshot = lake.snapshot("sea", "main")
     with snapshot.open("open/big", "rb") as file:
         assert file.read(10) == BIG[:10]

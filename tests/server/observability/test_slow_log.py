@@ -29,6 +29,8 @@ from anabranch.spent_time import SpentTime, performed
 from anabranch.testing.server import running_server
 
 PAUSE = 0.5
+PAUSE_OF_CLIENT = 2
+"""In seconds, of which a busy server sees a part: it begins to wait later."""
 REPOSITORY = {"name": "sea", "storage_namespace": "local://sea"}
 OBJECTS = "/repositories/sea/branches/main/objects"
 SLOW = {"ANABRANCH_LOGGING_FORMAT": "json", "ANABRANCH_LOGGING_SLOW_REQUESTS": "1ms"}
@@ -116,7 +118,7 @@ def test_the_path_is_said_if_the_log_of_requests_has_it(tmp_path):
 def test_the_time_of_a_client_that_sends_slowly_is_its_own(tmp_path):
     def slowly():
         yield b"a" * 200_000
-        time.sleep(PAUSE)
+        time.sleep(PAUSE_OF_CLIENT)
         yield b"b" * 200_000
 
     with running_server(tmp_path, env=SLOW) as server, api_of(server) as api:
@@ -124,7 +126,7 @@ def test_the_time_of_a_client_that_sends_slowly_is_its_own(tmp_path):
         sent = {"params": {"path": "a"}, "content": slowly()}
         assert api.post(OBJECTS, **sent, headers={"X-Request-ID": "slow-1"}).is_success
         found = line_of(server, "slow-1")
-    assert found["client_seconds"] > PAUSE * 0.8
+    assert found["client_seconds"] > PAUSE
 
 
 def test_the_time_of_a_client_that_takes_slowly_is_its_own(tmp_path):
@@ -135,10 +137,10 @@ def test_the_time_of_a_client_that_takes_slowly_is_its_own(tmp_path):
         url = "/repositories/sea/refs/main/objects"
         headers = {"X-Request-ID": "slow-1"}
         with api.stream("GET", url, params={"path": "a"}, headers=headers) as response:
-            time.sleep(PAUSE)
+            time.sleep(PAUSE_OF_CLIENT)
             assert response.read() == content
         found = line_of(server, "slow-1")
-    assert found["client_seconds"] > PAUSE * 0.8
+    assert found["client_seconds"] > PAUSE
     assert found["blocks_calls"] >= 1
 
 
