@@ -8,7 +8,7 @@ call each, in batches of 1,000 in random order and in batches of 1,000 in the or
 processes measure the same operation at the same time. Memory is that of the open tables, without
 mapped files.
 
-The objects resemble those of `bench_kernel.py`: keys of 52 bytes, incompressible addresses and
+The objects resemble those of `bench_kernel.py`: keys of 52 bytes, incompressible names and
 checksums.
 """
 
@@ -36,6 +36,9 @@ CALL = 1_000
 KEYS = 200_000
 ROUNDS = 5
 DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
+
+
+OBJECTS_OF_A_FOLDER = 5_000
 
 
 def key(number: int) -> bytes:
@@ -82,7 +85,9 @@ def batches(first: int, end: int) -> Iterator[pa.RecordBatch]:
         head = np.tile(np.frombuffer(b"data/gk3l", np.uint8), (count, 1))
         slash = np.full((count, 1), ord("/"), np.uint8)
         checksum = _hexadecimal(noise, count, 32)
-        names = [checksum[:, :16], slash, checksum[:, 12:]]
+        # as lakeFS generates addresses, whose folder changes from time to time
+        folders = _hexadecimal(noise, -(-count // OBJECTS_OF_A_FOLDER), 16)
+        names = [np.repeat(folders, OBJECTS_OF_A_FOLDER, axis=0)[:count], slash, checksum[:, 12:]]
         times = pa.array((1_700_000_000 + numbers) * 1_000_000, pa.timestamp("us", "UTC"))
         columns = {
             "path": _paths(numbers),
