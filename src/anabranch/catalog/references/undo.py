@@ -134,8 +134,9 @@ class UndoOperations:
         actor: Actor | None = None,
         extra_writes: Sequence[ExtraWritesFor[LoggedOperation]] = (),
     ) -> LoggedOperation:
-        """Undoes an operation that the caller has made with the keys of a workspace, and that has
-        moved or reset its branch, and returns it: by default the last one that is not undone.
+        """Undoes an operation of the caller that has moved or reset the branch of a workspace since
+        it began, and returns it: by default the last one that is not undone. With the keys of the
+        workspace, what was made with them alone.
 
         Raises NotFound for an operation of others and for any else, and as `undo` does.
         """
@@ -307,12 +308,15 @@ class UndoOperations:
 
 
 def _is_of_workspace(operation: LoggedOperation, opened: Workspace) -> bool:
-    """Returns whether the caller has made an operation with the keys of a workspace, which has done
-    nothing but to move or reset its branch.
+    """Returns whether the caller has made an operation in a workspace, which has done nothing but
+    to move or reset its branch. Keys of a workspace take back nothing that their user has done with
+    other rights.
     """
     caller = current_caller()
     own = operation.is_by(caller.username, caller.record_id)
-    if not own or operation.workspace != opened.branch or operation.time < opened.created_at:
+    by_keys = operation.workspace == opened.branch
+    by_user = not operation.workspace and not caller.workspace
+    if not own or not (by_keys or by_user) or operation.time < opened.created_at:
         return False
     return not operation.settings and all(
         each.name == opened.branch and None not in (each.before, each.after)
@@ -324,7 +328,8 @@ def _none_in_workspace(workspace: str) -> NotFound:
     return NotFound(
         f"there is no such operation of the workspace {workspace} that can be undone",
         kind="operation_not_found",
-        hint="Only commits, restores and resets by the keys of the workspace can be.",
+        hint="Only your commits, restores and resets in the workspace can be; with its keys, those "
+        "that they have made.",
     )
 
 
