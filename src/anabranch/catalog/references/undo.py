@@ -23,6 +23,8 @@ from anabranch.catalog.references.readable_references import (
     readable_references,
     readable_settings,
 )
+from anabranch.catalog.references.undone_reviewers import AdmitReviewers
+from anabranch.catalog.reviewer_names import ANY_NAMES, ReviewerNames
 from anabranch.errors import Busy, Denied, NotFound
 from anabranch.model.caller import acting_as, current_caller
 from anabranch.model.references.operation import (
@@ -105,13 +107,15 @@ class UndoOperations:
         *,
         force: bool = False,
         actor: Actor | None = None,
+        names: ReviewerNames = ANY_NAMES,
         extra_writes: Sequence[ExtraWritesFor[LoggedOperation]] = (),
     ) -> LoggedOperation:
         """Changes the references and settings of an operation back to what they were before it, and
-        returns it: by default the last one of the caller that is not undone.
+        returns it: by default the last one of the caller that is not undone. Reviewers who are
+        asked again by that are notified.
 
-        Raises NotFound, and Conflict if it is undone already or given up, or if one of its
-        references or settings has changed since.
+        Raises NotFound, Conflict if it is undone already or given up, or if one of its references
+        or settings has changed since, and Invalid for a reviewer whom `names` refuses.
         """
         stored = self._core.repositories.get(repository)
         if operation_id:
@@ -123,7 +127,8 @@ class UndoOperations:
         if any(each.kind == GARBAGE_RULES for each in operation.settings):
             self._undo_rules(stored, operation)
         plans = _UndoOf(self._core, stored, operation.id)
-        return self._make(stored, plans, _UNDO, extra_writes, force=force)
+        extra = [AdmitReviewers(self._core, stored, names), *extra_writes]
+        return self._make(stored, plans, _UNDO, extra, force=force)
 
     def undo_in_workspace(
         self,
