@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.authorize import authorize
 from anabranch.access.policies.permissions import (
@@ -37,10 +39,10 @@ from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.pins import AdmitCommits
 from anabranch.versioning.operations.logged_records import PULL_REQUEST
 from anabranch.versioning.operations.planner import UndoPlan
-from anabranch.versioning.pulls.merged_pulls import RecordMergedPulls
+from anabranch.versioning.pulls.merged_pulls import MergedPulls
 from anabranch.versioning.references.protection import AdmitDeletion
 from anabranch.versioning.references.references import Resolved
-from anabranch.versioning.staging.extra_writes import ExtraWritesFor
+from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor
 
 __all__ = [
     "AdmittedChanges",
@@ -145,6 +147,11 @@ class AdmittedChanges:
         self._protection = protection
         self._repository = repository
         self._pulls = frozenset(e.name for e in plan.settings if e.kind == PULL_REQUEST)
+        self._moved = {
+            each.name: "" if each.after is None else each.after.commit_id
+            for each in plan.changes
+            if isinstance(each, BranchChanged)
+        }
         self._hooks: list[Change] = []
         self._admitted: list[tuple[ExtraWritesFor[Any], object]] = []
         for change in plan.changes:
@@ -196,14 +203,31 @@ class AdmittedChanges:
             return
         self._protection.require_unprotected(repository, name)
         self._admitted.append((core.protection.admission(repository, name), None))
-        commit = core.commits.get(repository, change.after.commit_id)
-        pulls = RecordMergedPulls(
-            core.merged_pulls, repository, name, except_ids=self._pulls, to_commit=True
-        )
-        self._admitted.append((pulls, commit))
+        pulls = _RecordMergedPulls(core.merged_pulls, repository, self._pulls, self._moved)
+        self._admitted.append((pulls, change))
 
     def _admit_commit(self, commit_id: str) -> None:
         self._admitted.append((AdmitCommits(self._core.pins, self._repository, [commit_id]), None))
+
+
+class _RecordMergedPulls(msgspec.Struct, frozen=True):
+    """The pull requests that the move of a branch merges, beside those of other branches."""
+
+    pulls: MergedPulls
+    repository: Repository
+    except_ids: frozenset[str]
+    moved: dict[str, str]
+
+    def writes_for(self, change: BranchChanged, /) -> ExtraWrites:
+        """Returns the writes of `MergedPulls.record`."""
+        if change.before is None or change.after is None:
+            return (), ()
+        commit_id = change.after.commit_id
+        return self.pulls.record(
+            *(self.repository, change.name, change.before.commit_id, [commit_id], commit_id),
+            except_ids=self.except_ids,
+            moved=self.moved,
+        )
 
 
 def _hooked(change: ReferenceChanged) -> Iterator[tuple[Kind, Subject]]:
