@@ -35,7 +35,7 @@ from anabranch.model.references.operation import (
 from anabranch.model.references.workspace import Workspace
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
-from anabranch.versioning.operations.logged_records import GARBAGE_RULES
+from anabranch.versioning.operations.logged_records import GARBAGE_RULES, PULL_REQUEST
 from anabranch.versioning.operations.planner import UndoPlan
 from anabranch.versioning.operations.record import reference_key
 from anabranch.versioning.operations.refusals import changed_since, require_kept
@@ -84,6 +84,7 @@ class _RestoreTo(msgspec.Struct, frozen=True):
         made = self.core.undo.plan_restore(self.repository, self.operation_id)
         if self.actor is not None:
             require_permissions(self.core, self.repository, made.changes, self.actor, own=False)
+            _require_settings(self.repository, made.settings, self.actor)
         return made
 
 
@@ -123,7 +124,7 @@ class UndoOperations:
         else:
             operation = self._last_of_caller(stored)
         self._require_permissions(stored, operation, operation.changes, actor)
-        self._require_settings(stored, operation.settings, actor)
+        _require_settings(stored, operation.settings, actor)
         if any(each.kind == GARBAGE_RULES for each in operation.settings):
             self._undo_rules(stored, operation)
         plans = _UndoOf(self._core, stored, operation.id)
@@ -211,7 +212,8 @@ class UndoOperations:
         extra_writes: Sequence[ExtraWritesFor[LoggedOperation]] = (),
     ) -> LoggedOperation:
         """Changes all branches and tags back to what they were right after an operation, and
-        returns it.
+        returns it. Pull requests whose merges are taken back are open again, those that are left
+        without one of their branches are closed.
 
         Raises NotFound, Conflict if it is given up or if a branch that is to change has uncommitted
         changes, and Invalid if too many have changed since.
@@ -250,16 +252,6 @@ class UndoOperations:
             raise _unreadable("branches or tags")
         own = operation.is_by(actor.username, actor.record_id)
         require_permissions(self._core, repository, inverse(changes), actor, own=own)
-
-    def _require_settings(
-        self, repository: Repository, settings: Sequence[SettingChanged], actor: Actor | None
-    ) -> None:
-        """Raises Denied unless an actor may read and change settings."""
-        if actor is None or not settings:
-            return
-        if len(readable_settings(repository, settings, actor)) < len(settings):
-            raise _unreadable("settings")
-        require_settings_permissions(repository.id, settings, actor)
 
     def _undo_rules(self, repository: Repository, operation: LoggedOperation) -> None:
         """Changes the rules of garbage collection back, which are a file, before the operation is
@@ -338,11 +330,23 @@ def _none_in_workspace(workspace: str) -> NotFound:
     )
 
 
+def _require_settings(
+    repository: Repository, settings: Sequence[SettingChanged], actor: Actor | None
+) -> None:
+    """Raises Denied unless an actor may read and change settings."""
+    if actor is None or not settings:
+        return
+    if len(readable_settings(repository, settings, actor)) < len(settings):
+        raise _unreadable("settings")
+    require_settings_permissions(repository.id, settings, actor)
+
+
 def _check_writable(repository: Repository, plan: UndoPlan, *, force: bool) -> None:
     """Raises ReadOnlyRepository where each change of a plan by itself would be refused so."""
     if plan.changes and not has_images(repository):
         check_writable(repository, force=force)
-    if any(each.kind not in _READ_ONLY_SETTINGS for each in plan.settings):
+    with_changes = {PULL_REQUEST} if plan.changes else set()  # merges can be forced, too
+    if any(each.kind not in _READ_ONLY_SETTINGS | with_changes for each in plan.settings):
         check_writable(repository, force=False)
 
 
