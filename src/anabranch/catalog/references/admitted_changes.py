@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.authorize import authorize
 from anabranch.access.policies.permissions import (
@@ -26,6 +24,7 @@ from anabranch.access.policies.permissions import (
 from anabranch.actions.change import Change, Kind, Subject
 from anabranch.actions.changes import Changes
 from anabranch.catalog.protection import Protection
+from anabranch.catalog.references.pulls_merged_by_undo import PullsMergedByUndo
 from anabranch.catalog.references.readable_references import has_images
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.model.references.operation import (
@@ -37,12 +36,10 @@ from anabranch.model.references.operation import (
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.pins import AdmitCommits
-from anabranch.versioning.operations.logged_records import PULL_REQUEST
 from anabranch.versioning.operations.planner import UndoPlan
-from anabranch.versioning.pulls.merged_pulls import MergedPulls
 from anabranch.versioning.references.protection import AdmitDeletion
 from anabranch.versioning.references.references import Resolved
-from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor
+from anabranch.versioning.staging.extra_writes import ExtraWritesFor
 
 __all__ = [
     "AdmittedChanges",
@@ -146,12 +143,7 @@ class AdmittedChanges:
         self._core = core
         self._protection = protection
         self._repository = repository
-        self._pulls = frozenset(e.name for e in plan.settings if e.kind == PULL_REQUEST)
-        self._moved = {
-            each.name: "" if each.after is None else each.after.commit_id
-            for each in plan.changes
-            if isinstance(each, BranchChanged)
-        }
+        self._pulls = PullsMergedByUndo(core, repository, plan)
         self._hooks: list[Change] = []
         self._admitted: list[tuple[ExtraWritesFor[Any], object]] = []
         for change in plan.changes:
@@ -203,31 +195,10 @@ class AdmittedChanges:
             return
         self._protection.require_unprotected(repository, name)
         self._admitted.append((core.protection.admission(repository, name), None))
-        pulls = _RecordMergedPulls(core.merged_pulls, repository, self._pulls, self._moved)
-        self._admitted.append((pulls, change))
+        self._admitted.append((self._pulls, change))
 
     def _admit_commit(self, commit_id: str) -> None:
         self._admitted.append((AdmitCommits(self._core.pins, self._repository, [commit_id]), None))
-
-
-class _RecordMergedPulls(msgspec.Struct, frozen=True):
-    """The pull requests that the move of a branch merges, beside those of other branches."""
-
-    pulls: MergedPulls
-    repository: Repository
-    except_ids: frozenset[str]
-    moved: dict[str, str]
-
-    def writes_for(self, change: BranchChanged, /) -> ExtraWrites:
-        """Returns the writes of `MergedPulls.record`."""
-        if change.before is None or change.after is None:
-            return (), ()
-        commit_id = change.after.commit_id
-        return self.pulls.record(
-            *(self.repository, change.name, change.before.commit_id, [commit_id], commit_id),
-            except_ids=self.except_ids,
-            moved=self.moved,
-        )
 
 
 def _hooked(change: ReferenceChanged) -> Iterator[tuple[Kind, Subject]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -48,7 +48,8 @@ class UndoPlan(msgspec.Struct, frozen=True):
     a branch are the staging areas that it gets back. `operation` is what is undone, or restored;
     `writes` and `unchanged` make the changes, and are the conditions on which they can be made.
     `refilled` are branches of the repository with a partition whose records do not change, since
-    changes are staged again on them.
+    changes are staged again on them. `undone` are the changes of the operation that are taken back,
+    none if it is restored.
     """
 
     operation: LoggedOperation
@@ -58,6 +59,7 @@ class UndoPlan(msgspec.Struct, frozen=True):
     unchanged: tuple[Expect, ...]
     partition: str
     refilled: tuple[BranchChanged, ...] = ()
+    undone: tuple[ReferenceChanged, ...] = ()
 
 
 class Planner:
@@ -82,8 +84,8 @@ class Planner:
         self.unchanged: list[Expect] = []
         self.refilled: list[BranchChanged] = []
 
-    def plan(self, operation: LoggedOperation) -> UndoPlan:
-        """Returns the plan."""
+    def plan(self, operation: LoggedOperation, undone: Sequence[ReferenceChanged] = ()) -> UndoPlan:
+        """Returns the plan that undoes changes of an operation, or restores what was after it."""
         return UndoPlan(
             operation,
             tuple(self.changes),
@@ -92,6 +94,7 @@ class Planner:
             tuple(self.unchanged),
             self._repository.partition,
             tuple(self.refilled),
+            tuple(undone),
         )
 
     def undo_setting(self, change: SettingChanged) -> None:

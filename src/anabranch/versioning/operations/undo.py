@@ -138,7 +138,7 @@ class Undo:
             taken = undone(taken, self._clock())
         planner.writes.append(log_write(repository.partition, taken))
         planner.unchanged.append(stored.unchanged)
-        return planner.plan(taken)
+        return planner.plan(taken, changes)
 
 
 def undone(operation: LoggedOperation, now: float) -> LoggedOperation:
