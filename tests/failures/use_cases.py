@@ -52,7 +52,7 @@ def undo_of(lake, is_it):
 
 def undo_in_workspace(lake):
     with acting_as(Caller(workspace="ws")):
-        return lake.operations.undo_in_workspace(S, "ws")
+        return lake.workspaces.undo(S, "ws")
 
 
 def undo_rules(lake):
@@ -128,7 +128,7 @@ EXAMPLES: dict[str, Example] = {
     "operations.undo of a reset of a prefix": lambda lake: undo_of(
         lake, lambda each: any(getattr(c, "is_of_some_paths", False) for c in each.changes)
     ),
-    "operations.undo_in_workspace": undo_in_workspace,
+    "operations.undo_in_workspace": lambda lake: lake.operations.undo_in_workspace(S, "ws"),
     "operations.restore": lambda lake: lake.operations.restore(
         S, lake.operations.list(S, amount=4).items[-1].id
     ),
@@ -189,6 +189,7 @@ EXAMPLES: dict[str, Example] = {
     "workspaces.create": workspace,
     "workspaces.checkpoint": lambda lake: lake.workspaces.checkpoint(S, "ws", "one", committer="a"),
     "workspaces.restore": lambda lake: lake.workspaces.restore(S, "ws", "zero"),
+    "workspaces.undo": undo_in_workspace,
     "workspaces.propose": lambda lake: lake.workspaces.propose(
         *(S, "ws"), title="W", author="ada", committer="ada"
     ),

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from anabranch.errors import Invalid
 from anabranch.patterns.glob import Glob, glob
 
-# the web interface matches them, too: web/tests/refs/protection.test.ts
+# the web interface matches them, too: web/tests/refs/branch-rules.test.ts
 PATTERNS = json.loads((Path(__file__).parent / "glob_patterns.json").read_text(encoding="utf-8"))
 SOURCE = Path(__file__).parents[1] / "differential" / "glob"
 

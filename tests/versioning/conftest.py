@@ -112,5 +112,7 @@ def other(tmp_path, versions):
 
 @pytest.fixture(scope="module")
 def new_versions(tmp_path_factory):
-    """Makes repositories, each over stores of its own: for properties with many examples."""
-    return lambda: Versions(tmp_path_factory.mktemp("sea"))
+    """Makes repositories, each over stores of its own: for properties with many examples. Their
+    tables are in a new folder, or in one that is given.
+    """
+    return lambda folder=None: Versions(folder or tmp_path_factory.mktemp("sea"))

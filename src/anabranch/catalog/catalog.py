@@ -147,7 +147,8 @@ class Catalog:
         self.reviewers = Reviewers(core)
         self.pulls = Pulls(core, self.refs, self.reviews, self.reviewers)
         self.workspaces = Workspaces(
-            *(core, self.branches, self.commits, self.refs, self.pulls, self.protection, clock)
+            *(core, self.branches, self.commits, self.refs, self.pulls),
+            *(self.protection, self.operations, clock),
         )
         self.workspace_merges = WorkspaceMerges(core, self.engine, self.refs, self.pulls)
         self.objects = Objects(core, blocks, clock, self.protection)

@@ -44,7 +44,8 @@ class Operations(Protocol):
         self, repository: str, operation_id: str, *, force: bool = False
     ) -> LoggedOperation:
         """Changes all branches and tags back to what they were right after an operation, and
-        returns it. Raises NotFound and Conflict.
+        returns it. Pull requests whose merges are taken back are open again. Raises NotFound and
+        Conflict.
         """
 
     def give_up(self, repository: str, operation_id: str) -> LoggedOperation:

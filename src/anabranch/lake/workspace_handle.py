@@ -12,6 +12,7 @@ from anabranch.lake.paging import PAGE_SIZE, all_items
 from anabranch.model.commits.change import Change
 from anabranch.model.objects.entry import DEFAULT_CONTENT_TYPE
 from anabranch.model.objects.stat import Stat
+from anabranch.model.references.operation import LoggedOperation
 from anabranch.model.references.workspace import Checkpoint, OpenWorkspace, WorkspaceKeys
 from anabranch.model.references.writable_paths import may_write
 
@@ -95,6 +96,12 @@ class WorkspaceHandle(BranchHandle):
     def restore(self, checkpoint: str) -> Checkpoint:
         """Returns to a checkpoint, or to `source`; what was written since is dropped."""
         return self._lake.workspaces.restore(self.repository, self.name, checkpoint)
+
+    def undo(self, operation_id: str = "") -> LoggedOperation:
+        """Undoes a commit, a restore or a reset in the workspace, by default the last one that is
+        not undone, and returns the operation; what it has dropped returns.
+        """
+        return self._lake.workspaces.undo(self.repository, self.name, operation_id)
 
     def changed(self, prefix: str = "") -> Iterator[Change]:
         """Yields what has changed since the workspace began, also without a commit."""

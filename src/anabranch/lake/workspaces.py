@@ -6,6 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from anabranch.model.commits.change import Change
 from anabranch.model.page import Page
+from anabranch.model.references.operation import LoggedOperation
 from anabranch.model.references.workspace import Checkpoint, OpenWorkspace
 from anabranch.model.references.workspace_request import WorkspaceRequest
 
@@ -43,6 +44,12 @@ class Workspaces(Protocol):
 
     def restore(self, repository: str, name: str, checkpoint: str) -> Checkpoint:
         """Moves a workspace back to one of its checkpoints, or to `source`."""
+
+    def undo(self, repository: str, name: str, operation_id: str = "") -> LoggedOperation:
+        """Undoes a commit, a restore or a reset in a workspace, and returns the operation: by
+        default the caller's last one that is not undone. Raises NotFound for those of others, and
+        Conflict as `Operations.undo`.
+        """
 
     def diff(
         self,

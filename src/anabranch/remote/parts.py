@@ -137,6 +137,7 @@ class Workspaces(Part):
     discard = _Waiting(workspaces.discard)
     checkpoint = _Waiting(workspaces.checkpoint)
     restore = _Waiting(workspaces.restore)
+    undo = _Waiting(workspaces.undo)
     diff = _Waiting(workspaces.diff)
     propose = _Waiting(workspaces.propose)
 

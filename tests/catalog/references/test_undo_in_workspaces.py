@@ -53,6 +53,37 @@ def test_a_workspace_undoes_what_its_keys_have_done_alone(lake, clock):
     assert last(lake).action == "undoInWorkspace"
 
 
+def test_a_user_takes_back_what_was_done_in_a_workspace_by_own_rights_or_by_its_keys(lake, clock):
+    keys = workspace_of(lake)
+    clock.advance(1)
+    with acting_as(keys):
+        put(lake, "ws", "out/a")
+        lake.workspaces.checkpoint("sea", "ws", "first", committer="jane")
+        made = last(lake)
+    with acting_as(Caller("jane")):
+        put(lake, "ws", "out/b")
+        lake.workspaces.restore("sea", "ws", "source")
+        restored = last(lake)
+        commit(lake, "main", "elsewhere")
+        for operation in lake.operations.list("sea", amount=50).items:
+            if operation.id not in {made.id, restored.id}:
+                with pytest.raises(NotFound):
+                    lake.workspaces.undo("sea", "ws", operation.id)
+    with acting_as(keys), pytest.raises(NotFound):
+        lake.workspaces.undo("sea", "ws", restored.id)
+    with acting_as(Caller("ada")), pytest.raises(NotFound):
+        lake.workspaces.undo("sea", "ws")
+    with acting_as(Caller("jane")):
+        assert lake.workspaces.undo("sea", "ws").id == restored.id
+        assert paths_of(lake, "ws") == ["out/b"]
+        lake.branches.reset("sea", "ws", "object", "out/b")
+        assert lake.workspaces.undo("sea", "ws").action == ""
+        assert paths_of(lake, "ws") == ["out/b"]
+        lake.branches.reset("sea", "ws", "reset")
+        assert lake.workspaces.undo("sea", "ws", made.id).id == made.id
+    assert [each.path for each in lake.workspaces.diff("sea", "ws", amount=9).items] == []
+
+
 def test_a_later_workspace_of_the_name_does_not_undo_what_the_first_has_done(lake, clock):
     with acting_as(workspace_of(lake)):
         put(lake, "ws", "out/a")

@@ -157,6 +157,47 @@ def test_reviewers_return_to_an_open_pull_request_alone(lake, pull):
     assert [each.name for each in lake.pulls.get("sea", pull).reviewers] == ["jane", "sam"]
 
 
+class Names:
+    """The names that can be asked for a review."""
+
+    def __init__(self, *names):
+        self.names = names
+
+    def require(self, _repository, reviewer):
+        if reviewer.name not in self.names:
+            raise Invalid("no such reviewer", kind="unknown_reviewer", hint="Ask another one.")
+
+    def members_among(self, _group, _usernames):
+        return ()
+
+
+def test_reviewers_who_return_are_notified_once_and_only_if_the_undo_is_made(lake, pull):
+    lake.reviewers.change("sea", pull, add=[Reviewer("jane"), Reviewer("sam")])
+    lake.reviewers.change("sea", pull, remove=[Reviewer("sam")])
+    removed = last(lake)
+    lake.pulls.update("sea", pull, title="other")
+    titled = last(lake)
+    event = NotificationEvent.REVIEW_REQUESTED
+    lake.notifications.add("sea", "https://chat.example/x", events=[event])
+
+    def notified():
+        queued = [each.queued.notification.occurrence for each in lake.core.outbox.waiting()]
+        return [(each.event, each.user, each.reviewers) for each in queued]
+
+    with acting_as(Caller("ada")):
+        lake.operations.undo("sea", titled.id)
+        with pytest.raises(Invalid):
+            lake.operations.undo("sea", removed.id, names=Names("jane"))
+        assert notified() == []
+        lake.operations.undo("sea", removed.id, names=Names("jane", "sam"))
+        assert notified() == [(event, "ada", ("sam",))]
+        with pytest.raises(Conflict, match="undone already"):
+            lake.operations.undo("sea", removed.id)
+        lake.operations.undo("sea", last(lake).id)  # asked no longer, which nobody is told
+        assert [each.name for each in lake.pulls.get("sea", pull).reviewers] == ["jane"]
+    assert notified() == [(event, "ada", ("sam",))]
+
+
 def test_who_may_not_read_pull_requests_does_not_see_their_operations(lake, pull):
     operation = last(lake)
     hidden = without(("pr:ReadPullRequest", "*"))

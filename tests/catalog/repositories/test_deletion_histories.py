@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from tempfile import TemporaryDirectory
 
 import pytest
+from support.memory_folder import MEMORY_FOLDER
 
 from anabranch.errors import AlreadyExists, Conflict, NotFound
 from anabranch.testing.lake import Clock, lake_in
@@ -148,8 +150,12 @@ class Sides:
                 } == objects, (name, branch)
 
 
-def check_history(folder, seed, steps):
-    sides = Sides(folder, random.Random(seed))
+def check_history(seed, steps):
+    with TemporaryDirectory(dir=MEMORY_FOLDER) as folder:
+        _check_history(Sides(folder, random.Random(seed)), steps)
+
+
+def _check_history(sides, steps):
     with sides.lake:
         for _ in range(steps):
             sides.clock.advance(1)
@@ -160,12 +166,12 @@ def check_history(folder, seed, steps):
 
 
 @pytest.mark.parametrize("part", range(10))
-def test_histories_of_deletion_and_restoration_are_as_the_model_says(tmp_path, seed, part):
-    check_history(tmp_path, seed + part, steps=40)
+def test_histories_of_deletion_and_restoration_are_as_the_model_says(seed, part):
+    check_history(seed + part, steps=40)
 
 
 @pytest.mark.systems
 @pytest.mark.parametrize("part", range(20))
-def test_a_thousand_histories_of_deletion_and_restoration(tmp_path, seed, part):
+def test_a_thousand_histories_of_deletion_and_restoration(seed, part):
     for number in range(50):
-        check_history(tmp_path / f"{number}", seed + 1000 + part * 50 + number, steps=40)
+        check_history(seed + 1000 + part * 50 + number, steps=40)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import anabranch
-from anabranch.errors import AlreadyExists, Denied, Invalid, NotFound, Unauthenticated
+from anabranch.errors import AlreadyExists, Conflict, Denied, Invalid, NotFound, Unauthenticated
 from anabranch.lake.workspace_handle import WorkspaceHandle
 from anabranch.model.references.workspace_request import WorkspaceRequest
 
@@ -47,6 +47,13 @@ def test_from_creation_to_its_end(lake, filled):
     changed = lake.workspaces.diff(filled, name, amount=9).items
     assert [(each.kind, each.path) for each in changed] == [("added", "out/a"), ("added", "out/b")]
     assert lake.workspaces.restore(filled, name, "one") == first
+    restored = lake.operations.list(filled, amount=1).items[0]
+    assert lake.workspaces.undo(filled, name).id == restored.id
+    changed = lake.workspaces.diff(filled, name, amount=9).items
+    assert [each.path for each in changed] == ["out/a", "out/b"]
+    with pytest.raises(Conflict, match="undone already"):
+        lake.workspaces.undo(filled, name, restored.id)
+    lake.workspaces.restore(filled, name, "one")
     proposal = lake.workspaces.propose(filled, name, title="Clean it")
     assert lake.workspaces.get(filled, name).workspace.pull_request == proposal.id
     lake.workspaces.discard(filled, name)
@@ -92,6 +99,31 @@ def test_a_block_ends_the_workspace(waiting, place):
         assert sorted(each.path for each in ws.changed()) == ["out/a", "out/b"]
         assert ws.name in branches(waiting, place)
     assert branches(waiting, place) == ["main"]
+
+
+def test_a_block_takes_its_own_operations_back_and_no_others(waiting, place):
+    with waiting.workspace(place, writable=["out/**"]) as ws:
+        with pytest.raises(NotFound):  # it was created, which ends with the workspace
+            ws.undo()
+        waiting.tags.create(place, "aside", "main")
+        ws.write("out/a", "1")
+        ws.checkpoint("one")
+        ws.write("out/a", "2")
+        ws.restore("source")
+        assert list(ws.changed()) == []
+        ws.undo()
+        assert ws.read("out/a") == b"2"
+        with pytest.raises(Conflict):  # what has returned is in the way of an undo of the first
+            ws.undo()
+        ws.restore("one")
+        again = waiting.operations.list(place, amount=1).items[0]
+        assert ws.undo(again.id[:16]).id == again.id
+        assert ws.read("out/a") == b"2"
+        for other in waiting.operations.list(place, amount=20).items:
+            if other.changes[0].name != ws.name:
+                with pytest.raises(NotFound):
+                    ws.undo(other.id)
+    assert [each.id for each in waiting.tags.list(place, amount=9).items] == ["aside"]
 
 
 def test_a_block_that_proposes_keeps_it(waiting, place):

@@ -6,8 +6,11 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from support.memory_folder import MEMORY_FOLDER
 
 from anabranch.errors import Conflict, Denied
 from anabranch.model.references.branch_ends import BranchEnd
@@ -22,6 +25,7 @@ class Done:
     """An operation: the commits before and after by reference, the staged changes that it discarded
     by branch, the values before and after by setting, and whether it was undone. `instead` is what
     the reset of some paths has staged in place of changes, by path; None for another operation.
+    `after` are the commits of all references once it was made.
     """
 
     changes: dict[str, tuple[str | None, str | None]]
@@ -29,6 +33,7 @@ class Done:
     settings: dict[str, tuple[object, object]] = field(default_factory=dict)
     is_undone: bool = False
     instead: dict | None = None
+    after: dict[str, str] = field(default_factory=dict)
 
 
 class Model:
@@ -39,7 +44,12 @@ class Model:
         self.staged = {"main": {}}
         self.contents = {first: {}}
         self.settings = dict.fromkeys(SETTINGS)
-        self.operations = [Done({"main": (None, first)})]
+        self.operations = []
+        self._add(Done({"main": (None, first)}))
+
+    def _add(self, done):
+        done.after = dict(self.commits)
+        self.operations.append(done)
 
     def of(self, branch):
         """Returns what a branch shows."""
@@ -53,7 +63,7 @@ class Model:
         if discard and self.staged.get(name):
             done.discarded[name] = self.staged[name]
         self._set(name, commit, {})
-        self.operations.append(done)
+        self._add(done)
 
     def reset_some(self, name, paths, sealed):
         """Throws away what is staged at paths. Where a change is sealed, the committed value is
@@ -69,7 +79,7 @@ class Model:
         instead = {path: committed.get(path) for path in thrown if path in sealed}
         self.staged[name] = {p: w for p, w in staged.items() if p not in thrown} | instead
         commit = self.commits[name]
-        self.operations.append(Done({name: (commit, commit)}, {name: thrown}, instead=instead))
+        self._add(Done({name: (commit, commit)}, {name: thrown}, instead=instead))
 
     def _set(self, name, commit, staged):
         if commit is None:
@@ -85,7 +95,7 @@ class Model:
         before = self.settings[name]
         if value != before:
             self.settings[name] = value
-            self.operations.append(Done({}, settings={name: (before, value)}))
+            self._add(Done({}, settings={name: (before, value)}))
 
     def is_free(self, names):
         """Returns whether no branch of these has staged changes."""
@@ -117,7 +127,7 @@ class Model:
         if names := self._of_some_paths(done):
             (name,) = names
             self.staged[name] = self.staged[name] | done.discarded.pop(name)
-            self.operations.append(Done(done.changes))
+            self._add(Done(done.changes))
             return
         self._change_back({name: (before, done) for name, (before, _) in done.changes.items()})
         for name, (before, _) in done.settings.items():
@@ -149,7 +159,7 @@ class Model:
             if current != before or staged:
                 changes[name] = (current, before)
         if changes:
-            self.operations.append(Done(changes))
+            self._add(Done(changes))
 
 
 class Sides:
@@ -264,23 +274,42 @@ class Sides:
                 self.core.undo.plan_undo(self.repository, stored.id)
 
     def restore_one(self):
-        """Restores the references after an operation, once nothing that it changes is staged."""
+        """Restores the references after an operation."""
         index = self.chosen.randrange(len(self.model.operations))
-        stored = self.stored()[index]
+        self._restore(index, self.stored()[index].id)
+
+    def _restore(self, index, operation_id):
+        """Restores the references after an operation, once nothing that it changes is staged."""
         if not self.model.is_free(self.model.first_since(index)):
             with pytest.raises(Conflict, match="uncommitted"):
-                self.core.undo.plan_restore(self.repository, stored.id)
+                self.core.undo.plan_restore(self.repository, operation_id)
             for name in [name for name, staged in self.model.staged.items() if staged]:
                 self._commit(name)
-        plan = self.core.undo.plan_restore(self.repository, stored.id)
+        plan = self.core.undo.plan_restore(self.repository, operation_id)
         assert self.core.undo.apply(plan)
         self.model.restore(index)
 
+    def restore_each(self):
+        """Restores the references after each operation, and compares with what they were."""
+        ids = [each.id for each in self.stored()]
+        order = list(range(len(ids)))
+        self.chosen.shuffle(order)
+        for index in order:
+            self._restore(index, ids[index])
+            assert self.commits() == self.model.commits == self.model.operations[index].after
+            for name, staged in self.model.staged.items():
+                if staged:
+                    assert self.versions.contents(name) == self.model.of(name)
+
+    def commits(self):
+        """Returns the commits of all references by name."""
+        found = (*self.core.branches.all(self.repository), *self.core.tags.all(self.repository))
+        return {each.id: each.commit_id for each in found}
+
     def require_equal(self):
         """Compares all references, what they show, and the number of operations."""
-        core, repository, model = self.core, self.repository, self.model
-        found = (*core.branches.all(repository), *core.tags.all(repository))
-        assert {each.id: each.commit_id for each in found} == model.commits
+        model = self.model
+        assert self.commits() == model.commits
         for name in model.commits:
             expected = model.of(name) if name in BRANCHES else model.contents[model.commits[name]]
             assert self.versions.contents(name) == expected, name
@@ -304,22 +333,30 @@ def check_history(versions, seed, steps):
         if chosen.random() < 0.1:  # nothing is dropped that an operation keeps
             versions.clock.advance(120)
             versions.core.cleaner.clean()
+    sides.restore_each()
+    sides.require_equal()
+
+
+def check_histories(new_versions, seeds, steps):
+    for seed in seeds:
+        with TemporaryDirectory(dir=MEMORY_FOLDER) as folder:
+            check_history(new_versions(Path(folder)), seed, steps)
 
 
 @pytest.mark.parametrize("part", range(20))
 def test_histories_are_undone_and_restored_as_the_model_says(new_versions, seed, part):
-    check_history(new_versions(), seed + part, steps=40)
+    check_histories(new_versions, [seed + part], steps=40)
 
 
 @pytest.mark.systems
 @pytest.mark.parametrize("part", range(20))
 def test_a_thousand_histories(new_versions, seed, part):
-    for number in range(50):
-        check_history(new_versions(), seed + 1000 + part * 50 + number, steps=40)
+    first = seed + 1000 + part * 50
+    check_histories(new_versions, range(first, first + 50), steps=30)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(100))
 def test_ten_thousand_histories(new_versions, seed, part):
-    for number in range(100):
-        check_history(new_versions(), seed + 10_000 + part * 100 + number, steps=40)
+    first = seed + 10_000 + part * 100
+    check_histories(new_versions, range(first, first + 100), steps=40)

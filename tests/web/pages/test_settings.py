@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
 from playwright.sync_api import expect
 from support.repository_calls import call
 
@@ -47,15 +48,20 @@ def test_rules_of_protection_are_added_changed_and_deleted(page, repository):
     assert protection(repository) == []
 
 
-def test_rules_changed_at_once_are_changed_one_after_the_other(page, repository):
-    patterns = ["a", "b", "c"]
-    call(repository, "PUT", "settings/branch_protection", [{"pattern": each} for each in patterns])
-    page.goto(settings_url(repository, "branches"))
-    page.get_by_label("Required approvals for a").wait_for()
+@pytest.mark.parametrize(
+    ("tab", "name", "fields"),
+    [("branches", "branch_protection", {}), ("ends", "branch_ends", {"expires": "7d"})],
+)
+def test_rules_changed_at_once_are_changed_one_after_the_other(page, repository, tab, name, fields):
+    rules = [{"pattern": each, **fields} for each in "abc"]
+    call(repository, "PUT", f"settings/{name}", rules)
+    page.goto(settings_url(repository, tab))
+    page.get_by_role("button", name="Delete the rule for c").wait_for()
     buttons = page.get_by_role("button", name=re.compile("^Delete the rule for [ab]$"))
     buttons.evaluate_all("buttons => buttons.forEach(button => button.click())")
     expect(page.get_by_text("The rule for b was deleted")).to_be_visible()
-    assert protection(repository) == [{"pattern": "c"}]
+    kept = call(repository, "GET", f"settings/{name}")
+    assert [each["pattern"] for each in kept] == ["c"]
 
 
 def test_invalid_pattern_is_told_and_adds_no_rule(page, repository):

@@ -9,7 +9,7 @@ import msgspec
 from anabranch.catalog.commits.merge_rules import RequestedRules
 from anabranch.catalog.error_messages import reference_errors
 from anabranch.catalog.protection import Protection
-from anabranch.model.commits.commit import CommitFields
+from anabranch.model.commits.commit import Commit, CommitFields
 from anabranch.model.commits.conflict import Resolution
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.commits.branch_change import BranchChange
@@ -67,7 +67,8 @@ class Rebase:
             repository=stored_repository,
             branch=branch,
             fields=CommitFields(committer),
-            extra_writes=(*extra_writes, pulls),
+            extra_writes=extra_writes,
+            move_writes=(pulls,),
         )
         return core.rebaser.rebase(move, target, rules=rules)
 
@@ -80,6 +81,8 @@ class _RecordMergedPulls(msgspec.Struct, frozen=True):
     branch: str
     onto: str
 
-    def writes_for(self, rebased: Rebased, /) -> ExtraWrites:
+    def writes_from(self, head: Commit, rebased: Rebased, /) -> ExtraWrites:
         """Returns the writes of `MergedPulls.record`."""
-        return self.pulls.record(self.repository, self.branch, [self.onto], rebased.head.id)
+        return self.pulls.record(
+            self.repository, self.branch, head.id, [self.onto], rebased.head.id
+        )

@@ -14,10 +14,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from anabranch.catalog.pulls.heads import read_head, require_repository
-from anabranch.catalog.pulls.reviewer_names import ANY_NAMES, ReviewerNames
 from anabranch.catalog.pulls.reviewers import Reviewers, WaitsFor, require_reviewers
 from anabranch.catalog.pulls.reviews import Reviews, check_text
 from anabranch.catalog.references.refs import Refs
+from anabranch.catalog.reviewer_names import ANY_NAMES, ReviewerNames
 from anabranch.errors import Conflict, Invalid
 from anabranch.model.commits.commit import Commit
 from anabranch.model.commits.conflict import MergePreview, Resolution

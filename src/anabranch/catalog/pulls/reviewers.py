@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Sequence
 import msgspec
 
 from anabranch.catalog.pulls.heads import require_repository
-from anabranch.catalog.pulls.reviewer_names import ANY_NAMES, ReviewerNames
+from anabranch.catalog.reviewer_names import ANY_NAMES, ReviewerNames
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.pull_request import (
     MAX_REVIEWERS,

@@ -24,6 +24,7 @@ from anabranch.access.policies.permissions import (
 from anabranch.actions.change import Change, Kind, Subject
 from anabranch.actions.changes import Changes
 from anabranch.catalog.protection import Protection
+from anabranch.catalog.references.pulls_merged_by_undo import PullsMergedByUndo
 from anabranch.catalog.references.readable_references import has_images
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.model.references.operation import (
@@ -35,9 +36,7 @@ from anabranch.model.references.operation import (
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.pins import AdmitCommits
-from anabranch.versioning.operations.logged_records import PULL_REQUEST
 from anabranch.versioning.operations.planner import UndoPlan
-from anabranch.versioning.pulls.merged_pulls import RecordMergedPulls
 from anabranch.versioning.references.protection import AdmitDeletion
 from anabranch.versioning.references.references import Resolved
 from anabranch.versioning.staging.extra_writes import ExtraWritesFor
@@ -144,7 +143,7 @@ class AdmittedChanges:
         self._core = core
         self._protection = protection
         self._repository = repository
-        self._pulls = frozenset(e.name for e in plan.settings if e.kind == PULL_REQUEST)
+        self._pulls = PullsMergedByUndo(core, repository, plan)
         self._hooks: list[Change] = []
         self._admitted: list[tuple[ExtraWritesFor[Any], object]] = []
         for change in plan.changes:
@@ -196,11 +195,7 @@ class AdmittedChanges:
             return
         self._protection.require_unprotected(repository, name)
         self._admitted.append((core.protection.admission(repository, name), None))
-        commit = core.commits.get(repository, change.after.commit_id)
-        pulls = RecordMergedPulls(
-            core.merged_pulls, repository, name, except_ids=self._pulls, to_commit=True
-        )
-        self._admitted.append((pulls, commit))
+        self._admitted.append((self._pulls, change))
 
     def _admit_commit(self, commit_id: str) -> None:
         self._admitted.append((AdmitCommits(self._core.pins, self._repository, [commit_id]), None))

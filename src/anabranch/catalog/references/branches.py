@@ -212,7 +212,8 @@ class Branches:
             repository=stored_repository,
             branch=name,
             fields=NO_NEW_COMMIT,
-            extra_writes=(*extra_writes, pulls),
+            extra_writes=extra_writes,
+            move_writes=(pulls,),
         )
         self._core.committer.move_branch(move, ResetToReference(self._core, reference))
 

@@ -217,7 +217,8 @@ class Refs:
                 branch=destination,
                 fields=CommitFields(committer, message, metadata or {}),
                 known=stored_branch,
-                extra_writes=(*extra_writes, *admit, pulls, change),
+                extra_writes=(*extra_writes, *admit, change),
+                move_writes=(pulls,),
                 examination=change.examination,
             )
             merged = self._core.merger.merge(move, merge)

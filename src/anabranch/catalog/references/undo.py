@@ -23,6 +23,8 @@ from anabranch.catalog.references.readable_references import (
     readable_references,
     readable_settings,
 )
+from anabranch.catalog.references.undone_reviewers import AdmitReviewers
+from anabranch.catalog.reviewer_names import ANY_NAMES, ReviewerNames
 from anabranch.errors import Busy, Denied, NotFound
 from anabranch.model.caller import acting_as, current_caller
 from anabranch.model.references.operation import (
@@ -33,7 +35,7 @@ from anabranch.model.references.operation import (
 from anabranch.model.references.workspace import Workspace
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
-from anabranch.versioning.operations.logged_records import GARBAGE_RULES
+from anabranch.versioning.operations.logged_records import GARBAGE_RULES, PULL_REQUEST
 from anabranch.versioning.operations.planner import UndoPlan
 from anabranch.versioning.operations.record import reference_key
 from anabranch.versioning.operations.refusals import changed_since, require_kept
@@ -82,6 +84,7 @@ class _RestoreTo(msgspec.Struct, frozen=True):
         made = self.core.undo.plan_restore(self.repository, self.operation_id)
         if self.actor is not None:
             require_permissions(self.core, self.repository, made.changes, self.actor, own=False)
+            _require_settings(self.repository, made.settings, self.actor)
         return made
 
 
@@ -105,13 +108,15 @@ class UndoOperations:
         *,
         force: bool = False,
         actor: Actor | None = None,
+        names: ReviewerNames = ANY_NAMES,
         extra_writes: Sequence[ExtraWritesFor[LoggedOperation]] = (),
     ) -> LoggedOperation:
         """Changes the references and settings of an operation back to what they were before it, and
-        returns it: by default the last one of the caller that is not undone.
+        returns it: by default the last one of the caller that is not undone. Reviewers who are
+        asked again by that are notified.
 
-        Raises NotFound, and Conflict if it is undone already or given up, or if one of its
-        references or settings has changed since.
+        Raises NotFound, Conflict if it is undone already or given up, or if one of its references
+        or settings has changed since, and Invalid for a reviewer whom `names` refuses.
         """
         stored = self._core.repositories.get(repository)
         if operation_id:
@@ -119,11 +124,12 @@ class UndoOperations:
         else:
             operation = self._last_of_caller(stored)
         self._require_permissions(stored, operation, operation.changes, actor)
-        self._require_settings(stored, operation.settings, actor)
+        _require_settings(stored, operation.settings, actor)
         if any(each.kind == GARBAGE_RULES for each in operation.settings):
             self._undo_rules(stored, operation)
         plans = _UndoOf(self._core, stored, operation.id)
-        return self._make(stored, plans, _UNDO, extra_writes, force=force)
+        extra = [AdmitReviewers(self._core, stored, names), *extra_writes]
+        return self._make(stored, plans, _UNDO, extra, force=force)
 
     def undo_in_workspace(
         self,
@@ -134,8 +140,9 @@ class UndoOperations:
         actor: Actor | None = None,
         extra_writes: Sequence[ExtraWritesFor[LoggedOperation]] = (),
     ) -> LoggedOperation:
-        """Undoes an operation that the caller has made with the keys of a workspace, and that has
-        moved or reset its branch, and returns it: by default the last one that is not undone.
+        """Undoes an operation of the caller that has moved or reset the branch of a workspace since
+        it began, and returns it: by default the last one that is not undone. With the keys of the
+        workspace, what was made with them alone.
 
         Raises NotFound for an operation of others and for any else, and as `undo` does.
         """
@@ -205,7 +212,8 @@ class UndoOperations:
         extra_writes: Sequence[ExtraWritesFor[LoggedOperation]] = (),
     ) -> LoggedOperation:
         """Changes all branches and tags back to what they were right after an operation, and
-        returns it.
+        returns it. Pull requests whose merges are taken back are open again, those that are left
+        without one of their branches are closed.
 
         Raises NotFound, Conflict if it is given up or if a branch that is to change has uncommitted
         changes, and Invalid if too many have changed since.
@@ -244,16 +252,6 @@ class UndoOperations:
             raise _unreadable("branches or tags")
         own = operation.is_by(actor.username, actor.record_id)
         require_permissions(self._core, repository, inverse(changes), actor, own=own)
-
-    def _require_settings(
-        self, repository: Repository, settings: Sequence[SettingChanged], actor: Actor | None
-    ) -> None:
-        """Raises Denied unless an actor may read and change settings."""
-        if actor is None or not settings:
-            return
-        if len(readable_settings(repository, settings, actor)) < len(settings):
-            raise _unreadable("settings")
-        require_settings_permissions(repository.id, settings, actor)
 
     def _undo_rules(self, repository: Repository, operation: LoggedOperation) -> None:
         """Changes the rules of garbage collection back, which are a file, before the operation is
@@ -307,12 +305,15 @@ class UndoOperations:
 
 
 def _is_of_workspace(operation: LoggedOperation, opened: Workspace) -> bool:
-    """Returns whether the caller has made an operation with the keys of a workspace, which has done
-    nothing but to move or reset its branch.
+    """Returns whether the caller has made an operation in a workspace, which has done nothing but
+    to move or reset its branch. Keys of a workspace take back nothing that their user has done with
+    other rights.
     """
     caller = current_caller()
     own = operation.is_by(caller.username, caller.record_id)
-    if not own or operation.workspace != opened.branch or operation.time < opened.created_at:
+    by_keys = operation.workspace == opened.branch
+    by_user = not operation.workspace and not caller.workspace
+    if not own or not (by_keys or by_user) or operation.time < opened.created_at:
         return False
     return not operation.settings and all(
         each.name == opened.branch and None not in (each.before, each.after)
@@ -324,15 +325,28 @@ def _none_in_workspace(workspace: str) -> NotFound:
     return NotFound(
         f"there is no such operation of the workspace {workspace} that can be undone",
         kind="operation_not_found",
-        hint="Only commits, restores and resets by the keys of the workspace can be.",
+        hint="Only your commits, restores and resets in the workspace can be; with its keys, those "
+        "that they have made.",
     )
+
+
+def _require_settings(
+    repository: Repository, settings: Sequence[SettingChanged], actor: Actor | None
+) -> None:
+    """Raises Denied unless an actor may read and change settings."""
+    if actor is None or not settings:
+        return
+    if len(readable_settings(repository, settings, actor)) < len(settings):
+        raise _unreadable("settings")
+    require_settings_permissions(repository.id, settings, actor)
 
 
 def _check_writable(repository: Repository, plan: UndoPlan, *, force: bool) -> None:
     """Raises ReadOnlyRepository where each change of a plan by itself would be refused so."""
     if plan.changes and not has_images(repository):
         check_writable(repository, force=force)
-    if any(each.kind not in _READ_ONLY_SETTINGS for each in plan.settings):
+    with_changes = {PULL_REQUEST} if plan.changes else set()  # merges can be forced, too
+    if any(each.kind not in _READ_ONLY_SETTINGS | with_changes for each in plan.settings):
         check_writable(repository, force=False)
 
 

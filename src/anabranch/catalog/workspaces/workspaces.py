@@ -1,19 +1,21 @@
-"""Use cases of workspaces: create, get, list, checkpoint, restore, diff, propose, discard."""
+"""Use cases of workspaces: create, get, list, checkpoint, restore, undo, diff, propose, discard."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import msgspec
 
+from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.catalog.commits.commits import Commits
 from anabranch.catalog.protection import Protection
 from anabranch.catalog.pulls.pulls import Pulls
 from anabranch.catalog.references.branches import Branches
 from anabranch.catalog.references.refs import Refs
+from anabranch.catalog.references.undo import UndoOperations
 from anabranch.catalog.workspaces.checkpoints import (
     CheckpointAddition,
     check_label,
@@ -34,6 +36,7 @@ from anabranch.model.commits.change import Change
 from anabranch.model.page import Page, take_page
 from anabranch.model.pull_request import PullRequest
 from anabranch.model.references.branch import Branch
+from anabranch.model.references.operation import LoggedOperation
 from anabranch.model.references.workspace import Checkpoint, OpenWorkspace, Workspace
 from anabranch.model.references.workspace_request import WorkspaceRequest, check_request
 from anabranch.model.repositories.repository import Repository
@@ -60,6 +63,7 @@ class Workspaces:
         refs: Refs,
         pulls: Pulls,
         protection: Protection,
+        operations: UndoOperations,
         clock: Callable[[], float],
     ) -> None:
         self.reads = ReadRecorder(core)
@@ -69,6 +73,7 @@ class Workspaces:
         self._refs = refs
         self._pulls = pulls
         self._protection = protection
+        self._operations = operations
         self._clock = clock
 
     def create(
@@ -178,6 +183,24 @@ class Workspaces:
             if self._core.branches.apply(stored_repository, stored, writes, expect):
                 break
         return found
+
+    def undo(
+        self,
+        repository: str,
+        name: str,
+        operation_id: str = "",
+        *,
+        actor: Actor | None = None,
+        extra_writes: Sequence[ExtraWritesFor[LoggedOperation]] = (),
+    ) -> LoggedOperation:
+        """Undoes a commit, a restore or a reset in a workspace, and returns the operation: by
+        default the caller's last one that is not undone; what a restore has dropped returns.
+
+        Raises as `UndoOperations.undo_in_workspace` does.
+        """
+        return self._operations.undo_in_workspace(
+            repository, name, operation_id, actor=actor, extra_writes=extra_writes
+        )
 
     def diff(
         self,

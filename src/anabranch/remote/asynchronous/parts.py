@@ -125,6 +125,7 @@ class Workspaces(Part):
     discard = _Awaited(workspaces.discard)
     checkpoint = _Awaited(workspaces.checkpoint)
     restore = _Awaited(workspaces.restore)
+    undo = _Awaited(workspaces.undo)
     diff = _Awaited(workspaces.diff)
     propose = _Awaited(workspaces.propose)
 

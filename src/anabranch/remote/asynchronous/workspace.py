@@ -12,6 +12,7 @@ from anabranch.lake.paging import PAGE_SIZE
 from anabranch.model.commits.change import Change
 from anabranch.model.objects.entry import DEFAULT_CONTENT_TYPE
 from anabranch.model.objects.stat import Stat
+from anabranch.model.references.operation import LoggedOperation
 from anabranch.model.references.workspace import Checkpoint, OpenWorkspace, WorkspaceKeys
 from anabranch.model.references.workspace_request import WorkspaceRequest
 
@@ -114,6 +115,12 @@ class AsyncWorkspace:
     async def restore(self, checkpoint: str) -> Checkpoint:
         """Returns to a checkpoint, or to `source`; what was written since is dropped."""
         return await self._lake.workspaces.restore(self.repository, self.name, checkpoint)
+
+    async def undo(self, operation_id: str = "") -> LoggedOperation:
+        """Undoes a commit, a restore or a reset in the workspace, by default the last one that is
+        not undone, and returns the operation; what it has dropped returns.
+        """
+        return await self._lake.workspaces.undo(self.repository, self.name, operation_id)
 
     async def changed(self, prefix: str = "") -> AsyncIterator[Change]:
         """Yields what has changed since the workspace began, also without a commit."""

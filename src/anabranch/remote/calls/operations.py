@@ -22,6 +22,7 @@ __all__ = [
     "get",
     "give_up",
     "list_page",
+    "logged",
     "restore",
     "restore_branch",
     "restore_tag",
@@ -110,14 +111,14 @@ def list_page(repository: str, *, after: str = "", amount: int) -> Call[Page[Log
 
 def get(repository: str, operation_id: str) -> Call[LoggedOperation]:
     """Returns an operation by its id, or by the beginning of it. Raises NotFound."""
-    return Exchange(read(["repositories", repository, "operations", operation_id]), _logged)
+    return Exchange(read(["repositories", repository, "operations", operation_id]), logged)
 
 
 def undo(repository: str, operation_id: str = "", *, force: bool = False) -> Call[LoggedOperation]:
     """Undoes an operation, by default the user's last one that is not undone, and returns it."""
     body = {"operation": operation_id, "force": force}
     request = change("POST", ["repositories", repository, "undo"], body)
-    return Exchange(request, _logged, keyed=True)
+    return Exchange(request, logged, keyed=True)
 
 
 def restore_branch(repository: str, name: str, *, force: bool = False) -> Call[LoggedOperation]:
@@ -139,7 +140,7 @@ def restore(repository: str, operation_id: str, *, force: bool = False) -> Call[
 def give_up(repository: str, operation_id: str) -> Call[LoggedOperation]:
     """Gives up what only an operation needs to garbage collection."""
     place = ["repositories", repository, "operations", operation_id, "give_up"]
-    return Exchange(change("POST", place), _logged)
+    return Exchange(change("POST", place), logged)
 
 
 def undo_days(repository: str) -> Call[int]:
@@ -154,14 +155,15 @@ def set_undo_days(repository: str, days: int | None) -> Call[int]:
 
 def _restoring(place: list[str], *, force: bool) -> Call[LoggedOperation]:
     request = change("POST", place, force=force)
-    return Exchange(request, _logged, keyed=True)
+    return Exchange(request, logged, keyed=True)
 
 
 def _days_of(repository: str) -> list[str]:
     return ["repositories", repository, "settings", "undo_days"]
 
 
-def _logged(reply: Reply) -> LoggedOperation:
+def logged(reply: Reply) -> LoggedOperation:
+    """Returns the operation that a reply has."""
     return _ONE.decode(reply.body).logged()
 
 

@@ -10,6 +10,7 @@ from anabranch.model.caller import Principal
 from anabranch.model.commits.change import Change
 from anabranch.model.page import Page
 from anabranch.model.references.branch import Branch
+from anabranch.model.references.operation import LoggedOperation
 from anabranch.model.references.workspace import (
     Checkpoint,
     OpenWorkspace,
@@ -19,6 +20,7 @@ from anabranch.model.references.workspace import (
 from anabranch.model.references.workspace_request import WorkspaceRequest
 from anabranch.model.secret import Secret
 from anabranch.remote.call import Call, Exchange, Listing, Pagination, Reply, WirePage, change, read
+from anabranch.remote.calls.operations import logged
 from anabranch.remote.calls.results import change_page, nothing
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "list_page",
     "propose",
     "restore",
+    "undo",
 ]
 
 
@@ -137,6 +140,12 @@ def restore(repository: str, name: str, checkpoint: str) -> Call[Checkpoint]:
     """Moves a workspace back to one of its checkpoints, or to `source`."""
     request = change("POST", [*_workspace(repository, name), "restore"], {"checkpoint": checkpoint})
     return Exchange(request, _checkpoint)
+
+
+def undo(repository: str, name: str, operation_id: str = "") -> Call[LoggedOperation]:
+    """Undoes a commit, a restore or a reset in a workspace, by default the user's last one."""
+    request = change("POST", [*_workspace(repository, name), "undo"], {"operation": operation_id})
+    return Exchange(request, logged, keyed=True)
 
 
 def diff(

@@ -18,11 +18,12 @@ from anabranch.keyvalue.contract import Expect
 from anabranch.model.commits.commit import Commit, CommitFields
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.references.branches import StoredBranch
-from anabranch.versioning.staging.extra_writes import ExtraWritesFor
+from anabranch.versioning.staging.extra_writes import ExtraWrites, ExtraWritesFor
 
-__all__ = ["BranchChange", "CommitPlan", "Examination", "Made", "UntrustedTree"]
+__all__ = ["BranchChange", "CommitPlan", "Examination", "Made", "MoveWritesFor", "UntrustedTree"]
 
 T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class Examination(Protocol):
@@ -34,14 +35,24 @@ class Examination(Protocol):
         """
 
 
+class MoveWritesFor(Protocol[T_contra]):
+    """What is written with a move, and depends on where the branch was."""
+
+    def writes_from(self, head: Commit, result: T_contra, /) -> ExtraWrites:
+        """Returns the writes to add to a move, given the head on top of which it is made, which may
+        still be written, and its result. It is called as `ExtraWritesFor.writes_for`.
+        """
+
+
 class BranchChange(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """A change that moves a branch; T is the type of its result.
 
     `known` is the branch, if the caller has read it already, and `is_staged` whether it has seen
-    changes in its active staging area. `extra_writes` are made atomically with the move. With an
-    `examination`, the commit can be read as a proposal while that runs; the branch can be changed
-    meanwhile, and if it has moved, the next commit is examined. With `keeps_staged`, the commits
-    hold nothing of what is staged on the branch, which remains staged on top of them.
+    changes in its active staging area. `extra_writes` and `move_writes` are made atomically with
+    the move. With an `examination`, the commit can be read as a proposal while that runs; the
+    branch can be changed meanwhile, and if it has moved, the next commit is examined. With
+    `keeps_staged`, the commits hold nothing of what is staged on the branch, which remains staged
+    on top of them.
     """
 
     repository: Repository
@@ -50,6 +61,7 @@ class BranchChange(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     known: StoredBranch | None = None
     is_staged: bool = False
     extra_writes: Sequence[ExtraWritesFor[T]] = ()
+    move_writes: Sequence[MoveWritesFor[T]] = ()
     examination: Examination | None = None
     keeps_staged: bool = False
 

@@ -293,6 +293,11 @@ class Committer:
         repository, commit = change.repository, made.commit
         extra, expect = collect_extra_writes(change.extra_writes, made.result)
         writes = [self._commits.write(repository, commit), *extra]
+        conditions = [*expect, *made.conditions]
+        for part in change.move_writes:
+            added, required = part.writes_from(head, made.result)
+            writes += added
+            conditions += required
         writes += [self._commits.write(repository, earlier) for earlier in made.earlier]
         if made.changed_paths:
             writes.append(self._index.write(repository, commit, made.changed_paths))
@@ -302,7 +307,7 @@ class Committer:
         writes += [write, *discard(dropped, self._clock())]
         admitted = self._admission.conditions(repository, head, made)
         stored = StoredBranch(moved, write.value or b"")
-        return stored, writes, [*expect, *made.conditions, *admitted]
+        return stored, writes, [*conditions, *admitted]
 
     def _read(self, change: BranchChange[T]) -> StoredBranch:
         """Returns the branch of a change, its staged changes sealed unless they are kept."""

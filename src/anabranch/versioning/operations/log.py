@@ -118,7 +118,7 @@ class OperationLog:
             self._require_logged(repository, parsed)
             at = after_moment(parsed)
         for stem in (keys.branch(name), keys.tag(name)):
-            commit_id = self._commit_at(repository, stem, at)
+            commit_id = self.commit_at(repository, stem, at)
             if commit_id:
                 return commit_id
         raise NotFound(
@@ -138,7 +138,7 @@ class OperationLog:
                 hint=f"It begins at {begun}." if since else "It is empty.",
             )
 
-    def _commit_at(self, repository: Repository, key: bytes, at: str) -> str:
+    def commit_at(self, repository: Repository, key: bytes, at: str) -> str:
         """Returns the commit of the reference with a key after the last operation that is not newer
         than `at`, which is an id or the beginning of one; empty if there was no such reference.
         """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import msgspec
 
 from anabranch.errors import Denied, Invalid
@@ -23,10 +25,11 @@ from anabranch.versioning.operations.logged_records import (
     setting_location,
 )
 from anabranch.versioning.operations.notification_changes import undone_targets
-from anabranch.versioning.operations.pull_changes import undone_pull
+from anabranch.versioning.operations.pull_changes import logged_pulls, undone_pull
 from anabranch.versioning.operations.record import reference_key
 from anabranch.versioning.operations.refusals import changed_since
 from anabranch.versioning.operations.restaging import restaged
+from anabranch.versioning.operations.restored_pulls import RestoredPulls
 from anabranch.versioning.records import keys, references
 from anabranch.versioning.records.branch_ends import ends_from
 from anabranch.versioning.records.expiring_branches import due_writes
@@ -45,7 +48,8 @@ class UndoPlan(msgspec.Struct, frozen=True):
     a branch are the staging areas that it gets back. `operation` is what is undone, or restored;
     `writes` and `unchanged` make the changes, and are the conditions on which they can be made.
     `refilled` are branches of the repository with a partition whose records do not change, since
-    changes are staged again on them.
+    changes are staged again on them. `undone` are the changes of the operation that are taken back,
+    none if it is restored.
     """
 
     operation: LoggedOperation
@@ -55,6 +59,7 @@ class UndoPlan(msgspec.Struct, frozen=True):
     unchanged: tuple[Expect, ...]
     partition: str
     refilled: tuple[BranchChanged, ...] = ()
+    undone: tuple[ReferenceChanged, ...] = ()
 
 
 class Planner:
@@ -79,8 +84,8 @@ class Planner:
         self.unchanged: list[Expect] = []
         self.refilled: list[BranchChanged] = []
 
-    def plan(self, operation: LoggedOperation) -> UndoPlan:
-        """Returns the plan."""
+    def plan(self, operation: LoggedOperation, undone: Sequence[ReferenceChanged] = ()) -> UndoPlan:
+        """Returns the plan that undoes changes of an operation, or restores what was after it."""
         return UndoPlan(
             operation,
             tuple(self.changes),
@@ -89,6 +94,7 @@ class Planner:
             tuple(self.unchanged),
             self._repository.partition,
             tuple(self.refilled),
+            tuple(undone),
         )
 
     def undo_setting(self, change: SettingChanged) -> None:
@@ -105,6 +111,20 @@ class Planner:
         self.settings.append(SettingChanged(change.kind, change.name, change.after, change.before))
         self.unchanged.append(Expect(partition, key, current))
         self.writes.append(Write(partition, key, before))
+
+    def restore_pulls(self, merges: Mapping[str, SettingChanged]) -> None:
+        """Adds the changes of pull requests that follow from those of branches, given the first
+        change that has merged each of them since, or has taken its merge back.
+        """
+        partition = self._repository.partition
+        branches = [each for each in self.changes if isinstance(each, BranchChanged)]
+        pulls = RestoredPulls(self._keyvalue, partition, branches, self._now)
+        for record, pull in pulls.after(merges):
+            after = pull_bytes(pull)
+            logged = logged_pulls(record, after)
+            self.settings.append(SettingChanged(PULL_REQUEST, pull.id, *logged))
+            self.unchanged.append(Expect(partition, keys.pull(pull.id), record))
+            self.writes.append(Write(partition, keys.pull(pull.id), after))
 
     def undo(self, change: ReferenceChanged) -> None:
         """Adds the inverse of a change. Raises Conflict if the reference is not as it left it."""

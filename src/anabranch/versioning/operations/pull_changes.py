@@ -18,7 +18,7 @@ from anabranch.records import lakefs_pb2 as records
 from anabranch.versioning.operations.refusals import changed_since
 from anabranch.versioning.records.pulls import pull_from
 
-__all__ = ["logged_pulls", "undone_pull", "without_texts"]
+__all__ = ["logged_pulls", "undone_pull", "with_state_of", "without_texts"]
 
 _STATE = ("status", "closed_date", "merged_commit_id", "source_commit_id")
 _PARTS = {
@@ -48,6 +48,11 @@ def without_texts(raw: bytes | None) -> bytes | None:
         message.ClearField("title")
         message.ClearField("description")
     return _bytes(message)
+
+
+def with_state_of(current: PullRequest, before: PullRequest) -> PullRequest:
+    """Returns a pull request that is open, closed or merged as another version of it is."""
+    return msgspec.structs.replace(current, **{each: getattr(before, each) for each in _STATE})
 
 
 def undone_pull(

@@ -25,11 +25,12 @@ from anabranch.model.references.operation import (
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.operations.log import OperationLog, StoredOperation
-from anabranch.versioning.operations.logged_records import GARBAGE_RULES
+from anabranch.versioning.operations.logged_records import GARBAGE_RULES, PULL_REQUEST
 from anabranch.versioning.operations.logging_store import LoggingStore
 from anabranch.versioning.operations.planner import Planner, UndoPlan
 from anabranch.versioning.operations.record import log_write, reference_key
 from anabranch.versioning.operations.refusals import given_up, require_kept
+from anabranch.versioning.operations.restored_pulls import is_of_merge
 from anabranch.versioning.staging.area import Staging
 
 __all__ = ["Undo", "undone"]
@@ -71,6 +72,8 @@ class Undo:
     def plan_restore(self, repository: Repository, operation_id: str) -> UndoPlan:
         """Returns the plan that changes all references back to what they were right after an
         operation, and branches that were deleted or reset next back to what was staged on them.
+        Pull requests that were merged then, or were not, are so again; those that would be open
+        without their branches are closed.
 
         Raises NotFound for an operation that is not in the log, and Conflict if it is given up, or
         if a branch that is to change has uncommitted changes.
@@ -79,9 +82,13 @@ class Undo:
         if restored.operation.given_up_at:
             raise given_up(restored.operation)
         first_since: dict[bytes, tuple[ReferenceChanged, StoredOperation]] = {}
+        merges: dict[str, SettingChanged] = {}
         for stored in self._log.since(repository, restored.operation.id):
             for change in stored.operation.changes:
                 first_since[reference_key(change)] = change, stored
+            for setting in stored.operation.settings:
+                if setting.kind == PULL_REQUEST and is_of_merge(setting):
+                    merges[setting.name] = setting
         planner = self._planner(repository)
         emptied: dict[str, tuple[StoredOperation, list[ReferenceChanged]]] = {}
         for change, stored in first_since.values():
@@ -92,6 +99,7 @@ class Undo:
             planner.writes.append(log_write(repository.partition, taken))
             planner.unchanged.append(stored.unchanged)
         planner.unchanged.append(restored.unchanged)
+        planner.restore_pulls(merges)
         return planner.plan(restored.operation)
 
     def apply(
@@ -130,7 +138,7 @@ class Undo:
             taken = undone(taken, self._clock())
         planner.writes.append(log_write(repository.partition, taken))
         planner.unchanged.append(stored.unchanged)
-        return planner.plan(taken)
+        return planner.plan(taken, changes)
 
 
 def undone(operation: LoggedOperation, now: float) -> LoggedOperation:

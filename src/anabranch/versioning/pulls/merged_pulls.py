@@ -7,7 +7,8 @@ commit of its source; so the pull request stays open, as on git hosts.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 import msgspec
 
@@ -35,21 +36,25 @@ class MergedPulls:
         self,
         repository: Repository,
         branch: str,
+        head_id: str,
         gained: Sequence[str],
         commit_id: str,
         *,
         except_ids: Collection[str] = (),
+        moved: Mapping[str, str] = MappingProxyType({}),
     ) -> ExtraWrites:
         """Returns the writes that mark pull requests as merged by `commit_id`, on condition that
-        they have not changed: for the step that moves a branch to the commits `gained` and their
-        ancestors. The pull requests `except_ids` are left out.
+        they have not changed: for the step that moves a branch from the commit `head_id` to the
+        commits `gained` and their ancestors, and other branches to those in `moved`, by name. The
+        pull requests `except_ids` are left out.
         """
         open_pulls = self._pulls.open_into(repository, branch) if gained else ()
         pulls = [stored for stored in open_pulls if stored.pull.id not in except_ids]
         if not pulls:
             return (), ()
         heads = self._branches.heads(repository, {stored.pull.source for stored in pulls})
-        contained = self._ancestors_among(repository, branch, gained)
+        heads |= moved
+        contained = self._ancestors_among(repository, head_id, gained)
         writes: list[Write] = []
         conditions: list[Expect] = []
         for stored in pulls:
@@ -63,13 +68,11 @@ class MergedPulls:
         return writes, conditions
 
     def _ancestors_among(
-        self, repository: Repository, branch: str, gained: Sequence[str]
+        self, repository: Repository, head_id: str, gained: Sequence[str]
     ) -> set[str]:
-        """Returns the commits that a branch will contain and does not contain yet."""
+        """Returns the commits that a branch will contain and does not contain at its head."""
         read = self._commits.reader(repository)
-        # if the branch moves meanwhile, so does its record: then this is called again
-        current = self._branches.read(repository, branch).branch.commit_id
-        ranges = (commit_range(read, current, commit_id) for commit_id in gained)
+        ranges = (commit_range(read, head_id, commit_id) for commit_id in gained)
         return {commit.id for commits in ranges for commit in commits}
 
 
@@ -84,9 +87,10 @@ class RecordMergedPulls(msgspec.Struct, frozen=True):
     except_ids: frozenset[str] = frozenset()
     to_commit: bool = False
 
-    def writes_for(self, commit: Commit, /) -> ExtraWrites:
+    def writes_from(self, head: Commit, commit: Commit, /) -> ExtraWrites:
         """Returns the writes of `MergedPulls.record`."""
         gained = [commit.id] if self.to_commit else commit.parents[1:]
         return self.pulls.record(
-            self.repository, self.branch, gained, commit.id, except_ids=self.except_ids
+            *(self.repository, self.branch, head.id, gained, commit.id),
+            except_ids=self.except_ids,
         )

@@ -57,6 +57,29 @@ def test_checkpoints_diff_and_proposal(ana, lake, place):
     assert ana("branch", "show", place).code == 1
 
 
+def test_what_a_restore_has_dropped_returns(ana, lake, place):
+    name = place.rpartition("/")[2]
+    ran = ana("workspace", "undo", place)
+    assert ran.code == 1
+    assert "there is no such operation" in ran.err
+    lake.put(f"{name}/out/a", "1")
+    ana.ok("workspace", "restore", place, "source", "--yes")
+    assert ana.ok("workspace", "diff", place).out == ""
+    undone = ana.ok("workspace", "undo", place, "--json").json
+    assert undone["action"] == "restoreWorkspace"
+    assert ana.ok("workspace", "diff", place).rows == [["added", "out/a"]]
+    ran = ana("workspace", "undo", place, undone["id"])
+    assert ran.code == 1
+    assert "is undone already" in ran.err
+    ana.ok("workspace", "checkpoint", place, "one")
+    ran = ana.ok("workspace", "undo", place)
+    assert ran.out.startswith("Undid ")
+    assert f"branch {name} " in ran.out
+    created = ana.ok("op", "log", lake.uri, "--json").json[-1]["id"]
+    assert ana("workspace", "undo", place, created).code == 1
+    assert ana("workspace", "undo", lake.uri).code == 2
+
+
 def test_branches_that_end(ana, lake):
     lake.commit("main", "first", a="1")
     ana.ok("branch", "create", lake.at("late"), "-s", "main", "--expires", "7d")

@@ -211,7 +211,9 @@ COMMAND = Group(
             arguments=(REPOSITORY, ID),
             options=(YES,),
             details="Branches that were deleted or reset since return with the changes that were "
-            "uncommitted then. This is an operation itself, which can be undone.",
+            "uncommitted then. Pull requests that were merged since are open again, and those that "
+            "are left without a branch are closed. This is an operation itself, which can be "
+            "undone.",
             examples=("op restore lakefs://flights ffe3a1c0b2d4e9a1b2c",),
         ),
         Command(

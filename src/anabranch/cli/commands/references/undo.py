@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from anabranch.cli.commands.references.operations import PLACE, change_texts, operations_path
 from anabranch.cli.errors import Usage
 from anabranch.cli.framework.address import repository_address
 from anabranch.cli.framework.command import Argument, Command
 from anabranch.cli.framework.context import CommandContext
 
-__all__ = ["COMMAND"]
+__all__ = ["COMMAND", "UNDONE", "show_undone"]
+
+UNDONE = Argument(
+    "ID",
+    "The operation's id, or its beginning; by default your last one that is not undone",
+    optional=True,
+)
 
 
 def _undo(context: CommandContext) -> None:
@@ -25,6 +33,11 @@ def _undo(context: CommandContext) -> None:
         )
     else:
         item = context.connection.send("POST", *operations_path(None), options.place, "undo")
+    show_undone(context, item)
+
+
+def show_undone(context: CommandContext, item: dict[str, Any]) -> None:
+    """Shows the operation that was undone."""
     changes = "; ".join(change_texts(item))
     context.output.done(f"Undid {context.output.paint(item['id'], 'id')}: {changes}", item)
 
@@ -33,14 +46,7 @@ COMMAND = Command(
     "undo",
     "Change back what an operation has changed",
     _undo,
-    arguments=(
-        PLACE,
-        Argument(
-            "ID",
-            "The operation's id, or its beginning; by default your last one that is not undone",
-            optional=True,
-        ),
-    ),
+    arguments=(PLACE, UNDONE),
     details="Branches, tags and settings of a repository, or with an id alone what an operation of "
     "the installation has changed: repositories, policies, groups and attachments. "
     "A deleted branch returns with its uncommitted changes, and so does a branch that was "

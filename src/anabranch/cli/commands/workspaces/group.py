@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from anabranch.cli.commands.differences.diff import show_changes
+from anabranch.cli.commands.references.undo import UNDONE, show_undone
 from anabranch.cli.framework.address import (
     address,
     ref_address,
@@ -123,6 +124,11 @@ def _restore(context: CommandContext) -> None:
     )
     commit = context.output.paint(item["commit_id"], "id")
     context.output.done(f"Restored {_place(context)} to {item['label']} at {commit}", item)
+
+
+def _undo(context: CommandContext) -> None:
+    body = {"operation": context.arguments.id or ""}
+    show_undone(context, context.connection.send("POST", *_path(context), "undo", body=body))
 
 
 def _diff(context: CommandContext) -> None:
@@ -252,6 +258,19 @@ COMMAND = Group(
             ),
             options=(YES,),
             examples=("workspace restore lakefs://flights/ws-63d1f0a2b4c5e6f7 cleaned --yes",),
+        ),
+        Command(
+            "undo",
+            "Undo a commit, a restore or a reset in a workspace",
+            _undo,
+            arguments=(_WORKSPACE, UNDONE),
+            details="What a restore or a reset has dropped returns. Nothing else can be undone so, "
+            "and with the keys of the workspace only what they have made. If something since is in "
+            "the way, nothing changes and the error says what.",
+            examples=(
+                "workspace undo lakefs://flights/ws-63d1f0a2b4c5e6f7",
+                "workspace undo lakefs://flights/ws-63d1f0a2b4c5e6f7 ffe3a1c0b2d4e9a1b2c",
+            ),
         ),
         Command(
             "diff",

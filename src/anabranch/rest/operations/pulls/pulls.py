@@ -10,8 +10,8 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from anabranch.access.policies.permissions import Action
-from anabranch.catalog.pulls.reviewer_names import KnownNames
 from anabranch.catalog.pulls.reviewers import WaitsFor
+from anabranch.catalog.reviewer_names import KnownNames
 from anabranch.http.execution import Execution
 from anabranch.model import pull_request as model
 from anabranch.model.page import Page

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from anabranch.access.policies.permissions import Action
-from anabranch.catalog.pulls.reviewer_names import KnownNames
+from anabranch.catalog.reviewer_names import KnownNames
 from anabranch.model.pull_request import (
     MAX_REVIEWERS,
     PullRequest,

@@ -9,8 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from anabranch.access.policies.permissions import Action
-from anabranch.catalog.pulls.reviewer_names import KnownNames
-from anabranch.catalog.pulls.undone_reviewers import AdmitReviewers
+from anabranch.catalog.reviewer_names import KnownNames
 from anabranch.model.references.operation import MAX_UNDO_DAYS, LoggedOperation
 from anabranch.rest.operations.references.operations import AtOperation
 from anabranch.rest.protocol.body import Body
@@ -65,14 +64,13 @@ class UndoDays(msgspec.Struct, frozen=True):
 
 def undo_operation(call: Call[InRepository, UndoRequest]) -> OperationRecord:
     """Undoes an operation and returns it."""
-    catalog, repository = call.services.catalog, call.params.repository
-    reviewers = AdmitReviewers(catalog.core, repository, KnownNames(call.services.access))
-    undone = catalog.operations.undo(
-        repository,
+    undone = call.services.catalog.operations.undo(
+        call.params.repository,
         call.body.operation,
         force=call.body.force,
         actor=call.authenticated,
-        extra_writes=[reviewers, *call.recording(to_operation_record)],
+        names=KnownNames(call.services.access),
+        extra_writes=call.recording(to_operation_record),
     )
     return to_operation_record(undone)
 

@@ -67,7 +67,7 @@ class Restoration(Body, frozen=True, kw_only=True):
 
 class UndoneInWorkspace(Body, frozen=True, kw_only=True):
     """The operation to undo by its id, or the beginning of it: by default the last one that the
-    keys of the workspace have made, and that is not undone.
+    user, or the keys of the workspace, have made, and that is not undone.
     """
 
     operation: str = ""

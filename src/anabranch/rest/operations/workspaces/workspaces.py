@@ -1,4 +1,4 @@
-"""Workspaces: create, list, get, discard, checkpoint, restore, diff, propose."""
+"""Workspaces: create, list, get, discard, checkpoint, restore, undo, diff, propose."""
 
 from __future__ import annotations
 
@@ -158,9 +158,9 @@ def restore_workspace(call: Call[AtWorkspace, Restoration]) -> Checkpoint:
 
 
 def undo_in_workspace(call: Call[AtWorkspace, UndoneInWorkspace]) -> OperationRecord:
-    """Undoes what the keys of the workspace have done, and returns the operation."""
+    """Undoes what the user or the keys of the workspace have done, and returns the operation."""
     params = call.params
-    undone = call.services.catalog.operations.undo_in_workspace(
+    undone = call.services.catalog.workspaces.undo(
         params.repository,
         params.workspace,
         call.body.operation,
@@ -312,7 +312,8 @@ OPERATIONS = (
         tag="workspaces",
         method="POST",
         path=_WORKSPACE + "/undo",
-        summary="undo a commit, a restore or a reset that the keys of a workspace have made",
+        summary="undo a commit, a restore or a reset in a workspace: one's own, or with its keys "
+        "what they have made",
         permission=(
             Need(Action.READ_BRANCH, on_workspace),
             Need(Action.REVERT_BRANCH, on_workspace),

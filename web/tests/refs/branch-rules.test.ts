@@ -1,8 +1,9 @@
-// Patterns of branches are matched as on the server: the cases are those of its tests.
+// Rules for branches are loaded and replaced; their patterns are matched as on the server: the cases are those
+// of its tests.
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { loadRules, ruleOf, saveRules } from "$/refs/protection";
+import { loadRules, ruleOf, saveRules } from "$/refs/branch-rules";
 import cases from "../../../tests/patterns/glob_patterns.json";
 import { json, respond } from "../network";
 
@@ -48,11 +49,15 @@ test("the first rule that matches is returned", () => {
   expect(ruleOf("other", rules)).toBeUndefined();
 });
 
-test("rules are replaced on the condition that they have not changed since they were read", async () => {
-  const requests = respond(({ method }) => (method === "GET" ? json([{ pattern: "main" }], 200, { ETag: '"e1"' }) : new Response(null, { status: 204 })));
-  const { rules, etag } = await loadRules("sea");
-  expect({ rules, etag }).toEqual({ rules: [{ pattern: "main" }], etag: '"e1"' });
-  await saveRules("sea", rules, etag);
-  expect(requests[1]).toMatchObject({ method: "PUT", body: rules, path: "/api/v1/repositories/sea/settings/branch_protection" });
+test.each([
+  ["protection", [{ pattern: "main" }], "branch_protection"],
+  ["ends", [{ pattern: "tmp-*", expires: "7d", hidden: false }], "branch_ends"],
+] as const)("rules of %s are replaced on the condition that they have not changed since they were read", async (kind, stored, name) => {
+  const requests = respond(({ method }) => (method === "GET" ? json(stored, 200, { ETag: '"e1"' }) : new Response(null, { status: 204 })));
+  const { rules, etag } = await loadRules(kind, "sea");
+  expect({ rules, etag }).toEqual({ rules: stored, etag: '"e1"' });
+  await saveRules(kind, "sea", rules, etag);
+  expect(requests.map(({ path }) => path)).toEqual(Array(2).fill(`/api/v1/repositories/sea/settings/${name}`));
+  expect(requests[1]).toMatchObject({ method: "PUT", body: rules });
   expect(requests[1]?.headers.get("If-Match")).toBe('"e1"');
 });

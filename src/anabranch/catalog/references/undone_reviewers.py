@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from anabranch.catalog.pulls.reviewer_names import ReviewerNames
+from anabranch.catalog.reviewer_names import ReviewerNames
 from anabranch.keyvalue.contract import Write
 from anabranch.model.references.operation import LoggedOperation, SettingChanged
 from anabranch.model.repositories.repository import Repository
@@ -21,18 +21,17 @@ class AdmitReviewers(msgspec.Struct, frozen=True):
     """The condition that reviewers who return can be asked, and the notifications that they are."""
 
     core: Core
-    repository: str
+    repository: Repository
     names: ReviewerNames
 
     def writes_for(self, operation: LoggedOperation, /) -> ExtraWrites:
         """Returns the notifications, with the undo of an operation. Raises Invalid for reviewers
         whom the names refuse.
         """
-        repository = self.core.repositories.get(self.repository)
         changes = [each for each in operation.settings if each.kind == PULL_REQUEST]
-        return [write for each in changes for write in self._asked(repository, each)], ()
+        return [write for each in changes for write in self._asked(each)], ()
 
-    def _asked(self, repository: Repository, change: SettingChanged) -> list[Write]:
+    def _asked(self, change: SettingChanged) -> list[Write]:
         if change.before is None or change.after is None:
             return []
         asked = pull_from(change.after).reviewers
@@ -40,6 +39,7 @@ class AdmitReviewers(msgspec.Struct, frozen=True):
         if not returning:
             return []
         for reviewer in returning:
-            self.names.require(repository.id, reviewer)
-        pull = self.core.pulls.read(repository, change.name).pull
-        return self.core.outbox.writes(repository, occurrences.review_requested(pull, returning))
+            self.names.require(self.repository.id, reviewer)
+        pull = self.core.pulls.read(self.repository, change.name).pull
+        asked_again = occurrences.review_requested(pull, returning)
+        return self.core.outbox.writes(self.repository, asked_again)
