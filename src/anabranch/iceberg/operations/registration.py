@@ -116,8 +116,7 @@ def _read(call: Call, place: Place, location: str) -> _Source:
 
 
 def _to_register(call: Call) -> list[Permission]:
-    path = record_path(Identifier(call.namespace, call.body(_registration).name))
-    return [call.on_path(action, path) for action in (Action.READ_OBJECT, Action.WRITE_OBJECT)]
+    return [call.creating(record_path(Identifier(call.namespace, call.body(_registration).name)))]
 
 
 OPERATIONS = (
