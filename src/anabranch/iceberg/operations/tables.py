@@ -28,7 +28,7 @@ from anabranch.iceberg.operations.paging import read_page
 from anabranch.iceberg.operations.recorded_tables import answer_table, no_content, record_table
 from anabranch.tables.iceberg.commits.encoded_metadata import encode_metadata
 
-__all__ = ["OPERATIONS", "begin_creation", "find_table", "to_rename"]
+__all__ = ["OPERATIONS", "begin_creation", "find_table", "to_rename", "writing_properties"]
 
 
 class _Creation(msgspec.Struct, rename="kebab"):
