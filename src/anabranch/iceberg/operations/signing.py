@@ -40,14 +40,24 @@ def sign(call: Call) -> Response:
     area = call.services.catalog.table_areas.find_by_address(place.repository, wanted.area)
     # a table that is being created has no record yet: its area was made for its path
     if area.path != path and (found is None or found.area.id != area.id):
-        raise Denied("the file is of another table", kind="outside_table")
+        raise Denied(
+            "the file is of another table", kind="outside_table", hint="Ask for that table."
+        )
     if area.registered:
-        raise Denied("files of a table that was registered are not signed", kind="outside_table")
+        raise Denied(
+            "files of a table that was registered are not signed",
+            kind="outside_table",
+            hint="Read them with keys of your own.",
+        )
     if area.path != path:
         call.authorize_at(place, area.path, *_needed(wanted))
     is_change = wanted.action != Action.READ_OBJECT
     if is_change and not call.services.catalog.iceberg.changes.is_branch(place):
-        raise Denied(f"{place.reference} is no branch: it is read only", kind="read_only_reference")
+        raise Denied(
+            f"{place.reference} is no branch: it is read only",
+            kind="read_only_reference",
+            hint="Name a branch in the warehouse.",
+        )
     keys = issue_keys(call, area, path, _SECONDS)
     signer = SigningCredentials(keys.access_key_id, keys.secret, request.region)
     given = {name.lower(): ", ".join(values) for name, values in request.headers.items()}
