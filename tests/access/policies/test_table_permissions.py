@@ -7,6 +7,9 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.session.hypothesis_profiles import examples
 
 from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.limited_actor import LimitedActor
@@ -65,6 +68,62 @@ def test_either_allows_and_either_denies(on_table, on_object):
     # by other ways than the catalog, the object needs a permission of its own
     directly = Permission(Action.READ_OBJECT, OBJECT)
     assert both_say(user, directly) is (on_object is Effect.ALLOW and on_table is not Effect.DENY)
+
+
+PATHS = [RECORD, "_tables/city/trips/view.json", "_tables/city/namespace.json"]
+STATEMENTS = st.builds(
+    Statement,
+    st.sampled_from(Effect),
+    st.lists(
+        st.sampled_from(
+            (
+                *("*", "fs:*", "fs:ReadObject", "fs:WriteObject", "fs:Delete*", "fs:List*"),
+                *("catalog:*", "catalog:Read*", "catalog:Create*", "catalog:UpdateTable"),
+                *("catalog:*View", "catalog:*Namespace*", "catalog:ListTables"),
+            )
+        ),
+        min_size=1,
+        max_size=2,
+    ).map(tuple),
+    st.sampled_from(
+        ["*", OBJECT, object_arn("lake", "*"), object_arn("lake", "_tables/city/*.json")]
+        + [repository_arn("lake"), TABLE, f"{TABLE}@dev", f"{TABLE}@main", f"{TABLE}2"]
+        + [f"arn:lakefs:catalog:::{noun}" for noun in ("*", "table/lake/*@dev", "*/lake/city*")]
+    ).map(lambda resource: (resource,)),
+)
+
+
+@settings(max_examples=examples(500), deadline=None)
+@given(
+    st.lists(STATEMENTS, max_size=5),
+    st.sampled_from(PATHS),
+    st.sampled_from([Action.READ_OBJECT, Action.WRITE_OBJECT, Action.DELETE_OBJECT, None]),
+)
+def test_decisions_are_those_of_a_literal_evaluator(statements, path, action):
+    """Of all names that the resource has, asked one by one; None is the creation."""
+    if action is None:
+        permission = creation_permission("lake", path, "dev")
+        needed = ["fs:ReadObject", "fs:WriteObject"]
+    else:
+        permission = record_permission(action, "lake", path, "dev")
+        needed = [str(action)]
+    is_read = action is Action.READ_OBJECT
+    names = [permission.resource, *([] if is_read else [f"{permission.resource}@dev"])]
+    everything = Statement(Effect.ALLOW, ("*",), ("*",))
+
+    def allowed(name, resource):
+        return literally_allows(statements, name, resource, "ada")
+
+    def denied(name, resource):
+        return not literally_allows([everything, *statements], name, resource, "ada")
+
+    record = object_arn("lake", path)
+    stated = [(str(permission.action), name) for name in names]
+    refused = any(denied(*each) for each in stated) or any(denied(x, record) for x in needed)
+    # a statement for the name alone or for the one with the branch suffices
+    by_table = any(allowed(*each) for each in stated)
+    expected = not refused and (by_table or all(allowed(name, record) for name in needed))
+    assert both_say(actor(*statements), permission) is expected
 
 
 STATED = ("*", "*@main", "*@dev", TABLE, f"{TABLE}@main", f"{TABLE}@d?v", f"{TABLE}2")
