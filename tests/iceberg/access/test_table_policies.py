@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+
 import httpx2
 import pytest
 from botocore.exceptions import ClientError
@@ -124,6 +128,24 @@ def test_a_writer_of_tables_on_one_branch(team, lake):
     # an ordinary key names no branch, so it stores no file of the table
     own = Files(writer.s3, lake.name, area_of(lake, "orders"))
     assert code_of(lambda: own.put("data/x", b"x")) == "AccessDenied"
+
+
+def test_the_policy_of_the_page(team, lake):
+    page = Path(__file__).parents[3] / "docs" / "iceberg.md"
+    (block,) = re.findall(r"```json\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    statements = json.loads(block.replace("/rides/", f"/{lake.name}/"))["statement"]
+    lake.branch("night")
+    program = team.member(*statements, committing(lake, "night"))
+    night = lake.catalog("night", keys=program.keys)
+    night.load_table("city.orders").append(trips(2))
+    night.create_table("city.made", trips().schema).append(trips(3))
+    assert ids(lake.catalog("night").load_table("city.orders")) == [1, 2]
+    main = lake.catalog("main", keys=program.keys)
+    assert ids(main.load_table("city.orders")) == [1]
+    with pytest.raises(OSError, match="ACCESS_DENIED"):
+        main.load_table("city.orders").append(trips(3))
+    with pytest.raises(ForbiddenError):
+        night.drop_table("city.orders")
 
 
 def test_commits_to_tables_need_the_right_to_commit(team, lake):

@@ -99,22 +99,12 @@ class CompiledStatements:
         if not resource.startswith(RESOURCE_HEADS):
             allowed = allows(self._statements, permission, self._username, context)
             return Effect.ALLOW if allowed else None
-        names = permission.names
-        effect = None
-        for condition, allowing, denying in rules:
-            if (
-                denying.exist
-                and (not condition or applies(condition, context, denies=True))
-                and any(_denied(denying, name) for name in names)
-            ):
-                return Effect.DENY
-            if effect is not None or not allowing.exist:
-                continue
-            if (not condition or applies(condition, context, denies=False)) and any(
-                _allowed(allowing, name) for name in names
-            ):
-                effect = Effect.ALLOW
-        return effect
+        if not resource.startswith(CATALOG):
+            return _decide(rules, resource, context)
+        effects = [_decide(rules, name, context) for name in permission.names]
+        if Effect.DENY in effects:
+            return Effect.DENY
+        return Effect.ALLOW if Effect.ALLOW in effects else None
 
     def naming(self, action: str, context: RequestContext) -> list[Statement]:
         """Returns the statements that name an action and apply in the context."""
@@ -152,14 +142,21 @@ class CompiledStatements:
         return ResourcePatterns(patterns, self._username)
 
 
-def _denied(patterns: ResourcePatterns, name: str) -> bool:
+def _decide(rules: tuple[_Rules, ...], name: str, context: RequestContext) -> Effect | None:
+    """Returns what rules say of one name of a resource, or of all names with a prefix."""
     below = isinstance(name, AllBelow)
-    return patterns.match_any_below(name) if below else patterns.match(name)
-
-
-def _allowed(patterns: ResourcePatterns, name: str) -> bool:
-    below = isinstance(name, AllBelow)
-    return patterns.match_all_below(name) if below else patterns.match(name)
+    allowed = False
+    for condition, allowing, denying in rules:
+        if denying.exist and (not condition or applies(condition, context, denies=True)):
+            denied = denying.match_any_below if below else denying.match
+            if denied(name):
+                return Effect.DENY
+        if allowed or not allowing.exist:
+            continue
+        if not condition or applies(condition, context, denies=False):
+            match = allowing.match_all_below if below else allowing.match
+            allowed = match(name)
+    return Effect.ALLOW if allowed else None
 
 
 def _allow_any(rules: tuple[_Rules, ...], context: RequestContext) -> bool:
