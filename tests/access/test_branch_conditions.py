@@ -16,6 +16,7 @@ from anabranch.access.policies.decision import CompiledStatements
 from anabranch.access.policies.explain import explain
 from anabranch.access.policies.permissions import (
     BRANCH_ACTIONS,
+    TABLE_ACTIONS,
     Action,
     AllBelow,
     Permission,
@@ -26,6 +27,7 @@ from anabranch.access.policies.permissions import (
 from anabranch.access.policies.policies import Policy, decode_policy, encode_policy
 from anabranch.access.policies.policy_documents import parse_statement
 from anabranch.access.policies.statements import ALLOW_ALL, Effect, Statement, allows
+from anabranch.access.policies.table_permissions import permission_on
 from anabranch.errors import Invalid
 
 ON_MAIN = {"StringEquals": {"lakefs:branch": ("main", "release")}}
@@ -91,7 +93,7 @@ def test_where_no_branch_is_known_nothing_is_allowed_and_all_is_denied(operator,
         assert not may(Effect.DENY, condition, permission)
 
 
-ON_BRANCHES = sorted(BRANCH_ACTIONS - {Action.WRITE_OBJECT, Action.DELETE_OBJECT})
+ON_BRANCHES = sorted(BRANCH_ACTIONS - TABLE_ACTIONS - {Action.WRITE_OBJECT, Action.DELETE_OBJECT})
 
 
 @pytest.mark.parametrize("action", ON_BRANCHES)
@@ -183,8 +185,16 @@ def test_the_policy_of_the_documents_lets_users_write_everywhere_but_to_main():
     statement = parse_statement(
         1, item["effect"], item["action"], item["resource"], item["condition"]
     )
-    for action in BRANCH_ACTIONS - {Action.IMPORT_CANCEL}:
+    for action in BRANCH_ACTIONS - TABLE_ACTIONS - {Action.IMPORT_CANCEL}:
         for branch, allowed in (("main", False), ("dev", True)):
             permission = writing(branch, action)
             assert allows([ALLOW_ALL, statement], permission, "ada") is allowed
     assert allows([ALLOW_ALL, statement], Permission(Action.READ_OBJECT, OBJECT), "ada")
+    policies = [Policy(id="p", created_at=0, statements=(ALLOW_ALL, statement))]
+    actor = Actor(username="ada", policies=tuple(policies))
+    for action in BRANCH_ACTIONS & TABLE_ACTIONS:
+        noun = re.sub(r"catalog:(Create|Update|Delete)", "", action).lower()
+        for branch, allowed in (("main", False), ("dev", True)):
+            permission = permission_on(action, f"arn:lakefs:catalog:::{noun}/lake/a/b", branch)
+            assert permission.objects
+            assert actor.may(permission) is allowed

@@ -108,11 +108,14 @@ def test_the_commands_of_the_page_run(filled, tmp_path):
         )
         assert done.returncode == 0, done.stderr
         outputs[command.split()[1]] = done.stdout
-    assert set(outputs) == {"list", "show", "history", "diff", "register", "expire"}
+    named = {"list", "show", "history", "diff", "register", "unregister", "expire"}
+    assert set(outputs) == named
     assert "city.trips\ttable\ticeberg v2\t3\t" in outputs["list"]
     assert "Registered lakefs://rides/main/city.old" in outputs["register"]
     assert "has 2" in outputs["expire"]
-    assert filled.lake.messages()[0] == "Iceberg: register city.old"
+    assert "Unregistered lakefs://rides/main/city.old" in outputs["unregister"]
+    last = ["Iceberg: unregister city.old", "Iceberg: register city.old"]
+    assert filled.lake.messages()[:2] == last
 
 
 @pytest.mark.skipif(

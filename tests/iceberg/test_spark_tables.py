@@ -5,6 +5,7 @@ version, and merges of branches that Spark has changed.
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,11 @@ from .test_docs_page import JARS
 pytestmark = pytest.mark.systems  # its Spark is a process of its own
 
 BRANCHES = ("main", "dev")
+BUNDLE = (
+    Path.home()
+    / ".m2/repository/org/apache/iceberg/iceberg-aws-bundle/1.12.0/iceberg-aws-bundle-1.12.0.jar"
+)
+"""Iceberg's client of S3, where Maven keeps what it has fetched."""
 
 
 @pytest.fixture(scope="module")
@@ -230,3 +236,35 @@ def test_appends_to_a_table_of_version_3_are_merged(lake, sql):
     refused = lake.merge("dev")
     assert refused.status_code == 409
     assert "more than append" in refused.json()["conflicts"][0]["reason"]
+
+
+@pytest.mark.timeout(600)
+def test_files_that_are_signed_for(lake, tmp_path):
+    """Java's client of S3, which keeps no keys: each of its requests is signed by the catalog."""
+    runtime = next(iter(JARS.glob("iceberg-spark-runtime-*.jar")), None)
+    if not (runtime and BUNDLE.is_file() and shutil.which("java")):
+        pytest.skip("Spark needs Java, the jars that `make components` fetches, and Iceberg's AWS")
+    jars = tmp_path / "jars"  # without other versions of AWS's classes
+    jars.mkdir()
+    for jar in (runtime, BUNDLE):
+        (jars / jar.name).symlink_to(jar.resolve())
+    name = "spark.sql.catalog.signed"
+    settings = {
+        name: "org.apache.iceberg.spark.SparkCatalog",
+        f"{name}.type": "rest",
+        f"{name}.uri": f"{lake.url}/iceberg",
+        f"{name}.warehouse": f"{lake.name}/main",
+        f"{name}.credential": ":".join(lake.server.auth),
+        f"{name}.oauth2-server-uri": f"{lake.url}/iceberg/v1/oauth/tokens",
+        f"{name}.io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+        f"{name}.header.X-Iceberg-Access-Delegation": "remote-signing",
+        f"{name}.cache-enabled": "false",
+    }
+    with spark_sql(settings, jars=jars, folder=tmp_path) as sql:
+        sql("create table signed.city.signed (id bigint) using iceberg")
+        sql("insert into signed.city.signed values (1), (2)")
+        sql("insert into signed.city.signed values (3)")
+        assert ids(sql, "signed.city.signed") == [1, 2, 3]
+        sql("create table signed.city.filled using iceberg as select * from signed.city.signed")
+        assert ids(sql, "signed.city.filled") == [1, 2, 3]
+        sql("drop table signed.city.signed purge")

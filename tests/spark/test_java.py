@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import anabranch
-from anabranch.spark.java import provide_java, write_launcher
+from anabranch.lake.spark.java import provide_java, write_launcher
 
 SOURCE = Path(anabranch.__file__).parents[1]
 PROGRAMS = ("bash", "sh", "cat", "dirname", "env", "ps", "readlink", "rm", "sed", "uname")

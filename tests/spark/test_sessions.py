@@ -15,7 +15,7 @@ from anabranch.spark.sessions import require_spark, session
 
 
 def test_missing_java_raises_invalid(tmp_path, monkeypatch):
-    monkeypatch.setattr("anabranch.spark.java._PACKAGE", "no_such_package")
+    monkeypatch.setattr("anabranch.lake.spark.java._PACKAGE", "no_such_package")
     with pytest.raises(Invalid, match=r"Spark needs Java, which was not found$") as caught:
         require_spark({"PATH": str(tmp_path)})
     assert caught.value.kind == "java_missing"

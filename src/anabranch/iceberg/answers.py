@@ -14,7 +14,13 @@ from anabranch.errors import Corrupt
 from anabranch.http.etags import lists_etag
 from anabranch.http.response import Response
 from anabranch.iceberg.call import Call
-from anabranch.iceberg.delegation import file_settings, table_keys, wants_keys
+from anabranch.iceberg.delegation import (
+    file_settings,
+    signing_settings,
+    table_keys,
+    wants_keys,
+    wants_signing,
+)
 from anabranch.iceberg.error_responses import JSON
 from anabranch.model.tables.table_record import TableRecord
 from anabranch.tables.iceberg.commits.encoded_metadata import decode_metadata
@@ -39,10 +45,13 @@ def table_response(
     content: bytes = _NO_METADATA,
 ) -> Response:
     """Returns the response with a table whose record is at a path: `content` are the metadata to
-    send, by default those in the file. Without `has_keys`, a client gets no keys of an area: for a
-    view, and for a table that was registered, of which files are outside of its area.
+    send, by default those in the file. Without `has_keys`, a client gets neither keys of an area
+    nor signatures: for a view, and for a table that was registered, of which files are outside of
+    its area.
     """
     config, credentials = file_settings(call), b""
+    if has_keys and wants_signing(call):
+        config |= signing_settings(call, path)
     if has_keys and wants_keys(call):
         keys = table_keys(call, area, path)
         config |= keys
@@ -60,8 +69,12 @@ def table_response(
 
 def table_etag(call: Call, location: str) -> str:
     """Returns the ETag of a table with these metadata, as this request asks for them."""
-    named = f"{location} {call.query.get('snapshots', 'all')} {wants_keys(call)}"
+    named = f"{location} {call.query.get('snapshots', 'all')} {_delegation(call)}"
     return hashlib.sha256(named.encode()).hexdigest()[:32]
+
+
+def _delegation(call: Call) -> str:
+    return "signed" if wants_signing(call) else str(wants_keys(call))
 
 
 def not_modified(call: Call, record: TableRecord) -> Response | None:

@@ -11,12 +11,17 @@ import msgspec
 from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.authorize import authorize
 from anabranch.access.actors.readable_paths import ReadablePaths
+from anabranch.access.actors.readable_records import ReadableRecords
 from anabranch.access.policies.permissions import (
     Action,
     Permission,
     branch_arn,
-    object_arn,
     repository_arn,
+)
+from anabranch.access.policies.table_permissions import (
+    creation_permission,
+    listing_permission,
+    record_permission,
 )
 from anabranch.catalog.tables.iceberg.changes import Writing
 from anabranch.catalog.tables.iceberg.identifiers import (
@@ -25,6 +30,7 @@ from anabranch.catalog.tables.iceberg.identifiers import (
     Identifier,
     Namespace,
     namespace_path,
+    namespace_prefix,
     record_path,
 )
 from anabranch.catalog.tables.iceberg.places import Place
@@ -82,6 +88,11 @@ class Call:
         return parse_namespace(self._names["namespace"])
 
     @property
+    def full(self) -> tuple[str, ...]:
+        """The namespace in the path, with its repository and its reference, as far as given."""
+        return self.scope.full(self.named if "namespace" in self._names else ())
+
+    @property
     def place(self) -> Place:
         """The repository and the reference of the namespace in the path."""
         return self.scope.place(self.named if "namespace" in self._names else ())
@@ -101,9 +112,14 @@ class Call:
         return self.head.headers.get(name, "")
 
     def on_path(self, action: Action, path: str, place: Place | None = None) -> Permission:
-        """Returns a permission on the object at a path of a reference."""
+        """Returns the permission to read, write or delete what has its record at a path."""
         repository, reference = place or self.place
-        return Permission(action, object_arn(repository, path), branch=reference)
+        return record_permission(action, repository, path, reference)
+
+    def creating(self, path: str, place: Place | None = None) -> Permission:
+        """Returns the permission to create what has its record at a path."""
+        repository, reference = place or self.place
+        return creation_permission(repository, path, reference)
 
     def on_table(self, action: Action, file: str = TABLE_FILE) -> Permission:
         """Returns a permission on the record of the table or the view in the path."""
@@ -114,15 +130,21 @@ class Call:
         inner = self.namespace
         return self.on_path(action, namespace_path(inner) if inner else NAMESPACE_FILE)
 
-    def listing(self) -> Permission:
-        """Returns the permission to list the objects of the repository."""
-        return Permission(Action.LIST_OBJECTS, repository_arn(self.place.repository))
+    def listing(self, action: Action, full: Namespace) -> Permission:
+        """Returns the permission to list what is in a namespace, or to be told that it is there,
+        given with its repository and its reference; of a repository alone, to list objects.
+        """
+        inner = full[2:]
+        if not full[1:]:
+            return Permission(Action.LIST_OBJECTS, repository_arn(full[0]))
+        folder = namespace_prefix(inner).rstrip("/") if inner else ""
+        return listing_permission(action, full[0], folder)
 
     def readable(self, place: Place) -> ReadablePaths | None:
-        """Returns the paths that the caller may read, None for all."""
+        """Returns the records that the caller may read, None for all."""
         if self.actor.is_unlimited:
             return None
-        return ReadablePaths(self.actor, place.repository)
+        return ReadableRecords(self.actor, place.repository)
 
     def authorize_area(self, found: FoundTable, *actions: Action) -> FoundTable:
         """Returns a table if the caller has the rights to the path that its area was made for,

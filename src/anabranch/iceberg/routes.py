@@ -8,6 +8,7 @@ from anabranch.iceberg.operation import Operation
 from anabranch.iceberg.operations import (
     namespaces,
     registration,
+    signing,
     table_commits,
     tables,
     views,
@@ -26,6 +27,7 @@ _WITHIN: tuple[Operation, ...] = (
     *tables.OPERATIONS,
     *table_commits.OPERATIONS,
     *registration.OPERATIONS,
+    *signing.OPERATIONS,
     *views.OPERATIONS,
 )
 

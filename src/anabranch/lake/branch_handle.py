@@ -130,12 +130,19 @@ class BranchHandle(ReferenceHandle):
         )
 
     def transaction(
-        self, message: str, *, metadata: Mapping[str, str] | None = None
+        self,
+        message: str,
+        *,
+        metadata: Mapping[str, str] | None = None,
+        tables: Iterable[str] = (),
     ) -> Transaction:
         """Returns a block of changes that the branch gets as one commit, or not at all.
 
         with branch.transaction("Both tables") as tx:
             tx.write("a.csv", a)
             tx.write("b.csv", b)
+
+        `tables` are folders of Delta tables: what others write to them meanwhile is no conflict,
+        as far as Delta's rules allow. Raises Invalid for a path that is none.
         """
-        return Transaction(self._lake, self.repository, self.name, message, metadata)
+        return Transaction(self._lake, self.repository, self.name, message, metadata, tables)

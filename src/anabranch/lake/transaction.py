@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from anabranch.errors import AnabranchError, NoChanges, OutcomeUnknown
+from anabranch.lake.table_rules import table_rules
 
 if TYPE_CHECKING:
     from anabranch.lake.any_lake import AnyLake
@@ -24,7 +25,8 @@ class Transaction:
 
     `commit_id` is the commit of the branch after the block, empty if nothing was changed. The merge
     raises MergeConflict if the branch got other changes of the same paths meanwhile, and
-    DirtyBranch if it has uncommitted ones.
+    DirtyBranch if it has uncommitted ones. Changes that both have made to `tables` are united as
+    far as Delta's rules allow.
     """
 
     def __init__(
@@ -34,8 +36,10 @@ class Transaction:
         branch: str,
         message: str,
         metadata: Mapping[str, str] | None,
+        tables: Iterable[str] = (),
     ) -> None:
         self._lake = lake
+        self._resolutions = table_rules(tables)
         self._repository = repository
         self._branch = branch
         self._message = message
@@ -78,6 +82,7 @@ class Transaction:
                 message=self._message,
                 metadata=self._metadata,
                 squash=True,
+                resolutions=self._resolutions,
             )
 
     def _remove(self) -> None:

@@ -7,8 +7,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from anabranch.client.rest_client import Timeouts
-from anabranch.client.settings import Found, InvalidSettings, resolve
+from anabranch.client.settings import Found, InvalidSettings, Settings, resolve
 from anabranch.lake.repository_handle import RepositoryHandles
+from anabranch.model.secret import Secret
 from anabranch.remote.lake_client import LakeClient
 from anabranch.remote.parts import (
     Branches,
@@ -24,6 +25,7 @@ from anabranch.remote.snapshots.cache_settings import CACHE_BYTES, CacheSettings
 
 if TYPE_CHECKING:
     from anabranch.lake.snapshots.snapshot import Snapshot
+    from anabranch.lake.spark.spark_access import SparkAccess
     from anabranch.model.references.workspace import WorkspaceKeys
 
 __all__ = ["TIMEOUT", "RemoteLake", "connect", "lake_client"]
@@ -39,9 +41,15 @@ class RemoteLake(RepositoryHandles):
     processes, open connections of their own.
     """
 
-    def __init__(self, client: LakeClient, cache: CacheSettings | None = None) -> None:
+    def __init__(
+        self,
+        client: LakeClient,
+        cache: CacheSettings | None = None,
+        keys: tuple[str, Secret] | None = None,
+    ) -> None:
         self._client = client
         self._cache = cache
+        self._keys = keys
         self.repositories = Repositories(client)
         self.branches = Branches(client)
         self.tags = Tags(client)
@@ -52,10 +60,17 @@ class RemoteLake(RepositoryHandles):
         self.operations = Operations(client)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self._client, self._cache)
+        return type(self), (self._client, self._cache, self._keys)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._client.url!r})"
+
+    @property
+    def spark(self) -> SparkAccess:
+        """The settings by which Spark reaches the server with the keys of the lake."""
+        from anabranch.lake.spark.spark_access import SparkAccess  # noqa: PLC0415  seldom needed
+
+        return SparkAccess(self._client.url, self._keys)
 
     def snapshot(self, repository: str, reference: str) -> Snapshot:
         """Returns the objects of the commit that a reference names now, as far as the user may read
@@ -71,7 +86,8 @@ class RemoteLake(RepositoryHandles):
         """
         if keys is None:
             return self
-        return RemoteLake(self._client.with_token(keys.token), self._cache)
+        pair = keys.access_key_id, keys.secret
+        return RemoteLake(self._client.with_token(keys.token), self._cache, pair)
 
     def close(self) -> None:
         """Closes all connections."""
@@ -110,8 +126,11 @@ def connect(
     Sends no request yet. Raises Invalid for an address or settings that are wrong, and for a
     folder.
     """
-    client = lake_client(url, access_key_id, secret_access_key, token, timeout)
-    return RemoteLake(client, cache_settings(cache_folder, cache_bytes))
+    settings = lake_settings(url, access_key_id, secret_access_key, token)
+    pair = settings.access_key_id, settings.secret_access_key
+    keys = (pair[0], Secret(pair[1])) if all(pair) and not settings.token else None
+    cache = cache_settings(cache_folder, cache_bytes)
+    return RemoteLake(_client_of(settings, timeout), cache, keys)
 
 
 def lake_client(
@@ -122,6 +141,18 @@ def lake_client(
     timeout: float,
 ) -> LakeClient:
     """Returns the client that the arguments of `connect` describe. Raises Invalid."""
+    return _client_of(lake_settings(url, access_key_id, secret_access_key, token), timeout)
+
+
+def lake_settings(
+    url: str | None,
+    access_key_id: str | None,
+    secret_access_key: str | None,
+    token: str | None,
+) -> Settings:
+    """Returns the address and the credentials that the arguments of `connect` describe. Raises
+    Invalid.
+    """
     if url is not None and "://" not in url:
         raise InvalidSettings(
             f"{url!r} is not the address of a server",
@@ -135,7 +166,10 @@ def lake_client(
         "token": ("token", token),
     }
     given: Found = {name: (value, place) for name, (place, value) in values.items() if value}
-    settings = resolve(os.environ, given=given)
+    return resolve(os.environ, given=given)
+
+
+def _client_of(settings: Settings, timeout: float) -> LakeClient:
     timeouts = Timeouts(timeout, timeout, min(timeout, _CONNECT_TIMEOUT))
     try:
         return LakeClient(settings.server, settings.authorization, timeouts=timeouts)

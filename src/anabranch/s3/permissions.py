@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from anabranch.access.policies.permissions import Action, Permission
-from anabranch.model.tables.table_area import AREAS
 from anabranch.model.uri import IMAGES
 from anabranch.s3.call import Call
 from anabranch.s3.headers.copy_source import COPY_SOURCE, copy_source
 from anabranch.s3.operation import Need
+from anabranch.s3.operations.table_files.addresses import area_id, on_table, table_permission
 from anabranch.s3.protocol.addressing import Address
 
 __all__ = ["required_permissions"]
@@ -21,11 +21,12 @@ __all__ = ["required_permissions"]
 
 def required_permissions(needs: tuple[Need, ...], call: Call) -> Iterator[Permission]:
     """Yields the permissions that a call needs. Raises S3Error for a malformed copy source."""
-    # files of tables belong to no branch, so no right that depends on one gives them
-    branch = "" if call.address.ref == AREAS else call.address.ref
     for action, resource in needs:
         # a copy changes the branch of the key, not that of its source
-        permission = Permission(action, resource(call), branch=branch)
+        if resource is on_table:
+            yield table_permission(call, action, area_id(call))
+            continue
+        permission = Permission(action, resource(call), branch=call.address.ref)
         read = _read_address(action, call)
         if read.bucket == IMAGES:
             permission = call.services.catalog.images.permission_for_reading(

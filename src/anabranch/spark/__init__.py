@@ -13,6 +13,7 @@ import PySpark.
 
 from __future__ import annotations
 
+from anabranch.lake.spark.s3a import configure
 from anabranch.spark.data_source.registration import register
 from anabranch.spark.dataframes.changes import changes
 from anabranch.spark.dataframes.inventories import file_listing, inventory_listing
@@ -22,7 +23,6 @@ from anabranch.spark.dataframes.prefixes import prefix_listing
 from anabranch.spark.jobs.exports import export
 from anabranch.spark.jobs.images import build_image
 from anabranch.spark.jobs.imports import import_listing
-from anabranch.spark.s3a import configure
 from anabranch.spark.sources.server_source import Server
 from anabranch.spark.sources.stores import AzureStore, GoogleStore, S3Store
 from anabranch.spark.transactions import transaction

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import AnabranchError, Busy, Invalid
-from anabranch.spark.java import provide_java
+from anabranch.lake.spark.java import provide_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from anabranch.errors import AnabranchError, MergeConflict, NoChanges
+from anabranch.lake.spark.catalogs import EXTENSIONS, OF_ICEBERG, session_catalog
+from anabranch.lake.table_rules import table_rules
 from anabranch.spark.sources.commit_sources import Source, open_references
 from anabranch.spark.sources.references import discard_branch
+from anabranch.spark.sources.server_source import Server
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,8 +39,10 @@ def transaction(
     message: str = "",
     metadata: Mapping[str, str] | None = None,
     keep_conflicting: bool = True,
+    tables: Iterable[str] = (),
 ) -> Iterator[str]:
-    """Gives the name of a hidden branch created from `branch`, for `s3a://repository/name/path`.
+    """Gives the name of a hidden branch created from `branch`, for `s3a://repository/name/path`. In
+    a session that has Iceberg, it is also the catalog of the branch's tables: `name.city.trips`.
 
     When the block ends without an error, its changes are committed and merged into `branch`, both
     with `message` (by default with the name of the Spark application) and `metadata` (the id of the
@@ -45,20 +50,25 @@ def transaction(
     changes creates no commit. If the block raises, the hidden branch is deleted and the error
     propagates.
 
+    What others have written to a table meanwhile is no conflict, as far as the rules of its format
+    allow, for tables of the catalog, and for `tables`, which are folders of Delta tables.
+
     Raises NotFound at the beginning if the repository or the branch does not exist. Raises
     MergeConflict, with the paths, if both branches changed the same paths: the hidden branch is
     kept, with the changes committed, and the error names it; without `keep_conflicting` it is
     deleted. It is also kept if the commit or the merge fails for another reason; a note of the
     error names it.
     """
+    rules = table_rules(tables)
     references = open_references(source, repository)
     start = references.branch(branch).commit_id
-    name = f"transaction-{secrets.token_hex(8)}"
+    name = f"transaction_{secrets.token_hex(8)}"  # which may name a catalog of Spark
     commit_metadata = {"spark.app.id": spark.conf.get("spark.app.id", "") or "", **(metadata or {})}
     commit_message = message or f"Transaction of {spark.conf.get('spark.app.name', 'Spark')}"
     references.create_hidden(name, start)
     try:
-        yield name
+        with _catalog(spark, source, f"{repository}/{name}", name):
+            yield name
     except BaseException as error:
         discard_branch(references, name, error)
         raise
@@ -66,7 +76,7 @@ def transaction(
         with suppress(NoChanges):
             references.commit_staged(name, commit_message, commit_metadata)
         with suppress(NoChanges):
-            references.merge(name, branch, commit_message, commit_metadata)
+            references.merge(name, branch, commit_message, commit_metadata, rules)
     except MergeConflict as error:
         if not keep_conflicting:
             discard_branch(references, name, error)
@@ -84,6 +94,25 @@ def transaction(
             f"{repository}: {name} is merged into {branch}, but was not deleted: {error}",
             stacklevel=3,
         )
+
+
+@contextmanager
+def _catalog(spark: SparkSession, source: Source, address: str, name: str) -> Iterator[None]:
+    """Sets the catalog of a reference for a block, in a session whose extensions Iceberg's are
+    among; Spark forgets the settings afterwards.
+    """
+    extensions = spark.conf.get(EXTENSIONS, "") or ""
+    if not isinstance(source, Server) or OF_ICEBERG not in extensions:
+        yield
+        return
+    settings = session_catalog(name, address, source.url, source.keys)
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key in settings:
+            spark.conf.unset(key)
 
 
 def _conflict_error(

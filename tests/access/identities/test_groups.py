@@ -124,6 +124,7 @@ def test_member_added_by_another_server_while_the_group_is_deleted_leaves_no_rel
         ("allow", [], "*", None, "statement 3: action"),
         ("allow", ["fs:Reed*"], "*", None, "statement 3: action"),
         ("allow", ["fs:[R]eadObject"], "*", None, "statement 3: action"),
+        ("allow", ["catalog:GetTable"], "*", None, "statement 3: action"),
         ("allow", ["fs:*"], "arn:aws:s3:::x", None, "statement 3: resource"),
         ("allow", ["fs:*"], "", None, "statement 3: resource"),
         ("allow", ["fs:*"], "[1]", None, "statement 3: resource"),
@@ -145,7 +146,7 @@ def test_invalid_statement_is_refused_with_its_number_and_field(
         ("fs:*", "arn:lakefs:fs:::repository/*"),
         ("fs:Read?bject", "arn:lakefs:fs:::repository/*"),
         ("auth:List*", "arn:lakefs:auth:::user/*"),
-        ("catalog:GetTable", "arn:lakefs:fs:::repository/*"),
+        ("catalog:ReadTable", "arn:lakefs:catalog:::table/*"),
     ],
 )
 def test_actions_and_patterns_of_actions_are_accepted(action, resource):

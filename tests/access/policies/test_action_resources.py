@@ -27,7 +27,12 @@ EFFECTIVE = [
     ("fs:ListRepositories", "arn:lakefs:fs:::repository/sales"),
     ("auth:CreateCredentials", "arn:lakefs:auth:::user/${user}"),
     ("auth:*", "arn:lakefs:auth:::*"),
-    ("catalog:GetTable", "arn:lakefs:catalog:::table/a"),
+    ("catalog:ReadTable", "arn:lakefs:catalog:::table/lake/city/trips"),
+    ("catalog:ReadView", "arn:lakefs:catalog:::view/*"),
+    ("catalog:UpdateTable", "arn:lakefs:catalog:::table/lake/*@main"),
+    ("catalog:ListTables", "arn:lakefs:catalog:::namespace/lake/city"),
+    ("catalog:ListNamespaces", "arn:lakefs:catalog:::namespace/lake/"),
+    ("catalog:*", "arn:lakefs:catalog:::table/lake/city/trips@dev"),
     ("*", "arn:lakefs:fs:::image/i"),
     ("fs:ReadConfig", "*"),
     ("auth:ListUsers", "arn:lakefs:fs:::repository/any"),
@@ -46,6 +51,11 @@ INEFFECTIVE = [
     ("auth:*", "arn:lakefs:fs:::repository/sales"),
     ("auth:ReadUser", "arn:lakefs:auth:::group/Admins"),
     ("pr:*", "arn:lakefs:fs:::repository/sales/branch/main"),
+    ("catalog:ReadTable", "arn:lakefs:catalog:::table/lake/city/trips@main"),
+    ("catalog:ReadTable", "arn:lakefs:catalog:::table/lake"),
+    ("catalog:ListTables", "arn:lakefs:catalog:::table/lake/city/trips"),
+    ("catalog:UpdateView", "arn:lakefs:catalog:::table/lake/city/trips"),
+    ("catalog:*", "arn:lakefs:fs:::repository/lake/*"),
 ]
 
 

@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 from lakefs_sdk.exceptions import ApiException
 from pyiceberg.catalog import load_catalog
 
-from anabranch.spark.catalogs import iceberg_package
+from anabranch.lake.spark.catalogs import iceberg_package
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -44,6 +44,46 @@ print("rows", spark.table("night.city.trips").count(), spark.table("lake.city.tr
 settings = {row.key: row.value for row in spark.sql("set").collect()}
 assert settings["spark.sql.catalog.lake.rest.auth.basic.username"] == "ACCESS_KEY_ID"
 print("password", settings["spark.sql.catalog.lake.rest.auth.basic.password"])
+"""
+
+APPENDS_OF_BOTH = """
+import anabranch.spark
+
+server = anabranch.spark.Server("http://HOST:8000", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY")
+other = anabranch.connect("http://HOST:8000", "ACCESS_KEY_ID", "SECRET_ACCESS_KEY")
+main = other.repository("rides-of-the-city").branch("main")
+
+def append(reference, catalog, first):
+    rows = spark.range(first, first + 5)
+    rows.write.format("delta").mode("append").save(f"s3a://rides-of-the-city/{reference}/trips")
+    rows.writeTo(f"{catalog}.city.rides").append()
+
+def both(first, **options):
+    with anabranch.spark.transaction(
+        spark, server, "rides-of-the-city", "main", **options
+    ) as branch:
+        append(branch, branch, first)
+        append("main", "lake", first + 5)
+        main.commit("Meanwhile")
+        seen = spark.table("lake.city.rides"), spark.table(f"{branch}.city.rides")
+        print("in", *(table.count() for table in seen))
+    assert spark.conf.get(f"spark.sql.catalog.{branch}", "none") == "none"
+
+def counts():
+    trips = spark.read.format("delta").load("s3a://rides-of-the-city/main/trips")
+    return trips.distinct().count(), spark.table("lake.city.rides").distinct().count()
+
+spark.sql("create namespace lake.city")
+spark.sql("create table lake.city.rides (id bigint) using iceberg")
+append("main", "lake", 0)
+main.commit("First")
+both(5, tables=["trips"])
+print("united", *counts())
+try:
+    both(15)
+except anabranch.errors.MergeConflict as error:
+    print("refused", *{path.rpartition("/")[0] for path in error.paths})
+print("after", *counts())
 """
 
 
@@ -192,6 +232,27 @@ def test_catalogs_example_and_deletion_of_the_branch(run, server, repo):
         **{"oauth2-server-uri": f"{server.url}/iceberg/v1/oauth/tokens"},
     ).load_table("city.trips")
     assert table.scan().to_arrow().num_rows == 990
+
+
+def test_a_transaction_unites_what_both_sides_append(run):
+    """To a table of Delta, which the transaction names, and to one of the catalog."""
+    configured = (
+        '.config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")'
+        '.config("spark.sql.catalog.spark_catalog", '
+        '"org.apache.spark.sql.delta.catalog.DeltaCatalog")'
+    )
+    session = CATALOGS[: CATALOGS.index("spark.sql(")]
+    session = session.replace('appName("trips")', f'appName("trips"){configured}')
+    session = session.replace(', "night": "rides-of-the-city/night"', "")
+    code, output, errors = run(session, APPENDS_OF_BOTH)
+    assert code == 0, errors
+    assert [line.split() for line in output.splitlines()[-5:]] == [
+        ["in", "10", "10"],
+        ["united", "15", "15"],
+        ["in", "20", "20"],
+        ["refused", "trips/_delta_log"],
+        ["after", "20", "20"],
+    ]
 
 
 def test_iceberg_example_and_deletion_of_the_branch(run, repo):

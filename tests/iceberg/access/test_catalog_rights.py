@@ -67,6 +67,12 @@ def minimal(lake, operation):
             "name": "made",
             "metadata-location": f"s3://{lake.name}/main/absent.metadata.json",
         },
+        "iceberg signRequest": {
+            "region": "us-east-1",
+            "method": "GET",
+            "headers": {},
+            "uri": f"{lake.url}/{lake.name}/.tables/{'0' * 32}/data/a",  # there is none
+        },
     }.get(operation.id, {})
     url = f"/v1/{lake.name}/main/{path}"
     if operation.id == "iceberg getConfig":
@@ -84,6 +90,7 @@ READING = {
     "iceberg tableExists",
     "iceberg loadCredentials",
     "iceberg reportMetrics",
+    "iceberg signRequest",
     "iceberg listViews",
     "iceberg loadView",
     "iceberg viewExists",

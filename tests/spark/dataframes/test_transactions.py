@@ -130,7 +130,7 @@ def test_error_names_a_hidden_branch_that_could_not_be_deleted(spark, source, re
             delete_hidden(branch)
             raise ValueError(branch)
 
-    with pytest.raises(ValueError, match="transaction-") as caught:
+    with pytest.raises(ValueError, match="transaction_") as caught:
         work()
     assert "could not be deleted" in " ".join(caught.value.__notes__)
 

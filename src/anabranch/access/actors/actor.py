@@ -11,7 +11,8 @@ from anabranch.access.policies.decision import CompiledStatements
 from anabranch.access.policies.explain import Explanation, explain
 from anabranch.access.policies.permissions import Permission
 from anabranch.access.policies.policies import Policy
-from anabranch.access.policies.statements import ALLOW_ALL, Statement
+from anabranch.access.policies.statements import ALLOW_ALL, Effect, Statement
+from anabranch.access.policies.table_permissions import denying_permissions
 from anabranch.model.caller import Caller
 
 __all__ = ["Actor", "OnDecision"]
@@ -86,9 +87,30 @@ class Actor:
     def may(self, permission: Permission) -> bool:
         """Returns whether the user has a permission, or one that implies it."""
         compiled = self.granted
-        if compiled.unlimited or compiled.allow(permission, self.context):
+        if compiled.unlimited:
+            return True
+        if permission.objects:
+            return self._may_with_table(permission)
+        if compiled.allow(permission, self.context) and not (
+            compiled.deny_tables and self._is_denied_table(permission)
+        ):
             return True
         return any(compiled.allow(each, self.context) for each in permission.implied_by)
+
+    def _may_with_table(self, permission: Permission) -> bool:
+        """Returns whether the user has a permission on a table, or on the objects that stand for
+        it, and none of these is denied.
+        """
+        own = self.granted.decide(permission, self.context)
+        if own is Effect.DENY:
+            return False
+        others = {self.granted.decide(each, self.context) for each in permission.objects}
+        return Effect.DENY not in others and (own is Effect.ALLOW or None not in others)
+
+    def _is_denied_table(self, permission: Permission) -> bool:
+        return any(
+            self.granted.deny(each, self.context) for each in denying_permissions(permission)
+        )
 
     def statements_naming(self, action: str) -> list[Statement]:
         """Returns the statements that name an action and whose conditions hold."""

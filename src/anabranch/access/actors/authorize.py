@@ -33,5 +33,11 @@ def authorize(actor: Actor | None, permissions: Iterable[Permission]) -> None:
             raise Denied(
                 "insufficient permissions",
                 kind="insufficient_permissions",
-                hint=f"{actor.username} needs {permission.action} on {permission.resource}.",
+                hint=f"{actor.username} needs {_named(permission)}.",
             )
+
+
+def _named(permission: Permission) -> str:
+    named = f"{permission.action} on {permission.resource}"
+    objects = [f"{each.action} on {each.resource}" for each in permission.objects]
+    return f"{named}, or {' and '.join(objects)}" if objects else named

@@ -30,18 +30,20 @@ class LimitedActor(Actor):
     def may(self, permission: Permission) -> bool:
         """Returns whether all have a permission, and it is one on the repository."""
         return (
-            self._contains(permission.resource)
+            self._contains(permission)
             and super().may(permission)
             and all(each.may(permission) for each in self._others)
         )
 
-    def _contains(self, resource: str) -> bool:
+    def _contains(self, permission: Permission) -> bool:
         whole = self._resource
-        return not whole or resource == whole or resource.startswith(f"{whole}/")
+        # a table is in the repository of the objects that stand for it
+        names = [each.resource for each in permission.objects] or [permission.resource]
+        return not whole or all(name == whole or name.startswith(f"{whole}/") for name in names)
 
     def explain(self, permission: Permission) -> Explanation:
         """Returns which policy decides: that of the first who lacks a permission."""
-        if not self._contains(permission.resource):
+        if not self._contains(permission):
             return Explanation(False)
         own = super().explain(permission)
         explanations = [own, *(each.explain(permission) for each in self._others)]

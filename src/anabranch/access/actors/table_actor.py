@@ -10,18 +10,14 @@ from anabranch.access.actors.actor import Actor, OnDecision
 from anabranch.access.actors.confined_keys import ActorOfConfinedKeys
 from anabranch.access.credentials.table_keys import TableGrant
 from anabranch.access.policies.explain import Explanation
-from anabranch.access.policies.permissions import (
-    Action,
-    Permission,
-    object_arn,
-    repository_arn,
-)
+from anabranch.access.policies.permissions import Action, Permission, repository_arn
 from anabranch.access.policies.statements import Statement
+from anabranch.access.policies.table_permissions import record_permission
 from anabranch.errors import Denied
 
 __all__ = ["TableActor"]
 
-_CHANGES = frozenset({Action.WRITE_OBJECT, Action.DELETE_OBJECT})
+_CHANGES = (Action.WRITE_OBJECT, Action.DELETE_OBJECT)
 
 
 class TableActor(ActorOfConfinedKeys):
@@ -56,11 +52,12 @@ class TableActor(ActorOfConfinedKeys):
             return False
         if permission.action == Action.LIST_OBJECTS:
             return permission.resource == repository_arn(grant.repository)
-        if permission.resource != object_arn(grant.repository, grant.path):
-            return False
-        if permission.action in _CHANGES:
-            return grant.write and self._creator.may(permission._replace(branch=grant.branch))
-        return permission.action == Action.READ_OBJECT and self._creator.may(permission)
+        for action in _CHANGES:
+            wanted = record_permission(action, grant.repository, grant.path, grant.branch)
+            if permission[:2] == wanted[:2]:
+                return grant.write and self._creator.may(wanted)
+        reading = record_permission(Action.READ_OBJECT, grant.repository, grant.path, grant.branch)
+        return permission[:2] == reading[:2] and self._creator.may(reading)
 
     def explain(self, permission: Permission) -> Explanation:
         """Returns which policy of the user decides; the keys in its place if that is out of

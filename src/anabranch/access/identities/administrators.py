@@ -18,7 +18,7 @@ from anabranch.access.identities.users import read_setup_user
 from anabranch.access.identities.ways_in import has_access_key, has_external_id, has_principal
 from anabranch.access.policies.action_resources import general_resources
 from anabranch.access.policies.decision import CompiledStatements
-from anabranch.access.policies.permissions import Action, AllBelow, Permission
+from anabranch.access.policies.permissions import TABLE_ACTIONS, Action, AllBelow, Permission
 from anabranch.access.policies.policies import Policy, decode_policy
 from anabranch.access.records.layout import (
     DEFAULTS_KEY,
@@ -65,6 +65,7 @@ _SOME_BRANCH = "\U0010fffd"
 _EVERYTHING = tuple(
     Permission(action, resource, branch=_SOME_BRANCH)
     for action in Action
+    if action not in TABLE_ACTIONS  # permissions on objects stand for them
     for resource in general_resources(action)
 )
 

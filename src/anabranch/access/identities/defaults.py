@@ -39,6 +39,7 @@ __all__ = [
 ADMINS = "Admins"
 
 _READ_FILES = ("fs:Read*", "fs:List*", "pr:Read*", "pr:List*")
+_READ_TABLES = ("catalog:Read*", "catalog:List*", "catalog:Get*")
 _WRITE_FILES = (
     *_READ_FILES,
     Action.WRITE_OBJECT,
@@ -61,9 +62,9 @@ _OWN_CREDENTIALS = (
 _OWN_USER = "arn:lakefs:auth:::user/${user}"
 
 _POLICIES: dict[str, tuple[tuple[str, ...], str]] = {
-    "FSFullAccess": (("fs:*", "pr:*"), "*"),
-    "FSReadWriteAll": (_WRITE_FILES, "*"),
-    "FSReadAll": (_READ_FILES, "*"),
+    "FSFullAccess": (("fs:*", "pr:*", "catalog:*"), "*"),
+    "FSReadWriteAll": ((*_WRITE_FILES, "catalog:*"), "*"),
+    "FSReadAll": ((*_READ_FILES, *_READ_TABLES), "*"),
     "RepoManagementFullAccess": (
         ("ci:*", "retention:*", "branches:*", Action.READ_CONFIG),
         "*",

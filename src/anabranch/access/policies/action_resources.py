@@ -11,14 +11,14 @@ from enum import Enum
 from functools import lru_cache
 from types import MappingProxyType
 
-from anabranch.access.policies.permissions import ANY, Action
+from anabranch.access.policies.permissions import ANY, CATALOG, Action
 from anabranch.access.policies.statements import Effect
 from anabranch.patterns.wildcards import matches_name, name_tokens
 
 __all__ = ["can_apply", "general_resources", "resource_names"]
 
-_NAME, _REST = "NAME", "PATH"
-"""In a name of resources: any name without a slash, and any text."""
+_NAME, _REST, _LEVELS = "NAME", "PATH", "LEVELS"
+"""In a name of resources: any name without a slash, any text, and any that names no branch."""
 
 _FS, _AUTH = "arn:lakefs:fs:::", "arn:lakefs:auth:::"
 _REPOSITORY = f"{_FS}repository/{_NAME}"
@@ -26,6 +26,15 @@ _OBJECT, _BRANCH, _TAG = (f"{_REPOSITORY}/{noun}/{_REST}" for noun in ("object",
 _NAMESPACE, _IMAGE = f"{_FS}namespace/{_REST}", f"{_FS}image/{_REST}"
 _USER, _GROUP, _POLICY = (f"{_AUTH}{noun}/{_NAME}" for noun in ("user", "group", "policy"))
 _PRINCIPAL = f"{_AUTH}externalPrincipal/{_REST}"
+_TABLES, _TABLE, _VIEW = (
+    f"{CATALOG}{noun}/{_NAME}/{_LEVELS}" for noun in ("namespace", "table", "view")
+)
+_ALL_TABLES = f"{CATALOG}namespace/{_NAME}/"
+"""All namespaces of a repository."""
+_CHANGED_TABLES, _CHANGED_TABLE, _CHANGED_VIEW = (
+    f"{CATALOG}{noun}/{_NAME}/{_REST}" for noun in ("namespace", "table", "view")
+)
+"""The same, with or without a branch after an `@`."""
 
 _RESOURCES: dict[tuple[str, ...], tuple[Action, ...]] = {
     (ANY, _REPOSITORY): (Action.LIST_REPOSITORIES,),
@@ -81,6 +90,17 @@ _RESOURCES: dict[tuple[str, ...], tuple[Action, ...]] = {
         Action.UPDATE_POLICY,
         Action.DELETE_POLICY,
     ),
+    (_ALL_TABLES, _TABLES): (Action.LIST_NAMESPACES,),
+    (_TABLES,): (Action.GET_NAMESPACE, Action.LIST_TABLES, Action.LIST_VIEWS),
+    (_CHANGED_TABLES,): (
+        Action.CREATE_NAMESPACE,
+        Action.UPDATE_NAMESPACE,
+        Action.DELETE_NAMESPACE,
+    ),
+    (_TABLE,): (Action.READ_TABLE,),
+    (_CHANGED_TABLE,): (Action.CREATE_TABLE, Action.UPDATE_TABLE, Action.DELETE_TABLE),
+    (_VIEW,): (Action.READ_VIEW,),
+    (_CHANGED_VIEW,): (Action.CREATE_VIEW, Action.UPDATE_VIEW, Action.DELETE_VIEW),
 }
 _BY_ACTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {action: names for names, actions in _RESOURCES.items() for action in actions}
@@ -92,8 +112,8 @@ _MAX_COMPARED = 2048  # longer ARNs are taken to match
 
 def resource_names(action: str) -> tuple[str, ...]:
     """Returns the names of the resources of an action, or of those that a pattern matches, in
-    which `NAME` stands for any name without a slash and `PATH` for any text; `*` is any resource,
-    as for listings.
+    which `NAME` stands for any name without a slash, `PATH` for any text and `LEVELS` for any
+    without an `@`; `*` is any resource, as for listings.
     """
     known = [each for each in Action if matches_name(action, each, "")]
     return tuple(dict.fromkeys(name for each in known for name in _names(each)))
@@ -107,7 +127,10 @@ def general_resources(action: str) -> list[str]:
     """Returns resources of an action, one of each kind, which only statements about all resources
     of their kind match: no other contains their names.
     """
-    return [name.replace(_NAME, _UNUSED).replace(_REST, _UNUSED) for name in resource_names(action)]
+    names = resource_names(action)
+    for part in (_NAME, _REST, _LEVELS):
+        names = tuple(name.replace(part, _UNUSED) for name in names)
+    return list(names)
 
 
 @lru_cache(maxsize=4096)
@@ -136,7 +159,10 @@ class _Class(Enum):
 
     ANY = "any"
     NO_SLASH = "no slash"
+    NO_AT = "no @"
 
+
+_CLASSES = {_NAME: _Class.NO_SLASH, _REST: _Class.ANY, _LEVELS: _Class.NO_AT}
 
 _Symbol = tuple[str | _Class, bool]
 """A character or a class, and whether it is repeated any number of times."""
@@ -179,7 +205,8 @@ def _share(one: str | _Class, two: str | _Class) -> bool:
     """Returns whether any character is of both."""
     if isinstance(one, str) and isinstance(two, str):
         return one == two
-    return _Class.ANY in {one, two} or "/" not in {one, two}
+    both = {one, two}
+    return not ({"/", _Class.NO_SLASH} <= both or {"@", _Class.NO_AT} <= both)
 
 
 def _pattern_symbols(pattern: str) -> Iterator[_Symbol]:
@@ -196,7 +223,7 @@ def _name_symbols(name: str) -> Iterator[_Symbol]:
     for index, part in enumerate(name.split("/")):
         if index:
             yield "/", False
-        kind = {_NAME: _Class.NO_SLASH, _REST: _Class.ANY}.get(part)
+        kind = _CLASSES.get(part)
         if kind is None:
             yield from ((character, False) for character in part)
         else:

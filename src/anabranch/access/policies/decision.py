@@ -16,8 +16,19 @@ from anabranch.access.policies.conditions import (
     applies,
     names_branch,
 )
-from anabranch.access.policies.permissions import ANY, Action, AllBelow, Permission
-from anabranch.access.policies.resource_patterns import RESOURCE_HEADS, ResourcePatterns
+from anabranch.access.policies.permissions import (
+    ANY,
+    CATALOG,
+    TABLE_ACTIONS,
+    Action,
+    AllBelow,
+    Permission,
+)
+from anabranch.access.policies.resource_patterns import (
+    RESOURCE_HEADS,
+    ResourcePatterns,
+    split_pattern,
+)
 from anabranch.access.policies.statements import Effect, Statement, allows, matches_action
 
 __all__ = ["CompiledStatements"]
@@ -41,6 +52,7 @@ class CompiledStatements:
         "_statements",
         "_username",
         "conditional",
+        "deny_tables",
         "depend_on_branch",
         "unlimited",
     )
@@ -49,8 +61,16 @@ class CompiledStatements:
         self._statements = tuple(statements)
         self.conditional = any(statement.condition for statement in self._statements)
         """Whether permissions depend on the request."""
-        self.depend_on_branch = any(names_branch(each.condition) for each in self._statements)
+        self.depend_on_branch = any(
+            names_branch(each.condition) or _may_name_branch(each, username)
+            for each in self._statements
+        )
         """Whether permissions depend on the branch that an action changes."""
+        self.deny_tables = any(
+            statement.effect is Effect.DENY and _names_tables(statement, username)
+            for statement in self._statements
+        )
+        """Whether a statement denies anything on tables, views or their namespaces."""
         self.unlimited = _allow_everything(self._statements)
         """Whether every permission is granted, whatever the request is."""
         self._username = username
@@ -58,6 +78,16 @@ class CompiledStatements:
 
     def allow(self, permission: Permission, context: RequestContext = NO_CONTEXT) -> bool:
         """Returns whether the statements grant the permission, as `statements.allows`."""
+        return self.decide(permission, context) is Effect.ALLOW
+
+    def deny(self, permission: Permission, context: RequestContext = NO_CONTEXT) -> bool:
+        """Returns whether a statement denies a permission on resources of one name or prefix."""
+        return self.decide(permission, context) is Effect.DENY
+
+    def decide(self, permission: Permission, context: RequestContext = NO_CONTEXT) -> Effect | None:
+        """Returns whether the statements allow a permission or deny it, None if they do neither;
+        also for one on any resource which they do not allow.
+        """
         action, resource = permission.action, permission.resource
         if self.depend_on_branch:
             context = context.on_branch(permission.changed_branch)
@@ -65,22 +95,16 @@ class CompiledStatements:
         if rules is None:
             rules = self._compile(action)
         if resource == ANY:
-            return _allow_any(rules, context)
+            return Effect.ALLOW if _allow_any(rules, context) else None
         if not resource.startswith(RESOURCE_HEADS):
-            return allows(self._statements, permission, self._username, context)
-        below = isinstance(resource, AllBelow)
-        allowed = False
-        for condition, allowing, denying in rules:
-            if denying.exist and (not condition or applies(condition, context, denies=True)):
-                denied = denying.match_any_below if below else denying.match
-                if denied(resource):
-                    return False
-            if allowed or not allowing.exist:
-                continue
-            if not condition or applies(condition, context, denies=False):
-                match = allowing.match_all_below if below else allowing.match
-                allowed = match(resource)
-        return allowed
+            allowed = allows(self._statements, permission, self._username, context)
+            return Effect.ALLOW if allowed else None
+        if not resource.startswith(CATALOG):
+            return _decide(rules, resource, context)
+        effects = [_decide(rules, name, context) for name in permission.names]
+        if Effect.DENY in effects:
+            return Effect.DENY
+        return Effect.ALLOW if Effect.ALLOW in effects else None
 
     def naming(self, action: str, context: RequestContext) -> list[Statement]:
         """Returns the statements that name an action and apply in the context."""
@@ -118,6 +142,23 @@ class CompiledStatements:
         return ResourcePatterns(patterns, self._username)
 
 
+def _decide(rules: tuple[_Rules, ...], name: str, context: RequestContext) -> Effect | None:
+    """Returns what rules say of one name of a resource, or of all names with a prefix."""
+    below = isinstance(name, AllBelow)
+    allowed = False
+    for condition, allowing, denying in rules:
+        if denying.exist and (not condition or applies(condition, context, denies=True)):
+            denied = denying.match_any_below if below else denying.match
+            if denied(name):
+                return Effect.DENY
+        if allowed or not allowing.exist:
+            continue
+        if not condition or applies(condition, context, denies=False):
+            match = allowing.match_all_below if below else allowing.match
+            allowed = match(name)
+    return Effect.ALLOW if allowed else None
+
+
 def _allow_any(rules: tuple[_Rules, ...], context: RequestContext) -> bool:
     """Returns whether any resource is allowed and not all are denied."""
     allowed = False
@@ -126,6 +167,17 @@ def _allow_any(rules: tuple[_Rules, ...], context: RequestContext) -> bool:
             return False
         allowed = allowed or (allowing.exist and applies(condition, context, denies=False))
     return allowed
+
+
+def _may_name_branch(statement: Statement, username: str) -> bool:
+    """Returns whether a statement may be about tables on some branches alone."""
+    return any(split_pattern(each)[0] == CATALOG for each in statement.resources) and (
+        _names_tables(statement, username)
+    )
+
+
+def _names_tables(statement: Statement, username: str) -> bool:
+    return any(matches_action(statement, action, username) for action in TABLE_ACTIONS)
 
 
 def _frozen(condition: Condition) -> object:
@@ -143,5 +195,5 @@ def _allow_everything(statements: tuple[Statement, ...]) -> bool:
         if ANY in statement.resources and not statement.condition
         for action in statement.actions
     }
-    services = {action.partition(":")[0] for action in Action}
+    services = {action.partition(":")[0] for action in Action if action not in TABLE_ACTIONS}
     return "*" in actions or all(f"{service}:*" in actions for service in services)

@@ -10,6 +10,7 @@ from anabranch.access.policies.conditions import NO_CONTEXT, RequestContext
 from anabranch.access.policies.permissions import Permission
 from anabranch.access.policies.policies import Policy
 from anabranch.access.policies.statements import ALLOW_ALL, Effect, allows, matches_action
+from anabranch.access.policies.table_permissions import denying_permissions
 
 __all__ = ["Explanation", "Ineffective", "explain", "ineffective_resources", "policies_that_allow"]
 
@@ -57,6 +58,17 @@ def explain(
     """
     policies = tuple(policies)
     first = _explain(policies, permission, username, context)
+    if permission.objects:
+        others = [_explain(policies, each, username, context) for each in permission.objects]
+        denial = next((each for each in (first, *others) if not each.allowed and each.policy), None)
+        if denial is not None or first.allowed:
+            return denial or first
+        return next((each for each in others if not each.allowed), others[-1])
+    if first.allowed:
+        tables = (
+            _explain(policies, each, username, context) for each in denying_permissions(permission)
+        )
+        first = next((each for each in tables if not each.allowed and each.policy), first)
     if first.allowed:
         return first
     # a permission may be granted by another that implies it

@@ -1,8 +1,8 @@
 """Permissions: actions and names of resources, as in lakeFS 1.84.
 
 A permission is one action on one resource. Policies written for lakeFS name the same actions and
-the same resources, so the values must not change. Images, their actions, that of the audit log and
-`auth:UpdateUser` are our own.
+the same resources, so the values must not change. Images, their actions, that of the audit log,
+`auth:UpdateUser` and branches in the names of tables are our own.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from anabranch.model.references.expression import parse_expression
 __all__ = [
     "ANY",
     "BRANCH_ACTIONS",
+    "CATALOG",
+    "TABLE_ACTIONS",
     "Action",
     "AllBelow",
     "Permission",
@@ -38,6 +40,8 @@ ANY = "*"
 
 _FS = "arn:lakefs:fs:::"
 _AUTH = "arn:lakefs:auth:::"
+CATALOG = "arn:lakefs:catalog:::"
+"""What the names of tables, views and their namespaces begin with."""
 
 
 class Action(StrEnum):
@@ -114,6 +118,27 @@ class Action(StrEnum):
     WRITE_PULL_REQUEST = "pr:WritePullRequest"
     LIST_PULL_REQUESTS = "pr:ListPullRequests"
 
+    LIST_NAMESPACES = "catalog:ListNamespaces"
+    GET_NAMESPACE = "catalog:GetNamespace"
+    CREATE_NAMESPACE = "catalog:CreateNamespace"
+    UPDATE_NAMESPACE = "catalog:UpdateNamespace"
+    DELETE_NAMESPACE = "catalog:DeleteNamespace"
+    LIST_TABLES = "catalog:ListTables"
+    READ_TABLE = "catalog:ReadTable"
+    CREATE_TABLE = "catalog:CreateTable"
+    UPDATE_TABLE = "catalog:UpdateTable"
+    DELETE_TABLE = "catalog:DeleteTable"
+    LIST_VIEWS = "catalog:ListViews"
+    READ_VIEW = "catalog:ReadView"
+    CREATE_VIEW = "catalog:CreateView"
+    UPDATE_VIEW = "catalog:UpdateView"
+    DELETE_VIEW = "catalog:DeleteView"
+
+
+TABLE_ACTIONS = frozenset(action for action in Action if action.startswith("catalog:"))
+"""The actions on tables, views and their namespaces. Permissions on objects stand for them, so that
+who may do everything with objects needs none of these.
+"""
 
 BRANCH_ACTIONS = frozenset(
     {
@@ -124,6 +149,15 @@ BRANCH_ACTIONS = frozenset(
         Action.DELETE_BRANCH,
         Action.REVERT_BRANCH,
         Action.IMPORT_CANCEL,
+        Action.CREATE_NAMESPACE,
+        Action.UPDATE_NAMESPACE,
+        Action.DELETE_NAMESPACE,
+        Action.CREATE_TABLE,
+        Action.UPDATE_TABLE,
+        Action.DELETE_TABLE,
+        Action.CREATE_VIEW,
+        Action.UPDATE_VIEW,
+        Action.DELETE_VIEW,
     }
 )
 """The actions that change a branch, which conditions may compare. Reading is not among them: the
@@ -144,12 +178,15 @@ class Permission(NamedTuple):
     """One action on one resource, which an operation needs. With an `image`, given by its tag, the
     permission to read that image suffices as well; ANY stands for any image. `branch` is the branch
     that the action changes: the empty string if it is not known, None if the resource names it.
+    A permission on a table is also that on the `objects` which stand for it: all of these suffice,
+    and a denial of one of them denies it.
     """
 
     action: str
     resource: str
     image: str = ""
     branch: str | None = None
+    objects: tuple[Permission, ...] = ()
 
     @property
     def changed_branch(self) -> str | None:
@@ -158,10 +195,30 @@ class Permission(NamedTuple):
             return None
         name = self.branch
         if name is None and not isinstance(self.resource, AllBelow):
-            named = _BRANCH_NAME.fullmatch(self.resource)
-            name = named[1] if named else None
+            if self.resource.startswith(CATALOG):
+                name = self.resource.partition("@")[2]
+            else:
+                named = _BRANCH_NAME.fullmatch(self.resource)
+                name = named[1] if named else None
         # an expression such as `main~0` is no branch
         return None if not name or _SYMBOL.search(name) else name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names by which statements mean the resource. A table that is changed has two: its
+        own, and with the branch; if that is not known, all that begin so.
+        """
+        if isinstance(self.resource, AllBelow) or not self.resource.startswith(CATALOG):
+            return (self.resource,)
+        if self.action not in BRANCH_ACTIONS:
+            return (self.resource,)
+        name, branch = self.resource.partition("@")[0], self.changed_branch
+        return name, f"{name}@{branch}" if branch else AllBelow(f"{name}@")
+
+    def on_branch(self, branch: str) -> Permission:
+        """Returns the permission to change another branch; the empty string if it is not known."""
+        objects = tuple(each._replace(branch=branch) for each in self.objects)
+        return self._replace(branch=branch, objects=objects)
 
     @property
     def implied_by(self) -> tuple[Permission, ...]:

@@ -29,8 +29,6 @@ __all__ = [
 MAX_DOCUMENT_BYTES = 64 * 1024
 
 _ARN = re.compile(r"arn:lakefs:[a-z]+:[^:]*:[^:]*:.+", re.DOTALL)
-_CATALOG_ACTION = re.compile(r"catalog:[A-Z*?][A-Za-z*?]*")
-"""lakeFS's actions on tables, which no operation needs here."""
 
 
 def parse_statement(
@@ -142,8 +140,6 @@ def check_size(encoded: bytes) -> None:
 @lru_cache(maxsize=1024)
 def _is_known(action: str) -> bool:
     """Returns whether an action, or any that a pattern stands for, is known."""
-    if _CATALOG_ACTION.fullmatch(action):
-        return True
     # a bracket is no pattern in actions
     pattern = re.compile(translate(action.replace("[", "[[]")))
     return any(pattern.match(known) for known in Action)

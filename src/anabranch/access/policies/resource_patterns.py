@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from anabranch.access.policies.permissions import ANY
+from anabranch.access.policies.permissions import ANY, CATALOG
 from anabranch.access.policies.statements import matches_all_below, matches_any_below
 from anabranch.patterns.wildcards import ONE, STAR, USER, name_expression, name_tokens
 
 __all__ = ["RESOURCE_HEADS", "ResourcePatterns", "literal_prefix", "split_pattern"]
 
-RESOURCE_HEADS = ("arn:lakefs:fs:::", "arn:lakefs:auth:::")
+RESOURCE_HEADS = ("arn:lakefs:fs:::", "arn:lakefs:auth:::", CATALOG)
 """What all names of resources begin with; patterns of other services match none."""
 
 _FIELDS = 6  # as in statements.py

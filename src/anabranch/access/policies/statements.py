@@ -77,7 +77,9 @@ def allows(
             continue
         if not applies(statement.condition, context, denies=denies):
             continue
-        if _matches_resource(statement, permission.resource, username, denies=denies):
+        if any(
+            _matches_resource(statement, name, username, denies=denies) for name in permission.names
+        ):
             if denies:
                 return False
             allowed = True

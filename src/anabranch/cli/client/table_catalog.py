@@ -62,6 +62,13 @@ class TableCatalog(Connection):
         table: dict[str, Any] = self.send("POST", *at, *parts, body=body)
         return table
 
+    def unregister(self, at: Reference, namespace: Sequence[str], name: str) -> dict[str, Any]:
+        """Removes a table from its branch, and returns its last `metadata` and the
+        `metadata-location`.
+        """
+        table: dict[str, Any] = self.send("POST", *at, *_table(namespace, name), "unregister")
+        return table
+
     def create_namespace(self, at: Reference, namespace: Sequence[str]) -> None:
         """Creates a namespace."""
         self.send("POST", *at, "namespaces", body={"namespace": list(namespace)})

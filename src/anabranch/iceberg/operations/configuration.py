@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from urllib.parse import quote
 
-from anabranch.access.policies.permissions import Action, Permission, repository_arn
+from anabranch.access.policies.permissions import Action, Permission
 from anabranch.errors import Invalid
 from anabranch.http.response import Response
 from anabranch.iceberg.answers import json_response
@@ -59,4 +59,4 @@ def _warehouse(call: Call) -> tuple[str, str]:
 def _needs(call: Call) -> list[Permission]:
     if call.head.raw_path.split("/")[2] != "v1":
         return []
-    return [Permission(Action.LIST_OBJECTS, repository_arn(_warehouse(call)[0]))]
+    return [call.listing(Action.LIST_NAMESPACES, _warehouse(call))]

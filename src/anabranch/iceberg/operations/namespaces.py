@@ -15,7 +15,8 @@ from anabranch.access.policies.permissions import (
     branch_arn,
     repository_arn,
 )
-from anabranch.catalog.tables.iceberg.identifiers import NAMESPACE_FILE, Namespace, namespace_path
+from anabranch.access.policies.table_permissions import changing_permission
+from anabranch.catalog.tables.iceberg.identifiers import Namespace, namespace_path
 from anabranch.catalog.tables.iceberg.namespaces import namespace_not_found
 from anabranch.errors import AlreadyExists, Invalid, NotFound
 from anabranch.http.response import Response
@@ -178,12 +179,14 @@ def _to_list(call: Call) -> list[Permission]:
     full = call.scope.full(parse_namespace(call.query.get("parent", "")))
     if not full:
         return [Permission(Action.LIST_REPOSITORIES, ANY)]
-    action = Action.LIST_OBJECTS if full[1:] else Action.LIST_BRANCHES
-    return [Permission(action, repository_arn(full[0]))]
+    if not full[1:]:
+        return [Permission(Action.LIST_BRANCHES, repository_arn(full[0]))]
+    return [call.listing(Action.LIST_NAMESPACES, full)]
 
 
 def _to_read(call: Call) -> list[Permission]:
-    return [Permission(Action.LIST_OBJECTS, repository_arn(call.scope.full(call.named)[0]))]
+    action = Action.GET_NAMESPACE if call.full[2:] else Action.LIST_NAMESPACES
+    return [call.listing(action, call.full)]
 
 
 def _to_create(call: Call) -> list[Permission]:
@@ -194,19 +197,14 @@ def _to_create(call: Call) -> list[Permission]:
             raise Invalid("a namespace has at least one part", kind="invalid_namespace")
         raise AlreadyExists(f"{'.'.join(full)} is no namespace to create", kind="already_exists")
     place, path = call.scope.place(named), namespace_path(call.scope.inner(named))
-    return [
-        call.on_path(Action.READ_OBJECT, path, place),  # it tells whether there is a namespace
-        call.on_path(Action.WRITE_OBJECT, path, place),
-    ]
+    return [call.creating(path, place)]
 
 
 def _to_change(call: Call) -> list[Permission]:
     place, inner = call.place, call.namespace
-    path = namespace_path(inner) if inner else NAMESPACE_FILE
-    return [
-        call.on_path(Action.READ_OBJECT, path, place),
-        call.on_path(Action.WRITE_OBJECT, path, place),
-    ]
+    if not inner:
+        raise Invalid("only namespaces have properties", kind="invalid_namespace")
+    return [changing_permission(place.repository, namespace_path(inner), place.reference)]
 
 
 def _answer_creation(call: Call, recorded: bytes) -> Response:

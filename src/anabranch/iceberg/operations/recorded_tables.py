@@ -14,7 +14,7 @@ from anabranch.iceberg.answers import table_response
 from anabranch.iceberg.call import Call
 from anabranch.model.tables.table_record import TableRecord
 
-__all__ = ["answer_table", "no_content", "record_table"]
+__all__ = ["answer_table", "no_content", "record_table", "recorded_metadata"]
 
 
 class _Recorded(msgspec.Struct, frozen=True):
@@ -43,13 +43,21 @@ def answer_table(call: Call, recorded: bytes) -> Response:
     table any more.
     """
     found = _recorded.decode(recorded)
+    area, file = _read(call, found)
+    return table_response(call, area, area.path, file, has_keys=found.has_keys)
+
+
+def recorded_metadata(call: Call, recorded: bytes) -> MetadataFile:
+    """Returns the metadata that answer a repeated request. Raises as `answer_table`."""
+    return _read(call, _recorded.decode(recorded))[1]
+
+
+def _read(call: Call, found: _Recorded) -> tuple[Area, MetadataFile]:
     tables = call.services.catalog.iceberg.tables
     area = call.services.catalog.table_areas.find_by_address(call.place.repository, found.area)
     call.authorize_at(call.place, area.path, Action.READ_OBJECT)  # as it is now
-    file: MetadataFile = tables.read_metadata(
-        area, TableRecord(uuid="", area=area.id, metadata=found.location)
-    )
-    return table_response(call, area, area.path, file, has_keys=found.has_keys)
+    record = TableRecord(uuid="", area=area.id, metadata=found.location)
+    return area, tables.read_metadata(area, record)
 
 
 def no_content(_call: Call, _recorded: bytes) -> Response:

@@ -1,7 +1,8 @@
-"""registerTable: an existing table becomes one of the catalog, by the address of its metadata.
+"""registerTable: an existing table becomes one of the catalog, by the address of its metadata;
+unregisterTable: a table leaves the catalog, and its files stay for another one.
 
-The metadata are copied into an area, and new files are stored there too. Files that the metadata
-name remain where they are: engines read them with keys of the user.
+The metadata that are registered are copied into an area, and new files are stored there too. Files
+that they name remain where they are: engines read them with keys of the user.
 """
 
 from __future__ import annotations
@@ -14,13 +15,20 @@ from anabranch.access.actors.authorize import authorize
 from anabranch.access.policies.permissions import Action, Permission, object_arn
 from anabranch.catalog.tables.iceberg.areas import Area
 from anabranch.catalog.tables.iceberg.identifiers import Identifier, record_path
+from anabranch.catalog.tables.iceberg.metadata_files import MetadataFile
 from anabranch.catalog.tables.iceberg.places import Place
 from anabranch.errors import Invalid, NotSupported
 from anabranch.http.response import Response
 from anabranch.iceberg.answers import table_response
 from anabranch.iceberg.call import Call
+from anabranch.iceberg.error_responses import JSON
 from anabranch.iceberg.operation import Operation
-from anabranch.iceberg.operations.recorded_tables import answer_table, record_table
+from anabranch.iceberg.operations.recorded_tables import (
+    answer_table,
+    record_table,
+    recorded_metadata,
+)
+from anabranch.iceberg.operations.tables import find_table, writing_properties
 from anabranch.model.tables.table_area import AREAS
 from anabranch.tables.iceberg.commits.updates import apply_updates
 
@@ -71,6 +79,28 @@ def register_table(call: Call) -> Response:
     )
 
 
+def unregister_table(call: Call) -> Response:
+    """Removes a table from its branch, and returns the metadata that it had then."""
+    found = find_table(call, Action.READ_OBJECT, Action.DELETE_OBJECT)
+    place, tables = call.place, call.services.catalog.iceberg.tables
+    tables.metadata(found)  # without metadata, nobody could register it again
+    writing = call.writing(place, writing_properties(call, found, place))
+    removal = tables.begin_removal(found)
+    record_table(call, lambda: removal.removed.record.metadata, found.area, has_keys=False)
+    tables.unregister(place, removal, writing)
+    return _last_metadata(tables.metadata(removal.removed))
+
+
+def _answer_unregistered(call: Call, recorded: bytes) -> Response:
+    return _last_metadata(recorded_metadata(call, recorded))
+
+
+def _last_metadata(file: MetadataFile) -> Response:
+    location = msgspec.json.encode(file.location)
+    body = b'{"metadata-location":%b,"metadata":%b}' % (location, file.content)
+    return Response(200, body, content_type=JSON)
+
+
 def _moved(call: Call, source: _Source, area: Area, location: str) -> dict[str, Any]:
     """Returns metadata by which new files are stored in an area."""
     updates: list[dict[str, Any]] = [{"action": "set-location", "location": area.location}]
@@ -116,8 +146,7 @@ def _read(call: Call, place: Place, location: str) -> _Source:
 
 
 def _to_register(call: Call) -> list[Permission]:
-    path = record_path(Identifier(call.namespace, call.body(_registration).name))
-    return [call.on_path(action, path) for action in (Action.READ_OBJECT, Action.WRITE_OBJECT)]
+    return [call.creating(record_path(Identifier(call.namespace, call.body(_registration).name)))]
 
 
 OPERATIONS = (
@@ -128,5 +157,16 @@ OPERATIONS = (
         needs=_to_register,
         handler=register_table,
         answer=answer_table,
+    ),
+    Operation(
+        id="iceberg unregisterTable",
+        method="POST",
+        route="/v1/{prefix}/namespaces/{namespace}/tables/{table}/unregister",
+        needs=lambda call: [
+            call.on_table(Action.READ_OBJECT),
+            call.on_table(Action.DELETE_OBJECT),
+        ],
+        handler=unregister_table,
+        answer=_answer_unregistered,
     ),
 )

@@ -11,6 +11,7 @@ from anabranch.access.policies.permissions import Action, Permission
 from anabranch.catalog.tables.iceberg.identifiers import Identifier, record_path
 from anabranch.catalog.tables.iceberg.places import Place
 from anabranch.catalog.tables.iceberg.table_commits import (
+    ASSERT_CREATE,
     TableCommit,
     table_not_found,
 )
@@ -149,16 +150,24 @@ def _named(call: Call) -> tuple[Place, list[tuple[Identifier, _Commit]]]:
 
 
 def _to_commit(call: Call) -> list[Permission]:
-    return [call.on_table(Action.READ_OBJECT), call.on_table(Action.WRITE_OBJECT)]
+    path = record_path(call.identifier)
+    return _needed(call, call.body(_commit), path, call.place)
 
 
 def _to_transact(call: Call) -> list[Permission]:
     place, named = _named(call)
     return [
-        call.on_path(action, record_path(identifier), place)
-        for identifier, _ in named
-        for action in (Action.READ_OBJECT, Action.WRITE_OBJECT)
+        permission
+        for identifier, body in named
+        for permission in _needed(call, body, record_path(identifier), place)
     ]
+
+
+def _needed(call: Call, body: _Commit, path: str, place: Place) -> list[Permission]:
+    """Returns the permissions to commit to a table, or to create it if the commit says so."""
+    if any(each.get("type") == ASSERT_CREATE for each in body.requirements):
+        return [call.creating(path, place)]
+    return [call.on_path(each, path, place) for each in (Action.READ_OBJECT, Action.WRITE_OBJECT)]
 
 
 OPERATIONS = (

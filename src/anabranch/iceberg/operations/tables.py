@@ -28,7 +28,7 @@ from anabranch.iceberg.operations.paging import read_page
 from anabranch.iceberg.operations.recorded_tables import answer_table, no_content, record_table
 from anabranch.tables.iceberg.commits.encoded_metadata import encode_metadata
 
-__all__ = ["OPERATIONS", "begin_creation", "find_table", "to_rename"]
+__all__ = ["OPERATIONS", "begin_creation", "find_table", "to_rename", "writing_properties"]
 
 
 class _Creation(msgspec.Struct, rename="kebab"):
@@ -193,8 +193,7 @@ def writing_properties(call: Call, found: FoundTable, place: Place) -> list[dict
 
 
 def _to_create(call: Call) -> list[Permission]:
-    path = record_path(Identifier(call.namespace, call.body(_creation).name))
-    return [call.on_path(action, path) for action in (Action.READ_OBJECT, Action.WRITE_OBJECT)]
+    return [call.creating(record_path(Identifier(call.namespace, call.body(_creation).name)))]
 
 
 def to_rename(call: Call, file: str = TABLE_FILE) -> list[Permission]:
@@ -207,8 +206,7 @@ def to_rename(call: Call, file: str = TABLE_FILE) -> list[Permission]:
     return [
         call.on_path(Action.READ_OBJECT, before, place),
         call.on_path(Action.DELETE_OBJECT, before, place),
-        call.on_path(Action.READ_OBJECT, after, destination),  # it tells whether there is a table
-        call.on_path(Action.WRITE_OBJECT, after, destination),
+        call.creating(after, destination),
     ]
 
 
@@ -224,7 +222,7 @@ OPERATIONS = (
         id="iceberg listTables",
         method="GET",
         route=_ROUTE,
-        needs=lambda call: [call.listing()],
+        needs=lambda call: [call.listing(Action.LIST_TABLES, call.full)],
         handler=list_tables,
     ),
     Operation(

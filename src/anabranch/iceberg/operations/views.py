@@ -108,7 +108,7 @@ def rename_view(call: Call) -> Response:
 
 def _to_create(call: Call) -> list[Permission]:
     path = record_path(Identifier(call.namespace, call.body(_creation).name), VIEW_FILE)
-    return [call.on_path(action, path) for action in (Action.READ_OBJECT, Action.WRITE_OBJECT)]
+    return [call.creating(path)]
 
 
 def _to_read(call: Call) -> list[Permission]:
@@ -127,7 +127,7 @@ OPERATIONS = (
         id="iceberg listViews",
         method="GET",
         route=_ROUTE,
-        needs=lambda call: [call.listing()],
+        needs=lambda call: [call.listing(Action.LIST_VIEWS, call.full)],
         handler=list_views,
     ),
     Operation(

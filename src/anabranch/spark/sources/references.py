@@ -5,12 +5,13 @@ Two classes implement the protocol: for a lake in the driver's process, and for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from anabranch.converter import Converter
 from anabranch.errors import AnabranchError
 from anabranch.model.commits.commit import Commit
+from anabranch.model.commits.conflict import Resolution
 from anabranch.model.page import MAX_AMOUNT, Page
 from anabranch.model.references.branch import Branch
 from anabranch.model.references.tag import Tag
@@ -64,7 +65,12 @@ class References(Protocol):
         """Commits the uncommitted changes of a branch. Raises NoChanges."""
 
     def merge(
-        self, source: str, destination: str, message: str, metadata: Mapping[str, str]
+        self,
+        source: str,
+        destination: str,
+        message: str,
+        metadata: Mapping[str, str],
+        resolutions: Sequence[Resolution] = (),
     ) -> None:
         """Merges a branch into another. Raises MergeConflict, NoChanges."""
 
@@ -125,7 +131,12 @@ class LakeReferences:
         )
 
     def merge(
-        self, source: str, destination: str, message: str, metadata: Mapping[str, str]
+        self,
+        source: str,
+        destination: str,
+        message: str,
+        metadata: Mapping[str, str],
+        resolutions: Sequence[Resolution] = (),
     ) -> None:
         """Merges a branch into another."""
         self._lake.refs.merge(
@@ -135,6 +146,7 @@ class LakeReferences:
             committer=_COMMITTER,
             message=message,
             metadata=metadata,
+            resolutions=resolutions,
         )
 
     def new_pin(self, name: str = "") -> HeldPin:
@@ -192,13 +204,19 @@ class ServerReferences:
         )
 
     def merge(
-        self, source: str, destination: str, message: str, metadata: Mapping[str, str]
+        self,
+        source: str,
+        destination: str,
+        message: str,
+        metadata: Mapping[str, str],
+        resolutions: Sequence[Resolution] = (),
     ) -> None:
         """Merges a branch into another."""
+        rules = {"resolutions": list(resolutions)} if resolutions else {}
         self._client.change(
             "POST",
             *(self._repository, "refs", source, "merge", destination),
-            body={"message": message, "metadata": dict(metadata)},
+            body={"message": message, "metadata": dict(metadata), **rules},
         )
 
     def new_pin(self, name: str = "") -> HeldPin:

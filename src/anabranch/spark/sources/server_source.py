@@ -37,6 +37,7 @@ class Server:
         if not url.startswith(("http://", "https://")):
             raise Invalid(f"{url}: not the URL of a server", hint="Use http://… or https://….")
         self.url = url.rstrip("/")
+        self.keys = access_key_id, secret_access_key
         self.client = RepositoriesClient(self.url, access_key_id, secret_access_key, retries)
 
     def __repr__(self) -> str:

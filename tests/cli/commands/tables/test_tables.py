@@ -233,3 +233,19 @@ def test_a_metadata_file_is_registered(ana, tables):
     foreign = ana("table", "register", lake.at("main/city.x"), "s3://other/main/v1.metadata.json")
     assert foreign.code == 1
     assert "no metadata file of this repository" in foreign.err
+
+
+def test_a_table_is_unregistered_and_comes_back(ana, tables):
+    address, location = tables.lake.at("main/city.trips"), tables.trips().metadata_location
+    item = ana.ok("table", "unregister", address, "--json").json
+    assert (item["name"], item["rows"], item["metadata_location"]) == ("city.trips", 3, location)
+    missing = ana("table", "unregister", address, "--json")
+    assert (missing.code, missing.error["status"]) == (1, 404)
+    ana.ok("table", "register", address, location)
+    assert tables.trips().scan().to_arrow().num_rows == 3
+    shown = ana.ok("table", "unregister", address).lines
+    assert (
+        "".join(shown)
+        .replace(" ", "")
+        .startswith(f"Unregistered {address}: its last metadata are s3://".replace(" ", ""))
+    )

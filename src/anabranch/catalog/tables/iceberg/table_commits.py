@@ -36,6 +36,7 @@ from anabranch.tables.iceberg.commits.views import apply_view_updates, check_vie
 from anabranch.versioning.identifiers import Identifiers
 
 __all__ = [
+    "ASSERT_CREATE",
     "CommitTables",
     "TableCommit",
     "TableParts",
@@ -45,6 +46,10 @@ __all__ = [
 ]
 
 _MILLISECONDS = 1000
+
+
+ASSERT_CREATE = "assert-create"
+"""The requirement of a commit that creates its table."""
 
 
 class TableCommit(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,7 +81,7 @@ class TableCommit(msgspec.Struct, frozen=True, kw_only=True):
     def creates(self) -> bool:
         """Whether the commit creates its table."""
         return any(
-            isinstance(each, Mapping) and each.get("type") == "assert-create"
+            isinstance(each, Mapping) and each.get("type") == ASSERT_CREATE
             for each in self.requirements
         )
 

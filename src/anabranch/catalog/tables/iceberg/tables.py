@@ -262,6 +262,19 @@ class IcebergTables:
             writing,
         )
 
+    def begin_removal(self, found: FoundTable) -> RemoveTable:
+        """Returns the change that removes a table and tells which metadata it had then."""
+        return RemoveTable(found, self._parts, found.area.repository)
+
+    def unregister(self, place: Place, removal: RemoveTable, writing: Writing) -> None:
+        """Removes a table from a branch for another catalog to take it: all commits that were
+        acknowledged are in the metadata of `removal.removed`, and later ones fail. All of its files
+        stay. Raises NotFound, Conflict.
+        """
+        found = removal.removed
+        message = f"Iceberg: unregister {found.identifier}"
+        self._changes.make(place, [found.path], removal, message, writing)
+
     def rename(
         self, place: Place, found: FoundTable, name: Identifier, file: str, writing: Writing
     ) -> None:
@@ -315,6 +328,22 @@ class _Delete:
     def apply(self, current: Mapping[str, Entry | None]) -> Mapping[str, Entry | None]:
         """Returns no record."""
         self.require_same(current[self._found.path])
+        return {self._found.path: None}
+
+
+class RemoveTable(_Delete):
+    """Removes a table; `removed` is the table with the record that it had at last."""
+
+    def __init__(self, found: FoundTable, parts: TableParts, repository: Repository) -> None:
+        super().__init__(found, parts, repository)
+        self.removed = found
+
+    def apply(self, current: Mapping[str, Entry | None]) -> Mapping[str, Entry | None]:
+        """Returns no record."""
+        entry = self.require_same(current[self._found.path])
+        content = self._parts.records.content(self._repository, entry)
+        record = table_from(content, self._repository.id, self._found.path)
+        self.removed = self._found._replace(record=record)
         return {self._found.path: None}
 
 

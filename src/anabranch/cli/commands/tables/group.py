@@ -1,4 +1,5 @@
-"""`table`: tables of the Iceberg catalog: list, show, compare and register them, expire snapshots.
+"""`table`: tables of the Iceberg catalog: list, show, compare, register and unregister them, expire
+snapshots.
 
 Each function is imported when its command runs.
 """
@@ -89,6 +90,17 @@ COMMAND = Group(
             examples=(
                 "table register lakefs://rides/main/city.trips s3://rides/main/old/v3.metadata.json",
             ),
+        ),
+        Command(
+            "unregister",
+            "Remove a table from a branch, for another catalog to take it; its files stay",
+            _later("unregister"),
+            arguments=(_TABLE,),
+            details="It is one commit of the branch, and shows the table's last metadata file, by "
+            "which `table register` brings it back. Other branches, tags and commits keep the "
+            "table. Garbage collection frees its files when no commit that it keeps leads to them: "
+            "copy them before that.",
+            examples=("table unregister lakefs://rides/main/city.trips",),
         ),
         Command(
             "history",

@@ -15,6 +15,7 @@ from anabranch.access.policies.explain import explain, ineffective_resources, po
 from anabranch.access.policies.permissions import ANY, Action, AllBelow, Permission
 from anabranch.access.policies.policy_documents import check_action, check_effective, check_resource
 from anabranch.access.policies.statements import Effect
+from anabranch.access.policies.table_permissions import objects_below, permission_on
 from anabranch.errors import Invalid
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Access, Need, Operation
@@ -111,7 +112,7 @@ def explain_permission(call: Call[Explain, None]) -> PermissionExplanation:
     check_resource(params.resource)
     check_effective(Effect.ALLOW, [params.action], params.resource)
     username = access.users.get(params.user_id).username
-    permission = Permission(params.action, params.resource, branch=params.branch or None)
+    permission = permission_on(params.action, params.resource, params.branch or None)
     context = RequestContext(
         source_ip=params.source_ip or None,
         username=username,
@@ -165,9 +166,15 @@ def _own_permission(actor: Actor, action: str, resource: str, branch: str) -> Ow
     if resource != ANY and resource.endswith("*"):
         prefix = resource[:-1]
         below = Permission(action, AllBelow(prefix), branch=branch or None)
-        allowed, everywhere = may_on_some(actor, action, prefix, branch), actor.may(below)
+        everywhere = actor.may(below)
+        allowed = may_on_some(actor, action, prefix, branch)
+        standing = objects_below(action, prefix)
+        allowed = allowed or (
+            bool(standing)
+            and all(may_on_some(actor, each, objects, branch) for each, objects in standing)
+        )
     else:
-        allowed = actor.may(Permission(action, resource, branch=branch or None))
+        allowed = actor.may(permission_on(action, resource, branch or None))
         everywhere = allowed
     return OwnPermission(action=action, resource=resource, allowed=allowed, all=everywhere)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from anabranch.access.actors.table_actor import TableActor
-from anabranch.access.policies.permissions import object_arn
+from anabranch.access.policies.permissions import Action, Permission, object_arn
+from anabranch.access.policies.table_permissions import record_permission
 from anabranch.catalog.tables.iceberg.areas import Area
 from anabranch.s3.call import Call
 from anabranch.s3.protocol.addressing import Address
 
-__all__ = ["TABLE_FILE_OPERATIONS", "area_id", "area_of", "file_of", "on_table", "table_resource"]
+__all__ = ["TABLE_FILE_OPERATIONS", "area_id", "area_of", "file_of", "on_table"]
+__all__ += ["table_permission"]
 
 TABLE_FILE_OPERATIONS = frozenset(
     {
@@ -46,14 +48,19 @@ def area_of(call: Call) -> Area:
 
 def on_table(call: Call) -> str:
     """Returns the ARN of the record for which the area of a call was made."""
-    return table_resource(call, area_id(call))
+    return object_arn(*_owner(call, area_id(call)))
 
 
-def table_resource(call: Call, area: str) -> str:
-    """Returns the ARN of the record for which an area was made; for keys of a table, that for which
-    they were made. Raises NotFound.
+def table_permission(call: Call, action: Action, area: str) -> Permission:
+    """Returns the permission to read, write or delete files of an area, which is one on the table
+    for which it was made; for keys of a table, for which they were made. Files of tables belong to
+    no branch, so no right that depends on one gives them. Raises NotFound.
     """
+    return record_permission(action, *_owner(call, area), "")
+
+
+def _owner(call: Call, area: str) -> tuple[str, str]:
     if isinstance(call.actor, TableActor):
-        return object_arn(call.actor.grant.repository, call.actor.grant.path)
+        return call.actor.grant.repository, call.actor.grant.path
     found = call.services.catalog.table_areas.find_by_address(call.address.bucket, area)
-    return object_arn(found.repository.id, found.path)
+    return found.repository.id, found.path

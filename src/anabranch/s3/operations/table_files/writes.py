@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from anabranch.access.actors.authorize import authorize
 from anabranch.access.actors.table_actor import TableActor
-from anabranch.access.policies.permissions import Action, Permission
+from anabranch.access.policies.permissions import Action
 from anabranch.http.etags import quote_etag
 from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.response import Response
@@ -19,7 +19,7 @@ from anabranch.s3.operations.table_files.addresses import (
     area_of,
     file_of,
     on_table,
-    table_resource,
+    table_permission,
 )
 from anabranch.s3.protocol.addressing import Address
 from anabranch.s3.protocol.errors import S3Error
@@ -55,8 +55,7 @@ def keep_table_file(call: Call, address: Address) -> None:
     actor = call.actor
     if isinstance(actor, TableActor):
         actor = actor.admit(address.bucket, area)
-    permission = Permission(Action.DELETE_OBJECT, table_resource(call, area), branch="")
-    authorize(actor, [permission])
+    authorize(actor, [table_permission(call, Action.DELETE_OBJECT, area)])
 
 
 OPERATIONS = (

@@ -11,16 +11,17 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from anabranch.errors import Invalid
-from anabranch.spark.catalogs import EXTENSIONS, RUNTIME, catalog_settings, iceberg_package
-from anabranch.spark.java import provide_java
+from anabranch.lake.spark.catalogs import EXTENSIONS, RUNTIME, catalog_settings, iceberg_package
+from anabranch.lake.spark.java import provide_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["configure"]
+__all__ = ["configure", "settings_for"]
 
 _S3A = "spark.hadoop.fs.s3a."
 _CLOUD_PACKAGE = "org.apache.spark:spark-hadoop-cloud_2.13"
@@ -31,6 +32,8 @@ _OF_RELEASE = re.compile(r"[^:]*spark[a-z-]*[-_]?(?P<release>\d+\.\d+)[-_][^:]*"
 """The name of a package for one release of Spark: `delta-spark_4.1_2.13`."""
 _JAR_SETTINGS = ("spark.jars", "spark.jars.packages", "spark.driver.extraClassPath", "spark.remote")
 """If one of these settings is present, the caller provides the jars."""
+
+_NOTHING: Mapping[str, object] = MappingProxyType({})
 
 _COMMITTER_SETTINGS = {
     "spark.hadoop.mapreduce.outputcommitter.factory.scheme.s3a": (
@@ -69,25 +72,45 @@ def configure(
     Raises Invalid if `endpoint` is not an HTTP URL, if one of the packages is for another release
     of Spark than PySpark's, or for a catalog that is no name and reference.
     """
+    # not public, but the builders of classic Spark and of Connect both store their options here
+    existing: Mapping[str, object] = getattr(builder, "_options", {})
+    settings = settings_for(
+        *(endpoint, keys),
+        repositories=repositories,
+        packages=packages,
+        catalogs=catalogs,
+        existing=existing,
+    )
+    provide_java(os.environ)  # Spark's launcher reads the environment only
+    for name, value in settings.items():
+        if name not in existing or name == EXTENSIONS:  # which has the builder's own before it
+            builder = builder.config(name, value)
+    return builder
+
+
+def settings_for(
+    endpoint: str,
+    keys: tuple[str, str],
+    *,
+    repositories: Iterable[str] = (),
+    packages: Iterable[str] = (),
+    catalogs: Mapping[str, str] | None = None,
+    existing: Mapping[str, object] = _NOTHING,
+) -> dict[str, str]:
+    """Returns the settings that `configure` adds to a builder with the `existing` ones."""
     if not endpoint.startswith(("http://", "https://")):
         raise Invalid(f"{endpoint}: not the URL of a server", hint="Use http://… or https://….")
     packages = list(packages)
     _require_release(packages)
-    # not public, but the builders of classic Spark and of Connect both store their options here
-    existing: Mapping[str, object] = getattr(builder, "_options", {})
     tables = catalog_settings(catalogs or {}, endpoint, keys, existing)
     if tables and not any(RUNTIME in package for package in packages):
         packages.append(iceberg_package(_release()))
-    provide_java(os.environ)  # Spark's launcher reads the environment only
     settings = {**_access(endpoint, keys, list(repositories)), **_COMMITTER_SETTINGS}
     settings[f"{_S3A}committer.name"] = "magic"
     if not any(name in existing for name in _JAR_SETTINGS):
         jars = ",".join((*_packages(), *packages))
         settings |= {"spark.jars.packages": jars} if jars else {}
-    for name, value in (settings | tables).items():
-        if name not in existing or name == EXTENSIONS:  # which has the builder's own before it
-            builder = builder.config(name, value)
-    return builder
+    return settings | tables
 
 
 def _access(endpoint: str, keys: tuple[str, str], repositories: list[str]) -> Mapping[str, str]:

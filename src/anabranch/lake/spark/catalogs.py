@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from anabranch.errors import Invalid
 from anabranch.model.uri import SCHEME, parse_uri
 
-__all__ = ["EXTENSIONS", "RUNTIME", "catalog_settings", "iceberg_package"]
+__all__ = ["EXTENSIONS", "OF_ICEBERG", "RUNTIME", "catalog_settings", "iceberg_package"]
+__all__ += ["reference_of", "session_catalog"]
 
 RUNTIME = "iceberg-spark-runtime"
 """How the names of Iceberg's packages for Spark begin."""
@@ -20,7 +21,8 @@ _VERSION = "1.12.0"
 """The version with which this project is tested."""
 
 EXTENSIONS = "spark.sql.extensions"
-_OF_ICEBERG = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+OF_ICEBERG = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+_S3, _S3A = "fs.s3.impl", "org.apache.hadoop.fs.s3a.S3AFileSystem"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -37,7 +39,7 @@ def catalog_settings(
     """
     if not catalogs:
         return {}
-    settings = {"spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem"}
+    settings = {f"spark.hadoop.{_S3}": _S3A}
     for name, address in catalogs.items():
         if not _NAME.fullmatch(name):
             raise Invalid(
@@ -45,14 +47,30 @@ def catalog_settings(
                 kind="invalid_catalog",
                 hint="Use letters, digits and underscores.",
             )
-        prefix = f"spark.sql.catalog.{name}"
-        settings[prefix] = "org.apache.iceberg.spark.SparkCatalog"
-        values = _catalog(_warehouse(address), endpoint.rstrip("/"), keys)
-        settings |= {f"{prefix}.{key}": value for key, value in values.items()}
+        settings |= _settings_of(name, address, endpoint, keys)
     given = str(existing.get(EXTENSIONS, ""))
-    if _OF_ICEBERG not in given.split(","):
-        settings[EXTENSIONS] = ",".join(filter(None, (given, _OF_ICEBERG)))
+    if OF_ICEBERG not in given.split(","):
+        settings[EXTENSIONS] = ",".join(filter(None, (given, OF_ICEBERG)))
     return settings
+
+
+def session_catalog(
+    name: str, address: str, endpoint: str, keys: tuple[str, str]
+) -> dict[str, str]:
+    """Returns the settings of one catalog for a session that has begun, of which nothing else may
+    be set. Raises Invalid as `catalog_settings`.
+    """
+    prefix = f"spark.sql.catalog.{name}"
+    return {**_settings_of(name, address, endpoint, keys), f"{prefix}.hadoop.{_S3}": _S3A}
+
+
+def _settings_of(name: str, address: str, endpoint: str, keys: tuple[str, str]) -> dict[str, str]:
+    prefix = f"spark.sql.catalog.{name}"
+    values = _catalog(_warehouse(address), endpoint.rstrip("/"), keys)
+    return {
+        prefix: "org.apache.iceberg.spark.SparkCatalog",
+        **{f"{prefix}.{key}": value for key, value in values.items()},
+    }
 
 
 def iceberg_package(release: str) -> str:
@@ -75,6 +93,11 @@ def _catalog(warehouse: str, endpoint: str, keys: tuple[str, str]) -> dict[str, 
         # a merge changes tables without Spark's knowledge
         "cache-enabled": "false",
     }
+
+
+def reference_of(address: str) -> str:
+    """Returns the reference in the address of a catalog, such as `sea/main`. Raises Invalid."""
+    return _warehouse(address).rstrip("/").rpartition("/")[2]
 
 
 def _warehouse(address: str) -> str:
