@@ -238,6 +238,7 @@ def test_appends_to_a_table_of_version_3_are_merged(lake, sql):
     assert "more than append" in refused.json()["conflicts"][0]["reason"]
 
 
+@pytest.mark.slow  # beside pyiceberg's client, in tests/iceberg/access/test_remote_signing.py
 @pytest.mark.timeout(600)
 def test_files_that_are_signed_for(lake, tmp_path):
     """Java's client of S3, which keeps no keys: each of its requests is signed by the catalog."""
