@@ -43,9 +43,9 @@ class TableVersion(msgspec.Struct, frozen=True):
     version: str
     time: int | None
     operation: str
-    rows: int | None = None
-    added_rows: int | None = None
-    removed_rows: int | None = None
+    rows: int | None
+    added_rows: int | None
+    removed_rows: int | None
 
 
 class TablePartition(msgspec.Struct, frozen=True):
@@ -56,7 +56,7 @@ class TablePartition(msgspec.Struct, frozen=True):
     values: dict[str, str | None]
     files: int
     rows: int | None
-    size_bytes: int | None = None
+    size_bytes: int | None
 
 
 class TablePreview(QueryResult, frozen=True, kw_only=True):
