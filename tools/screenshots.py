@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import httpx2
+import pyarrow as pa
 from playwright.sync_api import Browser, Page
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.types import IntegerType
 from support.services.chromium import chromium_program, running_chromium
 
 from anabranch.examples.flights import REPOSITORY, FlightsExample, run_steps
@@ -23,6 +26,7 @@ VIEWPORT = {"width": 1200, "height": 720}
 PAGES = f"/repositories/{REPOSITORY}"
 BRANCH = "weather-of-october"
 SAMPLE = "lakes-and-rivers"
+STATIONS = "stations"
 
 
 class Picture(NamedTuple):
@@ -43,6 +47,11 @@ PICTURES = (
     Picture("changes", f"{PAGES}/changes?ref={BRANCH}"),
     Picture("commit", f"{PAGES}/changes?ref={BRANCH}", click="Commit"),
     Picture("compare", f"{PAGES}/compare?ref=main~1&compare=main"),
+    Picture(
+        "table",
+        f"{PAGES}/table?ref={STATIONS}&path=_tables/weather/stations/table.json"
+        f"&tab=compare&compare=more-{STATIONS}",
+    ),
     Picture("history", f"{PAGES}/commits?ref=main"),
     Picture("pull-request", PAGES + "/pulls/{pull}"),
     Picture("storage", f"{PAGES}/storage"),
@@ -75,6 +84,37 @@ def add_work(server: Server) -> str:
         removed = {"path": "flights/month=12/flights.parquet"}
         api.delete(f"{url}/branches/{BRANCH}/objects", params=removed).raise_for_status()
     return pull_id
+
+
+def add_tables(server: Server) -> None:
+    """Adds a table of the Iceberg catalog on a branch, and on another as it differs."""
+    with httpx2.Client(base_url=server.api, auth=server.auth, timeout=60) as api:
+        branches = f"/repositories/{REPOSITORY}/branches"
+        _post(api, branches, {"name": STATIONS, "source": "main"})
+        catalog = _catalog(server, STATIONS)
+        catalog.create_namespace("weather")
+        rows = _stations(EWR="Newark", JFK="Kennedy", LGA="LaGuardia")
+        catalog.create_table("weather.stations", rows.schema).append(rows)
+        _post(api, branches, {"name": f"more-{STATIONS}", "source": STATIONS})
+    table = _catalog(server, f"more-{STATIONS}").load_table("weather.stations")
+    table.overwrite(_stations(EWR="Newark Liberty", JFK="Kennedy", SWF="Stewart"))
+    with table.update_schema() as update:
+        update.add_column("height", IntegerType())
+
+
+def _catalog(server: Server, branch: str) -> Catalog:
+    return load_catalog(
+        branch,
+        type="rest",
+        uri=f"{server.url}/iceberg",
+        warehouse=f"{REPOSITORY}/{branch}",
+        credential=":".join(server.auth),
+        **{"oauth2-server-uri": f"{server.url}/iceberg/v1/oauth/tokens"},
+    )
+
+
+def _stations(**names: str) -> pa.Table:
+    return pa.table({"faa": list(names), "name": list(names.values())})
 
 
 def _post(api: httpx2.Client, url: str, body: dict[str, object]) -> dict[str, str]:
@@ -127,6 +167,7 @@ def take_pictures(folder: Path) -> None:
         chromium.driven() as browser,
     ):
         run_steps(FlightsExample(server.url, *server.auth), lambda _line, _seconds: None)
+        add_tables(server)
         take_all(browser, server, add_work(server), folder)
 
 

@@ -70,6 +70,13 @@ def test_the_examples_of_pyiceberg_run(filled, tmp_path):
     assert messages[-2] == "Iceberg: create namespace city"
 
 
+def test_the_sql_over_the_record_runs(filled, tmp_path):
+    run("\n".join(filled(text) for text in blocks("python")[:2]), tmp_path)
+    query = {"sql": blocks("sql")[1], "tables": {}}
+    answer = filled.lake.api.post("/repositories/rides/refs/main/query", json=query)
+    assert answer.json()["rows"] == [[3]]
+
+
 def test_the_commands_of_the_page_run(filled, tmp_path):
     run("\n".join(filled(text) for text in blocks("python")[:2]), tmp_path)
     table = filled.lake.catalog().load_table("city.trips")

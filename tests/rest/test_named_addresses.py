@@ -87,6 +87,7 @@ ENTRY_MAKERS = {
     "catalog/objects/staging.py": "link_sources, stage_sources",
     "catalog/sample/files.py": "the sample's own objects",
     "catalog/tables/iceberg/record_store.py": "a new address of the server",
+    "catalog/tables/iceberg/table_folders.py": "no address",
     "model/objects/entry_records.py": "stored records",
     "pipelines/backups/kept_objects.py": "what staged records lead to, protected as restored",
     "pipelines/images/external.py": "source_permissions",

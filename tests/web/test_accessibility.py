@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 from playwright.sync_api import expect
 from support.browser.conditions import settle, wait_until
 from support.repository_calls import call
@@ -11,9 +15,13 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"
 
 
 @pytest.fixture(scope="module")
-def shown(shared_repository):
+def shown(shared_repository, tmp_path_factory):
     """A repository with something on each page."""
     repository = shared_repository
+    folder = tmp_path_factory.mktemp("delta")
+    write_deltalake(folder, pa.table({"place": ["Tonga"], "metres": [10820]}), partition_by="place")
+    for file in filter(Path.is_file, folder.rglob("*")):
+        repository.put(f"depths/{file.relative_to(folder).as_posix()}", file.read_bytes())
     repository.put("README.md", b"# The sea\n\n*Text*, `code`, [a link](data/a.csv).\n")
     repository.put("data/a.csv", b"place,metres\nMariana,10935\n")
     repository.commit("First depths")
@@ -72,6 +80,12 @@ PAGES = {
     "history of an object": ("{repository}/object?ref=main&path=README.md&tab=history", ""),
     "information": ("{repository}/object?ref=main&path=README.md&tab=information", ""),
     "metadata": ("{repository}/object?ref=main&path=README.md&tab=metadata", ""),
+    "tables": ("{repository}/tables?ref=main", ""),
+    "no tables": ("{repository}/tables?ref=main&search=none", ""),
+    **{
+        f"{tab} of a table": ("{repository}/table?ref=main&path=depths/&compare=dev&tab=" + tab, "")
+        for tab in ("schema", "snapshots", "sizes", "sample", "compare", "use")
+    },
     "changes": ("{repository}/changes?ref=main", ""),
     "commit": ("{repository}/changes?ref=main", "button:Commit"),
     "not found": ("/no/such/page", ""),

@@ -4,6 +4,7 @@ import type { Route } from "./router/match";
 import { ADMINISTRATION_ROUTES } from "./routes/administration";
 import { COLLABORATION_ROUTES } from "./routes/collaboration";
 import { IMAGE_ROUTES } from "./routes/images";
+import { TABLE_ROUTES } from "./routes/tables";
 import { VERSION_ROUTES } from "./routes/versions";
 
 export const ROUTES: readonly Route[] = [
@@ -35,6 +36,7 @@ export const ROUTES: readonly Route[] = [
     tab: "query",
     load: () => import("./pages/query/Query.svelte"),
   },
+  ...TABLE_ROUTES,
   ...VERSION_ROUTES,
   ...COLLABORATION_ROUTES,
   ...ADMINISTRATION_ROUTES,

@@ -54,6 +54,7 @@ from anabranch.catalog.repositories.repositories import Repositories
 from anabranch.catalog.snapshots import Snapshots
 from anabranch.catalog.tables.iceberg.areas import TableAreas
 from anabranch.catalog.tables.iceberg.catalog import IcebergCatalog
+from anabranch.catalog.tables.listed_tables import ListedTables
 from anabranch.catalog.tables.symlinks import Symlinks
 from anabranch.catalog.tasks.periodic_tasks import PeriodicTask, PeriodicTasks
 from anabranch.catalog.usage import FLUSH_INTERVAL, Usage
@@ -158,7 +159,7 @@ class Catalog:
         self.transfers = Transfers(core, self.protection, self.objects)
         self.symlinks = Symlinks(core, blocks, self.objects)
         self.completion = Completion(core, blocks, self.writes)
-        self.tables = Tables(core, blocks)
+        self.tables, self.listed_tables = Tables(core, blocks), ListedTables(core)
         self.iceberg = IcebergCatalog(
             *(core, blocks, self.protection, self.changes, self.objects, clock)
         )

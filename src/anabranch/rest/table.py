@@ -50,6 +50,7 @@ from anabranch.rest.operations.references import (
     installation_log,
     operations,
     refs,
+    tables,
     tags,
     undo,
 )
@@ -125,6 +126,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *history_edits.EXTENSIONS,
     *merges.EXTENSIONS,
     *refs.EXTENSIONS,
+    *tables.OPERATIONS,
     *operations.OPERATIONS,
     *installation_log.OPERATIONS,
     *undo.OPERATIONS,

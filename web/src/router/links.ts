@@ -19,6 +19,11 @@ export const links = {
     address(["repositories", repository, "objects"], { ref, path, ...more }),
   object: (repository: string, ref: string, path: string, more: Query = {}) =>
     address(["repositories", repository, "object"], { ref, path, ...more }),
+  /** The tables of a reference. */
+  tables: (repository: string, ref: string) => address(["repositories", repository, "tables"], { ref }),
+  /** A table, by the path of its record in the catalog, or its folder. */
+  table: (repository: string, ref: string, path: string, more: Query = {}) =>
+    address(["repositories", repository, "table"], { ref, path, ...more }),
   /** The uncommitted changes of a branch. */
   changes: (repository: string, ref: string) =>
     address(["repositories", repository, "changes"], { ref }),

@@ -14,6 +14,7 @@ export interface Tab {
 
 const TABS: readonly Tab[] = [
   { id: "objects", label: "Data", key: "d", href: (r, ref = "") => links.objects(r, ref) },
+  { id: "tables", label: "Tables", key: "l", href: (r, ref = "") => links.tables(r, ref) },
   { id: "changes", label: "Changes", key: "u", href: (r, ref = "") => links.changes(r, ref) },
   { id: "commits", label: "History", key: "h", href: (r, ref = "") => links.commits(r, ref) },
   { id: "branches", label: "Branches", key: "b", href: (r) => links.branches(r) },

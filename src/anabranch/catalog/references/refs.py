@@ -23,6 +23,7 @@ from anabranch.model.commits.row_difference import RowDifferencePage
 from anabranch.model.names import check_path
 from anabranch.model.page import Page
 from anabranch.model.repositories.repository import Repository
+from anabranch.model.tables.table_record import is_table_record
 from anabranch.versioning.commits.branch_change import BranchChange
 from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ContentRights
@@ -106,7 +107,8 @@ class Refs:
         readable: ReadablePaths | None = None,
     ) -> RowDifferencePage:
         """Returns a page of the rows of a table, in one object or in a folder (Delta Lake or
-        Iceberg; all its files must be `readable`), that `right` changed since its merge
+        Iceberg; all its files must be `readable`), or of a table of the catalog, by the path of its
+        record, that `right` changed since its merge
         base with `left`; with `two_dot`, of those that differ between both. `right` may be
         `branch$`, which includes the staged changes of the branch. The page says how rows are
         matched: by `key`, by columns that were found, or with `whole_rows` by all columns.
@@ -126,7 +128,7 @@ class Refs:
             before = core.merger.base(stored_repository, before, right_commit)
         old = core.objects.entry_at(stored_repository, Resolved(before.id), path)
         new = core.objects.entry_at(stored_repository, resolved, path)
-        if old is None and new is None:
+        if (old is None and new is None) or is_table_record(path):
             found = self._tables.compare(
                 *(stored_repository, path, Resolved(before.id), resolved),
                 readable=readable,

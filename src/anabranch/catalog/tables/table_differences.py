@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore
+from anabranch.catalog.tables.iceberg.table_folders import TableFolders
 from anabranch.catalog.tables.table_objects import ResolvedObjects
 from anabranch.files.work_folders import WorkFolder
 from anabranch.model.commits.row_difference import RowDifferencePage
@@ -24,11 +25,12 @@ __all__ = ["TableDiffer"]
 
 
 class TableDiffer:
-    """Compares the rows of tables of Delta Lake and Iceberg."""
+    """Compares the rows of tables of Delta Lake and Iceberg, in folders and of the catalog."""
 
     def __init__(self, core: Core, blocks: BlockStore) -> None:
         self._core = core
         self._blocks = blocks
+        self._folders = TableFolders(core, blocks)
 
     def compare(
         self,
@@ -40,7 +42,8 @@ class TableDiffer:
         readable: ReadablePaths | None = None,
         matching: RowMatching,
     ) -> RowDifferencePage | None:
-        """Returns a page of the rows that differ between the table in a folder at two references;
+        """Returns a page of the rows that differ between the table in a folder at two references,
+        or of the catalog, whose record's path is its folder (see `TableFolders`);
         None if it is a table at neither. A version that does not exist has no rows. Rows are
         matched as by `row_differences`, among the rows of files that differ: a `key` that only rows
         of other files repeat is not found. Raises Invalid (kinds unreadable_table and
@@ -49,7 +52,9 @@ class TableDiffer:
         with WorkFolder("rows") as work:
             sides: dict[str, ComparedObjects] = {
                 side: ResolvedObjects(
-                    *(self._core, self._blocks, repository, resolved, readable, work)
+                    *(self._core, self._blocks, self._folders, repository, resolved),
+                    readable=readable,
+                    folder=work,
                 )
                 for side, resolved in zip(SIDES, (left, right), strict=True)
             }

@@ -13,6 +13,7 @@ from typing import BinaryIO
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.object_page import ObjectPage
+from anabranch.catalog.tables.iceberg.table_folders import TableFolder, TableFolders
 from anabranch.errors import Denied
 from anabranch.model.names import check_path
 from anabranch.model.objects.entry import Entry, physical_address
@@ -30,20 +31,24 @@ _PAGE = 1000
 
 class ResolvedObjects:
     """The objects at a resolved reference of a repository: those that are `readable`, all if that
-    is None. `folder` is for copies of objects that are not files of this machine.
+    is None; and the files of the catalog's tables, in their `folders`. `folder` is for copies of
+    objects that are not files of this machine.
     """
 
     def __init__(
         self,
         core: Core,
         blocks: BlockStore,
+        folders: TableFolders,
         repository: Repository,
         resolved: Resolved,
+        *,
         readable: ReadablePaths | None,
         folder: str,
     ) -> None:
         self._core = core
         self._blocks = blocks
+        self._folders = folders
         self._repository = repository
         self._resolved = resolved
         self._readable = readable
@@ -52,6 +57,10 @@ class ResolvedObjects:
 
     def list(self, prefix: str) -> Iterator[str]:
         """Yields the paths that begin with a prefix."""
+        table = self._table(prefix)
+        if table is not None:
+            yield from table.paths(prefix)
+            return
         after, has_more = "", True
         while has_more:
             page = self._core.objects.listing_at(
@@ -82,13 +91,26 @@ class ResolvedObjects:
         entry = self._entry(path)
         return (path,) if entry is None else (path, entry.address, entry.checksum)
 
+    def _table(self, path: str) -> TableFolder | None:
+        """Returns the table of the catalog in whose folder a path is. Raises Denied for one that
+        the caller may not read.
+        """
+        table = self._folders.find(self._repository, self._resolved, path)
+        if table is not None:
+            table.require_readable(self._readable)
+        return table
+
     def _entry(self, path: str) -> Entry | None:
+        table = self._table(path)
+        if table is not None:
+            return self._folders.entry(table, path)
         return self._core.objects.entry_at(self._repository, self._resolved, path)
 
     def _version(self, path: str) -> StoredVersion:
         if path not in self._versions:
             check_path(path)
-            if self._readable is not None and path not in self._readable:
+            is_object = self._table(path) is None
+            if is_object and self._readable is not None and path not in self._readable:
                 raise Denied(
                     f"the table has the file {path}, which you may not read",
                     kind="insufficient_permissions",

@@ -35,6 +35,15 @@ class QueryRights:
             branch = self._actor.confinement.branch
             self._catalog.workspaces.reads.note(repository, branch, reference, [path])
 
+    def require_table(self, repository: str, reference: str, path: str) -> None:
+        """Requires that the user may read the files of a table of the Iceberg catalog, given the
+        path of its record, or the one that they were made for. They are on no branch, so the keys
+        of a workspace do not reach them.
+        """
+        if isinstance(self._actor, ConfinedActor):
+            raise self._actor.refusal(f"the files of {path}")
+        self.require_object(repository, reference, path)
+
     def require_listing(self, repository: str, reference: str) -> None:
         """Requires that the user may list objects, as listObjects and diffRefs do."""
         self._require(Action.LIST_OBJECTS, repository_arn(repository), repository, reference)

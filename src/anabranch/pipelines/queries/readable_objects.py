@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from anabranch.catalog.catalog import Catalog
 from anabranch.catalog.objects.open_object import OpenObject
+from anabranch.catalog.tables.iceberg.table_folders import TableFolder, record_in_path
 from anabranch.errors import Denied, Invalid, NotFound
 from anabranch.model.objects.stat import CommonPrefix
 from anabranch.model.uri import LakeUri, parse_uri
@@ -23,7 +24,8 @@ _MAX_MATCHES = 10_000
 
 class ReadableObjects:
     """Opens and finds objects by their addresses, as one user. Every object is authorized when it
-    is opened; those that the user may not read are not found by patterns.
+    is opened; those that the user may not read are not found by patterns. Tables of the Iceberg
+    catalog are folders, by the paths of their records (see `TableFolders`).
     """
 
     def __init__(self, catalog: Catalog, rights: QueryRights, views: ReferenceViews) -> None:
@@ -39,6 +41,11 @@ class ReadableObjects:
         opened = self._opened.get(address)
         if opened is None:
             uri = _parse(address)
+            table = self._table(uri)
+            if table is not None:
+                return self._opened.setdefault(
+                    address, self._catalog.iceberg.folders.open(table, uri.key)
+                )
             self._rights.require_object(uri.repository, uri.ref, uri.key)
             at = self._views.resolve(uri.repository, uri.ref)
             opened = self._catalog.objects.open(uri.repository, uri.ref, uri.key, at=at)
@@ -79,7 +86,22 @@ class ReadableObjects:
         """
         uri = _parse(address)
         self._rights.require_listing(uri.repository, uri.ref)
-        return [str(LakeUri(uri.repository, uri.ref, path)) for path in self._list(uri, uri.key)]
+        table = self._table(uri)
+        paths = self._list(uri, uri.key) if table is None else table.paths(uri.key)
+        return [str(LakeUri(uri.repository, uri.ref, path)) for path in paths]
+
+    def _table(self, uri: LakeUri) -> TableFolder | None:
+        """Returns the table of the catalog in whose folder an object is. Raises Denied."""
+        record = record_in_path(uri.key)
+        if not record:
+            return None
+        self._rights.require_table(uri.repository, uri.ref, record)
+        repository = self._catalog.repositories.get(uri.repository)
+        at = self._views.resolve(uri.repository, uri.ref)
+        table = self._catalog.iceberg.folders.find(repository, at, uri.key)
+        if table is not None:
+            self._rights.require_table(uri.repository, uri.ref, table.area.path)
+        return table
 
     def _list(self, uri: LakeUri, prefix: str) -> Iterator[str]:
         readable = self._rights.readable_paths(uri.repository, uri.ref, prefix)

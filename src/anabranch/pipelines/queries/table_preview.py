@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -18,6 +19,8 @@ __all__ = ["describe_table", "shown_columns"]
 
 _MAX_VERSIONS = 100
 _MAX_PARTITIONS = 1000
+_MAX_PROPERTIES = 1000
+_MAX_PROPERTY_CHARS = 10_000
 
 
 def describe_table(
@@ -44,12 +47,15 @@ def describe_table(
         "version": _text(table.version),
         "schema": [_column(column, table) for column in table.columns],
         "versions": [
-            {"version": str(each.version), "time": each.time, "operation": each.operation}
-            for each in versions
+            {**msgspec.structs.asdict(each), "version": str(each.version)} for each in versions
         ],
+        "partitioning": list(table.partitioning),
         "partitions": _partitions(table),
+        "properties": _properties(table),
+        "location": table.location,
         "files": len(table.files),
-        "row_count": sum(filter(None, rows)) if is_counted and None not in rows else None,
+        "size_bytes": _total([file.size for file in table.files]),
+        "row_count": _total(rows) if is_counted else None,
     }
 
 
@@ -69,9 +75,15 @@ def _column(column: Column, table: LiveTable) -> dict[str, Any]:
     }
 
 
+def _properties(table: LiveTable) -> dict[str, str]:
+    first = sorted(table.properties.items())[:_MAX_PROPERTIES]
+    return {str(name): str(text)[:_MAX_PROPERTY_CHARS] for name, text in first}
+
+
 class _Counts(msgspec.Struct):
     files: int = 0
     rows: int | None = 0
+    size_bytes: int | None = 0
 
 
 def _partitions(table: LiveTable) -> list[dict[str, Any]]:
@@ -80,16 +92,18 @@ def _partitions(table: LiveTable) -> list[dict[str, Any]]:
     for file in table.files:
         counts = found.setdefault(tuple(file.partition.items()), _Counts())
         counts.files += 1
-        counts.rows = None if None in (counts.rows, file.rows) else _sum(counts.rows, file.rows)
+        counts.rows = _total([counts.rows, file.rows])
+        counts.size_bytes = _total([counts.size_bytes, file.size])
     return [
-        {"values": dict(values), "files": counts.files, "rows": counts.rows}
+        {"values": dict(values), **msgspec.structs.asdict(counts)}
         for values, counts in list(found.items())[:_MAX_PARTITIONS]
         if values
     ]
 
 
-def _sum(*numbers: int | None) -> int:
-    return sum(filter(None, numbers))
+def _total(numbers: Sequence[int | None]) -> int | None:
+    """Returns the sum of numbers, None if one of them is not known."""
+    return None if None in numbers else sum(filter(None, numbers))
 
 
 def _text(version: int | None) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from anabranch.access.actors.actor import Actor
 from anabranch.access.actors.confined_actor import ConfinedActor
 from anabranch.errors import AnabranchError
+from anabranch.model.tables.table_record import is_table_record
 from anabranch.rest.protocol.call import Call
 
 __all__ = ["CONFINED_OPERATIONS", "admit", "note_reads"]
@@ -91,6 +92,13 @@ def _sides(call: _Call) -> Iterable[str]:
     yield call.params.right_ref
 
 
+def _row_sides(call: _Call) -> Iterable[str]:
+    """The files of a table of the Iceberg catalog are on no branch."""
+    yield from _sides(call)
+    if is_table_record(call.params.path):
+        yield "the files of a table"
+
+
 def _copy(call: _Call) -> Iterable[str]:
     """Another repository of the source is in the name of the object, which is then out of reach."""
     yield call.params.branch
@@ -117,7 +125,7 @@ CONFINED_OPERATIONS: MappingProxyType[str, Callable[[_Call], Iterable[str]]] = M
         "getCommit": _commit,
         "logCommits": _log,
         "diffRefs": _sides,
-        "diffRows": _sides,
+        "diffRows": _row_sides,
         "getObject": _ref,
         "headObject": _ref,
         "statObject": _ref,

@@ -48,13 +48,16 @@ class DeletionVector(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class FileAction(msgspec.Struct, frozen=True, rename="camel"):
-    """An added or removed data file. `path` is a URI, relative to the table or absolute."""
+    """An added or removed data file. `path` is a URI, relative to the table or absolute; `size`
+    is a number of bytes, if the writer gives one.
+    """
 
     path: str
     partition_values: dict[str, str | None] | None = None
     data_change: bool = True
     deletion_vector: DeletionVector | None = None
     stats: str | None = None
+    size: Any = None
 
     @property
     def file(self) -> str:

@@ -27,7 +27,7 @@ __all__ = ["file_actions", "table_actions", "whole_actions"]
 _BATCH_ROWS = 4096
 _SIDECARS = "_sidecars/"
 _FILE_COLUMNS = (
-    *("add.path", "add.partitionValues", "add.stats"),
+    *("add.path", "add.partitionValues", "add.stats", "add.size"),
     *("add.deletionVector.storageType", "add.deletionVector.pathOrInlineDv"),
     *("add.deletionVector.offset", "add.deletionVector.sizeInBytes"),
     "add.deletionVector.cardinality",

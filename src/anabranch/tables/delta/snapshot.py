@@ -15,6 +15,7 @@ import msgspec
 
 from anabranch.tables.delta.actions import FileAction, TableAction
 from anabranch.tables.delta.checkpoints import file_actions, table_actions
+from anabranch.tables.delta.commit_info import version_of_commit
 from anabranch.tables.delta.log_files import LOG_FOLDER, LogFiles
 from anabranch.tables.delta.protocol import require_readable
 from anabranch.tables.delta.table_schema import MAPPING_MODE, partition_value, read_columns
@@ -41,18 +42,7 @@ class _Stats(msgspec.Struct, rename="camel"):
     num_records: int | None = None
 
 
-class _CommitInfo(msgspec.Struct, rename="camel"):
-    timestamp: Any = None
-    in_commit_timestamp: Any = None
-    operation: Any = None
-
-
-class _InfoAction(msgspec.Struct, rename="camel"):
-    commit_info: _CommitInfo | None = None
-
-
 _TO_STATS = msgspec.json.Decoder(_Stats)
-_TO_INFO = msgspec.json.Decoder(_InfoAction)
 
 
 class _State(msgspec.Struct):
@@ -89,7 +79,7 @@ def read_delta_versions(
     for version in range(log.head, -1, -1):
         if len(found) == amount or not log.has_commit(version):
             break
-        found.append(_version(version, log.commit(version)))
+        found.append(version_of_commit(version, log.commit(version)))
     return found
 
 
@@ -114,21 +104,8 @@ def _live_table(
         by_id=mode == "id",
         values_first=True,
         properties=properties,
+        partitioning=names,
     )
-
-
-def _version(version: int, content: bytes) -> TableVersion:
-    for line in content.splitlines():
-        try:
-            info = _TO_INFO.decode(line).commit_info if line.strip() else None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            continue  # the list of versions does without
-        if info is not None:
-            time = info.in_commit_timestamp or info.timestamp
-            operation = info.operation if isinstance(info.operation, str) else ""
-            known_time = time if isinstance(time, int) else None
-            return TableVersion(version=version, time=known_time, operation=operation)
-    return TableVersion(version=version, time=None, operation="")
 
 
 def _replay(log: LogFiles, version: int | None) -> tuple[_State, int]:
@@ -180,6 +157,7 @@ def _live_file(place: TablePlace, action: FileAction, partitions: list[Column]) 
         path=place.path_of_uri(action.path),
         address=action.path,
         rows=_row_count(action.stats),
+        size=action.size if isinstance(action.size, int) else None,
         values={column.name: partition_value(column, texts[column.name]) for column in partitions},
         partition=texts,
         vector=_vector_place(place, action),

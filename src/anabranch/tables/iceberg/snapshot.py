@@ -47,6 +47,7 @@ __all__ = ["IcebergSnapshot", "read_iceberg_table", "read_iceberg_versions"]
 _FORMAT_VERSIONS = (1, 2, 3)
 _NAME_MAPPING = "schema.name-mapping.default"
 _NO_SNAPSHOT = -1
+_MAX_DIGITS = 18
 _TO_NAME_MAPPING = msgspec.json.Decoder(tuple[NameMapping, ...])
 
 
@@ -103,6 +104,8 @@ class IcebergSnapshot:
             version=None if self._found is None else self._found["snapshot-id"],
             columns=self.columns,
             partition_columns=self._partition_columns,
+            partitioning=self._partitioning(),
+            location=self._place.location,
             files=[
                 _live_file(self._place, entry, self._specs, self._known, deletes)
                 for entry in entries
@@ -115,6 +118,11 @@ class IcebergSnapshot:
             equality_deletes=deletes.by_value,
             properties=self._metadata.get("properties") or {},
         )
+
+    def _partitioning(self) -> tuple[str, ...]:
+        names = {column.field_id: column.name for column in self.columns}
+        spec = self._specs.get(self._metadata.get("default-spec-id", 0), {"fields": []})
+        return tuple(_transformed(field, names) for field in spec["fields"])
 
     def _names_of_partitions(self) -> tuple[str, ...]:
         spec = self._specs.get(self._metadata.get("default-spec-id", 0), {"fields": []})
@@ -143,6 +151,9 @@ def read_iceberg_versions(
             version=each["snapshot-id"],
             time=each.get("timestamp-ms"),
             operation=(each.get("summary") or {}).get("operation", ""),
+            rows=_number(each, "total-records"),
+            added_rows=_number(each, "added-records"),
+            removed_rows=_number(each, "deleted-records"),
         )
         for each in metadata["snapshots"]
     ]
@@ -205,6 +216,18 @@ def _by_id(given: Iterable[Mapping[str, Any]], name: str) -> dict[Any, Mapping[s
         if found.setdefault(each.get(name, 0), each) != each:
             raise ValueError(f"two parts have the {name} {each.get(name, 0)}")
     return found
+
+
+def _transformed(field: Mapping[str, Any], names: Mapping[int | None, str]) -> str:
+    source = names.get(field.get("source-id"), f"#{field.get('source-id')}")
+    transform = field.get("transform", "identity")
+    return source if transform == "identity" else f"{transform}({source})"
+
+
+def _number(snapshot: Mapping[str, Any], name: str) -> int | None:
+    """Returns a number of a snapshot's summary, which has texts; None if there is none."""
+    text = str((snapshot.get("summary") or {}).get(name, ""))
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None
 
 
 def _specs(metadata: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
@@ -312,6 +335,7 @@ def _live_file(
         path=place.path(entry.path),
         address=entry.path,
         rows=entry.rows,
+        size=entry.size if isinstance(entry.size, int) else None,
         values=values,
         partition=dict(texts),
         vector=vector,

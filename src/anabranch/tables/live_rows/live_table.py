@@ -59,13 +59,14 @@ class EqualityDeletes(msgspec.Struct, frozen=True):
 class LiveFile(msgspec.Struct, frozen=True, kw_only=True):
     """A data file, by its path in the repository. `address` is what the metadata call it. `values`
     are SQL for columns that have one value in the file, by the names of the columns. `rows` is the
-    number of its rows, with deleted ones, None if it is not known. `statistics` are what the
-    metadata of Delta Lake know of its values, in JSON, "" without them.
+    number of its rows, with deleted ones, `size` that of its bytes, None if they are not known.
+    `statistics` are what the metadata of Delta Lake know of its values, in JSON, "" without them.
     """
 
     path: str
     address: str
     rows: int | None
+    size: int | None = None
     values: Mapping[str, str]
     partition: Mapping[str, str | None]
     vector: VectorPlace | None = None
@@ -81,18 +82,24 @@ class LiveFile(msgspec.Struct, frozen=True, kw_only=True):
 
 class TableVersion(msgspec.Struct, frozen=True, kw_only=True):
     """A version of a table's history: `version` is Delta's version or Iceberg's snapshot id, `time`
-    milliseconds since 1970.
+    milliseconds since 1970. `rows` is how many rows it has; `added_rows` and `removed_rows` are
+    what changed, counted as the engine has recorded it. They are None where it has not.
     """
 
     version: int
     time: int | None
     operation: str
+    rows: int | None = None
+    added_rows: int | None = None
+    removed_rows: int | None = None
 
 
 class LiveTable(msgspec.Struct, frozen=True, kw_only=True):
     """A version of a table. `by_id` if columns are known in files by their ids. With
     `values_first`, the `values` of a file replace its fields; otherwise they stand in for missing
     ones. `all_columns` are also those of other versions, by id: deletes may concern them.
+    `partitioning` are the fields by which new files are partitioned, such as `day(start)`;
+    `location` is the address that the metadata have for the table, "" if they have none.
     """
 
     table_format: Literal["delta", "iceberg"]
@@ -106,3 +113,5 @@ class LiveTable(msgspec.Struct, frozen=True, kw_only=True):
     all_columns: Mapping[int, Column] = {}
     equality_deletes: tuple[EqualityDeletes, ...] = ()
     properties: Mapping[str, Any] = {}
+    partitioning: tuple[str, ...] = ()
+    location: str = ""

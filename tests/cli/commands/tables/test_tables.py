@@ -6,6 +6,7 @@ import json
 
 import httpx2
 import pytest
+from deltalake import write_deltalake
 from pyiceberg.transforms import BucketTransform
 from pyiceberg.types import DoubleType
 
@@ -53,6 +54,22 @@ def test_views_are_listed(ana, tables):
     assert response.status_code == 200, response.text
     (*_, view) = ana.ok("table", "list", tables.lake.at("main"), "--long").rows
     assert view[:4] == ["city.seen", "view", "iceberg", ""]
+
+
+def test_delta_tables_are_listed_after_those_of_the_catalog(ana, tables, tmp_path):
+    folder = tmp_path / "flights"
+    write_deltalake(folder, rows(1, 2))
+    at = tables.lake.at("main")
+    ana.ok("fs", "upload", f"{at}/raw/<b> flights/", "--source", str(folder), "--recursive")
+    assert ana.ok("table", "list", at).rows[-1] == ["raw/<b> flights", "table", "delta"]
+    assert ana.ok("table", "list", f"{at}/city").rows == [["city.trips", "table", "iceberg"]]
+    (*_, long) = ana.ok("table", "list", at, "--long", "--json").json
+    size = sum(file.stat().st_size for file in folder.glob("*.parquet"))
+    assert (long["rows"], long["files"], long["size_bytes"], long["snapshots"]) == (2, 1, size, 1)
+    assert "changed" not in long  # it is not committed
+    ana.ok("commit", at, "-m", "flights")
+    (*_, long) = ana.ok("table", "list", at, "--long", "--json").json
+    assert long["changed"] == ana.ok("log", at, "--amount", "1", "--json").json[0]["creation_date"]
 
 
 @pytest.mark.parametrize("name", ["a/b", "100%", "%2E", "ä ✈", "a.b", "?x=1&y#z", "x\x1b[31m"])

@@ -39,8 +39,8 @@ REFUSED = _words("""
     deleteGCRules setGarbageCollectionRulesPreflight internalGetGarbageCollectionRules
     internalSetGarbageCollectionRules internalDeleteGarbageCollectionRules
     prepareGarbageCollectionCommits prepareGarbageCollectionCommitsAsync
-    prepareGarbageCollectionCommitsStatus prepareGarbageCollectionUncommitted listTags createTag
-    getTag deleteTag CreateCommitRecord mergeIntoBranch findMergeBase dumpRefs restoreRefs
+    prepareGarbageCollectionCommitsStatus prepareGarbageCollectionUncommitted listTables listTags
+    createTag getTag deleteTag CreateCommitRecord mergeIntoBranch findMergeBase dumpRefs restoreRefs
     dumpSubmit dumpStatus restoreSubmit restoreStatus getUnderlyingProperties stageObject
     getPhysicalAddress linkPhysicalAddress createPresignMultipartUpload
     completePresignMultipartUpload abortPresignMultipartUpload uploadPart uploadPartCopy

@@ -14,6 +14,7 @@ from anabranch.catalog.tables.iceberg.metadata_files import MetadataFiles
 from anabranch.catalog.tables.iceberg.namespaces import Namespaces
 from anabranch.catalog.tables.iceberg.record_store import RecordStore
 from anabranch.catalog.tables.iceberg.table_commits import TableParts
+from anabranch.catalog.tables.iceberg.table_folders import TableFolders
 from anabranch.catalog.tables.iceberg.tables import IcebergTables
 from anabranch.versioning.core import Core
 
@@ -33,6 +34,7 @@ class IcebergCatalog:
         clock: Callable[[], float],
     ) -> None:
         self.areas = TableAreas(core, blocks)
+        self.folders = TableFolders(core, blocks)
         records = RecordStore(core, blocks)
         self.changes = record_changes = RecordChanges(core, protection, changes)
         self.namespaces = Namespaces(records, record_changes)

@@ -60,7 +60,8 @@ COMMAND = Group(
             options=(
                 Option("-l, --long", "Show rows, files, sizes, snapshots and times of tables, too"),
             ),
-            details="Namespaces come before what they contain.",
+            details="Namespaces come before what they contain. Folders with tables of Delta Lake "
+            "follow, unless a namespace is given.",
             examples=(
                 "table list lakefs://rides/main",
                 "table list lakefs://rides/main/city --long",

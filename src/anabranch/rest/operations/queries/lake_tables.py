@@ -1,4 +1,6 @@
-"""Tables of Delta Lake and Iceberg in folders: their columns, versions, partitions, first rows."""
+"""Tables of Delta Lake and Iceberg, in folders or of the catalog: their columns, versions,
+partitions, first rows.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from anabranch.pipelines.queries.limits import MAX_ROWS
 from anabranch.rest.operations.queries.queries import QueryResult
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
-from anabranch.rest.protocol.parameters import AtRef, ObjectPath
+from anabranch.rest.protocol.parameters import AtRef
 from anabranch.rest.protocol.resources import on_repository
 
 __all__ = ["OPERATIONS"]
@@ -34,27 +36,33 @@ class TableColumn(msgspec.Struct, frozen=True):
 
 class TableVersion(msgspec.Struct, frozen=True):
     """A version of a table: of Delta, or the id of a snapshot of Iceberg, which has up to 19
-    digits; `time` is in milliseconds since 1970.
+    digits; `time` is in milliseconds since 1970. Rows are counted as its engine has recorded them,
+    and null where it has not.
     """
 
     version: str
     time: int | None
     operation: str
+    rows: int | None
+    added_rows: int | None
+    removed_rows: int | None
 
 
 class TablePartition(msgspec.Struct, frozen=True):
-    """A partition by the values of its columns, with its numbers of files and rows. Rows that files
-    of deletes leave out count.
+    """A partition by the values of its fields, with its numbers of files, rows and bytes. Rows that
+    files of deletes leave out count.
     """
 
     values: dict[str, str | None]
     files: int
     rows: int | None
+    size_bytes: int | None
 
 
 class TablePreview(QueryResult, frozen=True, kw_only=True):
     """A version of a table and its first rows. `versions` are the last 100, the newest first;
-    `partitions` the first 1,000; `row_count` is null if the metadata do not tell it.
+    `partitions` the first 1,000; `partitioning` are the fields of new files, such as `day(start)`.
+    `row_count` and `size_bytes`, of the data files, are null if the metadata do not tell them.
     """
 
     format: Literal["delta", "iceberg"]
@@ -62,7 +70,11 @@ class TablePreview(QueryResult, frozen=True, kw_only=True):
     schema: list[TableColumn]
     versions: list[TableVersion]
     partitions: list[TablePartition]
+    partitioning: list[str]
+    properties: dict[str, str]
+    location: str
     files: int
+    size_bytes: int | None
     row_count: int | None
 
 
@@ -72,7 +84,14 @@ _TO_PREVIEW = Converter(TablePreview)
 class PreviewTable(AtRef, frozen=True, kw_only=True):
     """Parameters of previewTable."""
 
-    path: ObjectPath
+    path: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="the folder of a table, or the path of the record of one of the Iceberg "
+            "catalog, as listTables returns it",
+        ),
+    ]
     rows: Annotated[int, Meta(ge=1, le=MAX_ROWS, description="the most rows to return")] = 100
     version: Annotated[
         str,

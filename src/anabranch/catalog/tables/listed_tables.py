@@ -1,0 +1,100 @@
+"""Use case of the list of tables: those of the Iceberg catalog, and folders of Delta Lake."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from anabranch.access.actors.readable_paths import ReadablePaths
+from anabranch.catalog.tables.table_walk import FoundTable, TableWalk
+from anabranch.model.commits.commit import Commit
+from anabranch.model.names import encode_path
+from anabranch.model.page import Page
+from anabranch.model.repositories.repository import Repository
+from anabranch.versioning.core import Core
+from anabranch.versioning.references.references import Resolved
+
+__all__ = ["ListedTable", "ListedTables"]
+
+_MAX_STEPS = 2_000
+"""The most folders, or pages of a thousand objects, that one request looks at."""
+
+
+class ListedTable(NamedTuple):
+    """A table, and the last commit that changed it; None for one that no commit has yet."""
+
+    table: FoundTable
+    commit: Commit | None
+
+
+class ListedTables:
+    """Lists tables."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def page(
+        self,
+        repository: str,
+        reference: str,
+        *,
+        prefix: str = "",
+        search: str = "",
+        after: str = "",
+        amount: int,
+        readable: ReadablePaths | None = None,
+    ) -> Page[ListedTable]:
+        """Returns a page of the readable tables at a reference whose paths begin with a prefix and
+        whose names contain a text, whatever its case. A page ends after so many folders, also
+        without a table: it says where the next one begins.
+        """
+        core = self._core
+        stored = core.repositories.get(repository)
+        resolved = core.references.resolve(stored, reference)
+        steps = TableWalk(core, stored, resolved, readable).steps(prefix, after)
+        found: list[FoundTable] = []
+        last, wanted, more = after, search.casefold(), True
+        for step in itertools.islice(steps, _MAX_STEPS):
+            table = step.table
+            if table is not None and wanted in ".".join((*table.namespace, table.name)).casefold():
+                if len(found) == amount:
+                    break
+                found.append(table)
+            last = max(last, step.path, key=encode_path)
+        else:
+            more = next(steps, None) is not None
+        commits = self._commits(stored, resolved, found)
+        items = [ListedTable(*each) for each in zip(found, commits, strict=True)]
+        return Page(items, more, last if more else "")
+
+    def _commits(
+        self, repository: Repository, resolved: Resolved, tables: Sequence[FoundTable]
+    ) -> list[Commit | None]:
+        """Returns the last commits that changed tables: a record, or what is in a folder."""
+        core = self._core
+        head = core.commits.get(repository, resolved.commit_id)
+        committed = self._committed(repository, resolved, tables)
+        records = [each.path for each in committed if each.format == "iceberg"]
+        folders = [each.path for each in committed if each.format == "delta"]
+        commits = core.last_changes.find(repository, head, records, folders) if committed else []
+        by_path = dict(zip([*records, *folders], commits, strict=True))
+        return [by_path.get(each.path) for each in tables]
+
+    def _committed(
+        self, repository: Repository, resolved: Resolved, tables: Sequence[FoundTable]
+    ) -> list[FoundTable]:
+        """Returns the tables that the commit of a reference has, without staged changes."""
+        if not resolved.tokens:
+            return list(tables)
+        at = Resolved(resolved.commit_id)
+        walk = TableWalk(self._core, repository, at, None)
+        return [
+            each
+            for each in tables
+            if (
+                self._core.objects.entry_at(repository, at, each.path) is not None
+                if each.format == "iceberg"
+                else walk.has_log(each.path)
+            )
+        ]

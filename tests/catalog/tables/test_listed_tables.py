@@ -1,0 +1,141 @@
+"""The list of tables, compared with what a search of all paths finds; bounded whatever is there."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from anabranch.access.actors.actor import Actor
+from anabranch.access.actors.readable_paths import ReadablePaths
+from anabranch.access.policies.statements import Effect, Statement
+from anabranch.catalog.tables import listed_tables
+from anabranch.catalog.tables.iceberg.identifiers import encode_part
+from anabranch.errors import NotFound
+
+COMMIT = f"{0:020}.json"
+NAMES = ("a", "b.c", "b", "B", "_delta", "_delta_log", "é", "0", "trips", "z z", "<b>x", "🌊")
+
+
+@pytest.fixture
+def put(lake):
+    """Uploads objects to `main`."""
+
+    def upload(*paths):
+        for path in paths:
+            lake.objects.upload("sea", "main", path, [b"{}"])
+
+    return upload
+
+
+def listed(lake, reference="main", **options):
+    """Returns all tables, read in pages."""
+    found, after = [], ""
+    while True:
+        page = lake.listed_tables.page("sea", reference, after=after, **{"amount": 3, **options})
+        found += page.items
+        if not page.has_more:
+            return found
+        assert page.next_offset.encode() > after.encode()
+        after = page.next_offset
+
+
+def paths(items):
+    return [each.table.path for each in items]
+
+
+def expected(all_paths, prefix=""):
+    """Returns the paths of the tables among all objects: a record, or the outermost folder that
+    begins with a prefix and has a log.
+    """
+    found = set()
+    for path in all_paths:
+        parts = path.split("/")
+        if path.startswith("_tables/"):
+            if parts[-1] == "table.json" and len(parts) > 3:
+                found.add(path)
+            continue
+        folders = ["/".join(parts[:place]) + "/" for place in range(1, len(parts) - 1)]
+        tables = [each for each in folders if f"{each}_delta_log/{COMMIT}" in all_paths]
+        found.update([each for each in tables if each.startswith(prefix)][:1])
+    return sorted((each for each in found if each.startswith(prefix)), key=str.encode)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_all_tables_are_found_in_order_whatever_is_around_them(lake, put, seed):
+    chance = random.Random(seed)
+    made = set()
+    for _ in range(150):
+        folders = [chance.choice(NAMES) for _ in range(chance.randint(1, 5))]
+        made.add("/".join([*folders, chance.choice(["x.parquet", f"_delta_log/{COMMIT}"])]))
+    for _ in range(20):
+        folders = [encode_part(chance.choice(NAMES)) for _ in range(chance.randint(1, 3))]
+        made.add("/".join(["_tables", *folders, chance.choice(["table.json", "view.json"])]))
+    put(*made)
+    lake.commits.commit("sea", "main", message="all", committer="ada")
+    wanted = expected(made)
+    assert len(wanted) > 10
+    assert paths(listed(lake)) == wanted
+    assert paths(listed(lake, amount=1)) == wanted
+    for prefix in ("a/", "b", "_tables/", "_tables/b", "z z/trips/", "_", "none/"):
+        assert paths(listed(lake, prefix=prefix)) == expected(made, prefix), prefix
+
+
+def test_names_and_namespaces_are_decoded(lake, put):
+    put("_tables/a.b/%3Cb%3E%F0%9F%8C%8A/table.json", "_tables/a%2Fb/c/d/table.json", "x/y.txt")
+    put(
+        "_tables/a/not%20canonical/table.json",
+        "_tables/alone/table.json",
+        "_tables/a/%ff/table.json",
+    )
+    put(f"data/<i>/_delta_log/{COMMIT}")
+    found = [(each.table.format, *each.table[2:]) for each in listed(lake)]
+    assert found == [
+        ("iceberg", ("a/b", "c"), "d"),
+        ("iceberg", ("a.b",), "<b>🌊"),
+        ("delta", (), "data/<i>"),
+    ]
+
+
+def test_the_last_commit_that_changed_a_table_is_told(lake, put):
+    put("_tables/city/trips/table.json", f"data/t/_delta_log/{COMMIT}", "data/t/1.parquet")
+    first = lake.commits.commit("sea", "main", message="first", committer="ada")
+    put("data/t/2.parquet", "other.txt")
+    second = lake.commits.commit("sea", "main", message="second", committer="ada")
+    put("more.txt")
+    lake.commits.commit("sea", "main", message="third", committer="ada")
+    put("_tables/city/staged/table.json", f"data/staged/_delta_log/{COMMIT}")
+    found = {each.table.path: each.commit and each.commit.id for each in listed(lake)}
+    assert found == {
+        "_tables/city/staged/table.json": None,
+        "_tables/city/trips/table.json": first.id,
+        "data/staged/": None,
+        "data/t/": second.id,
+    }
+    assert paths(listed(lake, "main~1")) == ["_tables/city/trips/table.json", "data/t/"]
+    with pytest.raises(NotFound):
+        listed(lake, "nowhere")
+
+
+def test_a_search_finds_parts_of_names_in_any_case(lake, put):
+    put("_tables/City/Trips/table.json", f"data/TRIPS-raw/_delta_log/{COMMIT}")
+    put("_tables/city/rides/table.json")
+    for text, count in (("trips", 2), ("CITY.t", 1), ("data/", 1), ("", 3), ("none", 0)):
+        assert len(listed(lake, search=text)) == count, text
+
+
+def test_a_page_ends_after_a_bounded_walk_and_goes_on(lake, put, monkeypatch):
+    put(*(f"a/{number:02}/x/1.bin" for number in range(40)), f"z/t/_delta_log/{COMMIT}")
+    monkeypatch.setattr(listed_tables, "_MAX_STEPS", 7)
+    first = lake.listed_tables.page("sea", "main", amount=100)
+    assert (first.items, first.has_more) == ([], True)
+    assert paths(listed(lake)) == ["z/t/"]
+
+
+def test_only_readable_tables_are_listed(lake, put):
+    put("_tables/city/trips/table.json", "_tables/city/secret/table.json")
+    put(f"open/t/_delta_log/{COMMIT}", f"closed/t/_delta_log/{COMMIT}")
+    allowed = [f"arn:lakefs:fs:::repository/sea/object/{each}" for each in ("open/*", "*/trips/*")]
+    statement = Statement(Effect.ALLOW, frozenset({"fs:ReadObject"}), tuple(allowed))
+    readable = ReadablePaths(Actor(username="bo", statements=[statement]), "sea")
+    assert paths(listed(lake, readable=readable)) == ["_tables/city/trips/table.json", "open/t/"]
