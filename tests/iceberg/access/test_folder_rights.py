@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.iceberg.conftest import trips
-from tests.server.access.conftest import allow
+from tests.server.access.conftest import allow, deny
 
 ORDERS, SECRET = (f"_tables/city/{name}/table.json" for name in ("orders", "secret"))
 
@@ -44,6 +44,15 @@ def answers(lake, api, path):
 
 def test_the_right_to_a_record_is_that_to_the_files(lake, reader):
     api = reader("_tables/city/orders/*")
+    assert answers(lake, api, ORDERS) == {200}
+    assert answers(lake, api, SECRET) == {401}
+    listed = api.get(f"{lake.root}/refs/main/tables").json()["results"]
+    assert [each["path"] for each in listed] == [ORDERS]
+
+
+def test_what_denies_the_table_denies_its_folder_too(lake, team):
+    table = f"arn:lakefs:catalog:::table/{lake.name}/city/secret"
+    api = team.member(allow("fs:*"), deny("catalog:ReadTable", on=table)).api
     assert answers(lake, api, ORDERS) == {200}
     assert answers(lake, api, SECRET) == {401}
     listed = api.get(f"{lake.root}/refs/main/tables").json()["results"]
