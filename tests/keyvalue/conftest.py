@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from simulation.folder import FolderStore
 from support.services.postgres import Cluster, clear
 
 from anabranch.keyvalue.caching.prefetch import PrefetchedReads
@@ -56,10 +57,12 @@ def prefetched(postgres: PostgresStore) -> PrefetchedReads:
     return PrefetchedReads(postgres)
 
 
-@pytest.fixture(params=["memory", "faulty", "sqlite", "postgres", "prefetched"])
+@pytest.fixture(params=["memory", "faulty", "modelled folder", "sqlite", "postgres", "prefetched"])
 def store(request: pytest.FixtureRequest) -> KeyValueStore:
     if request.param == "memory":
         return MemoryStore()
+    if request.param == "modelled folder":  # what stands for SQLite in simulations
+        return FolderStore()
     if request.param == "faulty":
         return FaultyStore(MemoryStore(), lambda _step, _partition: None)
     return request.getfixturevalue(request.param)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Any
 
+from simulation.garbage import bring_back, link, revive, upload_slowly, wait
 from simulation.registers import Registers
-from simulation.world import Killed, Server, World
+from simulation.world import FolderWorld, Killed, Server, World
 
 from anabranch.errors import (
     AlreadyExists,
@@ -24,6 +26,24 @@ REPOSITORY = "sea"
 SHARED = ("main", "dev")
 """Branches of all clients, which are never reset or deleted."""
 
+_ALWAYS = (
+    *("put", "put", "put", "delete", "read", "commit", "commit", "merge", "branch", "tag"),
+    *("name", "claim"),
+)
+_OTHERS = {
+    "link": link,
+    "revive": revive,
+    "bring_back": bring_back,
+    "wait": wait,
+    "upload_slowly": upload_slowly,
+}
+_BESIDE_GARBAGE = (
+    *("put", "put", "delete", "read", "commit", "tag", "wait", "revive"),
+    *("upload_slowly", "upload_slowly", "upload_slowly"),
+    *("link",) * 5,
+    *("bring_back",) * 4,
+)
+
 
 def require(condition: bool, about: object) -> None:
     """Raises AssertionError unless a condition holds."""
@@ -35,6 +55,8 @@ class Client:
     """A client. Objects below its name are written by it alone, on the branch that is the first
     part of their path; so merges never change them on that branch.
     """
+
+    strides = (1,)
 
     def __init__(self, world: World, number: int, actions: int) -> None:
         self.world = world
@@ -59,16 +81,23 @@ class Client:
 
     def run(self) -> None:
         """Acts until it has acted often enough."""
-        random = self.world.random
-        names = (
-            *("put", "put", "put", "delete", "read", "commit", "commit", "merge", "branch", "tag"),
-            *("name", "claim"),
-        )
+        names = _ALWAYS if self.world.leavings is None else _BESIDE_GARBAGE
+        if isinstance(self.world, FolderWorld):
+            names = (*names, "checkpoint")
         for _ in range(self._actions):
+            name = self.world.random.choice(names)
             try:
-                getattr(self, f"_{random.choice(names)}")()
+                if name in _OTHERS:
+                    _OTHERS[name](self)
+                else:
+                    getattr(self, f"_{name}")()
             except Killed:
                 self.server = self.world.server()
+
+    def _checkpoint(self) -> None:
+        """Does what a server does in the background."""
+        with suppress(Busy):
+            self.server.blocks.checkpoint()
 
     def _key(self) -> tuple[str, str]:
         branch = self.world.random.choice(SHARED)
@@ -78,31 +107,44 @@ class Client:
         key = self._key()
         self._writes += 1
         value = f"{self.name} {self._writes}".encode()
-        self._write(key, value, lambda: self.lake.objects.upload(REPOSITORY, *key, [value]))
+        self.write(key, value, lambda: self.lake.objects.upload(REPOSITORY, *key, [value]))
 
     def _delete(self) -> None:
         key = self._key()
-        self._write(key, None, lambda: self.lake.objects.delete(REPOSITORY, *key))
+        self.write(key, None, lambda: self.lake.objects.delete(REPOSITORY, *key))
 
-    def _write(self, key: tuple[str, str], value: bytes | None, write: Any) -> None:
+    def write(
+        self,
+        key: tuple[str, str],
+        value: bytes | None,
+        write: Callable[[], object],
+        refusals: Collection[str] = (),
+    ) -> None:
+        """Writes an object that this client alone writes, None for none. It may be refused with
+        errors of these kinds.
+        """
         before = self.registers.possible(key)
         self.registers.maybe_written(key, value)
+        self.world.uploads += 1
         try:
             write()
         except OutcomeUnknown:
             pass
         except AnabranchError as error:
-            require(isinstance(error, Busy), error)
+            require(isinstance(error, Busy) or error.kind in refusals, error)
             self.registers.not_written(key, before)
         else:
             self.registers.written(key, value)
+        finally:
+            self.world.uploads -= 1
 
     def _read(self) -> None:
         key = self._key()
         with suppress(Busy):
-            self.registers.read(key, self._value(*key))
+            self.registers.read(key, self.value(*key))
 
-    def _value(self, reference: str, path: str) -> bytes | None:
+    def value(self, reference: str, path: str) -> bytes | None:
+        """Returns the content of an object; None where there is none."""
         try:
             opened = self.lake.objects.open(REPOSITORY, reference, path)
         except NotFound as error:
@@ -125,7 +167,7 @@ class Client:
         self.commits.append((branch, commit.id))
         for (_, path), value in known.items():
             try:
-                found = self._value(commit.id, path)
+                found = self.value(commit.id, path)
             except Busy:
                 continue
             assert found == value, f"{path} is {found!r} in the commit, and was {value!r}"
@@ -150,7 +192,7 @@ class Client:
         key = name, f"{name}/{self.name}"
         if exists == "yes" and random.random() < 0.5:
             value = f"{self.name} {random.randrange(1000)}".encode()
-            self._write(key, value, lambda: self.lake.objects.upload(REPOSITORY, *key, [value]))
+            self.write(key, value, lambda: self.lake.objects.upload(REPOSITORY, *key, [value]))
             return
         if exists == "maybe":
             self._look(name)
@@ -212,9 +254,12 @@ class Client:
         """Creates an object that others want, too."""
         path = f"main/wanted-{self.world.random.randrange(3)}"
         body = [self.name.encode()]
+        self.world.uploads += 1
         try:
             self.lake.objects.upload(REPOSITORY, "main", path, body, if_absent=True)
         except AnabranchError as error:
             require(isinstance(error, Busy | PreconditionFailed), error)
         else:
             self.claims.add(path)
+        finally:
+            self.world.uploads -= 1

@@ -2,31 +2,63 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from simulation.checks import check
 from simulation.client import REPOSITORY, Client
-from simulation.planted import Plant
-from simulation.world import World
+from simulation.garbage import GarbageCollector, leave
+from simulation.planted.plant import Plant, is_in
+from simulation.world import Actor, FolderWorld, World
 
-__all__ = ["SEEDS_OF_A_PLANT", "simulate"]
+__all__ = ["SEEDS_OF_A_PLANT", "kind_of", "seeds_of", "simulate"]
 
 SEEDS_OF_A_PLANT = 200
 """A planted fault must be found by one of so many seeds."""
+
+KINDS = ("buckets", "garbage", "buckets", "folder", "buckets", "buckets")
+"""The kinds of worlds: that of a seed is the one at its remainder."""
 
 _CLIENTS = 3
 _ACTIONS = 12
 
 
-def simulate(cache: Path, seed: int, plant: Plant | None = None) -> list[str]:
-    """Runs the world of a seed, and checks it; returns what happened, call by call."""
-    world = World(cache, seed)
-    lake = world.server().lake
-    lake.repositories.create(REPOSITORY, f"mem://{REPOSITORY}", committer="first")
+def kind_of(seed: int) -> str:
+    """Returns of which kind the world of a seed is."""
+    return KINDS[seed % len(KINDS)]
+
+
+def seeds_of(plant: Plant) -> list[int]:
+    """Returns the seeds of which one must find a planted fault."""
+    return [seed for seed in range(SEEDS_OF_A_PLANT) if is_in(plant, kind_of(seed))]
+
+
+def simulate(folder: Path, seed: int, plant: Plant | None = None) -> list[str]:
+    """Runs the world of a seed, and checks it; returns what happened, call by call. Its caches are
+    in a folder, which is empty afterwards.
+    """
+    cache = folder / str(seed)
+    try:
+        kind = FolderWorld if kind_of(seed) == "folder" else World
+        with kind(cache, seed) as world:
+            return _simulate(world, collects=kind_of(seed) == "garbage", plant=plant)
+    finally:
+        shutil.rmtree(cache, ignore_errors=True)
+
+
+def _simulate(world: World, *, collects: bool, plant: Plant | None) -> list[str]:
+    lake = world.server(skew=0.0).lake
+    lake.repositories.create(REPOSITORY, world.namespace, committer="first")
+    if collects:
+        world.leavings = leave(world, lake, [f"c{number}" for number in range(_CLIENTS)])
     lake.branches.create(REPOSITORY, "dev", "main")
     if plant is not None:
         plant(world)
     clients = [Client(world, number, _ACTIONS) for number in range(_CLIENTS)]
-    world.run([client.run for client in clients])
+    actors: list[Actor] = [*clients]
+    if collects:
+        actors.append(GarbageCollector(world))
+    world.run(actors)
+    world.end()
     check(world, clients)
     return world.trace

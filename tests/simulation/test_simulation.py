@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from simulation.campaign import first_seed, meaning
 from simulation.histories import SEEDS_OF_A_PLANT, simulate
-from simulation.planted import PLANTED
+from simulation.planted.faults import PLANTED
 
 SEEDS_OF_A_TEST = 25
 SEEDS = 300
@@ -55,7 +55,7 @@ def test_nothing_acknowledged_is_lost_in_many_histories(tmp_path, first):
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
 def test_a_planted_fault_is_found(tmp_path, plant):
-    """The world finds what it is there to find."""
+    """The world finds what it is there to find: without the fault, the same seeds pass."""
     found = first_seed(tmp_path, plant)
     assert found is not None, f"{plant.__name__} is not found by {SEEDS_OF_A_PLANT} seeds"
 
@@ -72,7 +72,7 @@ def test_the_tests_of_the_page_exist():
     assert [path for path in named if not (PAGE.parents[1] / path).is_file()] == []
 
 
-@pytest.mark.parametrize("seed", [3, 14, 15])
+@pytest.mark.parametrize("seed", [3, 13, 15])
 def test_a_seed_runs_the_same_way_again(tmp_path, seed):
     first = simulate(tmp_path / "a", seed)
     again = simulate(tmp_path / "b", seed)
