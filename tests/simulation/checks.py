@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simulation.client import REPOSITORY, SHARED, Client
+from simulation.requests import check_requests
 from simulation.world import START, World
 
 from anabranch.errors import NotFound
@@ -28,6 +29,8 @@ def check(world: World, clients: list[Client]) -> None:
     _read_everything(lake)
     if world.leavings is not None:
         _check_quarantine(world, lake)
+    if world.has_requests:
+        check_requests(lake, clients)
     _check_operations(lake)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from simulation.garbage import bring_back, link, revive, upload_slowly, wait
 from simulation.registers import Registers
+from simulation.requests import keyed_commit, undo, workspace
 from simulation.world import FolderWorld, Killed, Server, World
 
 from anabranch.errors import (
@@ -30,7 +31,14 @@ _ALWAYS = (
     *("put", "put", "put", "delete", "read", "commit", "commit", "merge", "branch", "tag"),
     *("name", "claim"),
 )
+_BESIDE_REQUESTS = (
+    *("put", "commit", "merge", "read", "undo", "undo", "workspace"),
+    *("keyed_commit",) * 5,
+)
 _OTHERS = {
+    "keyed_commit": keyed_commit,
+    "undo": undo,
+    "workspace": workspace,
     "link": link,
     "revive": revive,
     "bring_back": bring_back,
@@ -71,6 +79,10 @@ class Client:
         """Tags that it alone creates, and their commits; empty where that is unknown."""
         self.claims: set[str] = set()
         """Names and objects that only one client can have created, and that this one has."""
+        self.keyed: dict[str, str] = {}
+        """The keys of acknowledged requests, and the commits that these have made."""
+        self.discarded_keys: list[str] = []
+        """The access keys of workspaces that are discarded."""
         self._existed: set[str] = set()
         self._actions = actions
         self._writes = 0
@@ -82,6 +94,8 @@ class Client:
     def run(self) -> None:
         """Acts until it has acted often enough."""
         names = _ALWAYS if self.world.leavings is None else _BESIDE_GARBAGE
+        if self.world.has_requests:
+            names = _BESIDE_REQUESTS
         if isinstance(self.world, FolderWorld):
             names = (*names, "checkpoint")
         for _ in range(self._actions):

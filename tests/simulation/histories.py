@@ -9,6 +9,7 @@ from simulation.checks import check
 from simulation.client import REPOSITORY, Client
 from simulation.garbage import GarbageCollector, leave
 from simulation.planted.plant import Plant, is_in
+from simulation.requests import prepare
 from simulation.world import Actor, FolderWorld, World
 
 __all__ = ["SEEDS_OF_A_PLANT", "kind_of", "seeds_of", "simulate"]
@@ -16,7 +17,7 @@ __all__ = ["SEEDS_OF_A_PLANT", "kind_of", "seeds_of", "simulate"]
 SEEDS_OF_A_PLANT = 200
 """A planted fault must be found by one of so many seeds."""
 
-KINDS = ("buckets", "garbage", "buckets", "folder", "buckets", "buckets")
+KINDS = ("buckets", "garbage", "buckets", "folder", "buckets", "requests")
 """The kinds of worlds: that of a seed is the one at its remainder."""
 
 _CLIENTS = 3
@@ -39,24 +40,27 @@ def simulate(folder: Path, seed: int, plant: Plant | None = None) -> list[str]:
     """
     cache = folder / str(seed)
     try:
-        kind = FolderWorld if kind_of(seed) == "folder" else World
-        with kind(cache, seed) as world:
-            return _simulate(world, collects=kind_of(seed) == "garbage", plant=plant)
+        make = FolderWorld if kind_of(seed) == "folder" else World
+        with make(cache, seed) as world:
+            return _simulate(world, kind_of(seed), plant)
     finally:
         shutil.rmtree(cache, ignore_errors=True)
 
 
-def _simulate(world: World, *, collects: bool, plant: Plant | None) -> list[str]:
+def _simulate(world: World, kind: str, plant: Plant | None) -> list[str]:
     lake = world.server(skew=0.0).lake
     lake.repositories.create(REPOSITORY, world.namespace, committer="first")
-    if collects:
+    if kind == "requests":
+        prepare(lake)
+        world.has_requests = True
+    if kind == "garbage":
         world.leavings = leave(world, lake, [f"c{number}" for number in range(_CLIENTS)])
     lake.branches.create(REPOSITORY, "dev", "main")
     if plant is not None:
         plant(world)
     clients = [Client(world, number, _ACTIONS) for number in range(_CLIENTS)]
     actors: list[Actor] = [*clients]
-    if collects:
+    if kind == "garbage":
         actors.append(GarbageCollector(world))
     world.run(actors)
     world.end()

@@ -177,7 +177,8 @@ class Actor(Protocol):
 class World:
     """Servers over two stores. `faults` and `kills` are the probabilities that a call to a store
     fails, and that the server is killed at it. `uploads` is how many uploads are under way;
-    `leavings` what garbage collections have to do with, where there are some.
+    `leavings` what garbage collections have to do with, where there are some; `has_requests` says
+    whether clients send requests with keys, and undo.
     """
 
     namespace = "mem://sea"
@@ -196,6 +197,7 @@ class World:
         self.on_server: list[Callable[[Server], object]] = []
         """What is done to each new server: planted faults."""
         self.leavings: Leavings | None = None
+        self.has_requests = False
         self.has_ended = False
         self._servers: list[Server] = []
         self._numbers = 0

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from simulation.planted import collections, disks, stores
+from simulation.planted import disks, mechanisms, stores, sweeps
 from simulation.planted.plant import Plant
 
 __all__ = ["PLANTED"]
 
-PLANTED: tuple[Plant, ...] = (*stores.PLANTED, *collections.PLANTED, *disks.PLANTED)
+PLANTED: tuple[Plant, ...] = (*stores.PLANTED, *sweeps.PLANTED, *disks.PLANTED, *mechanisms.PLANTED)
