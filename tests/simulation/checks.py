@@ -26,6 +26,10 @@ def check(world: World, clients: list[Client]) -> None:
     _check_commits(lake, clients)
     claims = [claim for client in clients for claim in client.claims]
     assert len(claims) == len(set(claims)), f"two clients have created the same: {sorted(claims)}"
+    tags = {each.id for each in lake.tags.list(REPOSITORY, amount=ALL).items}
+    known = set(claims).union(*(client.perhaps for client in clients))
+    nobodys = {each for each in tags if each.startswith("wanted-")} - known
+    assert not nobodys, f"those who have created {nobodys} were told that they have not"
     _read_everything(lake)
     if world.leavings is not None:
         _check_quarantine(world, lake)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
 from simulation.garbage import bring_back, link, revive, upload_slowly, wait
+from simulation.installations import FolderWorld
 from simulation.registers import Registers
 from simulation.requests import keyed_commit, undo, workspace
-from simulation.world import FolderWorld, Killed, Server, World
+from simulation.world import Killed, Server, World
 
 from anabranch.errors import (
     AlreadyExists,
@@ -29,7 +30,7 @@ SHARED = ("main", "dev")
 
 _ALWAYS = (
     *("put", "put", "put", "delete", "read", "commit", "commit", "merge", "branch", "tag"),
-    *("name", "claim"),
+    *("name", "claim", "peek"),
 )
 _BESIDE_REQUESTS = (
     *("put", "commit", "merge", "read", "undo", "undo", "workspace"),
@@ -79,6 +80,10 @@ class Client:
         """Tags that it alone creates, and their commits; empty where that is unknown."""
         self.claims: set[str] = set()
         """Names and objects that only one client can have created, and that this one has."""
+        self.perhaps: set[str] = set()
+        """Those that it may have created."""
+        self.peers: Sequence[Client] = ()
+        """All clients."""
         self.keyed: dict[str, str] = {}
         """The keys of acknowledged requests, and the commits that these have made."""
         self.discarded_keys: list[str] = []
@@ -156,6 +161,20 @@ class Client:
         key = self._key()
         with suppress(Busy):
             self.registers.read(key, self.value(*key))
+
+    def _peek(self) -> None:
+        """Reads what another client writes: never what was there before its last acknowledged
+        write.
+        """
+        other = self.world.random.choice(self.peers)
+        keys = other.registers.written_keys()
+        if not keys:
+            return
+        key = self.world.random.choice(keys)
+        end_read = other.registers.begin_read(key)
+        if key[0] in SHARED:
+            with suppress(Busy):
+                end_read(self.value(*key))
 
     def value(self, reference: str, path: str) -> bytes | None:
         """Returns the content of an object; None where there is none."""
@@ -257,10 +276,14 @@ class Client:
     def _name(self) -> None:
         """Creates a tag whose name others want, too."""
         name = f"wanted-{self.world.random.randrange(3)}"
+        was_unknown = name in self.perhaps
+        self.perhaps.add(name)
         try:
             self.lake.tags.create(REPOSITORY, name, "main")
         except AnabranchError as error:
             require(isinstance(error, Busy | AlreadyExists | Conflict), error)
+            if not isinstance(error, OutcomeUnknown) and not was_unknown:
+                self.perhaps.discard(name)
         else:
             self.claims.add(name)
 

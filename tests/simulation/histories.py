@@ -8,17 +8,20 @@ from pathlib import Path
 from simulation.checks import check
 from simulation.client import REPOSITORY, Client
 from simulation.garbage import GarbageCollector, leave
+from simulation.installations import DatabaseWorld, FolderWorld
 from simulation.planted.plant import Plant, is_in
 from simulation.requests import prepare
-from simulation.world import Actor, FolderWorld, World
+from simulation.world import Actor, World
 
 __all__ = ["SEEDS_OF_A_PLANT", "kind_of", "seeds_of", "simulate"]
 
 SEEDS_OF_A_PLANT = 200
 """A planted fault must be found by one of so many seeds."""
 
-KINDS = ("buckets", "garbage", "buckets", "folder", "buckets", "requests")
+KINDS = ("buckets", "garbage", "database", "folder", "buckets", "requests")
 """The kinds of worlds: that of a seed is the one at its remainder."""
+
+_WORLDS: dict[str, type[World]] = {"folder": FolderWorld, "database": DatabaseWorld}
 
 _CLIENTS = 3
 _ACTIONS = 12
@@ -40,8 +43,7 @@ def simulate(folder: Path, seed: int, plant: Plant | None = None) -> list[str]:
     """
     cache = folder / str(seed)
     try:
-        make = FolderWorld if kind_of(seed) == "folder" else World
-        with make(cache, seed) as world:
+        with _WORLDS.get(kind_of(seed), World)(cache, seed) as world:
             return _simulate(world, kind_of(seed), plant)
     finally:
         shutil.rmtree(cache, ignore_errors=True)
@@ -59,6 +61,8 @@ def _simulate(world: World, kind: str, plant: Plant | None) -> list[str]:
     if plant is not None:
         plant(world)
     clients = [Client(world, number, _ACTIONS) for number in range(_CLIENTS)]
+    for client in clients:
+        client.peers = clients
     actors: list[Actor] = [*clients]
     if kind == "garbage":
         actors.append(GarbageCollector(world))

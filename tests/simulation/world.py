@@ -22,8 +22,6 @@ from unittest import mock
 
 import greenlet
 from simulation.buckets import SharedBlocks
-from simulation.disk import Disk
-from simulation.folder import FolderBlocks, FolderStore
 from simulation.stores import SharedStore, SimulatedBlocks, SimulatedStore
 
 from anabranch.errors import Busy, OutcomeUnknown
@@ -32,7 +30,7 @@ from anabranch.library import Lake
 if TYPE_CHECKING:
     from simulation.garbage import Leavings
 
-__all__ = ["START", "Actor", "Fate", "FolderWorld", "Killed", "Server", "World"]
+__all__ = ["START", "Actor", "Fate", "Killed", "Server", "World"]
 
 START = 1_700_000_000.0
 _MAX_STEPS = 20_000
@@ -98,6 +96,7 @@ class Server:
         self.alive = True
         self.skew = skew
         self.luck = 1.0
+        self.is_ready = False
         keyvalue, blocks = world.connect(self)
         self.blocks = blocks
         self.lake = Lake(
@@ -113,6 +112,7 @@ class Server:
         self.lake.core.identifiers._random = world.random.randbytes
         self.lake.core.identifiers._process = number << 24
         self.lake.core.identifiers._counter = itertools.count()
+        self.is_ready = True
 
     def clock(self) -> float:
         """Returns the time as this server has it, in seconds since 1970."""
@@ -191,7 +191,7 @@ class World:
         self.uploads = 0
         self.thread = threading.get_ident()
         self.main = greenlet.getcurrent()
-        self.store: SharedStore | FolderStore = SharedStore()
+        self.store: Any = SharedStore()
         self.blocks = SharedBlocks(clock=lambda: self.now)
         self.trace: list[str] = []
         self.on_server: list[Callable[[Server], object]] = []
@@ -223,6 +223,8 @@ class World:
 
     def __exit__(self, *_: object) -> None:
         self.has_ended = True
+        for server in self._servers:
+            server.lake.core.trees.close()  # else their tables stay mapped
         self._replaced.close()
 
     def replace(self, name: str, value: object) -> None:
@@ -283,53 +285,3 @@ class World:
                     running.remove((chosen, actor))
                     break
         raise AssertionError(f"the actors do not end: {self.trace[-20:]}")
-
-
-class FolderWorld(World):
-    """Servers on one machine, whose stores are in a folder on its disk. The power is lost now and
-    then, and in the end.
-    """
-
-    namespace = "local://sea"
-
-    def __init__(self, cache: Path, seed: int) -> None:
-        super().__init__(cache, seed)
-        self.store = FolderStore()
-        self.disk = Disk(cache / "disk", self.random, self._before_sync)
-
-    def __enter__(self) -> Self:
-        super().__enter__()
-        self.replace("os.fsync", self.disk.sync)
-        self.replace("os.fdatasync", self.disk.sync)
-        local = "anabranch.blocks.local"
-        self.replace(f"{local}.fsync._MAX_INDIVIDUAL", 1 << 30)
-        self.replace(f"{local}.journal.segment._PREALLOCATED_BYTES", 1024)
-        self.replace(f"{local}.journal.journal.Journal._start_checkpointer", lambda _self: None)
-        return self
-
-    def connect(self, server: Server) -> tuple[Any, Any]:
-        return SimulatedStore(server, self.store), FolderBlocks(server)
-
-    def after_death(self, server: Server) -> None:
-        if server.blocks is not None:
-            server.blocks.end()
-        if self.random.random() < 0.5:
-            self._lose_power()
-
-    def end(self) -> None:
-        self._lose_power()
-
-    def _before_sync(self) -> None:
-        is_actor = greenlet.getcurrent() is not self.main
-        if is_actor and not self.has_ended and self.random.random() < self.kills:
-            self._lose_power()
-            raise Killed
-
-    def _lose_power(self) -> None:
-        for server in self._servers:
-            if server.alive:
-                server.alive = False
-                server.blocks.end()
-        self.trace.append("the power is lost")
-        self.disk.lose_power()
-        self.store.lose_power(self.random)
