@@ -11,6 +11,7 @@ from pathlib import Path
 from simulation.histories import seeds_of, simulate
 from simulation.planted.faults import PLANTED
 from simulation.planted.plant import Plant
+from support.memory_folder import MEMORY_FOLDER
 
 __all__ = ["first_seed", "meaning"]
 
@@ -31,7 +32,7 @@ def first_seed(cache: Path, plant: Plant) -> int | None:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as cache:
+    with tempfile.TemporaryDirectory(dir=MEMORY_FOLDER) as cache:
         for plant in PLANTED:
             print(f"| {meaning(plant)} | {first_seed(Path(cache), plant)} |", flush=True)
 

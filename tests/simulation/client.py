@@ -30,7 +30,7 @@ SHARED = ("main", "dev")
 
 _ALWAYS = (
     *("put", "put", "put", "delete", "read", "commit", "commit", "merge", "branch", "tag"),
-    *("name", "claim", "peek"),
+    *("name", "claim", "claim", "peek", "peek"),
 )
 _BESIDE_REQUESTS = (
     *("put", "commit", "merge", "read", "undo", "undo", "workspace"),
@@ -148,7 +148,8 @@ class Client:
         try:
             write()
         except OutcomeUnknown:
-            pass
+            with suppress(Busy):  # whatever it is, it is final
+                self.registers.read(key, self.value(*key))
         except AnabranchError as error:
             require(isinstance(error, Busy) or error.kind in refusals, error)
             self.registers.not_written(key, before)

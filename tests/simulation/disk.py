@@ -1,6 +1,6 @@
 """A model of a disk: what a folder in memory looks like after a loss of power.
 
-The files are real, in a file system in memory, so that the store on a folder runs as it is, with
+The files are real, so that the store on a folder runs as it is, with
 what the kernel writes. Python's `os.fsync` and `os.fdatasync` are replaced: they note the content
 of a file, or the names in a folder, which are durable from then on. After a loss of power another
 folder is made of these. Of everything newer, each sector of a file and each name may be there or
@@ -28,9 +28,11 @@ class Disk:
         self._random = random
         self._before_sync = before_sync
         self._files: dict[int, bytes] = {}
-        """The durable content of files, by inode: those of such a file system are never reused."""
+        """The durable content of files, by inode."""
         self._names: dict[str, dict[str, int]] = {}
         """The durable names in folders, by path from the root."""
+        self._held: dict[int, int] = {}
+        """Descriptors by inode, so that no inode is that of another file later."""
         self._losses = 0
         root.mkdir(parents=True)
 
@@ -41,10 +43,23 @@ class Disk:
         if stat.S_ISDIR(status.st_mode):
             folder = str(Path(f"/proc/self/fd/{descriptor}").readlink())
             if folder.startswith(str(self.root)):
-                self._names[os.path.relpath(folder, self.root)] = _inodes(folder)
+                self._names[os.path.relpath(folder, self.root)] = names = _inodes(folder)
+                for name, inode in names.items():
+                    self._hold(f"{folder}/{name}", inode)
         else:
             path = f"/proc/self/fd/{descriptor}"  # the descriptor may be for writing only
+            self._hold(path, status.st_ino)
             self._files[status.st_ino] = Path(path).read_bytes()
+
+    def close(self) -> None:
+        """Lets go of the files."""
+        held, self._held = self._held, {}
+        for descriptor in held.values():
+            os.close(descriptor)
+
+    def _hold(self, path: str, inode: int) -> None:
+        if inode not in self._held:
+            self._held[inode] = os.open(path, os.O_PATH)
 
     def lose_power(self) -> None:
         """Moves to another folder, which has what a loss of power may leave."""
@@ -53,6 +68,8 @@ class Disk:
         names, self._names, files, self._files = self._names, {}, self._files, {}
         self.root = new
         self._leave(old, new, ".", names, files)
+        for path in new.rglob("*"):
+            self._hold(str(path), path.stat().st_ino)
 
     def _leave(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 from simulation.checks import check
@@ -18,13 +19,15 @@ __all__ = ["SEEDS_OF_A_PLANT", "kind_of", "seeds_of", "simulate"]
 SEEDS_OF_A_PLANT = 200
 """A planted fault must be found by one of so many seeds."""
 
-KINDS = ("buckets", "garbage", "database", "folder", "buckets", "requests")
+_ON_DISK = "folder" if sys.platform == "linux" else "buckets"  # the model of a disk needs /proc
+KINDS = ("buckets", "garbage", "buckets", _ON_DISK, "database", "buckets", "requests")
 """The kinds of worlds: that of a seed is the one at its remainder."""
 
 _WORLDS: dict[str, type[World]] = {"folder": FolderWorld, "database": DatabaseWorld}
 
 _CLIENTS = 3
-_ACTIONS = 12
+_ACTIONS = {"database": 18, "garbage": 14}
+_ACTIONS_OF_OTHERS = 12
 
 
 def kind_of(seed: int) -> str:
@@ -60,7 +63,8 @@ def _simulate(world: World, kind: str, plant: Plant | None) -> list[str]:
     lake.branches.create(REPOSITORY, "dev", "main")
     if plant is not None:
         plant(world)
-    clients = [Client(world, number, _ACTIONS) for number in range(_CLIENTS)]
+    actions = _ACTIONS.get(kind, _ACTIONS_OF_OTHERS)
+    clients = [Client(world, number, actions) for number in range(_CLIENTS)]
     for client in clients:
         client.peers = clients
     actors: list[Actor] = [*clients]

@@ -41,6 +41,10 @@ class FolderWorld(World):
         self.replace(f"{local}.journal.journal.Journal._start_checkpointer", lambda _self: None)
         return self
 
+    def __exit__(self, *arguments: object) -> None:
+        super().__exit__(*arguments)
+        self.disk.close()
+
     def connect(self, server: Server) -> tuple[Any, Any]:
         return SimulatedStore(server, self.store), FolderBlocks(server)
 
@@ -111,6 +115,6 @@ class DatabaseWorld(World):
         if fate is Fate.LAST:
             self.database.make(statements)
             server.die()
-        if fate is Fate.LOST:
-            return self.random.choice(("lost", "late"))
-        return {Fate.DONE: "made", Fate.REFUSED: "refused", Fate.UNKNOWN: "unsent"}[fate]
+        if fate is Fate.UNKNOWN:
+            return self.random.choice(("unsent", "late", "late"))
+        return {Fate.DONE: "made", Fate.REFUSED: "refused", Fate.LOST: "lost"}[fate]
