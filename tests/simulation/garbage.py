@@ -44,6 +44,8 @@ REPOSITORY = "sea"
 DAY = 86_400.0
 GRACE_SECONDS = 1800.0
 """Longer than any upload takes; the clock of no server is further ahead of the store's."""
+KEPT_SECONDS = 3700.0
+"""How long removed objects can be brought back: longer than clocks differ."""
 LINKS = 10
 """So many addresses were given to each client."""
 
@@ -80,7 +82,7 @@ def leave(world: World, lake: Any, clients: Iterable[str]) -> Leavings:
         commits.append(lake.commits.commit(REPOSITORY, "main", message="", committer="first").id)
     lake.garbage_rules.set(REPOSITORY, RetentionRules(1, {}))
     world.now += DAY / 2
-    collect(world, world.server(skew=0.0), quarantine_seconds=600.0)
+    collect(world, world.server(skew=0.0), quarantine_seconds=KEPT_SECONDS)
     left = Leavings(commits[0])
     for client in clients:
         for number in range(LINKS):
@@ -132,7 +134,7 @@ class GarbageCollector:
                 if self.world.random.random() < 0.5:
                     _collector(self.world, self.server).purge(REPOSITORY)
                 else:
-                    kept = self.world.random.choice((None, 600.0, 600.0))
+                    kept = self.world.random.choice((None, KEPT_SECONDS, KEPT_SECONDS))
                     collect(self.world, self.server, quarantine_seconds=kept)
             except Killed:
                 self.server = self._start()
