@@ -1,6 +1,4 @@
-"""What a store does where PostgreSQL fails at a moment that no proxy hits on purpose: over the model
-of simulations.
-"""
+"""What a store does where PostgreSQL fails at a moment that no proxy hits on purpose, by a model."""
 
 from __future__ import annotations
 
