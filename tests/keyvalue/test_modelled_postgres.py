@@ -1,4 +1,4 @@
-"""What a store does where PostgreSQL fails at a moment that no proxy hits on purpose, by a model."""
+"""What a store does where PostgreSQL fails at a moment that no proxy hits, by a model of it."""
 
 from __future__ import annotations
 
