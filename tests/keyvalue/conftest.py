@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from simulation.folder import FolderStore
+from simulation.postgres import Database, open_store
 from support.services.postgres import Cluster, clear
 
 from anabranch.keyvalue.caching.prefetch import PrefetchedReads
@@ -56,10 +58,24 @@ def prefetched(postgres: PostgresStore) -> PrefetchedReads:
     return PrefetchedReads(postgres)
 
 
-@pytest.fixture(params=["memory", "faulty", "sqlite", "postgres", "prefetched"])
+@pytest.fixture(
+    params=[
+        "memory",
+        "faulty",
+        "modelled folder",
+        "modelled postgres",
+        "sqlite",
+        "postgres",
+        "prefetched",
+    ]
+)
 def store(request: pytest.FixtureRequest) -> KeyValueStore:
     if request.param == "memory":
         return MemoryStore()
+    if request.param == "modelled folder":  # what stands for SQLite in simulations
+        return FolderStore()
+    if request.param == "modelled postgres":
+        return open_store(Database())
     if request.param == "faulty":
         return FaultyStore(MemoryStore(), lambda _step, _partition: None)
     return request.getfixturevalue(request.param)

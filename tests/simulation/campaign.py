@@ -8,20 +8,22 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from simulation.histories import SEEDS_OF_A_PLANT, simulate
-from simulation.planted import PLANTED, Plant
+from simulation.histories import seeds_of, simulate
+from simulation.planted.faults import PLANTED
+from simulation.planted.plant import Plant
+from support.memory_folder import MEMORY_FOLDER
 
 __all__ = ["first_seed", "meaning"]
 
 
 def meaning(plant: Plant) -> str:
     """Returns what a planted fault is, in a sentence."""
-    return (plant.__doc__ or "").strip().rstrip(".")
+    return " ".join((plant.__doc__ or "").split()).rstrip(".")
 
 
 def first_seed(cache: Path, plant: Plant) -> int | None:
     """Returns the first seed that finds a planted fault, None if none does."""
-    for seed in range(SEEDS_OF_A_PLANT):
+    for seed in seeds_of(plant):
         try:
             simulate(cache, seed, plant)
         except Exception:  # noqa: BLE001  however it shows
@@ -30,7 +32,7 @@ def first_seed(cache: Path, plant: Plant) -> int | None:
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as cache:
+    with tempfile.TemporaryDirectory(dir=MEMORY_FOLDER) as cache:
         for plant in PLANTED:
             print(f"| {meaning(plant)} | {first_seed(Path(cache), plant)} |", flush=True)
 

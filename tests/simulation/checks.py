@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from simulation.client import REPOSITORY, SHARED, Client
-from simulation.world import World
+from simulation.requests import check_requests
+from simulation.world import START, World
 
 from anabranch.errors import NotFound
+from anabranch.pipelines.garbage.addresses.namespace import to_namespace
+from anabranch.pipelines.garbage.sweeping.quarantine_files import QuarantineFiles
 
 __all__ = ["check"]
 
@@ -15,24 +18,58 @@ ALL = 1000
 def check(world: World, clients: list[Client]) -> None:
     """Raises AssertionError if something acknowledged is missing, or something else is there."""
     world.faults = world.kills = 0.0
-    lake = world.server().lake
+    server = world.server()
+    lake = server.lake
     for client in clients:
-        client.server = world.server()
+        client.server = server
         _check_own(lake, client)
     _check_commits(lake, clients)
     claims = [claim for client in clients for claim in client.claims]
     assert len(claims) == len(set(claims)), f"two clients have created the same: {sorted(claims)}"
-    for branch in lake.branches.list(REPOSITORY, amount=ALL).items:
-        for item in lake.objects.listing(REPOSITORY, branch.id, amount=ALL).items:
-            b"".join(lake.objects.open(REPOSITORY, branch.id, item.path).chunks())
+    tags = {each.id for each in lake.tags.list(REPOSITORY, amount=ALL).items}
+    known = set(claims).union(*(client.perhaps for client in clients))
+    nobodys = {each for each in tags if each.startswith("wanted-")} - known
+    assert not nobodys, f"those who have created {nobodys} were told that they have not"
+    _read_everything(lake)
+    if world.leavings is not None:
+        _check_quarantine(world, lake)
+    if world.has_requests:
+        check_requests(lake, clients)
     _check_operations(lake)
+
+
+def _read_everything(lake) -> None:
+    """Reads each object of each branch and tag, and of the commits that have not expired."""
+    branches = lake.branches.list(REPOSITORY, amount=ALL).items
+    references = {each.id for each in branches}
+    references |= {each.commit_id for each in lake.tags.list(REPOSITORY, amount=ALL).items}
+    for branch in branches:
+        commits = lake.commits.log(REPOSITORY, branch.id, amount=ALL).items
+        references |= {each.id for each in commits if each.creation_date > START - 3600}
+    read = set()
+    for reference in sorted(references):
+        for item in lake.objects.listing(REPOSITORY, reference, amount=ALL).items:
+            if item.physical_address not in read:
+                b"".join(lake.objects.open(REPOSITORY, reference, item.path).chunks())
+                read.add(item.physical_address)
+
+
+def _check_quarantine(world: World, lake) -> None:
+    """What was brought back is there; what is in quarantine can be brought back."""
+    for address in world.leavings.brought_back:
+        assert world.blocks.stat(address) is not None, f"{address} was removed again"
+    repository = lake.core.repositories.get(REPOSITORY)
+    files = QuarantineFiles(lake.blocks, to_namespace(repository, lake.blocks))
+    recorded = {item.version for _, items in files.read_all(files.parts()) for item in items}
+    lost = [address for address, version in world.blocks.hidden if version not in recorded]
+    assert not lost, f"nothing knows that {lost} are in quarantine"
 
 
 def _check_own(lake, client: Client) -> None:
     """Objects, branches and tags of one client."""
     for branch, path in client.registers.written_keys():
         if branch in SHARED or client.branches.get(branch) == "yes":
-            client.registers.read((branch, path), client._value(branch, path))
+            client.registers.read((branch, path), client.value(branch, path))
     for name, exists in client.branches.items():
         if exists != "maybe":
             assert _exists(lake, name) == (exists == "yes"), f"{name}: {exists}"

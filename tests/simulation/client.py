@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
+from simulation.garbage import bring_back, link, revive, upload_slowly, wait
+from simulation.installations import FolderWorld
 from simulation.registers import Registers
+from simulation.requests import keyed_commit, undo, workspace
 from simulation.world import Killed, Server, World
 
 from anabranch.errors import (
@@ -24,6 +28,31 @@ REPOSITORY = "sea"
 SHARED = ("main", "dev")
 """Branches of all clients, which are never reset or deleted."""
 
+_ALWAYS = (
+    *("put", "put", "put", "delete", "read", "commit", "commit", "merge", "branch", "tag"),
+    *("name", "claim", "claim", "peek", "peek"),
+)
+_BESIDE_REQUESTS = (
+    *("put", "commit", "merge", "read", "undo", "undo", "workspace"),
+    *("keyed_commit",) * 5,
+)
+_OTHERS = {
+    "keyed_commit": keyed_commit,
+    "undo": undo,
+    "workspace": workspace,
+    "link": link,
+    "revive": revive,
+    "bring_back": bring_back,
+    "wait": wait,
+    "upload_slowly": upload_slowly,
+}
+_BESIDE_GARBAGE = (
+    *("put", "put", "delete", "read", "commit", "tag", "wait", "revive"),
+    *("upload_slowly", "upload_slowly", "upload_slowly"),
+    *("link",) * 5,
+    *("bring_back",) * 4,
+)
+
 
 def require(condition: bool, about: object) -> None:
     """Raises AssertionError unless a condition holds."""
@@ -35,6 +64,8 @@ class Client:
     """A client. Objects below its name are written by it alone, on the branch that is the first
     part of their path; so merges never change them on that branch.
     """
+
+    strides = (1,)
 
     def __init__(self, world: World, number: int, actions: int) -> None:
         self.world = world
@@ -49,6 +80,14 @@ class Client:
         """Tags that it alone creates, and their commits; empty where that is unknown."""
         self.claims: set[str] = set()
         """Names and objects that only one client can have created, and that this one has."""
+        self.perhaps: set[str] = set()
+        """Those that it may have created."""
+        self.peers: Sequence[Client] = ()
+        """All clients."""
+        self.keyed: dict[str, str] = {}
+        """The keys of acknowledged requests, and the commits that these have made."""
+        self.discarded_keys: list[str] = []
+        """The access keys of workspaces that are discarded."""
         self._existed: set[str] = set()
         self._actions = actions
         self._writes = 0
@@ -59,16 +98,25 @@ class Client:
 
     def run(self) -> None:
         """Acts until it has acted often enough."""
-        random = self.world.random
-        names = (
-            *("put", "put", "put", "delete", "read", "commit", "commit", "merge", "branch", "tag"),
-            *("name", "claim"),
-        )
+        names = _ALWAYS if self.world.leavings is None else _BESIDE_GARBAGE
+        if self.world.has_requests:
+            names = _BESIDE_REQUESTS
+        if isinstance(self.world, FolderWorld):
+            names = (*names, "checkpoint")
         for _ in range(self._actions):
+            name = self.world.random.choice(names)
             try:
-                getattr(self, f"_{random.choice(names)}")()
+                if name in _OTHERS:
+                    _OTHERS[name](self)
+                else:
+                    getattr(self, f"_{name}")()
             except Killed:
                 self.server = self.world.server()
+
+    def _checkpoint(self) -> None:
+        """Does what a server does in the background."""
+        with suppress(Busy):
+            self.server.blocks.checkpoint()
 
     def _key(self) -> tuple[str, str]:
         branch = self.world.random.choice(SHARED)
@@ -78,31 +126,59 @@ class Client:
         key = self._key()
         self._writes += 1
         value = f"{self.name} {self._writes}".encode()
-        self._write(key, value, lambda: self.lake.objects.upload(REPOSITORY, *key, [value]))
+        self.write(key, value, lambda: self.lake.objects.upload(REPOSITORY, *key, [value]))
 
     def _delete(self) -> None:
         key = self._key()
-        self._write(key, None, lambda: self.lake.objects.delete(REPOSITORY, *key))
+        self.write(key, None, lambda: self.lake.objects.delete(REPOSITORY, *key))
 
-    def _write(self, key: tuple[str, str], value: bytes | None, write: Any) -> None:
+    def write(
+        self,
+        key: tuple[str, str],
+        value: bytes | None,
+        write: Callable[[], object],
+        refusals: Collection[str] = (),
+    ) -> None:
+        """Writes an object that this client alone writes, None for none. It may be refused with
+        errors of these kinds.
+        """
         before = self.registers.possible(key)
         self.registers.maybe_written(key, value)
+        self.world.uploads += 1
         try:
             write()
         except OutcomeUnknown:
-            pass
+            with suppress(Busy):  # whatever it is, it is final
+                self.registers.read(key, self.value(*key))
         except AnabranchError as error:
-            require(isinstance(error, Busy), error)
+            require(isinstance(error, Busy) or error.kind in refusals, error)
             self.registers.not_written(key, before)
         else:
             self.registers.written(key, value)
+        finally:
+            self.world.uploads -= 1
 
     def _read(self) -> None:
         key = self._key()
         with suppress(Busy):
-            self.registers.read(key, self._value(*key))
+            self.registers.read(key, self.value(*key))
 
-    def _value(self, reference: str, path: str) -> bytes | None:
+    def _peek(self) -> None:
+        """Reads what another client writes: never what was there before its last acknowledged
+        write.
+        """
+        other = self.world.random.choice(self.peers)
+        keys = other.registers.written_keys()
+        if not keys:
+            return
+        key = self.world.random.choice(keys)
+        end_read = other.registers.begin_read(key)
+        if key[0] in SHARED:
+            with suppress(Busy):
+                end_read(self.value(*key))
+
+    def value(self, reference: str, path: str) -> bytes | None:
+        """Returns the content of an object; None where there is none."""
         try:
             opened = self.lake.objects.open(REPOSITORY, reference, path)
         except NotFound as error:
@@ -125,7 +201,7 @@ class Client:
         self.commits.append((branch, commit.id))
         for (_, path), value in known.items():
             try:
-                found = self._value(commit.id, path)
+                found = self.value(commit.id, path)
             except Busy:
                 continue
             assert found == value, f"{path} is {found!r} in the commit, and was {value!r}"
@@ -150,7 +226,7 @@ class Client:
         key = name, f"{name}/{self.name}"
         if exists == "yes" and random.random() < 0.5:
             value = f"{self.name} {random.randrange(1000)}".encode()
-            self._write(key, value, lambda: self.lake.objects.upload(REPOSITORY, *key, [value]))
+            self.write(key, value, lambda: self.lake.objects.upload(REPOSITORY, *key, [value]))
             return
         if exists == "maybe":
             self._look(name)
@@ -201,10 +277,14 @@ class Client:
     def _name(self) -> None:
         """Creates a tag whose name others want, too."""
         name = f"wanted-{self.world.random.randrange(3)}"
+        was_unknown = name in self.perhaps
+        self.perhaps.add(name)
         try:
             self.lake.tags.create(REPOSITORY, name, "main")
         except AnabranchError as error:
             require(isinstance(error, Busy | AlreadyExists | Conflict), error)
+            if not isinstance(error, OutcomeUnknown) and not was_unknown:
+                self.perhaps.discard(name)
         else:
             self.claims.add(name)
 
@@ -212,9 +292,12 @@ class Client:
         """Creates an object that others want, too."""
         path = f"main/wanted-{self.world.random.randrange(3)}"
         body = [self.name.encode()]
+        self.world.uploads += 1
         try:
             self.lake.objects.upload(REPOSITORY, "main", path, body, if_absent=True)
         except AnabranchError as error:
             require(isinstance(error, Busy | PreconditionFailed), error)
         else:
             self.claims.add(path)
+        finally:
+            self.world.uploads -= 1

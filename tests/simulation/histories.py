@@ -2,31 +2,75 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 
 from simulation.checks import check
 from simulation.client import REPOSITORY, Client
-from simulation.planted import Plant
-from simulation.world import World
+from simulation.garbage import GarbageCollector, leave
+from simulation.installations import DatabaseWorld, FolderWorld
+from simulation.planted.plant import Plant, is_in
+from simulation.requests import prepare
+from simulation.world import Actor, World
 
-__all__ = ["SEEDS_OF_A_PLANT", "simulate"]
+__all__ = ["SEEDS_OF_A_PLANT", "kind_of", "seeds_of", "simulate"]
 
 SEEDS_OF_A_PLANT = 200
 """A planted fault must be found by one of so many seeds."""
 
+_ON_DISK = "folder" if sys.platform == "linux" else "buckets"  # the model of a disk needs /proc
+KINDS = ("buckets", "garbage", "buckets", _ON_DISK, "database", "buckets", "requests")
+"""The kinds of worlds: that of a seed is the one at its remainder."""
+
+_WORLDS: dict[str, type[World]] = {"folder": FolderWorld, "database": DatabaseWorld}
+
 _CLIENTS = 3
-_ACTIONS = 12
+_ACTIONS = {"database": 18, "garbage": 14}
+_ACTIONS_OF_OTHERS = 12
 
 
-def simulate(cache: Path, seed: int, plant: Plant | None = None) -> list[str]:
-    """Runs the world of a seed, and checks it; returns what happened, call by call."""
-    world = World(cache, seed)
-    lake = world.server().lake
-    lake.repositories.create(REPOSITORY, f"mem://{REPOSITORY}", committer="first")
+def kind_of(seed: int) -> str:
+    """Returns of which kind the world of a seed is."""
+    return KINDS[seed % len(KINDS)]
+
+
+def seeds_of(plant: Plant) -> list[int]:
+    """Returns the seeds of which one must find a planted fault."""
+    return [seed for seed in range(SEEDS_OF_A_PLANT) if is_in(plant, kind_of(seed))]
+
+
+def simulate(folder: Path, seed: int, plant: Plant | None = None) -> list[str]:
+    """Runs the world of a seed, and checks it; returns what happened, call by call. Its caches are
+    in a folder, which is empty afterwards.
+    """
+    cache = folder / str(seed)
+    try:
+        with _WORLDS.get(kind_of(seed), World)(cache, seed) as world:
+            return _simulate(world, kind_of(seed), plant)
+    finally:
+        shutil.rmtree(cache, ignore_errors=True)
+
+
+def _simulate(world: World, kind: str, plant: Plant | None) -> list[str]:
+    lake = world.server(skew=0.0).lake
+    lake.repositories.create(REPOSITORY, world.namespace, committer="first")
+    if kind == "requests":
+        prepare(lake)
+        world.has_requests = True
+    if kind == "garbage":
+        world.leavings = leave(world, lake, [f"c{number}" for number in range(_CLIENTS)])
     lake.branches.create(REPOSITORY, "dev", "main")
     if plant is not None:
         plant(world)
-    clients = [Client(world, number, _ACTIONS) for number in range(_CLIENTS)]
-    world.run([client.run for client in clients])
+    actions = _ACTIONS.get(kind, _ACTIONS_OF_OTHERS)
+    clients = [Client(world, number, actions) for number in range(_CLIENTS)]
+    for client in clients:
+        client.peers = clients
+    actors: list[Actor] = [*clients]
+    if kind == "garbage":
+        actors.append(GarbageCollector(world))
+    world.run(actors)
+    world.end()
     check(world, clients)
     return world.trace

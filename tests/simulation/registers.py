@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 __all__ = ["Registers"]
 
 Key = tuple[str, str]
@@ -15,6 +17,7 @@ class Registers:
 
     def __init__(self) -> None:
         self._possible: dict[Key, set[bytes | None]] = {}
+        self._begun: list[tuple[Key, bytes | None]] = []
 
     def possible(self, key: Key) -> frozenset[bytes | None]:
         """Returns the values that an object may have."""
@@ -31,6 +34,19 @@ class Registers:
     def maybe_written(self, key: Key, value: bytes | None) -> None:
         """A write that has begun, or whose outcome is unknown."""
         self._possible.setdefault(key, {None}).add(value)
+        self._begun.append((key, value))
+
+    def begin_read(self, key: Key) -> Callable[[bytes | None], None]:
+        """Returns what another client calls with the value that it then reads: one that the object
+        may have had since this call. Raises AssertionError for another one.
+        """
+        before, begun = self.possible(key), len(self._begun)
+
+        def end_read(value: bytes | None) -> None:
+            since = {new for written, new in self._begun[begun:] if written == key}
+            assert value in before | since, f"{key} is {value!r} to others: {before}, {since}"
+
+        return end_read
 
     def read(self, key: Key, value: bytes | None) -> None:
         """Raises AssertionError for a value that the object cannot have."""

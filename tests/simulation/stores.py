@@ -1,34 +1,33 @@
-"""The stores of a simulated world: shared ones in memory, and what a server sees of them."""
+"""The stores of a simulated world as a server sees them: each call hands over, and may fail."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
-from anabranch.blocks.memory import MemoryBlocks
-from anabranch.keyvalue.contract import Expect, Write
+from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.quarantine import Outcome, Removal
+from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.keyvalue.memory import MemoryStore
-from anabranch.testing.stores import FaultyBlocks, FaultyStore
+from anabranch.testing.stores import FaultyBlocks, FaultyQuarantine, FaultyStore
 
 if TYPE_CHECKING:
     from simulation.world import Fate, Server
 
-__all__ = ["SharedBlocks", "SharedStore", "SimulatedBlocks", "SimulatedStore"]
+__all__ = ["SharedStore", "SimulatedBlocks", "SimulatedStore"]
+
+T = TypeVar("T")
 
 
 class SharedStore(MemoryStore):
     """The records of all servers. Planted faults replace its methods."""
 
 
-class SharedBlocks(MemoryBlocks):
-    """The blocks of all servers. Planted faults replace its methods."""
-
-
 class SimulatedStore(FaultyStore):
     """A server's connection to the store of records."""
 
-    def __init__(self, server: Server) -> None:
-        super().__init__(server.world.store, self._read)
+    def __init__(self, server: Server, store: KeyValueStore) -> None:
+        super().__init__(store, self._read)
         self._server = server
 
     def _read(self, call: str, subject: str) -> None:
@@ -39,7 +38,7 @@ class SimulatedStore(FaultyStore):
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
         fate = self._server.step("apply", writes[0].partition if writes else "")
         made = True
-        if fate.name in ("DONE", "LOST", "LAST"):
+        if fate.is_performed:
             made = self.store.apply(writes, expect)
         if fate.name != "DONE":
             self._server.fail(fate)
@@ -47,11 +46,15 @@ class SimulatedStore(FaultyStore):
 
 
 class SimulatedBlocks(FaultyBlocks):
-    """A server's connection to the store of blocks."""
+    """A server's connection to the store of blocks. Its clients repeat requests whose response was
+    lost, and say at last that the store cannot be reached, whether they were performed or not.
+    """
 
-    def __init__(self, server: Server) -> None:
-        super().__init__(server.world.blocks, self._step)
+    def __init__(self, server: Server, store: BlockStore) -> None:
+        super().__init__(store, self._step)
         self._server = server
+        if store.quarantine is not None:
+            self.quarantine = SimulatedQuarantine(store.quarantine, self)
 
     def _step(self, call: str, subject: str) -> None:
         if call == "chunk":
@@ -60,12 +63,47 @@ class SimulatedBlocks(FaultyBlocks):
         if fate.name != "DONE":
             self._server.fail(fate if fate.name == "LAST" else type(fate).REFUSED)
 
+    def perform(self, call: str, subject: str, act: Callable[[], T]) -> T:
+        """Performs a request that changes something, or not, as fate decides."""
+        fate = self._server.step(call, subject)
+        if fate.name == "DONE":
+            return act()
+        if fate.is_performed:
+            act()
+        return self._server.fail(fate if fate.name == "LAST" else type(fate).REFUSED)
+
     def put(self, address: str, chunks: Iterable[bytes], **options):
         body = list(chunks)
-        fate = self._server.step("put", address)
-        stored = None
-        if fate.name in ("DONE", "LOST", "LAST"):
-            stored = self.store.put(address, body, **options)
-        if stored is None or fate.name != "DONE":
-            self._server.fail(fate if fate.name == "LAST" else type(fate).REFUSED)
-        return stored
+        return self.perform("put", address, lambda: self.store.put(address, body, **options))
+
+    def delete(self, addresses: Iterable[str]) -> None:
+        for address in addresses:
+            self.perform("delete", address, lambda: self.store.delete([address]))  # noqa: B023
+
+
+class SimulatedQuarantine(FaultyQuarantine):
+    """A server's connection to the quarantine of the store of blocks."""
+
+    def __init__(self, quarantine, blocks: SimulatedBlocks) -> None:
+        super().__init__(quarantine, blocks.before)
+        self._blocks = blocks
+
+    def remove(self, removals: Sequence[Removal]) -> None:
+        for removal in removals:
+            self._blocks.perform(
+                *("remove", removal.address),
+                lambda: self.quarantine.remove([removal]),  # noqa: B023  called at once
+            )
+
+    def restore(self, removal: Removal) -> Outcome:
+        return self._blocks.perform(
+            "restore", removal.address, lambda: self.quarantine.restore(removal)
+        )
+
+    def purge(self, removal: Removal, before: float) -> int | None:
+        self.before("versions", removal.address)
+        if not self.quarantine.is_beneath(removal, before):
+            return None
+        return self._blocks.perform(
+            "purge", removal.address, lambda: self.quarantine.remove_version(removal)
+        )

@@ -8,12 +8,14 @@ from __future__ import annotations
 import gc
 import os
 import re
+import tempfile
 from pathlib import Path
 
 import pytest
 from simulation.campaign import first_seed, meaning
-from simulation.histories import SEEDS_OF_A_PLANT, simulate
-from simulation.planted import PLANTED
+from simulation.histories import SEEDS_OF_A_PLANT, seeds_of, simulate
+from simulation.planted.faults import PLANTED
+from support.memory_folder import MEMORY_FOLDER
 
 SEEDS_OF_A_TEST = 25
 SEEDS = 300
@@ -27,36 +29,44 @@ def unmapped():
     gc.collect()
 
 
-def check_seeds(cache, seeds):
+def check_seeds(folder, seeds):
     for seed in seeds:
         try:
-            simulate(cache, seed)
+            simulate(folder, seed)
         except Exception as error:
             raise AssertionError(f"seed {seed}: {error!r}") from error
 
 
+@pytest.fixture
+def folder():
+    with tempfile.TemporaryDirectory(dir=MEMORY_FOLDER) as path:
+        yield Path(path)
+
+
 @pytest.mark.skipif("ANABRANCH_SEED" not in os.environ, reason="no seed is named")
 @pytest.mark.slow
-def test_a_seed(tmp_path):
-    simulate(tmp_path, int(os.environ["ANABRANCH_SEED"]))
+def test_a_seed(folder):
+    simulate(folder, int(os.environ["ANABRANCH_SEED"]))
 
 
 @pytest.mark.parametrize("first", range(0, SEEDS, SEEDS_OF_A_TEST))
-def test_nothing_acknowledged_is_lost(tmp_path, first):
-    check_seeds(tmp_path, range(first, first + SEEDS_OF_A_TEST))
+def test_nothing_acknowledged_is_lost(folder, first):
+    check_seeds(folder, range(first, first + SEEDS_OF_A_TEST))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(SEEDS, 10_000, 100))
-def test_nothing_acknowledged_is_lost_in_many_histories(tmp_path, first):
-    check_seeds(tmp_path, range(first, min(first + 100, 10_000)))
+def test_nothing_acknowledged_is_lost_in_many_histories(folder, first):
+    check_seeds(folder, range(first, min(first + 100, 10_000)))
 
 
 @pytest.mark.sample(5)
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
-def test_a_planted_fault_is_found(tmp_path, plant):
-    """The world finds what it is there to find."""
-    found = first_seed(tmp_path, plant)
+def test_a_planted_fault_is_found(folder, plant):
+    """The world finds what it is there to find: without the fault, the same seeds pass."""
+    if not seeds_of(plant):
+        pytest.skip("the model of a disk needs Linux")
+    found = first_seed(folder, plant)
     assert found is not None, f"{plant.__name__} is not found by {SEEDS_OF_A_PLANT} seeds"
 
 
@@ -72,10 +82,10 @@ def test_the_tests_of_the_page_exist():
     assert [path for path in named if not (PAGE.parents[1] / path).is_file()] == []
 
 
-@pytest.mark.parametrize("seed", [3, 14, 15])
-def test_a_seed_runs_the_same_way_again(tmp_path, seed):
-    first = simulate(tmp_path / "a", seed)
-    again = simulate(tmp_path / "b", seed)
+@pytest.mark.parametrize("seed", range(14, 21))
+def test_a_seed_runs_the_same_way_again(folder, seed):
+    first = simulate(folder / "a", seed)
+    again = simulate(folder / "b", seed)
     assert [_without_random(line) for line in again] == [_without_random(line) for line in first]
     assert len(first) > 100
 

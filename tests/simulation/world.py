@@ -2,8 +2,9 @@
 
 Each client runs on a greenlet with a server of its own, and hands over at each call to a store. The
 seed decides who goes on, which call fails and how, which server is killed, and what the clocks say.
-Nothing else is random, so a seed runs the same way again. Threads that the code itself starts, for
-the upload of several tables, are not scheduled: they run while their client waits for them.
+Nothing else is random, so a seed runs the same way again. What the code itself would give to other
+threads, such as the upload of several tables, is done by its own (`SameThread`), so that it is
+scheduled, too.
 """
 
 from __future__ import annotations
@@ -12,19 +13,32 @@ import enum
 import itertools
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
+from unittest import mock
 
 import greenlet
-from simulation.stores import SharedBlocks, SharedStore, SimulatedBlocks, SimulatedStore
+from simulation.buckets import SharedBlocks
+from simulation.stores import SharedStore, SimulatedBlocks, SimulatedStore
 
 from anabranch.errors import Busy, OutcomeUnknown
 from anabranch.library import Lake
 
-__all__ = ["Fate", "Killed", "Server", "World"]
+if TYPE_CHECKING:
+    from simulation.garbage import Leavings
+
+__all__ = ["START", "Actor", "Fate", "Killed", "Server", "World"]
 
 START = 1_700_000_000.0
 _MAX_STEPS = 20_000
+
+_TIMED = ("pipelines.garbage.fence", "versioning.garbage.sweeps")
+"""Modules that ask for the time, or sleep."""
+_THREADED = ("pipelines.jobs.parallel_map", "blocks.cache.table_cache")
+"""Modules that give work to threads."""
 
 
 class Fate(enum.Enum):
@@ -36,6 +50,11 @@ class Fate(enum.Enum):
     UNKNOWN = "it is not performed, and the caller does not learn whether"
     LAST = "it is performed, and the server is killed"
 
+    @property
+    def is_performed(self) -> bool:
+        """Whether the call takes effect."""
+        return self.name in ("DONE", "LOST", "LAST")
+
 
 _FATES = (Fate.REFUSED, Fate.LOST, Fate.UNKNOWN)
 
@@ -44,26 +63,56 @@ class Killed(BaseException):
     """The server was killed. What would clean up behind an error gets this again."""
 
 
-class Server:
-    """A server of the world. It is replaced by another when it is killed."""
+class SameThread:
+    """An executor of `concurrent.futures` that has no threads."""
 
-    def __init__(self, world: World, number: int) -> None:
+    def __init__(self, _threads: int = 1) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def submit(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Calls `work`; returns its result."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(work(*arguments))
+        except Exception as error:  # noqa: BLE001  raised by `result`
+            future.set_exception(error)
+        return future
+
+    map = staticmethod(map)
+
+
+class Server:
+    """A server of the world, whose clock is ahead by `skew` seconds. It is replaced by another when
+    it is killed. What may happen to a call is less likely by the factor `luck`.
+    """
+
+    def __init__(self, world: World, number: int, skew: float) -> None:
         self.world = world
         self.number = number
         self.alive = True
-        self.skew = world.random.choice((0.0, 0.0, -3.0, 7.0, 3600.0, -3600.0))
-        self.keyvalue = SimulatedStore(self)
-        self.blocks = SimulatedBlocks(self)
+        self.skew = skew
+        self.luck = 1.0
+        self.is_ready = False
+        keyvalue, blocks = world.connect(self)
+        self.blocks = blocks
         self.lake = Lake(
-            self.keyvalue,
-            self.blocks,
+            keyvalue,
+            blocks,
             cache_folder=world.cache,
             signing_secret=b"a secret of tests",
             clock=self.clock,
+            undo_days=1,
         )
+        self._in_kernel = False
+        self._keep_out_of_kernel()
         self.lake.core.identifiers._random = world.random.randbytes
         self.lake.core.identifiers._process = number << 24
         self.lake.core.identifiers._counter = itertools.count()
+        self.is_ready = True
 
     def clock(self) -> float:
         """Returns the time as this server has it, in seconds since 1970."""
@@ -71,22 +120,43 @@ class Server:
 
     def step(self, call: str, subject: str) -> Fate:
         """Lets others go on before a call; returns what becomes of it."""
-        if not self.alive:
+        if not self.alive or self.world.has_ended:
             raise Killed
         if threading.get_ident() != self.world.thread or greenlet.getcurrent() is self.world.main:
             return Fate.DONE
-        self.world.main.switch()
+        if not self._in_kernel:
+            self.world.main.switch()
         fate = self.world.fate(self, call, subject)
         if fate is Fate.LAST and self.world.random.random() < 0.5:
             self.die()
         return fate
 
-    def die(self) -> None:
-        """Ends the server at once."""
+    def _keep_out_of_kernel(self) -> None:
+        """Lets nobody else go on while the kernel calls back: it counts for each thread how often
+        that has entered the interpreter, and not for each greenlet.
+        """
+        trees = self.lake.core.trees
+        locate, overlaid = trees._tables.locate, trees.overlaid
+
+        def locate_undisturbed(*arguments: str) -> str:
+            self._in_kernel = True
+            try:
+                return locate(*arguments)
+            finally:
+                self._in_kernel = False
+
+        trees._tables.locate = locate_undisturbed
+        trees.overlaid = lambda repository, tree, staged, *folders: overlaid(
+            repository, tree, list(staged), *folders
+        )
+
+    def die(self) -> NoReturn:
+        """Ends the server at once; where there is a disk, the power may be lost."""
         self.alive = False
+        self.world.after_death(self)
         raise Killed
 
-    def fail(self, fate: Fate) -> None:
+    def fail(self, fate: Fate) -> NoReturn:
         """Raises the error of a call that was not done, or of one whose response was lost."""
         if fate is Fate.LAST:
             self.die()
@@ -95,46 +165,123 @@ class Server:
         raise OutcomeUnknown("the connection to the store was lost")
 
 
+class Actor(Protocol):
+    """Something that acts in the world. `strides` says how many steps it may take at once."""
+
+    strides: Sequence[int]
+
+    def run(self) -> None:
+        """Acts until it has done all that it has to do."""
+
+
 class World:
     """Servers over two stores. `faults` and `kills` are the probabilities that a call to a store
-    fails, and that the server is killed at it.
+    fails, and that the server is killed at it. `uploads` is how many uploads are under way;
+    `leavings` what garbage collections have to do with, where there are some; `has_requests` says
+    whether clients send requests with keys, and undo.
     """
+
+    namespace = "mem://sea"
 
     def __init__(self, cache: Path, seed: int) -> None:
         self.random = random.Random(seed)
         self.cache = cache
         self.faults, self.kills = 0.01, 0.002
         self.now = START
+        self.uploads = 0
         self.thread = threading.get_ident()
         self.main = greenlet.getcurrent()
-        self.store = SharedStore()
+        self.store: Any = SharedStore()
         self.blocks = SharedBlocks(clock=lambda: self.now)
         self.trace: list[str] = []
+        self.on_server: list[Callable[[Server], object]] = []
+        """What is done to each new server: planted faults."""
+        self.leavings: Leavings | None = None
+        self.has_requests = False
+        self.has_ended = False
+        self._servers: list[Server] = []
         self._numbers = 0
+        self._replaced = ExitStack()
 
-    def server(self) -> Server:
+    def connect(self, server: Server) -> tuple[Any, Any]:
+        """Returns a server's connections to the store of records, and to that of blocks."""
+        return SimulatedStore(server, self.store), SimulatedBlocks(server, self.blocks)
+
+    def after_death(self, server: Server) -> None:
+        """What becomes of what a server leaves that was killed: nothing is on its machine."""
+
+    def end(self) -> None:
+        """What happens before the world is checked."""
+
+    def __enter__(self) -> Self:
+        for module in _TIMED:
+            self.replace(f"anabranch.{module}.time", self)
+        for module in _THREADED:
+            self.replace(f"anabranch.{module}.ThreadPoolExecutor", SameThread)
+        self.replace("secrets.token_hex", lambda size=32: self.random.randbytes(size).hex())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.has_ended = True
+        for server in self._servers:
+            server.lake.core.trees.close()  # else their tables stay mapped
+        self._replaced.close()
+
+    def replace(self, name: str, value: object) -> None:
+        """Replaces something of a module or a class, until the world ends."""
+        self._replaced.enter_context(mock.patch(name, value))
+
+    def server(self, skew: float | None = None) -> Server:
         """Returns a new server."""
         self._numbers += 1
-        return Server(self, self._numbers)
+        if skew is None:
+            skew = self.random.choice((0.0, 0.0, -3.0, 7.0, 1800.0, -1800.0))
+        server = Server(self, self._numbers, skew)
+        self._servers.append(server)
+        for plant in self.on_server:
+            plant(server)
+        return server
+
+    def time(self) -> float:
+        """Returns the time, in seconds since 1970: takes the place of the module's function."""
+        return self.now
+
+    monotonic = time
+
+    def sleep(self, seconds: float) -> None:
+        """Lets time pass, and others go on."""
+        self.now += seconds
+        if greenlet.getcurrent() is not self.main and threading.get_ident() == self.thread:
+            self.main.switch()
+
+    def let_hours_pass(self) -> None:
+        """Suspends everything for hours, unless an upload is under way: no upload may take longer
+        than the grace period of garbage collection.
+        """
+        if not self.uploads:
+            self.now += self.random.choice((0, 1.5, 2)) * 3600
 
     def fate(self, server: Server, call: str, subject: str) -> Fate:
         """Decides what becomes of a call."""
         fate = Fate.DONE
-        if self.random.random() < self.faults:
+        if self.random.random() < self.faults * server.luck:
             fate = self.random.choice(_FATES)
-        elif self.random.random() < self.kills:
+        elif self.random.random() < self.kills * server.luck:
             fate = Fate.LAST
         self.trace.append(f"{server.number} {call} {subject} {fate.name}")
         return fate
 
-    def run(self, clients: list[Callable[[], None]]) -> None:
-        """Runs the clients until all have ended."""
-        running = [greenlet.greenlet(client) for client in clients]
+    def run(self, actors: Sequence[Actor]) -> None:
+        """Runs the actors until all have ended."""
+        running = [(greenlet.greenlet(actor.run), actor) for actor in actors]
         for _ in range(_MAX_STEPS):
             if not running:
                 return
-            self.now += self.random.choice((0.0, 0.001, 0.5, 30.0))
-            chosen = self.random.choice(running)
-            chosen.switch()
-            running = [each for each in running if not each.dead]
-        raise AssertionError(f"the clients do not end: {self.trace[-20:]}")
+            self.now += self.random.choice((0.0, 0.001, 0.5, 5.0))
+            chosen, actor = self.random.choice(running)
+            for _ in range(self.random.choice(actor.strides)):
+                chosen.switch()
+                if chosen.dead:
+                    running.remove((chosen, actor))
+                    break
+        raise AssertionError(f"the actors do not end: {self.trace[-20:]}")

@@ -125,21 +125,27 @@ class RequestExecutor:
         return results[: len(statements)]
 
     def _terminate(self, backend: Backend) -> None:
-        """Terminates the server process of a broken connection, if it and the database exist."""
+        """Terminates the server process of a broken connection, if it and the database exist: what
+        breaks one connection may break the next one, too.
+        """
         deadline = time.monotonic() + _TERMINATE_TIMEOUT_SECONDS
-        try:
-            connection = self._pool.acquire()
-        except Busy:
-            return
-        try:
-            while connection.run((_TERMINATE_BACKEND, backend))[0].ntuples:
+        for _ in range(_MAX_ATTEMPTS):
+            try:
+                connection = self._pool.acquire()
+            except Busy:
+                return
+            try:
+                while connection.run((_TERMINATE_BACKEND, backend))[0].ntuples:
+                    if time.monotonic() > deadline:
+                        break
+                    time.sleep(_BACKOFF_SECONDS)
+            except (ConnectionLost, StatementFailed):
+                self._pool.discard(connection)
                 if time.monotonic() > deadline:
-                    break
-                time.sleep(_BACKOFF_SECONDS)
-        except (ConnectionLost, StatementFailed):
-            self._pool.discard(connection)
-            return
-        self._pool.release(connection)
+                    return
+            else:
+                self._pool.release(connection)
+                return
 
 
 def _connection_lost(error: ConnectionLost) -> Busy:

@@ -1,20 +1,15 @@
-"""Faults that are planted into a simulated world, each as it has been in a real system. One that no
-seed finds would mean that the simulation proves nothing about its kind.
-"""
+"""Planted faults of the stores: of what they say that they have done, and of what they return."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from simulation.world import World
+from simulation.planted.plant import Plant
+from simulation.world import Server, World
 
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.errors import Busy, OutcomeUnknown
 from anabranch.keyvalue.memory import MemoryStore
 
-__all__ = ["PLANTED", "Plant"]
-
-Plant = Callable[[World], None]
+__all__ = ["PLANTED"]
 
 
 def always_succeeds(world: World) -> None:
@@ -188,15 +183,13 @@ def early_removal(world: World) -> None:
 
 def same_identifiers(world: World) -> None:
     """Two servers make the same random numbers."""
-    make = world.server
 
-    def server():
-        made = make()
-        made.lake.core.identifiers._random = bytes
-        made.lake.core.identifiers._process = 0
-        return made
+    def plant(server: Server) -> None:
+        server.lake.core.identifiers._random = bytes
+        server.lake.core.identifiers._process = 0
+        server.skew = 0.0  # else their clocks tell them apart
 
-    world.server = server
+    world.on_server.append(plant)
 
 
 def drops_expectations_of_absence(world: World) -> None:
