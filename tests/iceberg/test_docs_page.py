@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from support.session.forked_python import forked_python
 
 from anabranch.testing.server import running_server
 
@@ -91,7 +92,7 @@ def test_the_commands_of_the_page_run(filled, tmp_path):
     outputs = {}
     for command in re.findall(r"^\| `anabranch (table .*?)` \|", PAGE, re.MULTILINE):
         done = subprocess.run(
-            [sys.executable, "-m", "anabranch", *command.split()],
+            [forked_python(), "-m", "anabranch", *command.split()],
             cwd=tmp_path,
             env={
                 **os.environ,
