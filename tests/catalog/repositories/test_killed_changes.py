@@ -9,9 +9,10 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 
 import pytest
+from support.session.forked_python import forked_python
+from support.session.sizes import sized
 
 PROGRAM = """
 import json, os, shutil, signal, sys
@@ -175,7 +176,7 @@ def child(work):
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def main(folder, action):
+def main(folder, action, stride):
     template = Path(folder, "template")
     later = LATER.get(action, 0)
     template.mkdir()
@@ -217,7 +218,8 @@ def main(folder, action):
             break
         assert code == -signal.SIGKILL, code
         steps.append([code, found])
-        number += 1
+        # the first steps and every so many after them
+        number += 1 if number < 3 else int(stride)
     print(json.dumps({"before": before, "after": after, "steps": steps}))
 
 
@@ -241,7 +243,7 @@ ACTIONS = [
 @pytest.mark.parametrize("action", ACTIONS)
 def test_a_killed_process_leaves_the_state_before_or_after(tmp_path, action):
     ran = subprocess.run(
-        [sys.executable, "-c", PROGRAM, tmp_path, action],
+        [forked_python(), "-c", PROGRAM, tmp_path, action, str(sized(5, weekly=1))],
         env=dict(os.environ),
         capture_output=True,
         text=True,

@@ -119,6 +119,24 @@ def intruder(team):
     return make_intruder(team, make_world(team))
 
 
+@pytest.fixture(scope="module")
+def seen() -> list[object]:
+    """The fingerprint of the world of `intruder` when it was last examined."""
+    return []
+
+
+@pytest.fixture
+def unchanged(team, intruder, seen):
+    """Asserts that nothing has changed, since the test before, that the keys must not change."""
+    seen[:] = seen or [fingerprint(team, intruder.world)]
+
+    def check():
+        before, seen[:] = [*seen], [fingerprint(team, intruder.world)]
+        assert seen == before
+
+    return check
+
+
 def fingerprint(team, world):
     """Returns all that the keys of a workspace must not change."""
     api, name = team.admin.api, world.repository
