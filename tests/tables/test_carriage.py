@@ -39,7 +39,7 @@ def test_values_are_equal_in_duckdb_where_they_are_in_arrow(name, shape):
 
 @pytest.mark.parametrize("shape", NESTED)
 @pytest.mark.parametrize("name", SCALARS)
-@pytest.mark.sample(101)
+@pytest.mark.sample(40)
 def test_slices_are_carried_as_the_whole(name, shape):
     whole = nested(shape, column(name, repeat=3))
     carried = carry(whole)

@@ -83,6 +83,7 @@ def expected(rows):
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("delimiter", DELIMITERS)
 @pytest.mark.parametrize("line_end", LINE_ENDS)
+@pytest.mark.sample(32)
 def test_every_encoding_dialect_and_line_end_gives_the_cells(encoding, delimiter, line_end):
     codec, mark = ENCODINGS[encoding]
     rows = rows_with(line_end)
