@@ -160,6 +160,7 @@ def check_history(folder, seed, steps):
 
 
 @pytest.mark.parametrize("part", range(10))
+@pytest.mark.sample(3)
 def test_histories_of_deletion_and_restoration_are_as_the_model_says(tmp_path, seed, part):
     check_history(tmp_path, seed + part, steps=40)
 

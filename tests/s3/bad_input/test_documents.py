@@ -72,6 +72,7 @@ OF_DELETE = {
 
 
 @pytest.mark.parametrize("name", [*DOCUMENTS, *OF_DELETE])
+@pytest.mark.sample(14)
 def test_documents_that_delete_nothing(wire, name):
     body = (DOCUMENTS | OF_DELETE)[name]
     wire.refuses(wire.request("POST", DELETE, body), 400, "MalformedXML")

@@ -267,6 +267,7 @@ def test_bodies_that_are_no_lists(send, begun, body):
         ("uploadId&partNumber=1", ("NoSuchUpload", 404)),
     ],
 )
+@pytest.mark.sample(4)
 def test_parts_without_a_number_or_an_upload(send, begun, query, expected):
     upload, _ = begun
     path = f"/{upload['Bucket']}/main/a?{query.format(id=upload['UploadId'])}"

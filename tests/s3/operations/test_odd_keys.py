@@ -146,6 +146,7 @@ def test_all_keys_are_listed_in_byte_order(wire, filled, version, size):
 
 @pytest.mark.parametrize("version", ["1", "2"])
 @pytest.mark.parametrize("delimiter", ["/", "%", " ", "é", "b/"])
+@pytest.mark.sample(3)
 def test_common_prefixes_of_unusual_keys(wire, filled, version, delimiter):
     keys, prefixes = set(), set()
     for key in ODD_KEYS:

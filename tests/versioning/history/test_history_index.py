@@ -293,6 +293,7 @@ def test_time_limit_is_given_to_the_graph_in_nanoseconds(versions):
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.sample(3)
 def test_last_changes_are_those_of_git_log(versions, tmp_path, seed):
     lake = Lake(versions, seed)
     git = GitContents(tmp_path / "git", versions)

@@ -259,6 +259,7 @@ def change_metadata(scenario, fields):
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.sample(3)
 def test_what_is_not_understood_keeps_its_area_and_is_reported(damage, tmp_path):
     scenario = TableScenario(tmp_path)
     with scenario.lake:
