@@ -64,15 +64,11 @@ def run(program, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_examples_of_pyiceberg_run(filled, tmp_path):
+def test_the_examples_of_pyiceberg_and_the_commands_run(filled, tmp_path):
     run("\n".join(filled(text) for text in blocks("python")[:2]), tmp_path)
     messages = filled.lake.messages()
     assert messages[0] == "Merge 'night' into 'main'"
     assert messages[-2] == "Iceberg: create namespace city"
-
-
-def test_the_commands_of_the_page_run(filled, tmp_path):
-    run("\n".join(filled(text) for text in blocks("python")[:2]), tmp_path)
     table = filled.lake.catalog().load_table("city.trips")
     old = table.metadata.model_copy(
         update={
@@ -141,6 +137,8 @@ def test_the_examples_of_duckdb_run(filled, tmp_path):
     assert filled.lake.messages()[0] == "Iceberg: change city.long, city.trips"
 
 
+# tables that Spark writes through the catalog are those of `test_spark_tables`
+@pytest.mark.slow
 @pytest.mark.systems
 @pytest.mark.timeout(600)
 def test_the_examples_of_spark_run(filled, tmp_path):

@@ -75,6 +75,7 @@ def expression(pattern):
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.sample(4)
 def test_a_snapshot_has_what_the_listing_has(lake, sea, seed):
     contents = fill(lake, sea, seed)
     snapshot = lake.snapshot(sea, "main")
