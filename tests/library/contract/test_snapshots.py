@@ -187,6 +187,7 @@ def test_many_objects_are_read_in_order_whatever_their_sizes(lake, sea):
         assert file.read(100) == contents["2"][1 << 20 :][:100]
 
 
+@pytest.mark.sample(2)
 def test_a_thousand_reads_in_flight(lake, sea):
     contents = {f"{number:04}": os.urandom(100) for number in range(200)}
     for path, content in contents.items():

@@ -248,7 +248,7 @@ def send(server):
     ],
     ids=range(13),
 )
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 def test_bodies_that_are_no_lists(send, begun, body):
     upload, _ = begun
     path = f"/{upload['Bucket']}/main/a?uploadId={upload['UploadId']}"
