@@ -173,7 +173,7 @@ test: install components clients $(UNSYNCED) ## run what runs in process, on one
 # and must not take part in this one's jobs.
 .PHONY: test-kernel test-package
 test-kernel:
-	@cargo test --quiet --manifest-path kernel/Cargo.toml --workspace
+	@env $(WITHOUT_SYNC) cargo test --quiet --manifest-path kernel/Cargo.toml --workspace
 test-package:
 	@env -u MAKEFLAGS -u MFLAGS $(WITHOUT_SYNC) $(BIN)/pytest -n $(WORKERS) -m 'not slow and not systems' --junitxml=$(REPORT).xml
 

@@ -97,6 +97,7 @@ def changed(lines, rng):
 
 
 @pytest.mark.parametrize("seed", range(200))
+@pytest.mark.sample(50)
 def test_changes_of_lines_are_noticed(path, seed):
     if not path.exists():
         open_log(path).write([record(number) for number in range(8)])

@@ -42,6 +42,7 @@ def pages(path, wanted=ANY, amount=7):
 
 @pytest.mark.parametrize("max_bytes", [1 << 20, 2000, 1])
 @pytest.mark.parametrize("block", [1 << 18, 100, 7])
+@pytest.mark.sample(3)
 def test_pages_hold_every_record_once_and_newest_first(path, monkeypatch, max_bytes, block):
     monkeypatch.setattr(reading, "_BLOCK", block)
     write(path, range(40), max_bytes)

@@ -22,6 +22,7 @@ def md5(body: bytes) -> str:
 
 class TestPut:
     @pytest.mark.parametrize("size", [0, 1, 1_000, 65_536, MIB, 3 * MIB + 17])
+    @pytest.mark.sample(16)
     def test_stores_every_byte(self, store, at, size):
         body = os.urandom(size)
         before = int(time.time())
@@ -139,6 +140,7 @@ class TestGet:
             (4 * MIB, 0),
         ],
     )
+    @pytest.mark.sample(24)
     def test_returns_the_range(self, store, at, start, length):
         expected = self.BODY[start:] if length is None else self.BODY[start : start + length]
         pieces = list(store.get(at("a"), start, length))
@@ -266,6 +268,7 @@ class TestList:
     @pytest.mark.parametrize(
         "begin", ["a", "c", "c/", "c/d", "c/e/", "data", "data/", "nothing", "nothing/", "é", ".."]
     )
+    @pytest.mark.sample(30)
     def test_has_only_blocks_with_the_prefix(self, store, at, begin, request):
         if begin == ".." and store.config.blockstore_type == "s3":
             begin += "a" * (request.getfixturevalue("s3").product == "MinIO")  # it refuses ".."

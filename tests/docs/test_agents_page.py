@@ -6,10 +6,10 @@ import json
 import re
 import shlex
 import subprocess
-import sys
 
 import pytest
 from support.checkout import ROOT
+from support.session.forked_python import program_path
 
 from anabranch.testing.server import running_server
 
@@ -35,7 +35,7 @@ def shell(tmp_path_factory):
     with running_server(folder / "lake") as server:
         environment = {
             "HOME": str(folder),
-            "PATH": f"{sys.prefix}/bin:/usr/bin:/bin",
+            "PATH": program_path(),
             "ANABRANCH_SERVER": server.url,
             "ANABRANCH_ACCESS_KEY_ID": server.access_key_id,
             "ANABRANCH_SECRET_ACCESS_KEY": server.secret_access_key,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-import sys
 
 from support.checkout import ROOT
+from support.session.forked_python import forked_python
 
 import anabranch
 
@@ -22,7 +22,7 @@ def test_the_commands_run_in_their_order(tmp_path):
         lake.commits.commit("sea", "main", message="m")
     assert len(LINES) == 6
     for line in LINES:
-        command = [sys.executable, "-m", *shlex.split(line)]
+        command = [forked_python(), "-m", *shlex.split(line)]
         ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert ran.returncode == 0, (line, ran.stderr)
     with anabranch.open(tmp_path / "new-lake") as lake:

@@ -7,10 +7,10 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from support.session.forked_python import forked_python
 
 import anabranch
 from anabranch.cli.framework.command import Group
@@ -56,10 +56,11 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
+@pytest.mark.sample(13)
 def test_an_example_runs(example, tmp_path):
     source = str(Path(anabranch.__file__).parent.parent)
     ran = subprocess.run(
-        [sys.executable, "-c", example],
+        [forked_python(), "-c", example],
         cwd=tmp_path,
         env={"PYTHONPATH": source},
         capture_output=True,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-import sys
 
 from support.checkout import ROOT
+from support.session.forked_python import forked_python
 
 import anabranch
 from anabranch.pipelines.verification.findings import KINDS
@@ -24,7 +24,7 @@ def test_the_command_prints_what_the_page_shows(tmp_path):
     ((line, shown),) = re.findall(
         r"^```sh\n(.*)\n```\n\n```\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL
     )
-    command = [sys.executable, "-m", *shlex.split(line)]
+    command = [forked_python(), "-m", *shlex.split(line)]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert ran.stdout == shown
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import sys
 from pathlib import Path
 
 import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from support.session.forked_python import forked_python
 
 import anabranch
 from anabranch.mcp.limits import (
@@ -78,7 +78,7 @@ async def names_over_http(url, headers):
 
 async def names_over_stdio(words, environment):
     command = StdioServerParameters(
-        command=sys.executable, args=["-m", "anabranch", *words], env=environment
+        command=forked_python(), args=["-m", "anabranch", *words], env=environment
     )
     async with Client(command, read_timeout_seconds=200) as client:
         return [tool.name for tool in (await client.list_tools()).tools]

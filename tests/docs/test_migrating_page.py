@@ -18,6 +18,7 @@ from support.services.recorded_lakefs import (
     load_database,
     unpack_blocks,
 )
+from support.session.forked_python import forked_python
 
 from anabranch.testing.server import running_server
 
@@ -59,7 +60,7 @@ def run(
     command, *words = shlex.split(replaced(line, names))
     assert command == "anabranch"
     return subprocess.run(
-        [sys.executable, "-m", "anabranch", *words],
+        [forked_python(), "-m", "anabranch", *words],
         cwd=folder,
         env={"PYTHONPATH": ":".join(sys.path), **env},
         capture_output=True,

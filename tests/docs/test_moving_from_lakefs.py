@@ -11,11 +11,11 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from support.recorded.recorded_installation import DUMP, DUMP_FILE, MANIFEST, check_restored, unpack
+from support.session.forked_python import forked_python
 
 import anabranch
 from anabranch.testing.lake import lake_of
@@ -51,7 +51,7 @@ def run(line, servers, folder):
     program, *words = shlex.split(line, comments=True)
     server = servers[program]
     ran = subprocess.run(
-        [sys.executable, "-m", "anabranch", *words],
+        [forked_python(), "-m", "anabranch", *words],
         cwd=folder,
         env={
             "PYTHONPATH": str(Path(anabranch.__file__).parent.parent),

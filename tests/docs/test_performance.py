@@ -25,9 +25,9 @@ def test_plots_are_those_of_the_figures(tmp_path):
 
 def test_figures_of_another_size_are_put_beside_the_others(tmp_path):
     file = tmp_path / "figures.json"
-    for size in ("120", "150"):
+    for size in ("40", "50"):
         run("bench_scale.py", "--branches", size, "--json", file, "--folder", tmp_path)
     figures = json.loads(file.read_text())["figures"]["branches"]
     assert figures
-    assert all(set(sizes) == {"120", "150"} for sizes in figures.values())
+    assert all(set(sizes) == {"40", "50"} for sizes in figures.values())
     assert all(value > 0 for sizes in figures.values() for value, _ in sizes.values())

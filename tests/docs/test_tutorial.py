@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
+
+from support.session.forked_python import forked_python, program_path
 
 from anabranch.cli.commands.servers.quickstart import ACCESS_KEY_ID, COMMAND, SECRET_ACCESS_KEY
 from anabranch.cli.framework.parsing import parse
@@ -29,7 +30,7 @@ def test_the_commands_and_the_python_run_as_printed(tmp_path):
         "ANABRANCH_INSTALLATION_ACCESS_KEY_ID": ACCESS_KEY_ID,
         "ANABRANCH_INSTALLATION_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
     }
-    environment = {"HOME": str(tmp_path), "PATH": f"{sys.prefix}/bin:/usr/bin:/bin"}
+    environment = {"HOME": str(tmp_path), "PATH": program_path()}
     with running_server(tmp_path / "my-lake", env=env) as server:
         script = script.replace("http://127.0.0.1:8000", server.url)
         ran = run(["/bin/sh", "-eux", "-c", script], tmp_path, environment)
@@ -42,7 +43,7 @@ def test_the_commands_and_the_python_run_as_printed(tmp_path):
 
         (python,) = PYTHON
         environment["PYTHONPATH"] = str(Path(__file__).parents[2] / "src")
-        ran = run([sys.executable, "-c", python], tmp_path, environment)
+        ran = run([forked_python(), "-c", python], tmp_path, environment)
         assert (ran.returncode, ran.stderr) == (0, "")
 
 

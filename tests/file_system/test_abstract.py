@@ -34,14 +34,17 @@ class Server(Fixtures):
     kind = "server"
 
 
+@pytest.mark.sample(8)
 class TestCopyInAFolder(abstract.AbstractCopyTests, Folder):
     pass
 
 
+@pytest.mark.sample(8)
 class TestGetFromAFolder(abstract.AbstractGetTests, Folder):
     pass
 
 
+@pytest.mark.sample(8)
 class TestPutToAFolder(abstract.AbstractPutTests, Folder):
     pass
 
@@ -50,17 +53,17 @@ class TestOpenAndPipeInAFolder(abstract.AbstractOpenTests, abstract.AbstractPipe
     pass
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(3)
 class TestCopyOnAServer(abstract.AbstractCopyTests, Server):
     pass
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(3)
 class TestGetFromAServer(abstract.AbstractGetTests, Server):
     pass
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(3)
 class TestPutToAServer(abstract.AbstractPutTests, Server):
     pass
 

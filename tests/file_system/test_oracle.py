@@ -6,6 +6,7 @@ import random
 
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
+from support.session.sizes import sized
 
 NAMES = ["a", "b", "ab", "c.csv", "d.csv", "e.json", "x y", "ä", "a+b"]
 PATTERNS = ["*", "**", "*.csv", "**/*.csv", "a/*", "*/*", "**/a*/*", "[ab]", "?", "a*/**", "x y/*"]
@@ -23,7 +24,7 @@ def random_tree(chance):
     return files
 
 
-@pytest.fixture(params=range(4))
+@pytest.fixture(params=range(sized(2, weekly=4)))
 def trees(request, fs, sea):
     """The root of each reference, the files, and a file system in memory with the same."""
     chance = random.Random(request.param)

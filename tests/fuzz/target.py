@@ -29,7 +29,7 @@ _SERVER_STATUS = 500
 class Target(NamedTuple):
     """A reader to be fuzzed. `check` is the oracle; `seeds` returns inputs of our own writers,
     beside those in the folder of this name; `tokens` are words of the format. `inputs` is how many
-    `make test` tries, in half a second.
+    `make test-all` tries, in half a second; `make test` tries half of them.
     """
 
     name: str

@@ -175,6 +175,7 @@ def test_a_damaged_record_is_reported(lake):
 
 @pytest.mark.parametrize("kind", ["requirements", "updates"])
 @pytest.mark.parametrize("value", [[{}], [{"type": "no"}], [{"action": "no"}], [1], {}, None, "x"])
+@pytest.mark.sample(7)
 def test_commits_that_are_none(lake, kind, value):
     create(lake, "trips")
     body = {"requirements": [], "updates": []} | {kind: value}

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from support.session.forked_python import forked_python
 
 from anabranch.testing.server import running_server
 
@@ -63,22 +64,14 @@ def run(program, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_examples_of_pyiceberg_run(filled, tmp_path):
+def test_the_examples_of_pyiceberg_the_sql_and_the_commands_run(filled, tmp_path):
     run("\n".join(filled(text) for text in blocks("python")[:2]), tmp_path)
     messages = filled.lake.messages()
     assert messages[0] == "Merge 'night' into 'main'"
     assert messages[-2] == "Iceberg: create namespace city"
-
-
-def test_the_sql_over_the_record_runs(filled, tmp_path):
-    run("\n".join(filled(text) for text in blocks("python")[:2]), tmp_path)
     query = {"sql": blocks("sql")[1], "tables": {}}
     answer = filled.lake.api.post("/repositories/rides/refs/main/query", json=query)
     assert answer.json()["rows"] == [[3]]
-
-
-def test_the_commands_of_the_page_run(filled, tmp_path):
-    run("\n".join(filled(text) for text in blocks("python")[:2]), tmp_path)
     table = filled.lake.catalog().load_table("city.trips")
     old = table.metadata.model_copy(
         update={
@@ -98,7 +91,7 @@ def test_the_commands_of_the_page_run(filled, tmp_path):
     outputs = {}
     for command in re.findall(r"^\| `anabranch (table .*?)` \|", PAGE, re.MULTILINE):
         done = subprocess.run(
-            [sys.executable, "-m", "anabranch", *command.split()],
+            [forked_python(), "-m", "anabranch", *command.split()],
             cwd=tmp_path,
             env={
                 **os.environ,
@@ -150,6 +143,8 @@ def test_the_examples_of_duckdb_run(filled, tmp_path):
     assert filled.lake.messages()[0] == "Iceberg: change city.long, city.trips"
 
 
+# tables that Spark writes through the catalog are those of `test_spark_tables`
+@pytest.mark.slow
 @pytest.mark.systems
 @pytest.mark.timeout(600)
 def test_the_examples_of_spark_run(filled, tmp_path):

@@ -7,12 +7,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 from pyiceberg.exceptions import RESTError
+from support.session.forked_python import forked_python
 
 import anabranch
 from anabranch.model.repositories.retention import RetentionRules
@@ -102,7 +102,7 @@ def expire(table, keep=1):
 def test_every_commit_is_read_after_a_collection_as_before(lake):
     main = lake.catalog()
     table = main.create_table(TRIPS, trips().schema)
-    for number in range(4):
+    for number in range(3):
         table.append(trips(number))
     dev = lake.branch("dev").load_table(TRIPS)
     dev.append(trips(10))
@@ -276,7 +276,7 @@ def test_expiry_and_collection_on_the_command_line_free_space(lake):
     }
 
     def run(*words):
-        command = [sys.executable, "-m", "anabranch", *words, "--yes", "--json"]
+        command = [forked_python(), "-m", "anabranch", *words, "--yes", "--json"]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         return json.loads(done.stdout)
 

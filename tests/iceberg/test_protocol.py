@@ -140,6 +140,7 @@ def test_listings_have_pages(lake):
 @pytest.mark.parametrize(
     "name", ["a.b", "a/b", "%2F", "\x1e", "..", ".", "né 🚲", "table.json", "a%1Fb"]
 )
+@pytest.mark.sample(3)
 def test_odd_names(lake, name):
     lake.post("main", NAMESPACES, {"namespace": [name]})
     lake.post("main", NAMESPACES, {"namespace": [name, name]})

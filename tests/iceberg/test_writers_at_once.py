@@ -8,12 +8,13 @@ import time
 
 import pytest
 from pyiceberg.exceptions import CommitFailedException
+from support.session.sizes import sized
 
 from anabranch.testing.server import running_server
 
 from .conftest import Lake, ids, trips
 
-WRITERS, ROWS = 8, 5
+WRITERS, ROWS = sized(4, weekly=8), sized(3, weekly=5)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import threading
 from random import Random
 
 import pytest
+from support.session.sizes import sized
 
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 
@@ -257,7 +258,7 @@ def test_readers_never_see_partial_applies(store):
 
     reader = threading.Thread(target=read)
     reader.start()
-    for number in range(300):
+    for number in range(sized(100, weekly=300)):
         value = b"%d" % number
         store.apply([Write("p", b"a", value), Write("p", b"b", value)])
         assert store.get("p", b"b") == value

@@ -13,6 +13,7 @@ from pathlib import Path
 import apsw
 import psycopg
 import pytest
+from support.session.sizes import sized
 from support.stalls import repeated_after_stalls
 
 from anabranch.errors import Busy
@@ -176,7 +177,7 @@ for number in range(4):
 def test_acknowledged_writes_survive_kill(place, tmp_path):
     acknowledged: list[str] = []
     postgres = place.startswith("postgres:")
-    for life in range(3 if postgres else 6):
+    for life in range(3 if postgres else sized(3, weekly=6)):
         said = tmp_path / f"said-{life}"
         with said.open("wb") as output:
             writers = [

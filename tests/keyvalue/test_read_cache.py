@@ -7,6 +7,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from support.session.sizes import sized
 
 from anabranch.errors import Busy
 from anabranch.keyvalue.caching.read_cache import ReadCache
@@ -20,8 +21,8 @@ from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.sqlite.store import SQLiteStore
 
 store = SQLiteStore(sys.argv[1])
-for number in range(1, 61):
-    for key in sys.argv[2:]:
+for number in range(1, int(sys.argv[2]) + 1):
+    for key in sys.argv[3:]:
         assert store.apply([Write("p", key.encode(), b"%d" % number)])
 store.close()
 """
@@ -238,15 +239,16 @@ def test_values_never_go_back_while_threads_and_processes_write(database):
     others, and no reader sees a number below one that it has seen or that was acknowledged.
     """
     store = SQLiteStore(database)
-    keys = [b"%d" % number for number in range(8)]
+    keys, last = [b"%d" % number for number in range(8)], sized(25, weekly=60)
     assert store.apply([Write("p", key, b"0") for key in keys])
     acknowledged = dict.fromkeys(keys, 0)
-    command = [sys.executable, "-c", COUNT_UP, str(database), *(key.decode() for key in keys[4:])]
+    others = [key.decode() for key in keys[4:]]
+    command = [sys.executable, "-c", COUNT_UP, str(database), str(last), *others]
     with subprocess.Popen(command) as other, ThreadPoolExecutor(5) as pool:
 
         def write(own):
             rounds = 0
-            while other.poll() is None or rounds < 50:
+            while other.poll() is None or rounds < last - 10:
                 rounds += 1
                 for key in own:
                     assert store.apply([Write("p", key, b"%d" % rounds)])
@@ -265,7 +267,7 @@ def test_values_never_go_back_while_threads_and_processes_write(database):
         for each in (*writers, *readers):
             each.result()
     assert other.returncode == 0
-    assert store.get("p", keys[7]) == b"60"
+    assert store.get("p", keys[7]) == b"%d" % last
     store.close()
 
 

@@ -40,6 +40,7 @@ def test_what_is_written_is_read(main):
         main._lake.repository(main.repository).branch("nothing").exists("text")
 
 
+@pytest.mark.sample(1)
 def test_listings_go_on_by_themselves(sea, main):
     paths = [f"a/{number:04}" for number in range(1003)] + ["b"]
     for path in paths:

@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import re
-import sys
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from support.session.forked_python import forked_python
 
 from anabranch.testing.server import running_server
 
@@ -88,7 +88,7 @@ def over_stdio(*words, mode="auto", **environment):
     """A client of `anabranch mcp` as a process."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("ANABRANCH_")}
     parameters = StdioServerParameters(
-        command=sys.executable,
+        command=forked_python(),
         args=["-m", "anabranch", "mcp", *words],
         env={**kept, "HOME": "/nonexistent", **environment},
     )

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 from contextlib import suppress
 
@@ -14,6 +13,7 @@ import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.session.forked_python import forked_python
 
 from anabranch.mcp.limits import MAX_BODY_BYTES, MAX_MESSAGE_BYTES
 from anabranch.mcp.line_reader import LineReader
@@ -50,7 +50,7 @@ class Process:
 
     def __init__(self, folder):
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "anabranch", "mcp", "--data", str(folder)],
+            [forked_python(), "-m", "anabranch", "mcp", "--data", str(folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

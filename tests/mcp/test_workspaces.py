@@ -263,6 +263,7 @@ hooks:
 """
 
 
+@pytest.mark.sample(1)
 def test_checks_refuse_a_checkpoint_and_show_why(writer):
     session, name, opened = writer
     with opened() as lake:

@@ -166,6 +166,7 @@ def test_undeclared_build_argument_is_rejected():
         (b"#" * (MAX_BYTES + 1), "1:1", "expected at most 1,048,576 bytes, found 1,048,577"),
     ],
 )
+@pytest.mark.sample(20)
 def test_error_shows_position(text, place, expected):
     with pytest.raises(Invalid, match=expected) as caught:
         parse_lakefile(text, file="jobs/Lakefile")

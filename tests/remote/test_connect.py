@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from support.session.forked_python import forked_python
 
 import anabranch
 from anabranch import aio
@@ -43,7 +44,7 @@ def test_settings_come_from_the_file_of_a_login(server, tmp_path):
     folder = tmp_path / ".config" / "anabranch"
     folder.mkdir(parents=True)
     command = [
-        *(sys.executable, "-m", "anabranch", "login", "--server", server.url),
+        *(forked_python(), "-m", "anabranch", "login", "--server", server.url),
         *("--access-key-id", server.access_key_id),
     ]
     subprocess.run(command, input=server.secret_access_key, text=True, check=True, timeout=200)

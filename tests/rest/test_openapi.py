@@ -12,6 +12,7 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
+from support.session.sizes import sized
 
 from anabranch.rest.openapi import openapi
 from anabranch.rest.protocol.operation import Access
@@ -74,7 +75,10 @@ def explore(server, repository, examples: int = 0) -> Counter[int]:
     names = st.sampled_from([repository, "no-such", "main", "a"]) | st.text(max_size=5)
 
     kinds = tuple(schemathesis.GenerationMode)
+    step = 1 if examples else sized(3, weekly=1)
     for number, result in enumerate(schema.get_all_operations()):
+        if number % step:
+            continue
         operation = result.ok()
         if operation.definition.raw["operationId"] in LEFT_OUT:
             continue
@@ -107,7 +111,7 @@ def explore(server, repository, examples: int = 0) -> Counter[int]:
 def test_no_request_causes_an_internal_error(server, repository):
     statuses = explore(server, repository)
     assert {200, 204, 400, 404} <= set(statuses)
-    assert statuses.total() > 100
+    assert statuses.total() > sized(30, weekly=100)
     assert "Traceback" not in server.log.read_text()
 
 

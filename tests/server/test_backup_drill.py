@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 import uuid
@@ -19,6 +18,8 @@ from typing import NamedTuple
 import httpx2
 import pytest
 from support.eventually import eventually
+from support.session.forked_python import forked_python
+from support.session.sizes import sized
 
 import anabranch
 from anabranch.testing.server import running_server
@@ -29,7 +30,7 @@ COMMITS_MEANWHILE = 5
 PAUSE_SECONDS = 0.1
 """Between two commits, in seconds: a backup of a faster writer copies ever more."""
 
-KILLED_AFTER = (1, 6, 15)
+KILLED_AFTER = (1, 6, 15)[:: sized(2, weekly=1)]
 """How many tables and objects a backup copies before it is killed."""
 
 
@@ -49,7 +50,7 @@ class Drill(NamedTuple):
         """Runs a command. With `kill_when`, kills it as soon as that returns True."""
         source = str(Path(anabranch.__file__).parent.parent)
         environment = {**os.environ, **self.environment, "PYTHONPATH": source, **changed}
-        command = [sys.executable, "-m", "anabranch", *words, "--json"]
+        command = [forked_python(), "-m", "anabranch", *words, "--json"]
         command += ["--data", str(data or self.data)]
         process = subprocess.Popen(
             command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE

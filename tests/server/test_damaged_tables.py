@@ -186,6 +186,7 @@ def test_a_listing_is_right_or_names_the_file(case):
 
 
 @pytest.mark.parametrize("kind", ["two_dot", "three_dot"])
+@pytest.mark.sample(28)
 def test_a_difference_is_right_or_names_the_file(case, kind):
     call, name, paths, table, _ = case
     reply = call("GET", f"/repositories/{name}/refs/main/diff/side?type={kind}")

@@ -15,6 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from support.clients.no_retry_client import Caller
 from support.clients.s3_client import s3_client
 from support.leftovers import strays
+from support.session.sizes import sized
 
 import anabranch
 from anabranch.testing.server import running_server
@@ -95,7 +96,7 @@ class Writer(threading.Thread):
             lake.objects.stat(REPOSITORY, "main", path)
 
 
-@pytest.mark.parametrize("lives", [3, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("lives", [sized(2, weekly=3), pytest.param(10, marks=pytest.mark.slow)])
 def test_a_server_that_is_killed_keeps_parts_and_objects(tmp_path, lives, seed):
     moments = random.Random(seed)
     writers = [Writer(number) for number in range(WRITERS)]

@@ -38,6 +38,7 @@ def sha256(content: bytes) -> str:
 
 
 @pytest.mark.parametrize("path", TREE)
+@pytest.mark.sample(3)
 def test_objects_are_read_by_both_gateways(restored, path):
     _, api, s3 = restored
     entry, named = TREE[path], {"Bucket": "parts", "Key": f"main/{path}"}

@@ -12,6 +12,7 @@ from support.clients.no_retry_client import Caller
 from support.leftovers import strays
 from support.recorded.recorded_installation import stored_refs
 from support.session.service_fixtures import new_database
+from support.session.sizes import sized
 
 from anabranch.errors import Invalid
 from anabranch.model.repositories.refs_dump import RefsDump
@@ -19,7 +20,7 @@ from anabranch.testing.lake import lake_of
 from anabranch.testing.server import running_server
 
 COMMITS = 2_000
-MOMENTS = (0, 0.2, 0.5, 0.8, 1.1)
+MOMENTS = (0, 0.2, 0.5, 0.8, 1.1)[:: sized(2, weekly=1)]
 """When servers are killed, in parts of the time that an undisturbed dump and restore take."""
 
 

@@ -24,7 +24,7 @@ def in_duckdb(carried):
 
 @pytest.mark.parametrize("shape", NESTED)
 @pytest.mark.parametrize("name", SCALARS)
-@pytest.mark.sample(20)
+@pytest.mark.sample(10)
 def test_values_are_equal_in_duckdb_where_they_are_in_arrow(name, shape):
     array = column(name)
     values = nested(shape, array)
@@ -39,7 +39,7 @@ def test_values_are_equal_in_duckdb_where_they_are_in_arrow(name, shape):
 
 @pytest.mark.parametrize("shape", NESTED)
 @pytest.mark.parametrize("name", SCALARS)
-@pytest.mark.sample(101)
+@pytest.mark.sample(40)
 def test_slices_are_carried_as_the_whole(name, shape):
     whole = nested(shape, column(name, repeat=3))
     carried = carry(whole)
@@ -50,7 +50,7 @@ def test_slices_are_carried_as_the_whole(name, shape):
 
 
 @pytest.mark.parametrize("name", [name for name in SCALARS if "dictionary" not in name])
-@pytest.mark.sample(20)
+@pytest.mark.sample(10)
 def test_the_order_of_carriers_is_that_of_values(name):
     kind, values = SCALARS[name]
     array = array_of(kind, values)

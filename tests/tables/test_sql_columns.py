@@ -55,7 +55,7 @@ def parsed(found, expected):
 
 @pytest.mark.parametrize("shape", NESTED)
 @pytest.mark.parametrize("name", SCALARS)
-@pytest.mark.sample(101)
+@pytest.mark.sample(40)
 def test_every_value_is_the_same_in_sql(connection, name, shape):
     array = nested(shape, array_of(*SCALARS[name]))
     expected = json_column(array)

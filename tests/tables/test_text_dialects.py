@@ -83,6 +83,7 @@ def expected(rows):
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("delimiter", DELIMITERS)
 @pytest.mark.parametrize("line_end", LINE_ENDS)
+@pytest.mark.sample(32)
 def test_every_encoding_dialect_and_line_end_gives_the_cells(encoding, delimiter, line_end):
     codec, mark = ENCODINGS[encoding]
     rows = rows_with(line_end)
@@ -133,7 +134,7 @@ RAGGED = {
     # some rows must say how many cells are usual
     [pair for pair in itertools.product([0, 3, 5_000, 60_000], [0, 1, 5_000]) if sum(pair) > 1],
 )
-@pytest.mark.sample(7)
+@pytest.mark.sample(3)
 def test_one_irregular_row_costs_no_other_one(line, before, after):
     content = b"id,a,b\n" + b"1,x,y\n" * before + RAGGED[line] + b"3,x,y\n" * after
     table = open_table(io.BytesIO(content), "a.csv")

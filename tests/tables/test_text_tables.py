@@ -58,6 +58,7 @@ def expected(rows):
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+@pytest.mark.sample(32)
 def test_every_encoding_dialect_and_line_end(encoding, delimiter, line_end):
     # Python's writer quotes a line end only if it is the file's own
     quoting = csv.QUOTE_ALL if line_end == "\r" else csv.QUOTE_MINIMAL

@@ -74,7 +74,7 @@ PAIRS = [
 
 @pytest.mark.parametrize("shape", ["plain", "list", "struct", "map", "fixed_size_list"])
 @pytest.mark.parametrize(("one", "other"), PAIRS)
-@pytest.mark.sample(101)
+@pytest.mark.sample(40)
 def test_values_are_the_same_in_the_wider_type(one, other, shape):
     kind, values = SCALARS[one]
     plain = array_of(kind, [*values, None])

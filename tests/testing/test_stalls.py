@@ -8,7 +8,7 @@ from support.stalls import repeated_after_stalls
 
 def stall() -> None:
     """Lets no other thread of the process run for a while: it is one operation in C."""
-    sum(range(20_000_000))
+    sum(range(8_000_000))
 
 
 def test_failure_without_stall_is_raised_at_once():

@@ -41,15 +41,18 @@ def classes(base: type[AnabranchError] = AnabranchError) -> Iterator[type[Anabra
 def raised_kinds() -> dict[str, set[type[AnabranchError]]]:
     """Returns the kinds that calls in the package give, with the classes of the errors."""
     found: dict[str, set[type[AnabranchError]]] = defaultdict(set)
-    # parsing the files that have neither a kind nor a constant would take most of the time
-    relevant = re.compile(rb"\bkind=|^[A-Z_]+ = [\"']", re.MULTILINE)
+    # parsing the files that have neither a kind nor its constant would take most of the time
     sources = [path.read_bytes() for path in sorted(PACKAGE.rglob("*.py"))]
+    relevant = re.compile(rb"\bkind=")
     trees = [ast.parse(source) for source in sources if relevant.search(source)]
-    constants = dict(constant for tree in trees for constant in _constants(tree))
-    for tree in trees:
-        for name, value in _calls(tree):
-            if kind := _text(value, constants):
-                found[kind].add(getattr(errors, name))
+    calls = [call for tree in trees for call in _calls(tree)]
+    names = {value.id.encode() for _, value in calls if isinstance(value, ast.Name)}
+    defined = re.compile(rb"^(?:%s) = [\"'].*$" % b"|".join(sorted(names)), re.MULTILINE)
+    lines = [line for source in sources for line in defined.findall(source)]
+    constants = dict(_constants(ast.parse(b"\n".join(lines))))
+    for name, value in calls:
+        if kind := _text(value, constants):
+            found[kind].add(getattr(errors, name))
     return found
 
 

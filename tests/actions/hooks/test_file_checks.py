@@ -97,6 +97,7 @@ def test_sizes_are_numbers_of_bytes_or_have_units(text, size):
     ],
     ids=range(9),  # the bytes of some files depend on the time
 )
+@pytest.mark.sample(3)
 def test_files_of_allowed_formats_pass(lake, path, content, formats):
     lake.save("dev", {path: content})
     run(lake, {"files": [{"formats": formats}]})
@@ -117,6 +118,7 @@ def test_files_of_allowed_formats_pass(lake, path, content, formats):
         ("a.csv", "é".encode()[:1], "its content is not csv"),
     ],
 )
+@pytest.mark.sample(5)
 def test_files_of_other_formats_are_refused(lake, path, content, reason):
     lake.save("dev", {path: content})
     found = fails(lake, {"files": [{"formats": ["parquet", "csv"]}]})

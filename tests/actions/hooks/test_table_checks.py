@@ -129,6 +129,7 @@ def test_values_outside_of_their_range_are_refused_with_their_row(lake, values, 
         (b"a\n1\n1_000\n", {"min": 0}, 2),
     ],
 )
+@pytest.mark.sample(3)
 def test_values_of_text_files_are_compared_as_numbers_if_the_bounds_are(lake, content, bounds, row):
     lake.save("dev", {"t.csv": content})
     rule = {"path": "t.csv", "ranges": {"a": bounds}}
@@ -244,6 +245,7 @@ def test_only_changed_tables_and_named_columns_are_read(lake):
         ("1.csv", b"b\n1\n", "has no column a: add it"),
     ],
 )
+@pytest.mark.sample(7)
 def test_files_that_are_no_tables_are_a_problem(lake, name, content, reason):
     lake.save("dev", {f"t/{name}": content})
     assert reason in fails(lake, {"path": "t/*", "not_null": ["a"], "unique": ["a"]})

@@ -86,7 +86,7 @@ def only(found):
     return shared
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("name", "shape"), CASES)
 def test_keys_are_compared_as_they_are(lake, name, shape):
     values = SCALARS[name][1]
@@ -104,7 +104,7 @@ def test_keys_are_compared_as_they_are(lake, name, shape):
     )
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(("name", "shape"), CASES)
 def test_nulls_are_found(lake, name, shape):
     values = [*SCALARS[name][1]] * 2
@@ -131,7 +131,7 @@ def bounds_of(name, values):
     return shown if is_time or not all(plain) else values
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", SCALARS)
 def test_ranges_are_of_exact_values(lake, name):
     values = sorted(value for value in SCALARS[name][1] if value is not None)
@@ -157,7 +157,7 @@ def test_ranges_are_of_exact_values(lake, name):
         assert all(each.startswith(start) and bool(each) == bool(start) for each in found)
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("name", "shape"), [each for each in CASES if each[1] != "plain"])
 def test_ranges_of_nested_columns_are_refused_with_their_name(lake, name, shape):
     array = column(name, shape, SCALARS[name][1])

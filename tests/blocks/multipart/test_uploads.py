@@ -147,6 +147,7 @@ class TestCopies:
     @pytest.mark.parametrize(
         ("start", "length"), [(0, None), (0, 2_560_000), (5, 1), (1_000_000, None), (7, 1_500_000)]
     )
+    @pytest.mark.sample(7)
     def test_of_ranges_are_parts(self, store, at, enough, start, length):
         wanted = self.BODY[start : None if length is None else start + length]
         upload = store.open_upload(at("a"))
@@ -181,6 +182,7 @@ class TestUploads:
     @pytest.mark.parametrize(
         "odd", ["", "x", "..", "../../space", "0" * 32, "0" * 32 + "-" + "0" * 16]
     )
+    @pytest.mark.sample(8)
     def test_with_unknown_ids_raise_not_found(self, store, at, odd):
         for use in (
             lambda: store.put_part(at("a"), odd, 1, [b"x"]),

@@ -38,6 +38,7 @@ def test_addresses_are_added_and_removed(lake):
         "https://chat.example/cedfca83" + "x" * 2048,
     ],
 )
+@pytest.mark.sample(3)
 def test_invalid_addresses_are_refused_and_not_quoted(lake, url):
     with pytest.raises(Invalid) as error:
         lake.notifications.add("sea", url)

@@ -35,6 +35,7 @@ PATHS = [
 
 
 @pytest.mark.parametrize("path", PATHS, ids=range(len(PATHS)))
+@pytest.mark.sample(4)
 def test_any_path_round_trips(lake, path):
     lake.objects.upload("sea", "main", path, [b"bo", b"dy"])
     for commit in (False, True):

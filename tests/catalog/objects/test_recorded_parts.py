@@ -81,6 +81,7 @@ def is_recorded(content: bytes, path: str, branch: str = "main") -> bool:
 
 
 @pytest.mark.parametrize(("branch", "path"), OBJECTS)
+@pytest.mark.sample(6)
 def test_objects_are_read(lake, branch, path):
     opened = lake.objects.open("parts", branch, path)
     opened.require_bytes()
@@ -108,6 +109,7 @@ def test_lost_bytes_are_noticed(lake, namespace, size):
 
 @pytest.mark.parametrize("path", MANIFEST["branches"]["main"]["tree"])
 @pytest.mark.parametrize("shallow", [True, False])
+@pytest.mark.sample(6)
 def test_copies_are_read(lake, path, shallow):
     lake.repositories.create("other", "local://other")
     for repository in ("parts", "other"):

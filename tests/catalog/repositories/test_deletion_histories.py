@@ -166,6 +166,7 @@ def _check_history(sides, steps):
 
 
 @pytest.mark.parametrize("part", range(10))
+@pytest.mark.sample(3)
 def test_histories_of_deletion_and_restoration_are_as_the_model_says(seed, part):
     check_history(seed + part, steps=40)
 

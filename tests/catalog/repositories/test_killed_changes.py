@@ -1,4 +1,4 @@
-"""Processes that `kill -9` ends at each step of undo, expiry, the deletion and restoration of
+"""Processes that `kill -9` ends at steps of undo, expiry, the deletion and restoration of
 repositories, and changes of users, groups and policies and their undo: what a later process finds
 is the state before or after, and it can go on.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 
 import pytest
 from support.faults import killed_access, killed_repositories
+from support.session.forked_python import forked_python
 
 GROUPS = [
     pytest.param(scenario, actions, id=f"{scenario}-{number}")
@@ -23,9 +23,9 @@ GROUPS = [
 
 
 def check(folder, scenario, database, actions):
-    """Kills each action at each of its steps."""
+    """Kills each action at its steps."""
     ran = subprocess.run(
-        [sys.executable, "-m", f"support.faults.{scenario}", folder, database, *actions],
+        [forked_python(), "-m", f"support.faults.{scenario}", folder, database, *actions],
         capture_output=True,
         text=True,
         check=False,

@@ -6,6 +6,7 @@ import itertools
 import threading
 
 import pytest
+from support.session.sizes import sized
 
 from anabranch.errors import Corrupt, Gone, NotFound
 from anabranch.keyvalue.contract import Write
@@ -71,7 +72,7 @@ def test_a_dump_is_of_one_moment_while_others_write(lake):
     writer.start()
     try:
         numbers = set()
-        while len(numbers) < 25:
+        while len(numbers) < sized(8, weekly=25):
             dump = lake.refs_dumps.dump("sea")
             commits = {
                 each.id: each for each in records(lake, dump.commits, references.commit_from)

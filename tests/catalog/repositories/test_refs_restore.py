@@ -169,6 +169,7 @@ def test_a_read_only_repository_needs_force(lake):
     ],
     ids=["short", "path", "letters", "absent", "objects"],
 )
+@pytest.mark.sample(8)
 def test_ids_of_no_dump_are_refused(lake, name, metarange_id, error, kind):
     with pytest.raises(error) as caught:
         lake.refs_dumps.restore("sea", msgspec.structs.replace(DUMP, **{name: metarange_id}))

@@ -9,10 +9,10 @@ import shlex
 import shutil
 import socket
 import subprocess
-import sys
 import time
 
 import pytest
+from support.session.forked_python import forked_python
 
 pytestmark = pytest.mark.usefixtures("home")
 
@@ -52,7 +52,7 @@ def program(tmp_path):
     for name in ("anabranch", "ana"):
         file = tmp_path / name
         file.write_text(
-            f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m anabranch.cli.main "$@"\n'
+            f'#!/bin/sh\nexec {shlex.quote(forked_python())} -m anabranch.cli.main "$@"\n'
         )
         file.chmod(0o755)
     return tmp_path

@@ -221,7 +221,7 @@ def test_conditional_writes(system):
     assert (system.read("main/a.txt"), system.read("main/b.txt")) == (b"second", b"new")
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "settings",
     [

@@ -210,6 +210,7 @@ def failing(spark):
 
 
 @pytest.mark.parametrize("committer", COMMITTERS)
+@pytest.mark.sample(2)
 def test_failed_job_leaves_no_files(spark, server, repo, root, committer):
     """Its task has already uploaded two files when it fails."""
     writer = failing(spark).write.options(**COMMITTERS[committer], maxRecordsPerFile=100)

@@ -1,5 +1,5 @@
 """Each test runs on a lake in a folder, on one of a server, and on that of a server for asyncio;
-among the tests of services, also on both of a server over PostgreSQL.
+among the tests of services, also on that of a server over PostgreSQL.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from anabranch.testing.server import running_server
 from .lakes import WaitingLake
 
 _numbers = itertools.count(1)
-KINDS = ("server", "asyncio")
 
 
 @pytest.fixture(scope="package")
@@ -33,7 +32,9 @@ def folder_lake(tmp_path_factory):
     scope="package",
     params=[
         *("folder", "server", "asyncio"),
-        *(pytest.param(f"{kind}-postgres", marks=pytest.mark.systems) for kind in KINDS),
+        pytest.param("server-postgres", marks=pytest.mark.systems),
+        # each of its halves is among those above
+        pytest.param("asyncio-postgres", marks=[pytest.mark.systems, pytest.mark.slow]),
     ],
 )
 def lake(request):

@@ -175,6 +175,7 @@ def test_objects_are_copied_from_references_and_repositories(lake, sea):
     assert found == [b"1", b"2", b"2", b"1"]
 
 
+@pytest.mark.sample(2)
 def test_a_listing_is_paged_by_any_amount(lake, sea):
     paths = [f"{number:04}" for number in range(1005)]
 
@@ -251,6 +252,7 @@ def test_many_objects_are_read_at_once(lake, sea):
         handle.read_many(["a b", "absent"])
 
 
+@pytest.mark.sample(2)
 def test_objects_that_are_too_large_for_one_request_are_read_by_several(lake, sea):
     contents = {
         f"{size}": random.Random(size).randbytes(size << 20) for size in (0, 12, 14, 16, 33)

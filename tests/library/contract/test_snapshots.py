@@ -8,6 +8,7 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from support.session.sizes import sized
 
 import anabranch
 from anabranch.errors import Invalid, NotFound
@@ -74,6 +75,7 @@ def expression(pattern):
 
 
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.sample(4)
 def test_a_snapshot_has_what_the_listing_has(lake, sea, seed):
     contents = fill(lake, sea, seed)
     snapshot = lake.snapshot(sea, "main")
@@ -185,6 +187,7 @@ def test_many_objects_are_read_in_order_whatever_their_sizes(lake, sea):
         assert file.read(100) == contents["2"][1 << 20 :][:100]
 
 
+@pytest.mark.sample(2)
 def test_a_thousand_reads_in_flight(lake, sea):
     contents = {f"{number:04}": os.urandom(100) for number in range(200)}
     for path, content in contents.items():
@@ -194,7 +197,7 @@ def test_a_thousand_reads_in_flight(lake, sea):
     paths = [*contents] * 5
     with ThreadPoolExecutor(100) as pool:
         assert [*pool.map(snapshot.read, paths)] == [contents[path] for path in paths]
-        many = pool.map(lambda _: [*snapshot.read_many(paths)], range(20))
+        many = pool.map(lambda _: [*snapshot.read_many(paths)], range(sized(4, weekly=20)))
         assert all(each == [contents[path] for path in paths] for each in many)
 
 

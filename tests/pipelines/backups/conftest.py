@@ -4,6 +4,7 @@ verifies.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,12 +22,18 @@ from anabranch.server.installation.backups import (
 )
 
 
+@pytest.fixture(scope="session")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    used = tmp_path_factory.mktemp("used")
+    with open_lake(used / "lake") as lake:
+        use_every_feature(lake, used)
+    return used
+
+
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    folder = tmp_path / "lake"
-    with open_lake(folder) as lake:
-        use_every_feature(lake, tmp_path)
-    return folder
+def folder(used: Path, tmp_path: Path) -> Path:
+    shutil.copytree(used, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "lake"
 
 
 @pytest.fixture

@@ -92,6 +92,7 @@ def test_what_a_target_has_lost_is_copied_again_after_it_was_found(back_up, targ
     assert verify(target).findings == []
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("content", [b"", b"{", b"null", b'{"id": 1}'])
 def test_a_damaged_manifest_is_in_the_way_of_its_own_backup_alone(
     back_up, target, restore, place, tmp_path, content

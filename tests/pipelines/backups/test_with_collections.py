@@ -6,6 +6,7 @@ import threading
 import time
 from itertools import count
 
+from support.session.sizes import sized
 from support.verification.used_installation import commit, open_lake, settings_of
 from support.wall_clock import wait_a_second
 
@@ -17,7 +18,7 @@ from anabranch.server.installation.verification import open_verification
 from anabranch.testing.stores import FaultyBlocks
 
 LIVING_BRANCHES = 8
-BACKUPS = 4
+BACKUPS = sized(2, weekly=4)
 
 
 def churn(lake, stop):

@@ -179,6 +179,7 @@ def test_check_only_writes_no_candidates_and_removes_nothing(lake, clock, collec
 
 
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.sample(3)
 def test_missing_objects_of_random_lakes_are_exactly_the_deleted_ones(tmp_path, seed):
     clock, chance = Clock(), random.Random(seed)
     with memory_lake(tmp_path, clock) as lake:

@@ -8,6 +8,7 @@ import random
 from contextlib import suppress
 
 import pytest
+from support.session.sizes import sized
 from support.stepped_scenario import Steps
 
 from anabranch.blocks.memory import MemoryBlocks
@@ -106,8 +107,8 @@ def purge_too(case):
     case.purge()
 
 
-# of the steps a third each time, all once a week
-STRIDES = (3, pytest.param(1, marks=pytest.mark.slow))
+# of the steps some each time, all once a week
+STRIDES = (sized(11, weekly=3), pytest.param(1, marks=pytest.mark.slow))
 ACTS = (stage, stage_and_commit, create, create_inside, upload_elsewhere, restore, purge_too)
 
 

@@ -145,7 +145,7 @@ def cases():
 
 
 @pytest.mark.parametrize(("extension", "shape", "names"), list(cases()))
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 def test_each_value_is_that_of_the_file(queries, query, exact, extension, shape, names):
     table = table_of(names, shape)
     path = exact(table, f"exact/{shape}.{extension}")

@@ -86,6 +86,7 @@ def test_each_spelling_has_the_rows_of_tables(query, path):
         ("FROM read_csv(['{0}/at/joined/1.csv', '{0}/at/joined/2.csv'])", [["1", None], ["x", 2]]),
     ],
 )
+@pytest.mark.sample(3)
 def test_functions_read_what_has_no_extension_of_duckdb(query, sql, rows):
     assert query(sql.format(ROOT))["rows"] == rows
 

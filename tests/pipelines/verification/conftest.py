@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,16 +14,22 @@ from anabranch.audit.file import AuditFile
 from anabranch.pipelines.verification.report import VerificationReport
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A data folder that was used, and is not open."""
-    folder = tmp_path / "lake"
-    with open_lake(folder) as lake:
-        use_every_feature(lake, tmp_path)
-    audit = AuditFile(tmp_path / "audit.log", max_bytes=1 << 20, keep_files=2)
+@pytest.fixture(scope="session")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    used = tmp_path_factory.mktemp("used")
+    with open_lake(used / "lake") as lake:
+        use_every_feature(lake, used)
+    audit = AuditFile(used / "audit.log", max_bytes=1 << 20, keep_files=2)
     for number in range(5):
         audit.write([{"event": "decision", "number": number}])
-    return folder
+    return used
+
+
+@pytest.fixture
+def folder(used: Path, tmp_path: Path) -> Path:
+    """A data folder that was used, and is not open."""
+    shutil.copytree(used, tmp_path, dirs_exist_ok=True)
+    return tmp_path / "lake"
 
 
 @pytest.fixture

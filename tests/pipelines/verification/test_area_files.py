@@ -46,6 +46,7 @@ def test_missing_files_of_tables_are_found(table):
 
 
 @pytest.mark.parametrize("metadata", ["../../../x", "", "a//b", "x" * 300, "/", "\0"])
+@pytest.mark.sample(3)
 def test_a_record_that_names_no_file_ends_no_check(table, metadata):
     folder, area = table
     location = f"s3://sea/.tables/{area.name}/{metadata}"

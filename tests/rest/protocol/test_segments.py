@@ -94,6 +94,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.sample(4)
 def test_a_tag_is_found_and_deleted_escaped_once_or_twice(api, raw, home, name):
     for escape in (once, twice):
         created = api.post(f"{home}/tags", json={"id": name, "ref": "main"})

@@ -24,6 +24,7 @@ def md5(body):
 
 @pytest.mark.parametrize("path", [NEW, TEA])
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.sample(5)
 def test_a_wrong_checksum(wire, kind, path):
     headers = {f"x-amz-checksum-{kind}": checksum(kind, b"other")}
     wire.refuses(wire.request("PUT", path, BODY, headers), 400, "BadDigest")
@@ -31,6 +32,7 @@ def test_a_wrong_checksum(wire, kind, path):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", ["", "no base64!", "AAAA", "A" * 1000])
+@pytest.mark.sample(10)
 def test_a_checksum_that_is_none(wire, kind, text):
     raw = wire.request("PUT", NEW, BODY, {f"x-amz-checksum-{kind}": text})
     wire.refuses(raw, 400, "InvalidRequest")
@@ -56,6 +58,7 @@ def test_checksums_of_unknown_kinds_and_of_two_kinds(wire):
         ("", "InvalidDigest"),
     ],
 )
+@pytest.mark.sample(5)
 def test_content_md5(wire, path, text, code):
     wire.refuses(wire.request("PUT", path, BODY, {"Content-MD5": text}), 400, code)
 
@@ -201,6 +204,7 @@ def test_chunks_in_another_order_and_one_left_out(wire):
         ("9" * 30, "MissingContentLength"),
     ],
 )
+@pytest.mark.sample(8)
 def test_a_wrong_decoded_length(wire, word, trailer, decoded, code):
     raw = chunked(wire, word, trailer=trailer, decoded=decoded)
     wire.refuses(raw, 411 if code == "MissingContentLength" else 400, code)
@@ -219,6 +223,7 @@ def test_a_wrong_decoded_length(wire, word, trailer, decoded, code):
         (b"crc64nvme:", b"crc64nvme:AAAA", "InvalidRequest"),
     ],
 )
+@pytest.mark.sample(4)
 def test_damaged_framing(wire, old, new, code):
     raw = chunked(
         wire,
@@ -259,6 +264,7 @@ def test_an_unknown_word_for_the_body(wire, word):
 
 @pytest.mark.parametrize("sent", [0, 1, 1000, 1_500_000])
 @pytest.mark.parametrize("path", [NEW, TEA])
+@pytest.mark.sample(3)
 def test_a_client_that_stops_in_the_middle_leaves_nothing(wire, path, sent):
     """No answer can reach it; nothing is visible, and no file is left."""
     before = wire.state(), wire.files()

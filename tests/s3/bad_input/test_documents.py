@@ -72,11 +72,14 @@ OF_DELETE = {
 
 
 @pytest.mark.parametrize("name", [*DOCUMENTS, *OF_DELETE])
+@pytest.mark.sample(14)
 def test_documents_that_delete_nothing(wire, name):
     body = (DOCUMENTS | OF_DELETE)[name]
     wire.refuses(wire.request("POST", DELETE, body), 400, "MalformedXML")
 
 
+# the reader is that of deletions, which all documents are given to
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_documents_that_tag_nothing(wire, name):
     body = DOCUMENTS[name].replace(b"Delete>", b"Tagging>")

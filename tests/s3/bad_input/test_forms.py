@@ -138,6 +138,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("made", "code"), MALFORMED)
+@pytest.mark.sample(9)
 def test_malformed_form_is_rejected(wire, fields, made, code):
     status = 403 if code == "AccessDenied" else 400
     wire.refuses(request(wire, made(fields)), status, code)

@@ -33,6 +33,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("path", "code"), WRONG)
+@pytest.mark.sample(9)
 def test_parameters_that_say_nothing(wire, path, code):
     wire.refuses(wire.request("GET", path), 400, code)
 
@@ -85,6 +86,7 @@ SUBRESOURCES = [
 
 
 @pytest.mark.parametrize(("method", "path", "status"), SUBRESOURCES)
+@pytest.mark.sample(9)
 def test_unsupported_sub_resource_is_rejected(wire, method, path, status):
     """Above all, `PUT ?acl` writes no object and `DELETE ?acl` deletes none."""
     code = {501: "NotImplemented", 405: "MethodNotAllowed"}[status]
@@ -159,6 +161,7 @@ def test_a_range_and_a_part(wire):
         ({"If-Match": '"etag"'}, 404, "NoSuchKey"),
     ],
 )
+@pytest.mark.sample(8)
 def test_headers_that_cannot_be(wire, headers, status, code):
     body = b"" if "x-amz-copy-source" in headers else b"x"
     wire.refuses(wire.request("PUT", NEW, body, headers), status, code)
@@ -171,6 +174,7 @@ ETAG = hashlib.md5(b"0123456789").hexdigest()
 @pytest.mark.parametrize(
     "wanted", [f'"{ETAG}", "other"', f'"other", "{ETAG}"', f'W/"{ETAG}"', '"*"', "*, *"]
 )
+@pytest.mark.sample(3)
 def test_a_write_names_one_etag(wire, method, wanted):
     """A list, of which reads take any, matches no object, and nothing is written or deleted."""
     raw = wire.request(method, TEA, b"x" if method == "PUT" else b"", {"If-Match": wanted})

@@ -20,6 +20,7 @@ def writes(wire, ref, bucket="sea"):
 
 
 @pytest.mark.parametrize("ref", ["v1.0", "COMMIT", "SHORT", "main~0", "main^0", "main@", "main$"])
+@pytest.mark.sample(3)
 def test_only_branches_are_written_to(wire, ref):
     ref = {"COMMIT": wire.commit, "SHORT": wire.commit[:12]}.get(ref, ref)
     for name, raw in writes(wire, ref.replace("^", "%5E")):
@@ -104,6 +105,7 @@ def test_keys_that_are_no_text(wire, path):
 @pytest.mark.parametrize(
     "name", ["Sea", "s", "se", "sea_", "-sea", "sea-", "s" * 64, "..", "a%20b"]
 )
+@pytest.mark.sample(3)
 def test_invalid_bucket_name_is_rejected(wire, name):
     for method, path in (
         ("GET", f"/{name}"),
@@ -143,6 +145,7 @@ def test_buckets_are_made_where_the_settings_say_and_nowhere_else(wire):
         ("/sea/main/" + "x" * 1025, 400, "KeyTooLongError"),
     ],
 )
+@pytest.mark.sample(5)
 def test_sources_that_cannot_be_copied(wire, source, status, code):
     raw = wire.request("PUT", "/sea/main/new", b"", {"x-amz-copy-source": source})
     if source:

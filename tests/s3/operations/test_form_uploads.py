@@ -48,6 +48,7 @@ def refusal(answer):
 
 
 @pytest.mark.parametrize("body", [b"", b"abc", b"\r\n--b\r\n", LARGE], ids=len)
+@pytest.mark.sample(3)
 def test_a_file_comes_onto_the_branch(s3, bucket, post, signer, api, body):
     answer = post(file=("a.txt", body), by=signer)
     assert (answer.status_code, answer.content) == (204, b"")
@@ -329,6 +330,7 @@ INVALID = [
 
 
 @pytest.mark.parametrize(("policy", "reason"), INVALID)
+@pytest.mark.sample(11)
 def test_malformed_policy_is_rejected(server, bucket, policy, reason):
     if isinstance(policy, dict) and reason != "Policy missing expiration.":
         policy = {"expiration": soon(), **policy}

@@ -45,7 +45,7 @@ def shown(page):
 
 @pytest.mark.parametrize("prefix", ["main/", "main/a", "main/a/", "main/b/", "main/none"])
 @pytest.mark.parametrize("delimiter", ["", "/", "-", "b", "/y/"])
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 def test_pages_of_any_size_make_the_whole(s3, lake, prefix, delimiter):
     asked = {"Bucket": lake, "Prefix": prefix, "Delimiter": delimiter}
     expected = modelled(prefix, delimiter)

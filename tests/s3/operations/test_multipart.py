@@ -76,7 +76,10 @@ def upload(s3, bucket):
     return begin
 
 
-@pytest.mark.parametrize(("size", "chunk"), [(8 * MIB, 5), (20 * MIB + 7, 6), (64 * MIB, 8)])
+@pytest.mark.parametrize(
+    ("size", "chunk"),
+    [(8 * MIB, 5), (20 * MIB + 7, 6), pytest.param(64 * MIB, 8, marks=pytest.mark.slow)],
+)
 def test_the_transfer_manager_uploads_and_downloads(s3, bucket, size, chunk):
     body = os.urandom(MIB) * (size // MIB) + os.urandom(size % MIB)
     config = boto3.s3.transfer.TransferConfig(

@@ -248,7 +248,7 @@ def send(server):
     ],
     ids=range(13),
 )
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 def test_bodies_that_are_no_lists(send, begun, body):
     upload, _ = begun
     path = f"/{upload['Bucket']}/main/a?uploadId={upload['UploadId']}"
@@ -267,6 +267,7 @@ def test_bodies_that_are_no_lists(send, begun, body):
         ("uploadId&partNumber=1", ("NoSuchUpload", 404)),
     ],
 )
+@pytest.mark.sample(4)
 def test_parts_without_a_number_or_an_upload(send, begun, query, expected):
     upload, _ = begun
     path = f"/{upload['Bucket']}/main/a?{query.format(id=upload['UploadId'])}"

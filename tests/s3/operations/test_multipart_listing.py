@@ -31,6 +31,7 @@ def test_all_uploads(s3, bucket, uploads):
 
 
 @pytest.mark.parametrize("amount", [1, 2, 3, 6, 7, 8])
+@pytest.mark.sample(3)
 def test_uploads_in_pages(s3, bucket, uploads, amount):
     pages = s3.get_paginator("list_multipart_uploads").paginate(
         Bucket=bucket, PaginationConfig={"PageSize": amount}

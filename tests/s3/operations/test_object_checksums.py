@@ -107,7 +107,7 @@ def test_copies_have_the_checksum_of_their_source(s3, bucket, new_bucket, put_pa
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("source", ["whole", "parts", "without"])
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 def test_a_copy_may_ask_for_another_checksum(api, s3, bucket, put_parts, algorithm, source):
     body = b"abc"
     if source == "whole":

@@ -33,6 +33,7 @@ def code(error) -> tuple[str, int]:
 
 
 @pytest.mark.parametrize("path", ODD_PATHS)
+@pytest.mark.sample(3)
 def test_odd_keys_survive(s3, bucket, path):
     key = f"main/{path}"
     body = path.encode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import boto3
@@ -27,10 +28,11 @@ class Member(NamedTuple):
 
 
 class Team:
-    """A running server and its users."""
+    """A running server and its users; `data` is its folder where tests need it."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, data: Path = Path()) -> None:
         self.server = server
+        self.data = data
         self.admin = self._member("tester", server.auth)
 
     def member(self, *statements: dict[str, object], groups: tuple[str, ...] = ()) -> Member:
@@ -109,5 +111,6 @@ def _succeed(response: httpx2.Response) -> httpx2.Response:
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Team]:
     """A server behind a proxy on this machine."""
     env = {"ANABRANCH_HTTP_TRUSTED_PROXIES": "127.0.0.1"}
-    with running_server(tmp_path_factory.mktemp("team"), env=env) as server:
-        yield Team(server)
+    data = tmp_path_factory.mktemp("team")
+    with running_server(data, env=env) as server:
+        yield Team(server, data)

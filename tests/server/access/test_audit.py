@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 
 import httpx2
 import pytest
 from botocore.exceptions import ClientError
 from support.eventually import eventually
+from support.session.forked_python import forked_python
 
 from anabranch.audit.chain import parse_line
 from anabranch.testing.server import running_server
@@ -42,7 +42,7 @@ def records(file, **wanted):
 
 
 def audit(*words):
-    command = [sys.executable, "-m", "anabranch", "audit", *map(str, words)]
+    command = [forked_python(), "-m", "anabranch", "audit", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

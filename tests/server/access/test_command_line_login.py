@@ -6,7 +6,6 @@ import html
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from support.services.scripted_provider import (
     ScriptedProvider,
     running_provider,
 )
+from support.session.forked_python import forked_python
 from support.session.free_port import free_port
 
 from anabranch.testing.server import Server, running_server
@@ -89,7 +89,7 @@ class CommandLine(NamedTuple):
 
 @contextmanager
 def waiting(lake: Lake, home: Path) -> Iterator[CommandLine]:
-    command = [sys.executable, "-m", "anabranch", "login", "--server", lake.server.url]
+    command = [forked_python(), "-m", "anabranch", "login", "--server", lake.server.url]
     process = subprocess.Popen(
         [*command, "--browser", "--no-open"],
         stdout=subprocess.PIPE,
@@ -112,7 +112,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def ana(home: Path, *words: str) -> str:
-    command = [sys.executable, "-m", "anabranch", *words]
+    command = [forked_python(), "-m", "anabranch", *words]
     ran = subprocess.run(command, env=environment(home), capture_output=True, text=True, check=True)
     return ran.stdout
 

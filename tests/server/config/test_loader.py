@@ -260,6 +260,7 @@ def test_what_is_wrong_in_a_file(tmp_path, text, message):
         ("[" * 3000, "is not YAML"),
     ],
 )
+@pytest.mark.sample(4)
 def test_what_is_wrong_in_a_file_of_lakefs(tmp_path, text, message):
     path = write(tmp_path / "a.yml", text)
     said = refused(tmp_path, config=path)

@@ -6,11 +6,11 @@ import contextlib
 import http.server
 import json
 import subprocess
-import sys
 import threading
 from urllib.parse import urlsplit
 
 import pytest
+from support.session.forked_python import forked_python
 
 from anabranch.server.config.settings import Address
 from anabranch.server.doctor.address import check_address
@@ -105,7 +105,7 @@ def test_another_program_is_not_taken_for_a_server(metrics, health):
 def test_the_command_reads_a_server_by_its_address(tmp_path):
     with running_server(tmp_path) as server:
         address = urlsplit(server.url).netloc
-        command = [sys.executable, "-m", "anabranch", "doctor", "--json"]
+        command = [forked_python(), "-m", "anabranch", "doctor", "--json"]
         result = subprocess.run(
             [*command, "--data", str(tmp_path), "--listen", address],
             capture_output=True,

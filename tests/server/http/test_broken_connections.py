@@ -13,6 +13,7 @@ import time
 
 import httpx2
 import pytest
+from support.session.sizes import sized
 
 OBJECTS = "branches/main/objects"
 BLOCK = os.urandom(65536)
@@ -289,7 +290,7 @@ def test_clients_that_do_not_read_do_not_delay_others_and_use_little_memory(
 
 def test_large_bodies_are_streamed_in_little_memory(shared_server):
     before = shared_server.memory()
-    size = 256 * 1024 * 1024
+    size = sized(128, weekly=256) * 1024 * 1024
     put(shared_server, "huge", (BLOCK for _ in range(size // len(BLOCK))))
     files = {"content": ("n", Zeros(64 * 1024 * 1024))}
     url = f"/repositories/sea/{OBJECTS}"

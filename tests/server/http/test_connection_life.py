@@ -180,6 +180,7 @@ POST = b"POST / HTTP/1.1\r\nHost: sea\r\nContent-Length: 3\r\n\r\n"
 
 @pytest.mark.parametrize("seconds", [None, 0, 0.05])
 @pytest.mark.parametrize("pieces", [WHOLE, IN_PIECES, [POST, b"abc"], [POST + b"abc"]])
+@pytest.mark.sample(4)
 def test_a_client_that_half_closes_gets_its_response(pieces, seconds):
     received = run(Dispatcher(seconds), Finished(*pieces))
     assert received in (RESPONSE, CLOSED)

@@ -97,6 +97,7 @@ def cut_off(tmp_path_factory):
 
 @pytest.mark.parametrize("end", [close, reset, half_close])
 @pytest.mark.parametrize("kind", [by_length, chunked, within_a_chunk, as_a_form])
+@pytest.mark.sample(6)
 def test_an_interrupted_upload_leaves_no_object_and_no_files(cut_off, eventually, kind, end):
     server, call, root = cut_off
     path = f"{kind.__name__}-{end.__name__}"

@@ -1,5 +1,5 @@
-"""Processes that `kill -9` ends at each step of an action: before and after each of its writes to
-the key-value store, which is SQLite or PostgreSQL.
+"""Processes that `kill -9` ends at steps of an action, in `make test-all` at each: before and after
+each of its writes to the key-value store, which is SQLite or PostgreSQL.
 
     python -m support.faults.killed_repositories FOLDER DATABASE ACTION…
 
@@ -28,6 +28,7 @@ from anabranch.keyvalue.postgres.store import PostgresStore
 from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.testing.stores import FaultyStore
 from support.services.postgres import clear
+from support.session.sizes import sized
 
 __all__ = ["Scenario", "main"]
 
@@ -145,7 +146,7 @@ def _tried(scenario: Scenario, copies: _Copies, action: str, number: int) -> tup
 
 
 def main(scenario: Scenario, folder: str, database: str, *actions: str) -> None:
-    """Tries all steps of each action, and prints what has become of it. The database is that of
+    """Tries steps of each action, and prints what has become of it. The database is that of
     PostgreSQL, empty for SQLite.
     """
     copies = _Copies(Path(folder), database)
@@ -154,10 +155,13 @@ def main(scenario: Scenario, folder: str, database: str, *actions: str) -> None:
     for action in actions:
         _, states = _tried(scenario, copies, action, 0)
         steps: list[object] = []
+        number = 1
         while True:
-            code, found = _tried(scenario, copies, action, len(steps) + 1)
+            code, found = _tried(scenario, copies, action, number)
             if code == 0:
                 break
             assert code == -signal.SIGKILL, code
             steps.append(found)
+            # the first steps and every so many after them
+            number += 1 if number < 3 else sized(5, weekly=1)
         print(json.dumps({"action": action, "states": states, "steps": steps}), flush=True)

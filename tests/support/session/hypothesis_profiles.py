@@ -16,7 +16,7 @@ from hypothesis.internal.constants_ast import Constants
 
 _IN_CI = bool(os.environ.get("CI"))
 _WEEKLY = bool(os.environ.get("ANABRANCH_ALL_EXAMPLES"))  # set by `make test-all`
-_CI_SHARE, _QUICK_SHARE, _WEEKLY_TIMES = 2, 4, 3
+_CI_SHARE, _QUICK_SHARE, _WEEKLY_TIMES = 4, 8, 3
 _LEAST = 5  # fewer find nothing
 
 
@@ -38,8 +38,8 @@ def load_profile() -> None:
 
 
 def examples(number: int) -> int:
-    """Returns how many examples a property draws that is written for `number`: in CI half, three
-    times as many in `make test-all`, a quarter otherwise.
+    """Returns how many examples a property draws that is written for `number`: in CI a quarter,
+    three times as many in `make test-all`, an eighth otherwise.
     """
     if _WEEKLY:
         return number * _WEEKLY_TIMES

@@ -93,7 +93,7 @@ def assert_same(read, folder, version=None):
     ],
     ids="-".join,
 )
-@pytest.mark.sample(5)
+@pytest.mark.sample(2)
 def test_rows_of_partitions_by_every_type_are_those_of_deltalake(folder, read, columns):
     write_deltalake(folder, rows(*range(8)), partition_by=columns)
     write_deltalake(folder, rows(0, 1, 2), mode="append")

@@ -116,6 +116,7 @@ def test_a_missing_parent_is_the_same_error_by_the_index(versions):
 
 
 @pytest.mark.parametrize("text", ["x~3", "x~12", "x^2~3", "x~1999", "x^9", "x~~~~~~~~"])
+@pytest.mark.sample(3)
 def test_revisions_far_back_are_those_of_the_plain_walk(versions, text):
     head, modifiers = grow(versions, 4), parse_expression(text).modifiers
     outcomes = []

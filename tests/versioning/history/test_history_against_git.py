@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 from support.histories.git_mirror import GitMirror
+from support.session.sizes import sized
 
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.references.expression import parse_expression
@@ -16,7 +17,7 @@ from anabranch.versioning.history.revision_walk import ancestors, walk_revisions
 HISTORIES = 1200
 PAIRS = (12, pytest.param(25, marks=pytest.mark.slow))
 EXPRESSIONS = 12
-PROCESSES = 150
+PROCESSES = sized(40, weekly=150)
 
 
 def make(seed):

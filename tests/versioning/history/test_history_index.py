@@ -40,6 +40,7 @@ def test_merge_bases_of_graph_equal_those_of_stored_commits(history, data):
 
 
 @pytest.mark.parametrize("seed", range(40))
+@pytest.mark.sample(13)
 def test_merge_bases_of_graph_equal_those_of_criss_cross_histories(seed):
     random = Random(seed)
     if seed % 4 == 0:
@@ -292,6 +293,7 @@ def test_time_limit_is_given_to_the_graph_in_nanoseconds(versions):
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.sample(3)
 def test_last_changes_are_those_of_git_log(versions, tmp_path, seed):
     lake = Lake(versions, seed)
     git = GitContents(tmp_path / "git", versions)

@@ -96,6 +96,7 @@ def undo(versions, operation_id):
     ("kind", "path"),
     [("common_prefix", "p_"), ("common_prefix", ""), *(("object", each) for each in ("a", "p_2"))],
 )
+@pytest.mark.sample(12)
 def test_what_was_reset_returns_and_only_that(dirty, kind, path, batch, monkeypatch):
     monkeypatch.setattr(reset_module, "_BATCH_SIZE", batch)
     before = last(dirty)

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from support.session.sizes import sized
 
 from anabranch.errors import NotFound
 from anabranch.versioning.objects.sealed_trees import MANY_CHANGES
@@ -131,7 +132,7 @@ def test_areas_are_few_however_often_pages_are_read(versions, tmp_path):
 
 def test_a_branch_never_has_very_many_areas(versions):
     """However often a page asks: beyond some areas, only a large one is sealed."""
-    total = 60_000
+    total = sized(30_000, weekly=60_000)
     versions.commit("main", **{name(number): "x" for number in range(total)})
     repository, core = versions.repository, versions.core
     for first in range(0, total, 500):

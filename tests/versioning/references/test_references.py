@@ -40,6 +40,7 @@ def test_a_name_that_means_nothing_is_not_found(history, name):
 @pytest.mark.parametrize(
     "name", ["", "main~9", "main^3", "v1^2", "main~x", "~1", "main^^^x", "v1$", "main$~1", "a b"]
 )
+@pytest.mark.sample(3)
 def test_a_text_that_is_no_reference_is_invalid_or_not_found(history, name):
     with pytest.raises((Invalid, NotFound)) as refused:
         history.core.references.resolve(history.repository, name)

@@ -69,6 +69,7 @@ def test_a_first_column_without_a_name_is_a_column():
         (b"id\n1\n", b"id\n1\n2\n", b"id\n1\n3\n", b"id\n1\n3\n2\n"),
     ],
 )
+@pytest.mark.sample(4)
 def test_spelling_is_that_of_the_sides(base, source, destination, merged):
     assert merge(base, source, destination, key="id") == merged
 

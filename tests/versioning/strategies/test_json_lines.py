@@ -80,6 +80,7 @@ def test_lines_of_each_encoding_are_merged_in_that_of_the_destination(codec, mar
 
 
 @pytest.mark.parametrize("key", ["a/b", "a~b", 'a"b', "a'b", "a b", "a.b", "$", "\u00e9"])
+@pytest.mark.sample(3)
 def test_keys_with_special_characters(key):
     name = key.replace('"', '\\"')
     base = f'{{"{name}": 1}}\n'.encode()
@@ -104,6 +105,7 @@ def test_keys_with_special_characters(key):
         (b'{"id": 1, "a": ' + b"[" * 10_000 + b"]" * 10_000 + b"}\n", "the source"),
     ],
 )
+@pytest.mark.sample(6)
 def test_lines_that_cannot_be_merged_are_refused_with_the_reason(source, reason):
     with pytest.raises(Conflict, match=reason) as refused:
         run(BASE, source, BASE.replace(b"1.50", b"9"), key=["id"])

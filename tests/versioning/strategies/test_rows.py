@@ -187,6 +187,7 @@ def test_deletions_against_changes_conflict(source, destination):
         (b"id,anabranch row number\n1,x\n", "the source has a column with the reserved name"),
     ],
 )
+@pytest.mark.sample(8)
 def test_csv_that_cannot_be_merged_is_refused_with_the_reason(content, reason):
     with pytest.raises(Conflict, match=reason) as refused:
         run("t.csv", b"id,a\n1,x\n", content, b"id,a\n1,z\n", key=["id"])

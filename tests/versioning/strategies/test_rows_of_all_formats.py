@@ -97,6 +97,7 @@ COMPARED = {
 
 
 @pytest.mark.parametrize("path", COMPARED)
+@pytest.mark.sample(6)
 def test_every_format_is_compared(path):
     write = COMPARED[path]
     (found,) = compare(path, write(TABLE), write(SOURCE)).items
@@ -111,6 +112,7 @@ def merge(path, write):
 
 
 @pytest.mark.parametrize("path", MERGED)
+@pytest.mark.sample(4)
 def test_formats_that_keep_what_they_say_are_merged(path):
     write = MERGED[path]
     expected = pa.table({"id": [1, 2], "v": ["S", "D"]})

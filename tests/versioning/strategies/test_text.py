@@ -81,7 +81,7 @@ def test_lines_like_conflict_markers_are_text():
 @pytest.mark.parametrize("letter", [b"<", b"|", b"=", b">"])
 @pytest.mark.parametrize("length", [59, 60, 61, 64, 5000])
 @pytest.mark.parametrize("end", [b"\n", b" a name\n", b"\r\n"])
-@pytest.mark.sample(20)
+@pytest.mark.sample(10)
 def test_lines_of_any_number_of_marker_letters_are_text(letter, length, end):
     line = letter * length + end
     (conflict,) = run(line + b"0\n", line + b"1\n" + line, line + b"2\n").conflicts

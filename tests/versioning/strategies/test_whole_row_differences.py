@@ -129,7 +129,7 @@ def test_json_lines_are_counted_by_value(left, right):
 
 @pytest.mark.parametrize("name", ["csv", "parquet", "jsonl"])
 @pytest.mark.parametrize("amount", [1, 2, 3, 5])
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_pages_hold_every_row_once(name, amount):
     left, right = ["a", "b", "b", "c", "e"], ["b", "c", "c", "c", "d", "b", "d", "f"]
     write = {

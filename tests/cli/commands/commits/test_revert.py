@@ -69,6 +69,7 @@ def test_a_commit_is_applied_to_another_branch(ana, lake):
 
 @pytest.mark.parametrize("listing", ["ls", "list"])
 @pytest.mark.parametrize("removal", ["rm", "remove", "delete"])
+@pytest.mark.sample(3)
 def test_short_names_stand_for_long_ones(ana, lake, listing, removal):
     lake.commit("main", "first", a="1")
     lake.branch("side")

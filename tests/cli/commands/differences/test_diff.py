@@ -132,6 +132,7 @@ def test_long_cells_are_shortened_and_listings_have_all_pages(ana, tables):
         (("dev", "--rows", "t.csv", "--key", "id", "--whole-rows"), 2, "exclude each other"),
     ],
 )
+@pytest.mark.sample(4)
 def test_row_differences_that_are_refused(ana, tables, options, code, message):
     ran = ana("diff", tables.at("main"), *options)
     assert (ran.code, ran.out) == (code, "")

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+from support.session.sizes import sized
 
 from anabranch.cli.commands.fs import upload as fs_upload
 from anabranch.cli.commands.fs.save_file import local_path
@@ -244,7 +245,7 @@ def test_a_reader_that_goes_away(lake):
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
 def test_memory_does_not_grow_with_the_file(lake, tmp_path):
-    size = 200 << 20
+    size = sized(120, weekly=200) << 20
     big = tmp_path / "big"
     with big.open("wb") as out:
         out.truncate(size)

@@ -40,6 +40,7 @@ def test_rules_can_be_set_shown_and_deleted(ana, lake, tmp_path):
         ("-f", "-"),
     ],
 )
+@pytest.mark.sample(3)
 def test_invalid_rule_is_refused_before_a_request(ana, lake, words):
     assert ana("gc", "set-config", lake.uri, *words, stdin="no json").code == 2
 

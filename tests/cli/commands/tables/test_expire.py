@@ -6,9 +6,9 @@ import json
 import os
 import pty
 import subprocess
-import sys
 
 import pytest
+from support.session.forked_python import forked_python
 
 from anabranch.cli.commands.tables.expired_snapshots import expired_snapshots
 
@@ -67,7 +67,7 @@ def test_a_writer_that_comes_between_is_kept(ana, tables):  # noqa: ARG001  sett
     with (
         os.fdopen(main, "wb", buffering=0) as keyboard,
         subprocess.Popen(
-            [sys.executable, "-m", "anabranch", *words],
+            [forked_python(), "-m", "anabranch", *words],
             stdin=follower,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -73,6 +73,7 @@ def test_delta_tables_are_listed_after_those_of_the_catalog(ana, tables, tmp_pat
 
 
 @pytest.mark.parametrize("name", ["a/b", "100%", "%2E", "ä ✈", "a.b", "?x=1&y#z", "x\x1b[31m"])
+@pytest.mark.sample(3)
 def test_odd_names_are_listed_as_they_are_asked_for(ana, tables, name):
     catalog = tables.catalog()
     catalog.create_namespace((name,))

@@ -14,6 +14,7 @@ from contextlib import suppress
 
 import pytest
 from support.garbage import addresses, commit, stored
+from support.session.sizes import sized
 from support.stepped_scenario import Scenario
 
 from anabranch.errors import AnabranchError, Busy, Conflict
@@ -29,6 +30,7 @@ from anabranch.versioning.garbage.sweeps import (
 REFUSALS = {"being_removed", "commit_expired", "sweep_under_way"}
 LATE = {"metadata_missing", "no_changes"}
 HOUR = 3600
+STRIDE = sized(5, weekly=1)
 
 
 def stage(scenario, branch="main"):
@@ -130,7 +132,7 @@ def scenario(tmp_path):
 @pytest.mark.sample(1)
 def test_reference_at_any_step_of_a_sweep_is_refused_or_keeps_its_object(refer, tmp_path):
     outcomes = set()
-    for number in itertools.count():
+    for number in itertools.count(step=STRIDE):
         folder = tmp_path / str(number)
         folder.mkdir()
         scenario, made = Scenario(folder), []
@@ -152,7 +154,7 @@ def test_reference_at_any_step_of_a_sweep_is_refused_or_keeps_its_object(refer, 
     assert outcomes == {True, False}
 
 
-@pytest.mark.parametrize("seeds", [range(10), pytest.param(range(10, 30), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [range(5), pytest.param(range(5, 30), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("refer", REFERENCES)
 @pytest.mark.sample(2)
 def test_interleaved_sweeps_and_references_lose_no_object(refer, seeds, tmp_path):
@@ -271,7 +273,7 @@ def test_two_concurrent_collectors_remove_only_dead_objects(scenario, tmp_path):
 @pytest.mark.parametrize("ahead", [-HOUR, HOUR])
 @pytest.mark.sample(1)
 def test_references_are_safe_if_server_clocks_differ_by_an_hour(ahead, tmp_path):
-    for number in itertools.count():
+    for number in itertools.count(step=STRIDE):
         folder = tmp_path / str(number)
         folder.mkdir()
         scenario, made = Scenario(folder), []

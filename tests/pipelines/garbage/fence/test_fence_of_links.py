@@ -7,6 +7,7 @@ import itertools
 import random
 
 import pytest
+from support.session.sizes import sized
 from support.stepped_scenario import Scenario
 
 from anabranch.errors import Conflict, Invalid
@@ -69,7 +70,7 @@ def test_sweep_between_any_two_steps_of_a_link_fails_the_link_or_keeps_the_objec
 
 def test_interleaved_links_and_sweeps_lose_no_object(tmp_path):
     outcomes = set()
-    for seed in range(20):
+    for seed in range(sized(8, weekly=20)):
         scenario, address = linkable(tmp_path / str(seed))
         made = []
 

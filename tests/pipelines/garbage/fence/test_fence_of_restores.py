@@ -8,6 +8,7 @@ import random
 import msgspec
 import pytest
 from support.garbage import addresses
+from support.session.sizes import sized
 from support.stepped_scenario import Scenario
 
 from anabranch.errors import Conflict, Gone
@@ -77,7 +78,7 @@ class RestoreCase:
 
 
 @pytest.mark.parametrize("act", [RestoreCase.restore, RestoreCase.create_record])
-@pytest.mark.parametrize("stride", [7, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [sized(13, weekly=7), pytest.param(1, marks=pytest.mark.slow)])
 def test_restore_at_any_step_of_a_sweep_is_refused_or_keeps_its_objects(act, stride, tmp_path):
     outcomes = set()
     for number in itertools.count(0, stride):

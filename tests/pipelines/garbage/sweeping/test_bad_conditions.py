@@ -12,6 +12,7 @@ import time
 
 import pytest
 from support.garbage import DAY, addresses, commit, memory_lake, put, stored
+from support.session.sizes import sized
 
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.errors import Busy, Conflict, Denied
@@ -235,7 +236,7 @@ def test_store_that_forbids_deletes_fails_the_sweep_and_nothing_is_removed(
 def test_database_failure_at_any_step_of_a_sweep_loses_no_referenced_object(
     tmp_path, clock, for_good
 ):
-    for number in itertools.count():
+    for number in itertools.count(step=sized(4, weekly=1)):
         state = {"left": -1, "down": False}
 
         def fail(_operation, _partition, state=state):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
+
+from support.session.forked_python import forked_python
 
 PROGRAM = """
 import os, signal, sys, time
@@ -27,7 +28,7 @@ with anabranch.open(sys.argv[1]) as lake:
 
 def run(folder, temporary, how):
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, folder, how],
+        [forked_python(), "-c", PROGRAM, folder, how],
         env={**os.environ, "TMPDIR": str(temporary)},
         stdout=subprocess.PIPE,
         text=True,

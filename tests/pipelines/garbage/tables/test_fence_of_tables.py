@@ -9,11 +9,12 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from support.session.sizes import sized
 
 from .scenario import REFERENCES, TableScenario, append_as_usual, attempt
 from .table_engine import read, readable
 
-STRIDE = 12
+STRIDE = sized(30, weekly=12)
 """Every so many steps are tried; each reference begins at another one."""
 
 

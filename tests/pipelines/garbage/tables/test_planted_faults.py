@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support.session.sizes import sized
 
 from anabranch.pipelines.garbage.marking.table_marks import TableMarks
 from anabranch.versioning.garbage.record_admission import RecordAdmission
@@ -124,7 +125,8 @@ def test_a_planted_fault_is_found(fault, refer, tmp_path, monkeypatch):
     if refer is None or is_found(tmp_path / "last", refer, LAST)[0]:
         assert refer is not None or is_found(tmp_path / "none", None, LAST)[0]
         return
-    for number in range(0, 2000, 3):
+    # what a fault opens stays open for some twenty steps
+    for number in range(0, 2000, sized(12, weekly=3)):
         found, has_step = is_found(tmp_path / str(number), refer, number)
         if found:
             return

@@ -8,6 +8,7 @@ import random
 
 import pytest
 from support.garbage import DAY
+from support.session.sizes import sized
 
 from anabranch.pipelines.storage.storage import Storage
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, LEASE_SECONDS
@@ -69,11 +70,11 @@ def test_a_collection_that_is_killed_at_any_step_loses_nothing(first, tmp_path):
             assert readable(scenario.lake, "main") is not None
         if not killed:
             return
-        number += 24
+        number += sized(40, weekly=24)
 
 
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.sample(12)
+@pytest.mark.sample(5)
 def test_two_collections_and_two_writers_take_turns(seed, tmp_path):
     scenario, chance = TableScenario(tmp_path), random.Random(seed)
     kept = []
@@ -258,6 +259,7 @@ def change_metadata(scenario, fields):
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.sample(3)
 def test_what_is_not_understood_keeps_its_area_and_is_reported(damage, tmp_path):
     scenario = TableScenario(tmp_path)
     with scenario.lake:

@@ -167,6 +167,7 @@ def test_each_comparison_has_the_rows_that_it_has_over_all_files(typed, name):
         ("long < (SELECT 0)", 3),
     ],
 )
+@pytest.mark.sample(4)
 def test_conditions_are_read_from_the_plan(typed, condition, files):
     assert typed.same(f"SELECT long FROM TABLE WHERE {condition}") == files
     typed.functions._lake_tables._is_changing = False

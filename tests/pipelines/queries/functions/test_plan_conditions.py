@@ -85,6 +85,7 @@ def held(key, *values, by="in"):
         ("metadata['k'] <> 'v'", "b", []),
     ],
 )
+@pytest.mark.sample(8)
 def test_equal_values_of_maps_reach_the_source(run, scans, where, paths, conditions):
     assert run(f"SELECT path FROM things('x') t WHERE {where}") == list(paths)
     assert scans == [conditions]

@@ -77,6 +77,7 @@ def test_a_count_reads_one_column(query, scans):
         ("length(path) > 4", []),
     ],
 )
+@pytest.mark.sample(4)
 def test_conditions_reach_the_source(query, scans, where, conditions):
     paths = sorted(path for (path,) in query(f"SELECT path FROM things WHERE {where}"))
     with duckdb.connect() as connection:

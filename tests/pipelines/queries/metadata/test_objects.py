@@ -11,6 +11,7 @@ REFERENCES = ["main", "main@", "main$", "main~1", "v1", "v1~1"]
 
 
 @pytest.mark.parametrize("reference", REFERENCES)
+@pytest.mark.sample(3)
 def test_objects_are_those_of_the_listing(query, metadata_lake, reference):
     expected = listed(metadata_lake, reference)
     assert query(f"FROM objects('sea', '{reference}')") == expected
@@ -18,6 +19,7 @@ def test_objects_are_those_of_the_listing(query, metadata_lake, reference):
 
 
 @pytest.mark.parametrize("prefix", ["a/", "a", "b/c/0", "é/", "é", "nul\0", "none", "z" * 1024])
+@pytest.mark.sample(3)
 def test_a_prefix_limits_the_objects(query, metadata_lake, prefix):
     shown = prefix.replace("\0", "' || chr(0) || '")
     expected = listed(metadata_lake, "main", prefix=prefix)

@@ -135,6 +135,7 @@ def test_an_existing_tree_can_be_committed(repo):
         ("refs/main/merge/nope", 404, "get commit by ref nope: not found"),
     ],
 )
+@pytest.mark.sample(7)
 def test_an_invalid_expression_is_not_found(repo, path, status, message):
     response = repo.api.get(f"{repo.path}/{path}")
     assert response.status_code == status

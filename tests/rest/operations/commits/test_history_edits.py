@@ -71,6 +71,7 @@ def test_several_commits_are_reverted_in_order(api, branches, repository, commit
         ([1], 400),
     ],
 )
+@pytest.mark.sample(4)
 def test_reverts_that_fail_change_nothing(api, branches, commit, head, read, refs, status):
     commit("main", a="1")
     commit("main", a="2")

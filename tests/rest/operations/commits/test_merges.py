@@ -200,6 +200,7 @@ def test_invalid_rules_of_the_destination_are_refused_with_line_and_field(apart)
         ({"path": "a", "physical_address": "x", "key": 1}, "key is unknown beside"),
     ],
 )
+@pytest.mark.sample(5)
 def test_wrong_resolutions_are_refused(apart, resolution, reason):
     head = apart.head()
     for more in ({}, {"dry_run": True}):

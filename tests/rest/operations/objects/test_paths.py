@@ -45,6 +45,7 @@ def home(new_repository):
 
 
 @pytest.mark.parametrize("path", UNUSUAL, ids=ascii)
+@pytest.mark.sample(8)
 def test_unusual_paths_are_stored_unchanged(api, home, path):
     content = path.encode()
     query = f"path={quote(path, safe='')}"
@@ -112,6 +113,7 @@ def test_any_text_is_a_path_unless_it_has_surrogates(api: httpx2.Client, home: s
     "name", ["a%20b", "%00", "%F0%9F%98%80", "a%2Fb", "..%2f..", "~", "@{x}", "%"]
 )
 @pytest.mark.parametrize("collection", ["branches", "tags", "commits", "refs"])
+@pytest.mark.sample(11)
 def test_unusual_names_in_urls_are_client_errors(api, home, collection, name):
     suffix = "/commits" if collection == "refs" else ""
     response = api.get(f"{home}/{collection}/{name}{suffix}")

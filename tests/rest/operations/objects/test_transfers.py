@@ -68,6 +68,7 @@ def test_move_of_an_object_and_copies(api, base, put, contents):
 
 @pytest.mark.parametrize("kind", ["copies", "moves"])
 @pytest.mark.parametrize("shallow", [None, False, True])
+@pytest.mark.sample(3)
 def test_transfer_from_another_repository(api, put, contents, repository, kind, shallow):
     put("a/x", "a/y", "z")
     before = contents()

@@ -112,6 +112,7 @@ def test_merge_takes_the_options_of_a_merge(api, root, pulls):
         ({"source_branch": "side/"}, 400, "argument branch: branch id: invalid value"),
     ],
 )
+@pytest.mark.sample(6)
 def test_invalid_pull_request_is_not_created(api, pulls, changes, status, message):
     body = {"title": "t", "source_branch": "side", "destination_branch": "main", **changes}
     response = api.post(pulls, json=body)

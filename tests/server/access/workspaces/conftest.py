@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import sqlite3
+from contextlib import closing
 from typing import Any, NamedTuple
 
 import boto3
 import httpx2
 import pytest
 from botocore.config import Config
+
+from anabranch.library import DATABASE_FILE
 
 LATER, HIDDEN, OTHER = b"LATER-ON-MAIN", b"HIDDEN-PATH", b"OTHER-BRANCH"
 FOREIGN, EARLIER, TAGGED = b"FOREIGN-REPOSITORY", b"EARLIER-COMMIT", b"TAGGED-COMMIT"
@@ -117,6 +121,46 @@ def make_intruder(team, world) -> Intruder:
 def intruder(team):
     """A program that has the keys of a workspace, and wants everything else."""
     return make_intruder(team, make_world(team))
+
+
+@pytest.fixture(scope="module")
+def writes(team):
+    """Returns a number of the server's database, another one after each write."""
+    address = f"file:{team.data / 'metadata' / DATABASE_FILE}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True)) as database:
+
+        def number():
+            return database.execute("PRAGMA data_version").fetchone()
+
+        before = number()
+        team.member()
+        assert number() != before
+        yield number
+
+
+@pytest.fixture(scope="module")
+def seen() -> dict[str, object]:
+    """The fingerprint of the world of `intruder` when it was last examined, and the writes then."""
+    return {}
+
+
+@pytest.fixture
+def unchanged(team, intruder, seen, writes):
+    """Asserts that nothing has changed, since the test before, that the keys must not change."""
+
+    def look():
+        found = fingerprint(team, intruder.world)
+        return {"found": found, "writes": writes()}
+
+    def check():
+        if seen["writes"] == writes():
+            return  # all of a fingerprint is in the database
+        before = seen["found"]
+        seen.update(look())
+        assert seen["found"] == before
+
+    seen.update(seen or look())
+    return check
 
 
 def fingerprint(team, world):

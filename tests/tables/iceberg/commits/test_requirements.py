@@ -35,6 +35,7 @@ REQUIREMENTS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("version", [1, 2])
 @pytest.mark.parametrize("requirement", REQUIREMENTS)
+@pytest.mark.sample(13)
 def test_a_requirement_holds_where_it_does_for_pyiceberg(
     requirement: dict[str, Any], version: int
 ) -> None:

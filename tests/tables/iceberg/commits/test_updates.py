@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 from pyiceberg.table.update import TableUpdate
+from support.session.sizes import sized
 
 from anabranch.errors import Conflict, Invalid
 from anabranch.tables.iceberg.commits.encoded_metadata import decode_metadata, encode_metadata
@@ -294,7 +295,7 @@ def test_files_that_are_no_metadata_are_refused(content: bytes) -> None:
 
 
 def test_very_many_updates_of_a_commit_take_time_in_proportion() -> None:
-    many = 10_000
+    many = sized(4_000, weekly=10_000)
     column = {"name": "c", "required": False, "type": "int"}
     fields = [*simple_request()["schema"]["fields"], {**column, "id": 4}]
     part = {"source-id": 4, "name": "p"}

@@ -260,6 +260,7 @@ def change_twice(branches):
         (b'{"commitInfo":{"anabranchRebase":1}}', "Expected `object`"),
     ],
 )
+@pytest.mark.sample(4)
 def test_a_damaged_commit_is_named(branches, content, reason):
     append(branches.destination, {5: "mon"})
     (branches.source / LOG / f"{1:020}.json").write_bytes(content)

@@ -54,7 +54,7 @@ does not compare an operation that has no predicate.
 
 @pytest.mark.parametrize("appended", APPENDED)
 @pytest.mark.parametrize("operation", OPERATIONS)
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 def test_operation_beside_an_append_conflicts_if_deltalake_refuses_it(
     branches, operation, appended
 ):

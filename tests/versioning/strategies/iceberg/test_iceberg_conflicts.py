@@ -273,6 +273,7 @@ def test_compressed_metadata(branches):
         b"\xff",
     ],
 )
+@pytest.mark.sample(3)
 def test_a_damaged_metadata_file_is_named(branches, content):
     branches.change_source(append({5: "mon"}))
     branches.change_destination(append({6: "mon"}))
@@ -283,6 +284,7 @@ def test_a_damaged_metadata_file_is_named(branches, content):
 
 @pytest.mark.parametrize("content", [b"", b"Obj\x01", b"Obj\x01" + b"\xff" * 100, None])
 @pytest.mark.parametrize("name", ["snap-*.avro", "*-m0.avro"])
+@pytest.mark.sample(3)
 def test_a_damaged_or_missing_manifest_is_named(branches, name, content):
     branches.change_source(append({5: "mon"}))
     branches.change_destination(append({6: "mon"}))

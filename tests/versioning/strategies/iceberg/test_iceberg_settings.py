@@ -22,6 +22,7 @@ def add_partition(table):
 
 @pytest.mark.parametrize("changed", ["source", "destination"])
 @pytest.mark.parametrize("change", [add_column("note"), add_partition], ids=["schema", "spec"])
+@pytest.mark.sample(3)
 def test_definitions_that_one_side_changed_are_those_of_the_merge(branches, change, changed):
     for side in ("source", "destination"):
         if side == changed:

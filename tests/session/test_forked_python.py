@@ -1,0 +1,63 @@
+"""Programs that are forked have the streams, the status and the signals of any other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.session.forked_python import forked_python, program_path
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks programs")
+ECHO = "import os, sys; print(os.getcwd(), os.environ['A'], sys.argv[1:], sys.stdin.read())"
+
+
+def run(*words, **options):
+    return subprocess.run(
+        [forked_python(), *words], capture_output=True, text=True, check=False, **options
+    )
+
+
+def test_a_program_has_its_words_streams_environment_and_folder(tmp_path):
+    ran = run("-c", ECHO, "x", "y z", input="in", cwd=tmp_path, env={"A": "b"})
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout == f"{tmp_path} b ['x', 'y z'] in\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "status"),
+    [
+        ("import sys; sys.exit(7)", 7),
+        ("raise ValueError", 1),
+        ("import os; os.kill(os.getpid(), 9)", -9),
+        ("import os; os.kill(os.getpid(), 15)", -15),
+    ],
+)
+def test_the_status_is_that_of_the_program(program, status):
+    assert run("-c", program).returncode == status
+
+
+def test_a_signal_reaches_the_program():
+    text = "import time\ntry: print(1, flush=True); time.sleep(500)\nexcept BaseException: print(2)"
+    with subprocess.Popen([forked_python(), "-c", text], stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"1\n"
+        process.send_signal(2)
+        assert process.stdout.read() == b"2\n"
+        assert process.wait(200) == 0
+
+
+def test_a_program_ends_with_what_started_it(eventually):
+    text = "import os, time; print(os.getpid(), flush=True); time.sleep(500)"
+    with subprocess.Popen([forked_python(), "-c", text], stdout=subprocess.PIPE) as process:
+        place = Path("/proc", process.stdout.readline().decode().strip())
+        assert place.exists()
+        process.kill()
+    eventually(lambda: not place.exists())
+
+
+def test_a_shell_finds_the_command():
+    environment = {"PATH": program_path()}
+    words = ["/bin/sh", "-c", "anabranch gc --help"]
+    ran = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout == run("-m", "anabranch", "gc", "--help").stdout != ""
