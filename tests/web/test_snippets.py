@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import shutil
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from support.browser.snippet_programs import snippet_environment
 
 WEB = Path(__file__).parents[2] / "web"
 NASTY = (
@@ -88,25 +87,8 @@ def files_repository(shared_repository):
 
 @pytest.fixture
 def environment(site, tmp_path):
-    """Variables that hold the keys, of a home whose DuckDB has its extension."""
-    (folder,) = find_spec("duckdb_extension_httpfs").submodule_search_locations
-    (extension,) = Path(folder).glob("extensions/*/httpfs.duckdb_extension")
-    platform = subprocess.run(
-        [sys.executable, "-c", "import duckdb; print(*duckdb.sql('PRAGMA platform').fetchone())"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
-    place = tmp_path / ".duckdb/extensions" / extension.parent.name / platform
-    place.mkdir(parents=True)
-    shutil.copy(extension, place)
-    return {
-        "HOME": str(tmp_path),
-        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
-        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
-        "ANABRANCH_ACCESS_KEY_ID": site.access_key_id,
-        "ANABRANCH_SECRET_ACCESS_KEY": site.secret_access_key,
-    }
+    """Variables of the programs."""
+    return snippet_environment(site, tmp_path)
 
 
 def source(site, repository, path, ref="main"):

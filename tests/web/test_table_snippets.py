@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 from pyiceberg.catalog import load_catalog
+from support.browser.snippet_programs import snippet_environment
 
 WEB = Path(__file__).parents[2] / "web"
 NAMES = (
@@ -27,7 +26,6 @@ NAMES = (
     "st*ar[1]{a,b}?#h&=+;@",
 )
 FOLDERS = ("plain", 'a b/it\'s "quoted"', "ünï/海 🌊", "p%20%", "n=1/x==2:y")
-EXTENSIONS = ("httpfs", "avro", "iceberg")
 LOAD = """
 import { createServer } from "vite";
 import { text } from "node:stream/consumers";
@@ -87,26 +85,8 @@ def outputs_of(snippets, environment):
 
 @pytest.fixture
 def environment(site, tmp_path):
-    """Variables that hold the keys, of a home whose DuckDB has its extensions."""
-    platform = subprocess.run(
-        [sys.executable, "-c", "import duckdb; print(*duckdb.sql('PRAGMA platform').fetchone())"],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
-    for name in EXTENSIONS:
-        (folder,) = find_spec(f"duckdb_extension_{name}").submodule_search_locations
-        (extension,) = Path(folder).glob(f"extensions/*/{name}.duckdb_extension")
-        place = tmp_path / ".duckdb/extensions" / extension.parent.name / platform
-        place.mkdir(parents=True, exist_ok=True)
-        shutil.copy(extension, place)
-    return {
-        "HOME": str(tmp_path),
-        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
-        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
-        "ANABRANCH_ACCESS_KEY_ID": site.access_key_id,
-        "ANABRANCH_SECRET_ACCESS_KEY": site.secret_access_key,
-    }
+    """Variables of the programs."""
+    return snippet_environment(site, tmp_path)
 
 
 def source(site, repository, path, ref="main"):
