@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from importlib.util import find_spec
+from importlib.resources import files
 from pathlib import Path
 
 from anabranch.testing.server import Server
@@ -25,9 +25,8 @@ def snippet_environment(server: Server, home: Path) -> dict[str, str]:
         check=True,
     ).stdout.strip()
     for name in _EXTENSIONS:
-        spec = find_spec(f"duckdb_extension_{name}")
-        (folder,) = (spec and spec.submodule_search_locations) or ()
-        (extension,) = Path(folder).glob(f"extensions/*/{name}.duckdb_extension")
+        folder = Path(str(files(f"duckdb_extension_{name}")))
+        (extension,) = folder.glob(f"extensions/*/{name}.duckdb_extension")
         place = home / ".duckdb/extensions" / extension.parent.name / platform
         place.mkdir(parents=True, exist_ok=True)
         shutil.copy(extension, place)
