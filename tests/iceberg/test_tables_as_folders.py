@@ -10,6 +10,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from tests.iceberg.conftest import trips
+from tests.server.access.workspaces.test_tables import delta_log
 
 RECORD = "_tables/city/trips/table.json"
 
@@ -152,7 +153,22 @@ def test_the_keys_of_a_workspace_do_not_reach_the_files(lake, table):
             differences(intruder, "task", "task"),
             api.get(f"{lake.root}/refs/task/tables"),
         ]
+        others = [
+            differences(intruder, "task", "task", f"{RECORD}/"),
+            differences(intruder, "task", "task", f"{RECORD}/data"),
+        ]
+        # a table of Delta Lake that the keys may write, with a file of the other
+        (task,) = table.scan().plan_files()
+        named = task.file.file_path.replace(
+            table.metadata.location, f"s3://{lake.name}/task/{RECORD}"
+        )
+        log = {"path": f"out/t/_delta_log/{'0' * 20}.json"}
+        content = delta_log(named, task.file.file_size_in_bytes).replace(b"word", b"name")
+        place = f"{lake.root}/branches/task/objects"
+        api.post(place, params=log, content=content).raise_for_status()
+        others.append(differences(intruder, made["source_commit"], "task$", "out/t"))
     assert [each.status_code for each in answers] == [403] * 4, [each.text for each in answers]
+    assert [each.status_code for each in others] == [404, 404, 400], [each.text for each in others]
 
 
 @pytest.mark.parametrize("path", ["data/x", "../secret", "metadata/version-hint.text"])
