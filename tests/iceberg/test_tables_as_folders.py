@@ -171,6 +171,16 @@ def test_the_keys_of_a_workspace_do_not_reach_the_files(lake, table):
     assert [each.status_code for each in others] == [404, 404, 400], [each.text for each in others]
 
 
+def test_a_writer_of_another_branch_does_not_choose_the_metadata(lake, table):
+    """The area has files of all branches, which stay there for good."""
+    lake.branch("dev").load_table("city.trips").append(trips(3))
+    with table.io.new_output(f"{table.location()}/metadata/version-hint.text").create() as file:
+        file.write(b"99")
+    assert rows_of(preview(lake)) == rows_of(query(lake, "main")) == [1, 2]
+    assert rows_of(preview(lake, "dev")) == [1, 2, 3]
+    assert len(differences(lake, "main", "dev").json()["results"]) == 1
+
+
 @pytest.mark.parametrize("path", ["data/x", "../secret", "metadata/version-hint.text"])
 def test_files_that_the_metadata_do_not_name_are_not_there(lake, table, path):
     assert table
