@@ -167,8 +167,13 @@ def test_the_keys_of_a_workspace_do_not_reach_the_files(lake, table):
         place = f"{lake.root}/branches/task/objects"
         api.post(place, params=log, content=content).raise_for_status()
         others.append(differences(intruder, made["source_commit"], "task$", "out/t"))
+        sql = f"SELECT name FROM delta_table('lakefs://{lake.name}/task/out/t')"
+        queried = {"sql": sql, "tables": {}}
+        others.append(preview(intruder, "task", "out/t"))
+        others.append(api.post(f"{lake.root}/refs/task/query", json=queried))
     assert [each.status_code for each in answers] == [403] * 4, [each.text for each in answers]
-    assert [each.status_code for each in others] == [404, 404, 400], [each.text for each in others]
+    refused = [404, 404, 400, 403, 403]
+    assert [each.status_code for each in others] == refused, [each.text for each in others]
 
 
 def test_a_writer_of_another_branch_does_not_choose_the_metadata(lake, table):
