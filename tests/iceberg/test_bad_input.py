@@ -150,6 +150,21 @@ def test_a_table_of_a_branch_is_registered(lake, table):
     assert ids(table) == [1, 2]
 
 
+@pytest.mark.usefixtures("table")
+@pytest.mark.parametrize("kind", ["data", "metadata", "object-storage", "folder-storage"])
+def test_places_of_a_registered_table_are_not_those_of_its_new_files(lake, kind):
+    metadata = lake.http.get(lake.path("main", "/namespaces/city/tables/trips")).json()["metadata"]
+    metadata["properties"] = {f"write.{kind}.path": "s3://elsewhere/files", "a": "b"}
+    place = f"{lake.root}/branches/main/objects"
+    path = {"path": "old/metadata/v1.metadata.json"}
+    assert lake.api.post(place, params=path, json=metadata).status_code == 201
+    body = {"name": "old", "metadata-location": f"s3://{lake.name}/main/{path['path']}"}
+    lake.post("main", "/namespaces/city/register", body)
+    loaded = lake.http.get(lake.path("main", "/namespaces/city/tables/old"))
+    assert loaded.status_code == 200, loaded.text
+    assert loaded.json()["metadata"]["properties"] == {"a": "b"}
+
+
 def test_a_dropped_table_is_registered_again(lake, table):
     location = table.metadata_location
     lake.catalog().drop_table("city.trips")

@@ -10,6 +10,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from tests.iceberg.conftest import trips
+from tests.server.access.workspaces.test_tables import delta_log
 
 RECORD = "_tables/city/trips/table.json"
 
@@ -152,7 +153,37 @@ def test_the_keys_of_a_workspace_do_not_reach_the_files(lake, table):
             differences(intruder, "task", "task"),
             api.get(f"{lake.root}/refs/task/tables"),
         ]
+        others = [
+            differences(intruder, "task", "task", f"{RECORD}/"),
+            differences(intruder, "task", "task", f"{RECORD}/data"),
+        ]
+        # a table of Delta Lake that the keys may write, with a file of the other
+        (task,) = table.scan().plan_files()
+        named = task.file.file_path.replace(
+            table.metadata.location, f"s3://{lake.name}/task/{RECORD}"
+        )
+        log = {"path": f"out/t/_delta_log/{'0' * 20}.json"}
+        content = delta_log(named, task.file.file_size_in_bytes).replace(b"word", b"name")
+        place = f"{lake.root}/branches/task/objects"
+        api.post(place, params=log, content=content).raise_for_status()
+        others.append(differences(intruder, made["source_commit"], "task$", "out/t"))
+        sql = f"SELECT name FROM delta_table('lakefs://{lake.name}/task/out/t')"
+        queried = {"sql": sql, "tables": {}}
+        others.append(preview(intruder, "task", "out/t"))
+        others.append(api.post(f"{lake.root}/refs/task/query", json=queried))
     assert [each.status_code for each in answers] == [403] * 4, [each.text for each in answers]
+    refused = [404, 404, 400, 403, 403]
+    assert [each.status_code for each in others] == refused, [each.text for each in others]
+
+
+def test_a_writer_of_another_branch_does_not_choose_the_metadata(lake, table):
+    """The area has files of all branches, which stay there for good."""
+    lake.branch("dev").load_table("city.trips").append(trips(3))
+    with table.io.new_output(f"{table.location()}/metadata/version-hint.text").create() as file:
+        file.write(b"99")
+    assert rows_of(preview(lake)) == rows_of(query(lake, "main")) == [1, 2]
+    assert rows_of(preview(lake, "dev")) == [1, 2, 3]
+    assert len(differences(lake, "main", "dev").json()["results"]) == 1
 
 
 @pytest.mark.parametrize("path", ["data/x", "../secret", "metadata/version-hint.text"])

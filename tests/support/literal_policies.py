@@ -35,7 +35,11 @@ def names(pattern: str, resource: str, username: str) -> bool:
     if len(wanted) < 6 or len(given) < 6:
         return False
     same = all(wanted[field] == given[field] for field in (0, 1, 2, 4))
-    return same and fits(tokens(":".join(wanted[5:]), username), ":".join(given[5:]))
+    name, meant = ":".join(given[5:]), ":".join(wanted[5:])
+    if given[2] == "catalog":  # a branch is meant by an `@`, which the names of users have encoded
+        same = same and ("@" in meant or "@" not in name)
+        username = username.replace("@", "%40")
+    return same and fits(tokens(meant, username), name)
 
 
 def tokens(pattern: str, username: str) -> list[str]:

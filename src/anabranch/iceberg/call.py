@@ -158,13 +158,11 @@ class Call:
         """Raises Denied unless the caller has the rights to the object at a path."""
         authorize(self.actor, [self.on_path(each, path, place) for each in actions])
 
-    def writing(self, place: Place, properties: Iterable[object]) -> Writing:
-        """Returns how a change is made, which the first of the properties that says it decides; it
-        is a commit if that says anything else than `staged`, so that it can be mended. Raises
-        Denied unless the caller may commit, if it is a commit.
+    def writing(self, place: Place, *changed: Iterable[object]) -> Writing:
+        """Returns how what has these properties is changed together: it is staged if all of it is,
+        else a commit. Raises Denied unless the caller may commit, if it is a commit.
         """
-        named = (each.get(_MODE) for each in properties if isinstance(each, Mapping))
-        staged = next((each for each in named if each is not None), _AUTO) == _STAGED
+        staged = all(_is_staged(properties) for properties in changed)
         if not staged:
             branch = branch_arn(*place)
             authorize(self.actor, [Permission(Action.CREATE_COMMIT, branch)])
@@ -187,3 +185,11 @@ class Call:
         """Returns the properties of a namespace; none if it does not exist."""
         namespaces = self.services.catalog.iceberg.namespaces
         return namespaces.stored_properties(place, namespace)
+
+
+def _is_staged(properties: Iterable[object]) -> bool:
+    """Returns whether the first of the properties that says how a change is made says `staged`;
+    anything else is a commit, so that it can be mended.
+    """
+    named = (each.get(_MODE) for each in properties if isinstance(each, Mapping))
+    return next((each for each in named if each is not None), _AUTO) == _STAGED

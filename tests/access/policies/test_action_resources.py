@@ -12,6 +12,7 @@ from anabranch.access.policies.permissions import Action
 from anabranch.access.policies.policies import Policy
 from anabranch.access.policies.policy_documents import parse_statement
 from anabranch.access.policies.statements import Effect, Statement
+from anabranch.catalog.tables.iceberg.identifiers import encode_part
 from anabranch.errors import Invalid
 from anabranch.rest.table import EXTENSIONS, OPERATIONS
 
@@ -33,6 +34,8 @@ EFFECTIVE = [
     ("catalog:ListTables", "arn:lakefs:catalog:::namespace/lake/city"),
     ("catalog:ListNamespaces", "arn:lakefs:catalog:::namespace/lake/"),
     ("catalog:*", "arn:lakefs:catalog:::table/lake/city/trips@dev"),
+    ("catalog:ReadTable", "arn:lakefs:catalog:::table/lake/st%C3%A4dte/o'brien & co (1)%40x"),
+    ("catalog:DeleteView", "arn:lakefs:catalog:::view/lake/st%C3%A4dte/*@dev"),
     ("*", "arn:lakefs:fs:::image/i"),
     ("fs:ReadConfig", "*"),
     ("auth:ListUsers", "arn:lakefs:fs:::repository/any"),
@@ -53,6 +56,10 @@ INEFFECTIVE = [
     ("pr:*", "arn:lakefs:fs:::repository/sales/branch/main"),
     ("catalog:ReadTable", "arn:lakefs:catalog:::table/lake/city/trips@main"),
     ("catalog:ReadTable", "arn:lakefs:catalog:::table/lake"),
+    ("catalog:ReadTable", "arn:lakefs:catalog:::table/lake/städte/*"),
+    ("catalog:*", "arn:lakefs:catalog:::table/lake/städte/trips"),
+    ("catalog:DeleteTable", "arn:lakefs:catalog:::table/lake/city/a:b@main"),
+    ("catalog:ListTables", "arn:lakefs:catalog:::namespace/lake/a#b"),
     ("catalog:ListTables", "arn:lakefs:catalog:::table/lake/city/trips"),
     ("catalog:UpdateView", "arn:lakefs:catalog:::table/lake/city/trips"),
     ("catalog:*", "arn:lakefs:fs:::repository/lake/*"),
@@ -109,6 +116,15 @@ def test_every_action_of_an_operation_is_about_the_resources_that_are_listed():
                 checked.add(need.action)
                 assert can_apply(Effect.DENY, need.action, resource(Call())), operation.id
     assert len(checked) > 40
+
+
+@pytest.mark.parametrize("code", range(32, 256))
+def test_names_of_tables_have_the_characters_that_their_encoded_parts_have(code):
+    part = encode_part(f"a{chr(code)}b").replace("@", "%40")
+    assert can_apply(Effect.DENY, "catalog:ReadTable", f"arn:lakefs:catalog:::table/lake/c/{part}")
+    named = f"arn:lakefs:catalog:::table/lake/c/a{chr(code)}b"
+    is_itself = part == f"a{chr(code)}b" or chr(code) in "/%*?"
+    assert can_apply(Effect.DENY, "catalog:ReadTable", named) is is_itself
 
 
 def test_every_action_has_resources():

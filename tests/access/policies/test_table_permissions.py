@@ -88,6 +88,7 @@ STATEMENTS = st.builds(
     st.sampled_from(
         ["*", OBJECT, object_arn("lake", "*"), object_arn("lake", "_tables/city/*.json")]
         + [repository_arn("lake"), TABLE, f"{TABLE}@dev", f"{TABLE}@main", f"{TABLE}2"]
+        + [TABLE.replace("trips", name) for name in ("*dev", "t?ips?dev", "*i*@d*", "*@${user}")]
         + [f"arn:lakefs:catalog:::{noun}" for noun in ("*", "table/lake/*@dev", "*/lake/city*")]
     ).map(lambda resource: (resource,)),
 )
@@ -124,6 +125,32 @@ def test_decisions_are_those_of_a_literal_evaluator(statements, path, action):
     by_table = any(allowed(*each) for each in stated)
     expected = not refused and (by_table or all(allowed(name, record) for name in needed))
     assert both_say(actor(*statements), permission) is expected
+
+
+@pytest.mark.parametrize("pattern", ["city/*_old", "city/*s?live_old", "*ity/*_old"])
+def test_a_branch_is_no_end_of_a_table_s_name(pattern):
+    """Who may create a branch would change each table there."""
+    resource = f"arn:lakefs:catalog:::table/lake/{pattern}"
+    user = actor(*says(Effect.ALLOW, "catalog:UpdateTable", resource))
+    elsewhere = record_permission(Action.WRITE_OBJECT, "lake", RECORD, "live_old")
+    assert not both_say(user, elsewhere)
+    old = "_tables/city/trips_live_old/table.json"
+    named = record_permission(Action.WRITE_OBJECT, "lake", old, "main")
+    assert both_say(user, named)
+
+
+def test_the_name_of_a_user_is_encoded_in_names_of_tables():
+    def may(username, table, branch):
+        statement = Statement(
+            Effect.ALLOW, ("catalog:UpdateTable",), ("arn:lakefs:catalog:::table/lake/of/${user}",)
+        )
+        user = Actor(username=username, statements=[statement])
+        path = f"_tables/of/{table}/table.json"
+        return user.may(record_permission(Action.WRITE_OBJECT, "lake", path, branch))
+
+    assert may("ada@example.com", "ada@example.com", "main")
+    assert not may("ada@main", "ada", "main"), "a name is no table and its branch"
+    assert may("ada", "ada", "main")
 
 
 STATED = ("*", "*@main", "*@dev", TABLE, f"{TABLE}@main", f"{TABLE}@d?v", f"{TABLE}2")

@@ -195,6 +195,27 @@ def test_protected_branches_are_moved_by_no_undo(lake):
     assert state(lake) == before
 
 
+def test_a_branch_that_is_protected_since_returns_without_uncommitted_changes_alone(lake):
+    for name, paths in (("dev", ["a"]), ("clean", [])):
+        lake.branches.create("sea", name, "main")
+        for path in paths:
+            put(lake, name, path)
+        lake.branches.delete("sea", name)
+    deletion = next(
+        each
+        for each in lake.operations.list("sea", amount=9).items
+        if each.changes[0].name == "dev"
+    )
+    lake.protection.replace("sea", ["dev", "clean"])
+    before = state(lake)
+    with pytest.raises(ProtectedBranch):
+        lake.operations.restore_branch("sea", "dev")
+    with pytest.raises(ProtectedBranch):
+        lake.operations.undo("sea", deletion.id)
+    assert state(lake) == before
+    lake.operations.restore_branch("sea", "clean")
+
+
 def test_a_branch_whose_rule_requires_approvals_is_not_deleted(lake):
     created(lake)
     lake.protection.replace("sea", ["dev"], approvals={"dev": 1})

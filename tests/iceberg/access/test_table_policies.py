@@ -156,6 +156,28 @@ def test_commits_to_tables_need_the_right_to_commit(team, lake):
     assert ids(lake.catalog().load_table("city.orders")) == [1]
 
 
+@pytest.mark.parametrize("staged_first", [True, False])
+def test_a_staged_table_lends_a_transaction_no_right_to_change_others(team, lake, staged_first):
+    """Which would be left with a staged change, and so could not be committed to."""
+    staged = lake.catalog().load_table("city.orders2")
+    staged.transaction().set_properties(**{"anabranch.commit": "staged"}).commit_transaction()
+    change = {
+        "requirements": [],
+        "updates": [{"action": "set-properties", "updates": {"a": "b"}}],
+    }
+    changes = [
+        {"identifier": {"namespace": ["city"], "name": name}, **change}
+        for name in ("orders2", "orders")
+    ]
+    body = {"table-changes": changes if staged_first else changes[::-1]}
+    url = f"{lake.url}/iceberg{lake.path('main', '/transactions/commit')}"
+    writer = team.member(allow("catalog:*"))
+    assert httpx2.post(url, auth=writer.keys, json=body).status_code == 403
+    only_staged = {"table-changes": changes[:1]}
+    assert httpx2.post(url, auth=writer.keys, json=only_staged).status_code == 204
+    lake.catalog().load_table("city.orders").append(trips(2))
+
+
 @pytest.mark.parametrize(
     ("action", "on_table"),
     [

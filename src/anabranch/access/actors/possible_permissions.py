@@ -9,7 +9,7 @@ from __future__ import annotations
 from anabranch.access.actors.actor import Actor
 from anabranch.access.policies.permissions import ANY, BRANCH_ACTIONS, AllBelow, Permission
 from anabranch.access.policies.resource_patterns import literal_prefix, split_pattern
-from anabranch.access.policies.statements import Effect
+from anabranch.access.policies.statements import Effect, user_in_names
 
 __all__ = ["may_on_some"]
 
@@ -47,5 +47,5 @@ def _literal(pattern: str, username: str) -> tuple[str, str, bool]:
     head, name = split_pattern(pattern)
     if not head:
         return pattern, "", False
-    literal, wildcards = literal_prefix(name, username)
+    literal, wildcards = literal_prefix(name, user_in_names(head, username))
     return head + literal, wildcards, wildcards == "*" and name.endswith("*")

@@ -6,9 +6,11 @@ statement that names it with the ARN of a repository has no effect.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from functools import lru_cache
+from string import ascii_letters, digits
 from types import MappingProxyType
 
 from anabranch.access.policies.permissions import ANY, CATALOG, Action
@@ -18,7 +20,9 @@ from anabranch.patterns.wildcards import matches_name, name_tokens
 __all__ = ["can_apply", "general_resources", "resource_names"]
 
 _NAME, _REST, _LEVELS = "NAME", "PATH", "LEVELS"
-"""In a name of resources: any name without a slash, any text, and any that names no branch."""
+"""In a name of resources: any name without a slash, any text, and names of levels, encoded."""
+_ENCODED = frozenset(f"{ascii_letters}{digits}_.-~!$&'()+,;= %/")
+"""What encoded names are made of."""
 
 _FS, _AUTH = "arn:lakefs:fs:::", "arn:lakefs:auth:::"
 _REPOSITORY = f"{_FS}repository/{_NAME}"
@@ -32,9 +36,9 @@ _TABLES, _TABLE, _VIEW = (
 _ALL_TABLES = f"{CATALOG}namespace/{_NAME}/"
 """All namespaces of a repository."""
 _CHANGED_TABLES, _CHANGED_TABLE, _CHANGED_VIEW = (
-    f"{CATALOG}{noun}/{_NAME}/{_REST}" for noun in ("namespace", "table", "view")
+    f"{name}@{_REST}" for name in (_TABLES, _TABLE, _VIEW)
 )
-"""The same, with or without a branch after an `@`."""
+"""The same on one branch."""
 
 _RESOURCES: dict[tuple[str, ...], tuple[Action, ...]] = {
     (ANY, _REPOSITORY): (Action.LIST_REPOSITORIES,),
@@ -92,15 +96,15 @@ _RESOURCES: dict[tuple[str, ...], tuple[Action, ...]] = {
     ),
     (_ALL_TABLES, _TABLES): (Action.LIST_NAMESPACES,),
     (_TABLES,): (Action.GET_NAMESPACE, Action.LIST_TABLES, Action.LIST_VIEWS),
-    (_CHANGED_TABLES,): (
+    (_TABLES, _CHANGED_TABLES): (
         Action.CREATE_NAMESPACE,
         Action.UPDATE_NAMESPACE,
         Action.DELETE_NAMESPACE,
     ),
     (_TABLE,): (Action.READ_TABLE,),
-    (_CHANGED_TABLE,): (Action.CREATE_TABLE, Action.UPDATE_TABLE, Action.DELETE_TABLE),
+    (_TABLE, _CHANGED_TABLE): (Action.CREATE_TABLE, Action.UPDATE_TABLE, Action.DELETE_TABLE),
     (_VIEW,): (Action.READ_VIEW,),
-    (_CHANGED_VIEW,): (Action.CREATE_VIEW, Action.UPDATE_VIEW, Action.DELETE_VIEW),
+    (_VIEW, _CHANGED_VIEW): (Action.CREATE_VIEW, Action.UPDATE_VIEW, Action.DELETE_VIEW),
 }
 _BY_ACTION: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {action: names for names, actions in _RESOURCES.items() for action in actions}
@@ -112,8 +116,8 @@ _MAX_COMPARED = 2048  # longer ARNs are taken to match
 
 def resource_names(action: str) -> tuple[str, ...]:
     """Returns the names of the resources of an action, or of those that a pattern matches, in
-    which `NAME` stands for any name without a slash, `PATH` for any text and `LEVELS` for any
-    without an `@`; `*` is any resource, as for listings.
+    which `NAME` stands for any name without a slash, `PATH` for any text and `LEVELS` for encoded
+    names with slashes between them; `*` is any resource, as for listings.
     """
     known = [each for each in Action if matches_name(action, each, "")]
     return tuple(dict.fromkeys(name for each in known for name in _names(each)))
@@ -159,10 +163,11 @@ class _Class(Enum):
 
     ANY = "any"
     NO_SLASH = "no slash"
-    NO_AT = "no @"
+    ENCODED = "encoded"
 
 
-_CLASSES = {_NAME: _Class.NO_SLASH, _REST: _Class.ANY, _LEVELS: _Class.NO_AT}
+_CLASSES = {_NAME: _Class.NO_SLASH, _REST: _Class.ANY, _LEVELS: _Class.ENCODED}
+_PARTS = re.compile("([/@])")
 
 _Symbol = tuple[str | _Class, bool]
 """A character or a class, and whether it is repeated any number of times."""
@@ -205,8 +210,12 @@ def _share(one: str | _Class, two: str | _Class) -> bool:
     """Returns whether any character is of both."""
     if isinstance(one, str) and isinstance(two, str):
         return one == two
-    both = {one, two}
-    return not ({"/", _Class.NO_SLASH} <= both or {"@", _Class.NO_AT} <= both)
+    character, of = (one, two) if isinstance(one, str) else (two, one)
+    if isinstance(character, _Class):
+        return True
+    if of is _Class.ENCODED:
+        return character in _ENCODED
+    return character != "/" or of is not _Class.NO_SLASH
 
 
 def _pattern_symbols(pattern: str) -> Iterator[_Symbol]:
@@ -220,9 +229,7 @@ def _pattern_symbols(pattern: str) -> Iterator[_Symbol]:
 
 
 def _name_symbols(name: str) -> Iterator[_Symbol]:
-    for index, part in enumerate(name.split("/")):
-        if index:
-            yield "/", False
+    for part in _PARTS.split(name):
         kind = _CLASSES.get(part)
         if kind is None:
             yield from ((character, False) for character in part)

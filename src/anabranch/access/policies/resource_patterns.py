@@ -10,7 +10,11 @@ import re
 from collections.abc import Iterable
 
 from anabranch.access.policies.permissions import ANY, CATALOG
-from anabranch.access.policies.statements import matches_all_below, matches_any_below
+from anabranch.access.policies.statements import (
+    matches_all_below,
+    matches_any_below,
+    user_in_names,
+)
 from anabranch.patterns.wildcards import ONE, STAR, USER, name_expression, name_tokens
 
 __all__ = ["RESOURCE_HEADS", "ResourcePatterns", "literal_prefix", "split_pattern"]
@@ -19,6 +23,8 @@ RESOURCE_HEADS = ("arn:lakefs:fs:::", "arn:lakefs:auth:::", CATALOG)
 """What all names of resources begin with; patterns of other services match none."""
 
 _FIELDS = 6  # as in statements.py
+_NO_BRANCH = "(?!.*@)"
+"""Before the expression of a pattern of tables that names no branch; see statements.py."""
 
 
 class ResourcePatterns:
@@ -36,13 +42,15 @@ class ResourcePatterns:
             head, name = split_pattern(pattern)
             if not head:
                 continue
-            literal, wildcards = literal_prefix(name, username)
+            user = user_in_names(head, username)
+            literal, wildcards = literal_prefix(name, user)
             if not wildcards:
                 exact.add(head + literal)
             elif wildcards == "*" and name.endswith("*"):
                 prefixes.append(head + literal)
             else:
-                expressions.append(re.escape(head) + name_expression(name, username))
+                limit = _NO_BRANCH if head == CATALOG and "@" not in name else ""
+                expressions.append(re.escape(head) + limit + name_expression(name, user))
                 self._pairs.append((pattern, head + literal))
         self._exact = frozenset(exact)
         self._prefixes = tuple(prefixes)

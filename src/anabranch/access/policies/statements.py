@@ -4,6 +4,10 @@
 resource's name; the other fields are compared literally. `${user}` stands for the name of the
 actor, taken literally. A denying statement overrides all allowing ones. `conditions.py`
 evaluates the conditions.
+
+The name of a table may end in `@` and a branch, which only patterns with an `@` of their own match:
+what is allowed for tables called `*_old` is not allowed for others on a branch of that name. In
+names of tables, `${user}` is encoded as they are, so it never begins a branch.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ from typing import NamedTuple
 import msgspec
 
 from anabranch.access.policies.conditions import NO_CONTEXT, RequestContext, applies
-from anabranch.access.policies.permissions import ANY, AllBelow, Permission
+from anabranch.access.policies.permissions import ANY, CATALOG, AllBelow, Permission
 from anabranch.patterns.wildcards import ONE, STAR, USER, matches_name, name_tokens
 
 __all__ = [
@@ -26,6 +30,7 @@ __all__ = [
     "matches_action",
     "matches_all_below",
     "matches_any_below",
+    "user_in_names",
 ]
 
 _UNUSED_CHARACTER = "\U0010fffd"
@@ -91,6 +96,11 @@ def matches_action(statement: Statement, action: str, username: str) -> bool:
     return any(matches_name(pattern, action, username) for pattern in statement.actions)
 
 
+def user_in_names(pattern: str, username: str) -> str:
+    """Returns what `${user}` stands for in a pattern of resources."""
+    return username.replace("@", "%40") if pattern.startswith(CATALOG) else username
+
+
 def _matches_resource(statement: Statement, resource: str, username: str, *, denies: bool) -> bool:
     if resource == ANY:
         return ANY in statement.resources if denies else bool(statement.resources)
@@ -116,9 +126,10 @@ def matches_any_below(pattern: str, prefix: str, username: str) -> bool:
     given = prefix.split(":", _FIELDS - 1)
     if len(wanted) != _FIELDS or len(given) != _FIELDS:
         return False
-    if [*wanted[:3], wanted[4]] != [*given[:3], given[4]]:
+    if [*wanted[:3], wanted[4]] != [*given[:3], given[4]] or _only_given_branch(wanted, given):
         return False
-    return _matches_some_continuation(_symbols(wanted[5], username), given[5])
+    symbols = _symbols(wanted[5], user_in_names(prefix, username))
+    return _matches_some_continuation(symbols, given[5])
 
 
 class _Symbol(NamedTuple):
@@ -154,4 +165,11 @@ def _matches_arn(pattern: str, resource: str, username: str) -> bool:
         return False
     arn, partition, service, _, account, name = wanted
     same = (arn, partition, service, account) == (given[0], given[1], given[2], given[4])
-    return same and matches_name(name, given[5], username)
+    if not same or _only_given_branch(wanted, given):
+        return False
+    return matches_name(name, given[5], user_in_names(resource, username))
+
+
+def _only_given_branch(wanted: list[str], given: list[str]) -> bool:
+    """Returns whether a table's name has a branch and the pattern that it is compared with none."""
+    return given[2] == "catalog" and "@" in given[5] and "@" not in wanted[5]

@@ -189,6 +189,8 @@ class AdmittedChanges:
             return
         self._admit_commit(change.after.commit_id)
         if change.before is None:
+            if change.discarded:  # nobody could stage it there
+                self._protection.require_writable(repository, name)
             return
         if change.before.commit_id == change.after.commit_id:
             self._protection.require_writable(repository, name)

@@ -105,13 +105,15 @@ class Refs:
         after: str = "",
         amount: int,
         readable: ReadablePaths | None = None,
+        of_catalog: bool = True,
     ) -> RowDifferencePage:
         """Returns a page of the rows of a table, in one object or in a folder (Delta Lake or
         Iceberg; all its files must be `readable`), or of a table of the catalog, by the path of its
         record, that `right` changed since its merge
         base with `left`; with `two_dot`, of those that differ between both. `right` may be
         `branch$`, which includes the staged changes of the branch. The page says how rows are
-        matched: by `key`, by columns that were found, or with `whole_rows` by all columns.
+        matched: by `key`, by columns that were found, or with `whole_rows` by all columns. Unless
+        `of_catalog`, the files of the catalog's tables, which are on no branch, are not there.
 
         Raises NotFound if neither has the object or table, Invalid for what is no table, Denied.
         """
@@ -133,6 +135,7 @@ class Refs:
                 *(stored_repository, path, Resolved(before.id), resolved),
                 readable=readable,
                 matching=matching,
+                of_catalog=of_catalog,
             )
             if found is None:
                 raise NotFound("not found", kind="object_not_found", hint=f"No object at {path!r}.")

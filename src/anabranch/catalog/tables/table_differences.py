@@ -41,9 +41,10 @@ class TableDiffer:
         *,
         readable: ReadablePaths | None = None,
         matching: RowMatching,
+        of_catalog: bool = True,
     ) -> RowDifferencePage | None:
         """Returns a page of the rows that differ between the table in a folder at two references,
-        or of the catalog, whose record's path is its folder (see `TableFolders`);
+        or of the catalog, whose record's path is its folder (see `TableFolders`), if `of_catalog`;
         None if it is a table at neither. A version that does not exist has no rows. Rows are
         matched as by `row_differences`, among the rows of files that differ: a `key` that only rows
         of other files repeat is not found. Raises Invalid (kinds unreadable_table and
@@ -52,7 +53,8 @@ class TableDiffer:
         with WorkFolder("rows") as work:
             sides: dict[str, ComparedObjects] = {
                 side: ResolvedObjects(
-                    *(self._core, self._blocks, self._folders, repository, resolved),
+                    *(self._core, self._blocks, self._folders if of_catalog else None),
+                    *(repository, resolved),
                     readable=readable,
                     folder=work,
                 )

@@ -31,15 +31,15 @@ _PAGE = 1000
 
 class ResolvedObjects:
     """The objects at a resolved reference of a repository: those that are `readable`, all if that
-    is None; and the files of the catalog's tables, in their `folders`. `folder` is for copies of
-    objects that are not files of this machine.
+    is None; and the files of the catalog's tables, in their `folders`, if these are given. `folder`
+    is for copies of objects that are not files of this machine.
     """
 
     def __init__(
         self,
         core: Core,
         blocks: BlockStore,
-        folders: TableFolders,
+        folders: TableFolders | None,
         repository: Repository,
         resolved: Resolved,
         *,
@@ -95,6 +95,8 @@ class ResolvedObjects:
         """Returns the table of the catalog in whose folder a path is. Raises Denied for one that
         the caller may not read.
         """
+        if self._folders is None:
+            return None
         table = self._folders.find(self._repository, self._resolved, path)
         if table is not None:
             table.require_readable(self._readable)
@@ -102,7 +104,7 @@ class ResolvedObjects:
 
     def _entry(self, path: str) -> Entry | None:
         table = self._table(path)
-        if table is not None:
+        if self._folders is not None and table is not None:
             return self._folders.entry(table, path)
         return self._core.objects.entry_at(self._repository, self._resolved, path)
 

@@ -15,6 +15,7 @@ from anabranch.access.actors.authorize import authorize
 from anabranch.access.policies.permissions import Action, Permission, object_arn
 from anabranch.catalog.tables.iceberg.areas import Area
 from anabranch.catalog.tables.iceberg.identifiers import Identifier, record_path
+from anabranch.catalog.tables.iceberg.locations import PLACES
 from anabranch.catalog.tables.iceberg.metadata_files import MetadataFile
 from anabranch.catalog.tables.iceberg.places import Place
 from anabranch.errors import Invalid, NotSupported
@@ -104,11 +105,7 @@ def _last_metadata(file: MetadataFile) -> Response:
 def _moved(call: Call, source: _Source, area: Area, location: str) -> dict[str, Any]:
     """Returns metadata by which new files are stored in an area."""
     updates: list[dict[str, Any]] = [{"action": "set-location", "location": area.location}]
-    placed = [
-        name
-        for name in source.metadata.get("properties") or {}
-        if name in {"write.data.path", "write.metadata.path", "write.object-storage.path"}
-    ]
+    placed = [name for name in source.metadata.get("properties") or {} if name in PLACES]
     if placed:
         updates.append({"action": "remove-properties", "removals": placed})
     now = int(call.services.clock() * 1000)

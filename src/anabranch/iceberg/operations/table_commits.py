@@ -67,12 +67,12 @@ def commit_transaction(call: Call) -> Response:
     """Commits to several tables of one branch, by one commit of it."""
     place, named = _named(call)
     commits: list[TableCommit] = []
-    modes: list[Mapping[str, Any]] = []
+    modes: list[list[Mapping[str, Any]]] = []
     for identifier, body in named:
         commit, properties, _ = _prepare(call, place, identifier, body)
         commits.append(commit)
-        modes += [*properties, call.namespace_properties(place, identifier.namespace)]
-    writing = call.writing(place, modes)
+        modes.append([*properties, call.namespace_properties(place, identifier.namespace)])
+    writing = call.writing(place, *modes)
     tables = call.services.catalog.iceberg.tables
     tables.commit(place, tables.begin(place, commits), writing)
     return Response(204)

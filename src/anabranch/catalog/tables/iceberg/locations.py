@@ -13,10 +13,13 @@ import msgspec
 
 from anabranch.errors import Corrupt, Invalid
 
-__all__ = ["check_metadata", "check_stored", "check_updates"]
+__all__ = ["PLACES", "check_metadata", "check_stored", "check_updates"]
 
-_PLACES = ("write.data.path", "write.metadata.path", "write.object-storage.path")
-_FOLDERS = ("write.folder-storage.path",)
+PLACES = (
+    *("write.data.path", "write.metadata.path"),
+    *("write.object-storage.path", "write.folder-storage.path"),
+)
+"""The properties of a table that say where new files are placed."""
 _FILES = ("manifest-list", "statistics-path")
 
 
@@ -82,7 +85,7 @@ def _named(update: Mapping[str, Any]) -> Iterator[Any]:
 def _placed(properties: object) -> Iterable[Any]:
     if not isinstance(properties, Mapping):
         return ()
-    return [properties[name] for name in (*_PLACES, *_FOLDERS) if name in properties]
+    return [properties[name] for name in PLACES if name in properties]
 
 
 def _require_inside(named: object, location: str) -> None:

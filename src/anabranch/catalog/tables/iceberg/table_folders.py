@@ -3,7 +3,7 @@
 `_tables/city/trips/table.json` stands for a table, and `_tables/city/trips/table.json/data/1.avro`
 for a file of its area. So what reads tables in folders reads those of the catalog, at any
 reference. Of the metadata in the area, which other references share, the folder has the one that
-the record names.
+the record names, and no hint at another: who writes to one branch does not choose what others have.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.area_files import area_paths
 from anabranch.model.tables.table_area import AREAS_FOLDER
 from anabranch.model.tables.table_record import RECORDS_ROOT, TABLE_FILE, TableRecord, table_from
+from anabranch.tables.iceberg.metadata_files import HINT, METADATA_FOLDER
 from anabranch.versioning.core import Core
 from anabranch.versioning.references.references import Resolved
 
 __all__ = ["TableFolder", "TableFolders", "record_in_path"]
 
 _FOLDER = f"/{TABLE_FILE}/"
+_HINT = METADATA_FOLDER + HINT
 
 
 class TableFolder(NamedTuple):
@@ -90,6 +92,8 @@ class TableFolders:
     def entry(self, folder: TableFolder, path: str) -> Entry | None:
         """Returns the file at a path in a folder as if it were an object, None without one."""
         area, name = folder.area, path.removeprefix(f"{folder.path}/")
+        if name == _HINT:
+            return None
         spellings = [each.path for each in area_paths(f"{area.location}/{name}")]
         for each in dict.fromkeys([name, *spellings]):
             try:

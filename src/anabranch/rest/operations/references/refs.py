@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from anabranch.access.actors.confined_actor import ConfinedActor
 from anabranch.access.policies.permissions import Action
 from anabranch.model.commits.row_difference import MatchedBy, RowDifference
 from anabranch.model.page import DEFAULT_AMOUNT
@@ -173,6 +174,7 @@ def diff_rows(call: Call[DiffRows, None]) -> RowDifferenceList:
         after=params.after,
         amount=page_amount(params.amount),
         readable=call.readable_paths("", ""),
+        of_catalog=not isinstance(call.authenticated, ConfinedActor),
     )
     return RowDifferenceList(to_pagination(page), page.items, page.key, page.matched_by, page.notes)
 
