@@ -15,6 +15,7 @@ from anabranch import _kernel as kernel
 from anabranch.client.retry_policy import RetryPolicy
 from anabranch.errors import Busy, Corrupt, Gone, Invalid, NotFound
 from anabranch.files.work_folders import WorkFolder
+from anabranch.model.secret import Secret
 from anabranch.spark.sources.refusals import note_refusals
 from anabranch.spark.sources.repositories_client import RETRIES, RepositoriesClient
 
@@ -37,11 +38,17 @@ class Server:
         if not url.startswith(("http://", "https://")):
             raise Invalid(f"{url}: not the URL of a server", hint="Use http://… or https://….")
         self.url = url.rstrip("/")
-        self.keys = access_key_id, secret_access_key
+        self._keys = access_key_id, Secret(secret_access_key)
         self.client = RepositoriesClient(self.url, access_key_id, secret_access_key, retries)
 
     def __repr__(self) -> str:
         return f"Server({self.url!r})"
+
+    @property
+    def keys(self) -> tuple[str, str]:
+        """The id and the secret of the access key, which are not to be shown."""
+        access_key_id, secret = self._keys
+        return access_key_id, secret.reveal()
 
     def storage_namespace(self, repository: str) -> str:
         """Returns the storage namespace of a repository. Raises NotFound."""
