@@ -79,18 +79,16 @@ def record_permission(action: Action, repository: str, path: str, branch: str) -
     """Returns the permission to read, write or delete what has its record at a path, which is on
     the table, the view or the namespace; on the object at any other path.
     """
-    resource = object_arn(repository, path)
-    on_object = Permission(action, resource, branch=branch)
-    folder, _, file = path.rpartition("/")
-    kind = _BY_FILE.get(file)
-    if kind is None or not path.startswith(RECORDS_ROOT):
+    on_object = Permission(action, object_arn(repository, path), branch=branch)
+    recorded = _recorded(repository, path)
+    if recorded is None:
         return on_object
+    kind, name = recorded
     on = {
         Action.READ_OBJECT: kind.read,
         Action.WRITE_OBJECT: kind.update,
         Action.DELETE_OBJECT: kind.delete,
     }
-    name = _arn(kind, repository, folder.removeprefix(RECORDS_ROOT))
     return Permission(on[action], name, branch=branch, objects=(on_object,))
 
 
@@ -98,21 +96,15 @@ def creation_permission(repository: str, path: str, branch: str) -> Permission:
     """Returns the permission to create what has its record at a path, which tells whether there is
     something: so the permissions to read and to write the object stand for it.
     """
-    folder, _, file = path.rpartition("/")
-    kind = _BY_FILE[file]
-    name = _arn(kind, repository, folder.removeprefix(RECORDS_ROOT))
-    objects = _standing_for(kind, kind.create, repository, path, branch)
-    return Permission(kind.create, name, branch=branch, objects=objects)
+    kind = _BY_FILE[path.rpartition("/")[2]]
+    return _on_record(kind, kind.create, repository, path, branch)
 
 
 def changing_permission(repository: str, path: str, branch: str) -> Permission:
     """Returns the permission to change the properties of the namespace with a record at a path,
     which tells them, too.
     """
-    kind, folder = _BY_FILE[NAMESPACE_FILE], path.rpartition("/")[0]
-    objects = _standing_for(kind, kind.update, repository, path, branch)
-    name = _arn(kind, repository, folder.removeprefix(RECORDS_ROOT))
-    return Permission(kind.update, name, branch=branch, objects=objects)
+    return _on_record(_BY_FILE[NAMESPACE_FILE], Action.UPDATE_NAMESPACE, repository, path, branch)
 
 
 def listing_permission(action: Action, repository: str, folder: str) -> Permission:
@@ -132,7 +124,7 @@ def permission_on(action: str, resource: str, branch: str | None) -> Permission:
     if action not in TABLE_ACTIONS or not resource.startswith(CATALOG) or not slash:
         return permission
     kind = _BY_ACTION.get(Action(action))
-    if kind is None or kind.read == Action.GET_NAMESPACE == action:
+    if kind is None or action == Action.GET_NAMESPACE:  # listing objects stands for it
         listing = Permission(Action.LIST_OBJECTS, repository_arn(repository))
         return permission._replace(objects=(listing,) if noun == "namespace" else ())
     if noun != kind.noun:
@@ -151,17 +143,23 @@ def objects_below(action: str, prefix: str) -> tuple[tuple[Action, str], ...]:
     named = prefix.removeprefix(CATALOG).partition("/")[2] if prefix.startswith(CATALOG) else ""
     repository, slash, levels = named.partition("/")
     kind = _BY_ACTION.get(Action(action))
-    if kind is None or kind.read == Action.GET_NAMESPACE == action:
+    if kind is None or action == Action.GET_NAMESPACE:  # listing objects stands for it
         return ((Action.LIST_OBJECTS, f"{_OBJECTS}{repository}"),)
     path = f"/object/{RECORDS_ROOT}{levels.partition('@')[0].replace('%40', '@')}" if slash else ""
     needed = _standing_for(kind, action, repository, "", "")
     return tuple((Action(each.action), f"{_OBJECTS}{repository}{path}") for each in needed)
 
 
+def _on_record(kind: _Kind, action: Action, repository: str, path: str, branch: str) -> Permission:
+    """Returns the permission of an action on what has its record at a path."""
+    objects = _standing_for(kind, action, repository, path, branch)
+    return Permission(action, _arn_of(kind, repository, path), branch=branch, objects=objects)
+
+
 def _standing_for(
     kind: _Kind, action: str, repository: str, path: str, branch: str
 ) -> tuple[Permission, ...]:
-    if action == kind.create or action == kind.update == Action.UPDATE_NAMESPACE:
+    if action in {kind.create, Action.UPDATE_NAMESPACE}:
         actions: tuple[Action, ...] = (Action.READ_OBJECT, Action.WRITE_OBJECT)
     elif action == kind.read:
         actions = (Action.READ_OBJECT,)
@@ -186,11 +184,8 @@ def denying_permissions(permission: Permission) -> Iterator[Permission]:
             (kind, AllBelow(_arn(kind, repository, folder))) for kind in _KINDS
         ]
     else:
-        folder, _, file = path.rpartition("/")
-        kind = _BY_FILE.get(file)
-        if kind is None or not path.startswith(RECORDS_ROOT):
-            return
-        names = [(kind, _arn(kind, repository, folder.removeprefix(RECORDS_ROOT)))]
+        recorded = _recorded(repository, path)
+        names = [recorded] if recorded else []
     branch = (permission.changed_branch or "") if permission.action in _CHANGES else None
     for kind, name in names:
         for action in _denying(kind, permission.action):
@@ -203,6 +198,16 @@ def _denying(kind: _Kind, action: str) -> tuple[Action, ...]:
     if action == Action.WRITE_OBJECT:  # it may create it, or change it
         return (kind.create, kind.update)
     return (kind.delete,) if action == Action.DELETE_OBJECT else ()
+
+
+def _recorded(repository: str, path: str) -> tuple[_Kind, str] | None:
+    """Returns what has its record at a path, with its name in ARNs; None for any other path."""
+    kind = _BY_FILE.get(path.rpartition("/")[2]) if path.startswith(RECORDS_ROOT) else None
+    return None if kind is None else (kind, _arn_of(kind, repository, path))
+
+
+def _arn_of(kind: _Kind, repository: str, path: str) -> str:
+    return _arn(kind, repository, path.rpartition("/")[0].removeprefix(RECORDS_ROOT))
 
 
 def _arn(kind: _Kind, repository: str, folder: str) -> str:
