@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-
-import msgspec
+from functools import cached_property
 
 from anabranch.model.references.operation import BranchChanged, SettingChanged
 from anabranch.model.repositories.repository import Repository
@@ -18,7 +17,7 @@ from anabranch.versioning.staging.extra_writes import ExtraWrites
 __all__ = ["PullsMergedByUndo"]
 
 
-class PullsMergedByUndo(msgspec.Struct, frozen=True):
+class PullsMergedByUndo:
     """What a plan of undo or restore merges by the branches that it moves, beside what the plan
     itself changes.
 
@@ -26,9 +25,10 @@ class PullsMergedByUndo(msgspec.Struct, frozen=True):
     there was nothing to merge then.
     """
 
-    core: Core
-    repository: Repository
-    plan: UndoPlan
+    def __init__(self, core: Core, repository: Repository, plan: UndoPlan) -> None:
+        self._core = core
+        self._repository = repository
+        self._plan = plan
 
     def writes_for(self, change: BranchChanged, /) -> ExtraWrites:
         """Returns the writes of `MergedPulls.record` for the move of a branch."""
@@ -37,12 +37,12 @@ class PullsMergedByUndo(msgspec.Struct, frozen=True):
         commit_id = change.after.commit_id
         moved = {
             each.name: "" if each.after is None else each.after.commit_id
-            for each in self.plan.changes
+            for each in self._plan.changes
             if isinstance(each, BranchChanged)
         }
-        planned = {each.name for each in self.plan.settings if each.kind == PULL_REQUEST}
-        return self.core.merged_pulls.record(
-            *(self.repository, change.name, change.before.commit_id, [commit_id], commit_id),
+        planned = {each.name for each in self._plan.settings if each.kind == PULL_REQUEST}
+        return self._core.merged_pulls.record(
+            *(self._repository, change.name, change.before.commit_id, [commit_id], commit_id),
             except_ids=planned.union(self._open_then(change.name, moved)),
             moved=moved,
         )
@@ -51,31 +51,36 @@ class PullsMergedByUndo(msgspec.Struct, frozen=True):
         """Yields the open pull requests into a branch that were open then, with the source that
         they will have.
         """
-        pulls = [each.pull for each in self.core.pulls.open_into(self.repository, destination)]
+        pulls = [each.pull for each in self._core.pulls.open_into(self._repository, destination)]
         if not pulls:
             return
-        changed = set(self._changed_since())
-        heads = self.core.branches.heads(self.repository, {each.source for each in pulls}) | moved
+        heads = self._core.branches.heads(self._repository, {each.source for each in pulls}) | moved
         then = {
             each.name: "" if each.before is None else each.before.commit_id
-            for each in self.plan.undone
+            for each in self._plan.undone
             if isinstance(each, BranchChanged)
         }
-        log, at = self.core.operation_log, self.plan.operation.id
+        log, at = self._core.operation_log, self._plan.operation.id
         for pull in pulls:
-            if pull.id in changed:
+            if pull.id in self._changed_since:
                 continue
             if pull.source not in then:
-                then[pull.source] = log.commit_at(self.repository, keys.branch(pull.source), at)
+                then[pull.source] = log.commit_at(self._repository, keys.branch(pull.source), at)
             if then[pull.source] == heads.get(pull.source, ""):
                 yield pull.id
 
-    def _changed_since(self) -> Iterator[str]:
-        """Yields the pull requests that were created, closed, merged or opened again since."""
-        for stored in self.core.operation_log.since(self.repository, self.plan.operation.id):
-            for each in stored.operation.settings:
-                if each.kind == PULL_REQUEST and _is_of_state(each):
-                    yield each.name
+    @cached_property
+    def _changed_since(self) -> frozenset[str]:
+        """The pull requests that were created, closed, merged or opened again since: the log is
+        read once for all branches.
+        """
+        log = self._core.operation_log.since(self._repository, self._plan.operation.id)
+        return frozenset(
+            each.name
+            for stored in log
+            for each in stored.operation.settings
+            if each.kind == PULL_REQUEST and _is_of_state(each)
+        )
 
 
 def _is_of_state(change: SettingChanged) -> bool:
