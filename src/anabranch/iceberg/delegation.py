@@ -13,10 +13,9 @@ from urllib.parse import quote
 from anabranch.access.credentials.table_keys import IssuedTableKeys, TableGrant
 from anabranch.access.policies.permissions import Action
 from anabranch.catalog.tables.iceberg.areas import Area
-from anabranch.catalog.tables.iceberg.identifiers import decode_part
+from anabranch.catalog.tables.iceberg.identifiers import identifier_at
 from anabranch.iceberg.call import Call
 from anabranch.iceberg.scopes import BASE_PATH
-from anabranch.model.tables.table_record import RECORDS_ROOT
 
 __all__ = ["KEY_SECONDS", "file_settings", "files_endpoint", "issue_keys", "signing_settings"]
 __all__ += ["table_keys", "wants_keys", "wants_signing"]
@@ -51,9 +50,11 @@ def signing_settings(call: Call, path: str) -> dict[str, str]:
     signed: Java's names of several versions, and pyiceberg's.
     """
     repository, reference = call.place
-    folder = path.removeprefix(RECORDS_ROOT).rpartition("/")[0]
-    names = [decode_part(part) or "" for part in folder.split("/")]
-    namespace, table = quote("\x1f".join(names[:-1]), safe=""), quote(names[-1], safe="")
+    identifier = identifier_at(path)
+    if identifier is None:  # no address names it
+        return {}
+    namespace = quote("\x1f".join(identifier.namespace), safe="")
+    table = quote(identifier.name, safe="")
     uri = f"{files_endpoint(call)}{BASE_PATH}"
     endpoint = (
         f"v1/{repository}/{quote(reference, safe='')}/namespaces/{namespace}/tables/{table}/sign"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore
+from anabranch.catalog.tables.iceberg.areas import TableAreas
+from anabranch.catalog.tables.iceberg.record_store import RecordStore
 from anabranch.catalog.tables.iceberg.table_folders import TableFolders
 from anabranch.catalog.tables.table_objects import ResolvedObjects
 from anabranch.files.work_folders import WorkFolder
@@ -30,7 +32,9 @@ class TableDiffer:
     def __init__(self, core: Core, blocks: BlockStore) -> None:
         self._core = core
         self._blocks = blocks
-        self._folders = TableFolders(core, blocks)
+        self._folders = TableFolders(
+            core, blocks, RecordStore(core, blocks), TableAreas(core, blocks)
+        )
 
     def compare(
         self,

@@ -13,7 +13,11 @@ from typing import BinaryIO
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.objects.object_page import ObjectPage
-from anabranch.catalog.tables.iceberg.table_folders import TableFolder, TableFolders
+from anabranch.catalog.tables.iceberg.table_folders import (
+    TableFolder,
+    TableFolders,
+    record_in_path,
+)
 from anabranch.errors import Denied
 from anabranch.model.names import check_path
 from anabranch.model.objects.entry import Entry, physical_address
@@ -49,6 +53,7 @@ class ResolvedObjects:
         self._core = core
         self._blocks = blocks
         self._folders = folders
+        self._tables: dict[str, TableFolder | None] = {}
         self._repository = repository
         self._resolved = resolved
         self._readable = readable
@@ -95,12 +100,15 @@ class ResolvedObjects:
         """Returns the table of the catalog in whose folder a path is. Raises Denied for one that
         the caller may not read.
         """
-        if self._folders is None:
+        record = record_in_path(path)
+        if self._folders is None or not record:
             return None
-        table = self._folders.find(self._repository, self._resolved, path)
-        if table is not None:
-            table.require_readable(self._readable)
-        return table
+        if record not in self._tables:  # each file of a table is asked for
+            table = self._folders.find(self._repository, self._resolved, path)
+            if table is not None:
+                table.require_readable(self._readable)
+            self._tables[record] = table
+        return self._tables[record]
 
     def _entry(self, path: str) -> Entry | None:
         table = self._table(path)

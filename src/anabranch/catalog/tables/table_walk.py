@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from anabranch.access.actors.readable_paths import ReadablePaths
 from anabranch.catalog.objects.readable_listing import list_objects
-from anabranch.catalog.tables.iceberg.identifiers import TABLE_FILE, decode_part
+from anabranch.catalog.tables.iceberg.identifiers import identifier_at
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.table_record import RECORDS_ROOT, is_table_record
@@ -112,9 +112,9 @@ class TableWalk:
         while has_more:
             rows, has_more = self._list(prefix, begin, "", _PAGE)
             for path, _ in rows:
-                table = _recorded(path) if is_table_record(path) else None
-                if table is not None:
-                    yield Step(path, table)
+                identifier = identifier_at(path) if is_table_record(path) else None
+                if identifier is not None:
+                    yield Step(path, FoundTable("iceberg", path, *identifier))
             if rows:
                 begin = rows[-1][0]
                 yield Step(begin)
@@ -132,12 +132,3 @@ class TableWalk:
         )
         rows = [(decode_key(key), value is None) for key, value in listing.rows()]
         return rows, listing.has_more
-
-
-def _recorded(path: str) -> FoundTable | None:
-    """Returns the table with a record, None for a path that stands for no name."""
-    parts = path.removeprefix(RECORDS_ROOT).removesuffix(f"/{TABLE_FILE}").split("/")
-    names = [name for name in map(decode_part, parts) if name is not None]
-    if len(names) < len(parts) or not names[1:]:
-        return None
-    return FoundTable("iceberg", path, tuple(names[:-1]), names[-1])

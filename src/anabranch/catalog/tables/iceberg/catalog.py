@@ -34,8 +34,8 @@ class IcebergCatalog:
         clock: Callable[[], float],
     ) -> None:
         self.areas = TableAreas(core, blocks)
-        self.folders = TableFolders(core, blocks)
         records = RecordStore(core, blocks)
+        self.folders = TableFolders(core, blocks, records, self.areas)
         self.changes = record_changes = RecordChanges(core, protection, changes)
         self.namespaces = Namespaces(records, record_changes)
         parts = TableParts(

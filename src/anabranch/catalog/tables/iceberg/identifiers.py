@@ -31,6 +31,7 @@ __all__ = [
     "check_namespace",
     "decode_part",
     "encode_part",
+    "identifier_at",
     "namespace_path",
     "namespace_prefix",
     "other_record_path",
@@ -90,6 +91,18 @@ def record_path(identifier: Identifier, file: str = TABLE_FILE) -> str:
     path = f"{namespace_prefix(identifier.namespace)}{encode_part(identifier.name)}/{file}"
     check_path(path)
     return path
+
+
+def identifier_at(path: str) -> Identifier | None:
+    """Returns the name of the table whose record has a path, the reverse of `record_path`; None for
+    a path that stands for no name.
+    """
+    folder = path.removeprefix(RECORDS_ROOT).removesuffix(f"/{TABLE_FILE}")
+    parts = [decode_part(part) for part in folder.split("/")]
+    names = [name for name in parts if name is not None]
+    if len(names) < len(parts) or not names[1:]:
+        return None
+    return Identifier(tuple(names[:-1]), names[-1])
 
 
 def other_record_path(identifier: Identifier, file: str) -> str:

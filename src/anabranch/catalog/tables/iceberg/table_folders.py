@@ -62,11 +62,13 @@ class TableFolder(NamedTuple):
 class TableFolders:
     """The tables of the catalog in repositories."""
 
-    def __init__(self, core: Core, blocks: BlockStore) -> None:
+    def __init__(
+        self, core: Core, blocks: BlockStore, records: RecordStore, areas: TableAreas
+    ) -> None:
         self._core = core
         self._blocks = blocks
-        self._records = RecordStore(core, blocks)
-        self._areas = TableAreas(core, blocks)
+        self._records = records
+        self._areas = areas
 
     def find(self, repository: Repository, resolved: Resolved, path: str) -> TableFolder | None:
         """Returns the table in whose folder a path is, at a resolved reference; None for a path in
