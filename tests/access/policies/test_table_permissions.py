@@ -182,7 +182,7 @@ def test_the_branch_is_part_of_the_name_of_what_changes(branch):
 
 
 def test_names_are_no_patterns_and_name_no_branch():
-    """Whoever may create a table named `a@main` gets no right to `a` on main by that, or by `*`."""
+    """The right to create a table named `a@main` is none to `a` on main, and neither is `*`."""
     odd = record_permission(Action.WRITE_OBJECT, "lake", "_tables/city/a@main/table.json", "dev")
     assert odd.resource == "arn:lakefs:catalog:::table/lake/city/a%40main"
     stated = Statement(

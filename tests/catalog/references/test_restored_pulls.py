@@ -135,7 +135,7 @@ def test_a_merge_whose_destination_was_reset_since_is_taken_back_too(lake):
 
 def test_what_was_done_by_hand_stays(lake):
     pull, other = propose(lake, "dev"), propose(lake, "dev")
-    lake.branches.delete("sea", "dev")  # of this, pull requests are told by its own operation
+    lake.branches.delete("sea", "dev")  # the deletion is an operation of its own
     lake.branches.create("sea", "dev", "main")
     commit(lake, "dev", "c")
     before = last(lake)

@@ -193,7 +193,7 @@ def test_reviewers_who_return_are_notified_once_and_only_if_the_undo_is_made(lak
         assert notified() == [(event, "ada", ("sam",))]
         with pytest.raises(Conflict, match="undone already"):
             lake.operations.undo("sea", removed.id)
-        lake.operations.undo("sea", last(lake).id)  # asked no longer, which nobody is told
+        lake.operations.undo("sea", last(lake).id)  # withdrawn without a notification
         assert [each.name for each in lake.pulls.get("sea", pull).reviewers] == ["jane"]
     assert notified() == [(event, "ada", ("sam",))]
 

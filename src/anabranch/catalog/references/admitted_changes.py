@@ -189,7 +189,7 @@ class AdmittedChanges:
             return
         self._admit_commit(change.after.commit_id)
         if change.before is None:
-            if change.discarded:  # nobody could stage it there
+            if change.discarded:  # no caller may stage changes there
                 self._protection.require_writable(repository, name)
             return
         if change.before.commit_id == change.after.commit_id:

@@ -84,7 +84,7 @@ def unregister_table(call: Call) -> Response:
     """Removes a table from its branch, and returns the metadata that it had then."""
     found = find_table(call, Action.READ_OBJECT, Action.DELETE_OBJECT)
     place, tables = call.place, call.services.catalog.iceberg.tables
-    tables.metadata(found)  # without metadata, nobody could register it again
+    tables.metadata(found)  # it is registered again by its metadata
     writing = call.writing(place, writing_properties(call, found, place))
     removal = tables.begin_removal(found)
     record_table(call, lambda: removal.removed.record.metadata, found.area, has_keys=False)

@@ -55,7 +55,7 @@ def _items(
 
 
 def _delta_items(context: CommandContext, at: Reference, *, long: bool) -> Iterator[dict[str, Any]]:
-    """Yields the folders with Delta tables. A user who may not see commits is told of none."""
+    """Yields the folders with Delta tables; none, with a note, if the user may not see commits."""
     place = ("repositories", at.repository, "refs", at.ref, "tables")
     try:
         for table in context.connection.pages(*place):
