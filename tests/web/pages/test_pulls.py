@@ -66,6 +66,22 @@ def test_list_has_open_ones_and_on_request_the_others(page, proposed):
     expect(pulls.get_by_role("link")).to_have_text(["Given up", "Still open"])
 
 
+def test_an_open_one_says_that_its_source_was_deleted(page, proposed):
+    pull = create(proposed)
+    call(proposed, "PUT", f"pulls/{pull}/merge")
+    merge = call(proposed, "GET", "operations")["results"][0]["id"]
+    call(proposed, "DELETE", "branches/fix")
+    call(proposed, "POST", "undo", {"operation": merge})
+    assert state_of(proposed, pull) == "open"
+    page.goto(pull_url(proposed, pull))
+    expect(page.get_by_role("note")).to_contain_text("The branch fix was deleted.")
+    expect(page.get_by_role("button", name="Merge…")).to_have_count(0)
+    call(proposed, "POST", "branches/fix/restore")
+    page.reload()
+    expect(page.get_by_role("button", name="Merge…")).to_be_visible()
+    expect(page.get_by_role("note")).to_have_count(0)
+
+
 def test_comment_is_added_and_its_markdown_runs_no_script(page, proposed):
     pull = create(proposed, description="<script>alert(1)</script> [x](javascript:alert(2))")
     dialogs = []

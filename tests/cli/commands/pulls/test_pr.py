@@ -56,6 +56,18 @@ def test_close_and_reopen(ana, lake, made):
     assert status(ana, lake, made) == "open"
 
 
+def test_an_open_one_says_that_its_source_was_deleted(ana, lake, made):
+    ana.ok("pr", "merge", lake.uri, made)
+    merge = ana.ok("op", "log", lake.uri, "--amount", "1", "--json").json[0]["id"]
+    assert "Source:       side" in ana.ok("pr", "show", lake.uri, made).lines
+    ana.ok("branch", "delete", lake.at("side"), "--yes")
+    ana.ok("undo", lake.uri, merge)
+    assert status(ana, lake, made) == "open"
+    assert "Source:       side (deleted;" in ana.ok("pr", "show", lake.uri, made).out
+    ana.ok("branch", "restore", lake.at("side"))
+    assert "Source:       side" in ana.ok("pr", "show", lake.uri, made).lines
+
+
 def test_comments(ana, lake, made):
     for number, options in enumerate(([], ["--path", "a"])):
         ran = ana.ok("pr", "comment", lake.uri, made, "-m", f"text {number}", *options)

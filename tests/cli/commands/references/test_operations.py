@@ -63,6 +63,30 @@ def test_all_references_are_restored(ana, lake):
     assert ana.ok("branch", "show", lake.at("main"), "--json").json["commit_id"] == first
 
 
+def test_a_restore_says_which_references_and_pull_requests_it_has_changed(ana, lake):
+    first = lake.commit("main", "first", a="1")
+    ana.ok("branch", "create", lake.at("dev"), "--source", "main")
+    lake.commit("dev", "second", b="2")
+    pull = ana.ok(*("pr", "create", lake.at("dev"), "main", "--title", "t", "--json")).json["id"]
+    then = ana.ok("op", "log", lake.uri, "--amount", "1", "--json").json[0]["id"]
+    ana.ok("pr", "merge", lake.uri, pull)
+    merged = ana.ok("branch", "show", lake.at("main"), "--json").json["commit_id"]
+    ana.ok("tag", "create", lake.at("v1"), "main")
+    restored = ana.ok("op", "restore", lake.uri, then, "--yes").out.splitlines()
+    assert sorted(map(str.strip, restored[1:])) == [
+        f"branch main {merged[:12]} → {first[:12]}",
+        f"pull request {pull} reopened",
+        f"tag v1 deleted at {merged[:12]}",
+    ]
+    again = ana.ok("op", "restore", lake.uri, then, "--yes", "--json").json
+    assert (again["id"], again["restore"]) == (then, None)
+    made = ana.ok("op", "log", lake.uri, "--amount", "1", "--json").json[0]["id"]
+    ana.ok("undo", lake.uri, made)
+    assert ana.ok("branch", "show", lake.at("main"), "--json").json["commit_id"] == merged
+    repeated = ana.ok("op", "restore", lake.uri, then, "--yes", "--json").json["restore"]
+    assert {each["name"] for each in repeated["changes"]} == {"main", "v1"}
+
+
 def test_an_operation_is_forgotten_and_days_are_set(ana, lake):
     lake.commit("main", "first", a="1")
     ana.ok("branch", "create", lake.at("dev"), "--source", "main")

@@ -41,6 +41,7 @@ _COLUMNS = (
     Column("TITLE", ""),
     Column("REVIEWERS", ""),
 )
+_DELETED = " (deleted; `anabranch branch restore` may bring it back)"
 
 
 def _list(context: CommandContext) -> None:
@@ -92,11 +93,12 @@ def _show(context: CommandContext) -> None:
     reviews = context.connection.get(*pull_path(context), "reviews", amount=1)
     item["approvals"] = reviews["approvals"]
     item["required_approvals"] = reviews["required_approvals"]
+    is_deleted = item["status"] == "open" and "commit_id" not in reviews
     details: list[tuple[str, Any, str]] = [
         ("Pull request", item["id"], "id"),
         ("Title", item["title"], ""),
         ("Status", item["status"], ""),
-        ("Source", item["source_branch"], "name"),
+        ("Source", item["source_branch"] + is_deleted * _DELETED, "name"),
         ("Destination", item["destination_branch"], "name"),
         ("Author", item["author"], ""),
         ("Created", seconds(item["creation_date"]), "time"),

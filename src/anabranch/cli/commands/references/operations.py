@@ -5,6 +5,7 @@ of the installation; restore branches and tags.
 from __future__ import annotations
 
 import json
+import uuid
 from typing import Any
 
 from anabranch.cli.errors import Usage
@@ -20,6 +21,7 @@ from anabranch.cli.framework.command import (
 )
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.output.table import Column
+from anabranch.client.rest_client import Request
 from anabranch.model.uri import LakeUri
 
 __all__ = ["COMMAND", "PLACE", "change_texts", "operations_path"]
@@ -47,6 +49,7 @@ _COLUMNS = (
 _ENDS = {"Undone": "undone_at", "Given up": "given_up_at"}
 _SHOWN_CHANGES = 3
 _SHOWN_DIGITS = 12
+_NEWEST = 100
 
 
 def _log(context: CommandContext) -> None:
@@ -145,12 +148,18 @@ def _restore(context: CommandContext) -> None:
     context.confirm(
         f"Change all branches and tags of {repository} back to what they were after {options.id}?"
     )
-    item = context.connection.send(
-        *("POST", "repositories", repository, "operations", options.id, "restore")
-    )
-    place = address(repository)
-    shown = context.output.paint(item["id"], "id")
-    context.output.done(f"Restored the branches and tags of {place} after {shown}", item)
+    # the id by which the log names the operation that this request makes
+    request_id = uuid.uuid4().hex
+    segments = ("repositories", repository, "operations", options.id, "restore")
+    request = Request("POST", segments, headers={"X-Request-ID": request_id})
+    item = context.connection.request_json(request)
+    newest = context.connection.pages(*operations_path(options.repository), amount=_NEWEST)
+    made = next((each for each in newest if each["request_id"] == request_id), None)
+    place, shown = address(repository), context.output.paint(item["id"], "id")
+    text = f"Restored the branches and tags of {place} after {shown}"
+    if made is not None:
+        text = "\n  ".join([f"{text}:", *change_texts(made)])
+    context.output.done(text, {**item, "restore": made})
 
 
 def _forget(context: CommandContext) -> None:
@@ -213,7 +222,7 @@ COMMAND = Group(
             details="Branches that were deleted or reset since return with the changes that were "
             "uncommitted then. Pull requests that were merged since are open again, and those that "
             "are left without a branch are closed. This is an operation itself, which can be "
-            "undone.",
+            "undone. What it has changed is listed.",
             examples=("op restore lakefs://flights ffe3a1c0b2d4e9a1b2c",),
         ),
         Command(
