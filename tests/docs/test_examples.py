@@ -67,7 +67,8 @@ def test_an_example_runs(example, tmp_path):
         text=True,
         check=False,
     )
-    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == ""
 
 
 @pytest.mark.parametrize(("name", "line"), COMMANDS)

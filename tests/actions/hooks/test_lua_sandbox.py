@@ -189,10 +189,15 @@ def test_an_endless_script_ends_with_its_place(script):
 
 
 def test_an_endless_hook_ends_in_time_with_its_place():
-    start = time.monotonic()
-    reason = fails("\nwhile true do end", timeout=5)
-    assert time.monotonic() - start < 60
-    assert re.match(r"script:2: the script did not finish within [\d.]+ s$", reason)
+    place = re.compile(r"script:2: the script did not finish within [\d.]+ s$")
+    for _ in range(5):  # on a busy machine the process can be killed before it has said where it is
+        start = time.monotonic()
+        reason = fails("\nwhile true do end", timeout=5)
+        assert time.monotonic() - start < 60
+        assert "did not finish within" in reason
+        if place.match(reason):
+            return
+    raise AssertionError(reason)
 
 
 STUBBORN = {
