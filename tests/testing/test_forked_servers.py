@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from anabranch.child_process.descendants import children
 from anabranch.testing import forked_servers
 from anabranch.testing.forked_servers import fork_server
 from anabranch.testing.server import running_server
@@ -66,3 +67,29 @@ def test_variables_of_this_process_do_not_reach_a_server_that_is_not_given_them(
         assert "DEBUG" not in server.log.read_text()
     with running_server(tmp_path / "c", fresh=True) as server:
         assert isinstance(server.process, subprocess.Popen)
+
+
+def test_fork_servers_of_libraries_are_forked_and_end_with_their_server(tmp_path, eventually):
+    with running_server(tmp_path / "a") as first, running_server(tmp_path / "b") as second:
+        started = [query_process(server) for server in (first, second)]
+        os.kill(first.pid, signal.SIGKILL)
+        eventually(lambda: not is_there(started[0]))
+        assert is_there(started[1])
+    eventually(lambda: not is_there(started[1]))
+
+
+def query_process(server):
+    """Queries a repository; returns the process that stands for the one with the libraries."""
+    with httpx2.Client(base_url=server.api, auth=server.auth, timeout=60) as api:
+        body = {"name": "sea", "storage_namespace": "local://sea"}
+        assert api.post("/repositories", json=body).status_code == 201
+        path = "/repositories/sea/refs/main/query"
+        assert api.post(path, json={"sql": "SELECT 1"}).json()["rows"] == [[1]]
+    (process,) = children(server.pid)
+    command = Path(f"/proc/{process}/cmdline").read_bytes()
+    assert b"/libraries\0anabranch.pipelines.queries.query_process\0" in command
+    return process
+
+
+def is_there(process):
+    return Path(f"/proc/{process}").exists()

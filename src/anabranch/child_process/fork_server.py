@@ -26,14 +26,16 @@ from typing import IO, Self
 
 from anabranch.child_process.environment import interpreter_environment
 
-__all__ = ["ForkServer", "StartedProcess"]
+__all__ = ["INTERPRETER", "LIBRARIES", "ForkServer", "StartedProcess"]
 
-_INTERPRETER = [sys.executable, "-P", "-s", "-m", "anabranch.child_process.forking"]
-_LIBRARIES = {
+INTERPRETER = [sys.executable, "-P", "-s", "-m", "anabranch.child_process.forking"]
+"""The command of a fork server. In servers of tests it is another: `testing.forked_libraries`."""
+LIBRARIES = {
     # Arrow's own allocator reserves 1 GiB at once, which a limit of memory counts
     "ARROW_DEFAULT_MEMORY_POOL": "system",
     "OPENBLAS_NUM_THREADS": "1",  # threads are not forked
 }
+"""Variables that the libraries of tables read when they are imported."""
 
 
 class StartedProcess:
@@ -143,12 +145,12 @@ class ForkServer:
     def _interpreter(self, *options: str, descriptor: int, pipe: int) -> subprocess.Popen[bytes]:
         """Starts an interpreter that runs `forking` with this module and a descriptor."""
         return subprocess.Popen(
-            [*_INTERPRETER, self._module, *options, str(descriptor)],
+            [*INTERPRETER, self._module, *options, str(descriptor)],
             stdin=pipe,
             stdout=pipe,
             stderr=subprocess.DEVNULL,
             cwd=os.sep,
-            env=interpreter_environment() | _LIBRARIES,
+            env=interpreter_environment() | LIBRARIES,
             pass_fds=[descriptor],
             start_new_session=True,  # Ctrl-C is for this process, which ends that one
         )

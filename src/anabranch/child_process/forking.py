@@ -17,7 +17,7 @@ import sys
 import threading
 from typing import Any
 
-__all__ = ["end_with", "import_libraries"]
+__all__ = ["end_with", "import_libraries", "leave_pandas_out", "serve"]
 
 _ENDED = {signal.SIGCHLD}
 
@@ -47,7 +47,7 @@ def import_libraries(*names: str) -> None:
     gc.freeze()  # a collection would copy the memory that processes share
 
 
-def _serve(module: Any, connection: socket.socket) -> None:
+def serve(module: Any, connection: socket.socket) -> None:
     """Forks for each message, which has three descriptors, and sends the descriptor of the process,
     until the other side has ended.
     """
@@ -101,16 +101,21 @@ class _WithoutPandas:
             raise ImportError(name=name)
 
 
+def leave_pandas_out() -> None:
+    """Lets no module of this process import pandas."""
+    sys.meta_path.insert(0, _WithoutPandas())
+
+
 def main(arguments: list[str]) -> None:
     """Serves forks of a module over a socket, or with `--once` runs it in this process."""
     name, *once, descriptor = arguments
-    sys.meta_path.insert(0, _WithoutPandas())
+    leave_pandas_out()
     module = importlib.import_module(name)
     module.prepare()
     if once:
         module.main(int(descriptor))
     else:
-        _serve(module, socket.socket(fileno=int(descriptor)))
+        serve(module, socket.socket(fileno=int(descriptor)))
 
 
 if __name__ == "__main__":

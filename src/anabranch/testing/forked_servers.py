@@ -27,6 +27,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from anabranch.testing.forked_libraries import share_libraries
+
 __all__ = ["ForkedServer", "fork_server"]
 
 _MODULES = ("anabranch.cli.main", "anabranch.server.serve", "anabranch.server.config.loader")
@@ -206,6 +208,7 @@ def _main() -> None:
     assert threads == 1, "threads are not forked"
     gc.collect()
     gc.freeze()  # a collection would copy the memory that the servers share
+    share_libraries()
     words = _read_request(socket.socket(fileno=int(sys.argv[1])))
     sys.argv[:] = ["anabranch", *words]
     sys.exit(sys.modules["anabranch.cli.main"].main(words))

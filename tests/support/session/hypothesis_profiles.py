@@ -2,8 +2,8 @@
 
 What CI reports of a commit must not depend on the day, so it draws the same examples each time;
 new ones are found by everybody else, and kept in `.hypothesis/`. Hypothesis also draws constants of
-the modules that are loaded; which ones are, depends on the tests that ran before in the process, so
-CI draws none.
+the modules that are loaded. Only `make test-all` has it do so: to read all modules takes each
+worker two seconds, and which ones are loaded depends on the tests that ran before in the process.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def load_profile() -> None:
         max_examples=examples(100),
     )
     hypothesis.settings.load_profile("anabranch")
-    if _IN_CI:
+    if not _WEEKLY:
         # no setting does this; the version is pinned, and another one may fail here
         assert callable(providers._get_local_constants)
         providers._get_local_constants = Constants
