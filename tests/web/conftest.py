@@ -10,11 +10,13 @@ import httpx2
 import pytest
 from playwright.sync_api import expect
 from support.browser.conditions import limit_network, limit_processor, watch_requests
+from support.browser.kept_page import KeptPage
 from support.services.chromium import (
     chromium_program,
     headless_shell_program,
     running_driver,
 )
+from support.session.sizes import WEEKLY
 
 from anabranch.testing.server import running_server
 from anabranch.web.application import STATIC_FOLDER
@@ -81,6 +83,25 @@ def api(site):
         yield client
 
 
+class Problems(list):
+    """What the browser says of errors in pages."""
+
+    def listen(self, page):
+        page.on("console", self._note)
+        page.on("pageerror", self._note_error)
+
+    def ignore(self, page):
+        page.remove_listener("console", self._note)
+        page.remove_listener("pageerror", self._note_error)
+
+    def _note(self, message):
+        if message.type in {"error", "warning"} and UNIMPORTANT not in message.text:
+            self.append(message.text)
+
+    def _note_error(self, error):
+        self.append(str(error))
+
+
 @pytest.fixture
 def open_page(browser, request):
     """Returns a function that opens a page at a server, signed in unless told otherwise.
@@ -89,32 +110,26 @@ def open_page(browser, request):
     that is in the function's `problems`, which a test that provokes it empties.
     """
     contexts = []
-    problems = []
+    problems = Problems()
     latency_ms = request.config.getoption("latency")
     processor_rate = request.config.getoption("throttle")
 
-    def note(message):
-        if message.type in {"error", "warning"} and UNIMPORTANT not in message.text:
-            problems.append(message.text)
-
-    def open_at(server, *, signed_in=True, **options):
+    def open_at(server, *, signed_in=True, kept=False, **options):
         context = browser.new_context(
             base_url=server.url, permissions=["clipboard-read", "clipboard-write"], **options
         )
         context.set_default_timeout(TIMEOUT_MS)
-        contexts.append(context)
+        if not kept:
+            contexts.append(context)
         if signed_in:
-            key, secret = server.auth
-            keys = {"access_key_id": key, "secret_access_key": secret}
-            assert context.request.post("/api/v1/auth/login", data=keys).ok
+            sign_in(context, server)
         page = context.new_page()
         watch_requests(page)
         if latency_ms:
             limit_network(page, latency_ms=latency_ms)
         if processor_rate > 1:
             limit_processor(page, rate=processor_rate)
-        page.on("console", note)
-        page.on("pageerror", lambda error: problems.append(str(error)))
+        problems.listen(page)
         return page
 
     open_at.problems = problems
@@ -124,10 +139,45 @@ def open_page(browser, request):
     assert problems == []
 
 
+def sign_in(context, server):
+    key, secret = server.auth
+    keys = {"access_key_id": key, "secret_access_key": secret}
+    assert context.request.post("/api/v1/auth/login", data=keys).ok
+
+
+@pytest.fixture(scope="session")
+def kept_page(site):
+    """The page that tests share: see `support.browser.kept_page`."""
+    return KeptPage(f"{site.url}/favicon.svg")
+
+
 @pytest.fixture
-def page(open_page, site):
-    """A page that is signed in."""
+def new_page(open_page, site):
+    """A page that is signed in, with a cache of its own."""
     return open_page(site)
+
+
+@pytest.fixture
+def page(open_page, site, kept_page, request):
+    """A page that is signed in. With late responses or slow scripts, and once a week, it is new."""
+    options = request.config.option
+    if WEEKLY or options.latency or options.throttle > 1:
+        yield open_page(site)
+        return
+    failures = request.session.testsfailed
+    page = kept_page.take()
+    if page is None:
+        page = open_page(site, kept=True)
+    else:
+        sign_in(page.context, site)
+        open_page.problems.listen(page)
+    kept_page.watch(page)
+    yield page
+    if request.session.testsfailed > failures:
+        page.context.close()
+    else:
+        kept_page.give_back(page)
+        open_page.problems.ignore(page)
 
 
 class Sandbox:

@@ -9,7 +9,8 @@ from support.browser.conditions import settle
 MAX_BYTES = 120_000
 
 
-def test_first_load_is_small_and_from_the_server_alone(page, site, repository):
+def test_first_load_is_small_and_from_the_server_alone(new_page, site, repository):
+    page = new_page
     repository.put("a.csv")
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")

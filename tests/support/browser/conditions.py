@@ -40,6 +40,11 @@ def limit_processor(page: Page, *, rate: float) -> None:
     _session(page).send("Emulation.setCPUThrottlingRate", {"rate": rate})
 
 
+def is_limited(page: Page) -> bool:
+    """Returns whether the network or the processor of a page was limited."""
+    return page in _sessions
+
+
 def _session(page: Page) -> CDPSession:
     """Returns the page's only session: of two, one would not limit anything."""
     if page not in _sessions:
