@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 CHECKOUT = Path(__file__).parents[2]
 BENCHMARKS = CHECKOUT / "benchmarks"
 IMAGES = CHECKOUT / "docs" / "images"
@@ -23,6 +25,7 @@ def test_plots_are_those_of_the_figures(tmp_path):
     assert drawn == {file.name: file.read_text() for file in IMAGES.glob("scale-*.svg")}
 
 
+@pytest.mark.slow
 def test_figures_of_another_size_are_put_beside_the_others(tmp_path):
     file = tmp_path / "figures.json"
     for size in ("40", "50"):

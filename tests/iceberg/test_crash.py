@@ -17,7 +17,7 @@ from .conftest import Lake, ids, trips
 def test_what_was_acknowledged_survives_a_kill(tmp_path):
     acknowledged = []
     for first in range(1, 100 * sized(2, weekly=3), 100):
-        with running_server(tmp_path, fresh=True) as server:
+        with running_server(tmp_path) as server:
             lake = Lake(server, None if first == 1 else "killed")
             if first == 1:
                 body = {"name": "killed", "storage_namespace": "local://killed"}
@@ -48,7 +48,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path):
             assert enough.wait(200)
             os.kill(server.pid, signal.SIGKILL)
             writer.join(200)
-        with running_server(tmp_path, fresh=True) as server:
+        with running_server(tmp_path) as server:
             found = ids(Lake(server, "killed").catalog().load_table("city.trips"))
             assert set(acknowledged) <= set(found)
             assert len(found) == len(set(found)) <= len(acknowledged) + 1

@@ -118,13 +118,13 @@ def test_every_action_of_an_operation_is_about_the_resources_that_are_listed():
     assert len(checked) > 40
 
 
-@pytest.mark.parametrize("code", range(32, 256))
-def test_names_of_tables_have_the_characters_that_their_encoded_parts_have(code):
-    part = encode_part(f"a{chr(code)}b").replace("@", "%40")
-    assert can_apply(Effect.DENY, "catalog:ReadTable", f"arn:lakefs:catalog:::table/lake/c/{part}")
-    named = f"arn:lakefs:catalog:::table/lake/c/a{chr(code)}b"
-    is_itself = part == f"a{chr(code)}b" or chr(code) in "/%*?"
-    assert can_apply(Effect.DENY, "catalog:ReadTable", named) is is_itself
+def test_names_of_tables_have_the_characters_that_their_encoded_parts_have():
+    place = "arn:lakefs:catalog:::table/lake/c"
+    for name in (f"a{chr(code)}b" for code in range(32, 256)):
+        part = encode_part(name).replace("@", "%40")
+        assert can_apply(Effect.DENY, "catalog:ReadTable", f"{place}/{part}"), name
+        is_itself = part == name or name[1] in "/%*?"
+        assert can_apply(Effect.DENY, "catalog:ReadTable", f"{place}/{name}") is is_itself, name
 
 
 def test_every_action_has_resources():

@@ -49,18 +49,19 @@ def test_the_interface_has_the_parts_of_a_lake():
 
 
 @pytest.mark.parametrize("kind", ["folder", "server", "asyncio"])
-@pytest.mark.parametrize(("part", "name"), METHODS)
-def test_a_method_has_the_arguments_of_the_interface(lakes, kind, part, name):
-    declared = list(inspect.signature(getattr(PROTOCOLS[part], name)).parameters.values())[1:]
-    found = inspect.signature(getattr(getattr(lakes[kind], part), name)).parameters
-    for parameter in declared:
-        actual = found[parameter.name]
-        assert (actual.kind, actual.default) == (parameter.kind, parameter.default), parameter.name
-    others = [each for each in found.values() if each.name not in {d.name for d in declared}]
-    assert all(each.default is not each.empty for each in others)
-    order = [name for name in found if name in {each.name for each in declared}]
-    assert order == [each.name for each in declared]
-    assert inspect.getdoc(getattr(getattr(lakes[kind], part), name))
+def test_methods_have_the_arguments_of_the_interface(lakes, kind):
+    for part, name in METHODS:
+        declared = list(inspect.signature(getattr(PROTOCOLS[part], name)).parameters.values())[1:]
+        method = getattr(getattr(lakes[kind], part), name)
+        found = inspect.signature(method).parameters
+        for parameter in declared:
+            actual = found[parameter.name]
+            assert (actual.kind, actual.default) == (parameter.kind, parameter.default), parameter
+        names = [each.name for each in declared]
+        others = [each for each in found.values() if each.name not in names]
+        assert all(each.default is not each.empty for each in others), (part, name)
+        assert [each for each in found if each in names] == names, (part, name)
+        assert inspect.getdoc(method), (part, name)
 
 
 def test_remote_lakes_have_no_other_methods(lakes):

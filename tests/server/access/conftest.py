@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import boto3
 import httpx2
@@ -18,13 +19,29 @@ from anabranch.testing.server import Server, running_server
 _numbers = itertools.count(1000)  # of one length, so that names are listed as they are made
 
 
-class Member(NamedTuple):
+@dataclass(frozen=True)
+class Member:
     """A user of the server, with a key pair, a client of the API, and one of S3."""
 
+    server: Server
     name: str
     keys: tuple[str, str]
-    api: httpx2.Client
-    s3: boto3.client
+
+    @cached_property
+    def api(self) -> httpx2.Client:
+        return httpx2.Client(base_url=self.server.api, auth=self.keys, timeout=60)
+
+    @cached_property
+    def s3(self) -> boto3.client:
+        # most members never use theirs, which takes 20 ms to make
+        return boto3.client(
+            "s3",
+            endpoint_url=self.server.url,
+            aws_access_key_id=self.keys[0],
+            aws_secret_access_key=self.keys[1],
+            region_name="us-east-1",
+            config=Config(s3={"addressing_style": "path"}, retries={"max_attempts": 0}),
+        )
 
 
 class Team:
@@ -33,7 +50,7 @@ class Team:
     def __init__(self, server: Server, data: Path = Path()) -> None:
         self.server = server
         self.data = data
-        self.admin = self._member("tester", server.auth)
+        self.admin = Member(server, "tester", server.auth)
 
     def member(self, *statements: dict[str, object], groups: tuple[str, ...] = ()) -> Member:
         """Returns a new user with a policy of these statements, in these groups."""
@@ -48,7 +65,7 @@ class Team:
         for group in groups:
             _succeed(api.put(f"/auth/groups/{group}/members/{name}"))
         pair = _succeed(api.post(f"/auth/users/{name}/credentials")).json()
-        return self._member(name, (pair["access_key_id"], pair["secret_access_key"]))
+        return Member(self.server, name, (pair["access_key_id"], pair["secret_access_key"]))
 
     def repository(self, *paths: str) -> str:
         """Returns a new repository with these objects, committed on its branch main."""
@@ -69,19 +86,6 @@ class Team:
         for path in paths:
             content = path.encode()
             _succeed(self.admin.api.post(place, params={"path": path}, content=content))
-
-    def _member(self, name: str, keys: tuple[str, str]) -> Member:
-        s3 = boto3.client(
-            "s3",
-            endpoint_url=self.server.url,
-            aws_access_key_id=keys[0],
-            aws_secret_access_key=keys[1],
-            region_name="us-east-1",
-            config=Config(s3={"addressing_style": "path"}, retries={"max_attempts": 0}),
-        )
-        return Member(
-            name, keys, httpx2.Client(base_url=self.server.api, auth=keys, timeout=60), s3
-        )
 
 
 def allow(*actions: str, on: str | list[str] = "*", **condition: object) -> dict[str, object]:

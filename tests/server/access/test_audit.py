@@ -13,7 +13,7 @@ from support.session.forked_python import forked_python
 from anabranch.audit.chain import parse_line
 from anabranch.testing.server import running_server
 
-from .conftest import Team, allow, deny
+from .conftest import Member, Team, allow, deny
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["one process", "two processes"])
@@ -118,7 +118,7 @@ def test_failed_authentication_names_the_claimed_key(audited, file):
         ),
     ]
     assert [response.status_code for response in responses] == [401] * 3
-    stranger = Team._member(audited, "nobody", wrong)
+    stranger = Member(audited.server, "nobody", wrong)
     with pytest.raises(ClientError):
         stranger.s3.list_buckets()
     eventually(lambda: records(file, event="authentication", operation="ListBuckets"))

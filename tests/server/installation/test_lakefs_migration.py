@@ -28,6 +28,7 @@ from support.services.recorded_lakefs import (
     rows,
     unpack_blocks,
 )
+from support.session.forked_python import forked_python
 
 from anabranch.keyvalue.postgres.database import PostgresDatabase
 from anabranch.records import lakefs_pb2 as records
@@ -58,7 +59,7 @@ def block(tmp_path: Path) -> Path:
 def migrate(
     *arguments: str, within: list[str] | None = None, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    command = within or [sys.executable, "-m", "anabranch"]
+    command = within or [forked_python(), "-m", "anabranch"]
     inherited = {
         name: value for name, value in os.environ.items() if not name.startswith("ANABRANCH_")
     }

@@ -2,9 +2,9 @@
 
 A page in a context of its own costs half a second of the processor: a process is started, and all
 scripts are compiled for it. The next document of the same page costs a third of that, as when a
-user goes from page to page. Whatever a test leaves behind (cookies, storage, the media) is taken
-away; a page that has more (listeners, routes, another size, other pages) is closed, and the next
-test gets a new one.
+user goes from page to page. Whatever a test leaves behind (cookies, storage, the size, the media)
+is taken away; a page that has more (listeners, routes, other pages) is closed, and the next test
+gets a new one.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ class KeptPage:
         self._place = place
         self._free: Page | None = None
         self._state: Any = None
+        self._size: Any = None
 
     def take(self) -> Page | None:
         """Returns the page, which nobody is signed in at; None if a new one must be opened."""
@@ -41,6 +42,7 @@ class KeptPage:
     def watch(self, page: Page) -> None:
         """Remembers the state of a page that a test is about to get."""
         self._state = _state(page)
+        self._size = page.viewport_size
 
     def give_back(self, page: Page) -> None:
         """Keeps a page that a test has used, or closes its context."""
@@ -57,6 +59,8 @@ class KeptPage:
                     contrast="no-preference",
                 )
                 page.mouse.move(0, 0)
+                if page.viewport_size != self._size:
+                    page.set_viewport_size(self._size)
                 self._free = page
         except Error:  # it crashed, or was closed
             self._free = None
@@ -73,7 +77,7 @@ def _state(page: Page) -> Any:
     own, contexts = page._impl_obj, context._impl_obj
     kinds = Counter(type(each).__name__ for each in contexts._objects.values())
     return (
-        [len(context.pages), page.viewport_size, kinds["CDPSession"]],
+        [len(context.pages), kinds["CDPSession"]],
         [_listeners(own), _listeners(contexts)],
         [len(each._routes) + len(each._web_socket_routes) for each in (own, contexts)],
         [len(each._bindings) for each in (own, contexts)],
