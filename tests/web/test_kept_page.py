@@ -21,7 +21,7 @@ def test_what_a_test_leaves_is_taken_away(open_page, site, kept):
     page.evaluate("() => { localStorage.a = 'b'; sessionStorage.a = 'b'; }")
     page.set_viewport_size({"width": 320, "height": 700})
     page.emulate_media(color_scheme="dark")
-    kept.give_back(page)
+    kept.give_back(page, clean=kept.is_clean(page))
     assert kept.take() is page
     assert page.context.cookies() == []
     assert page.viewport_size == size
@@ -47,6 +47,6 @@ def test_a_page_with_more_than_that_is_closed(open_page, site, kept):
         page = open_page(site)
         kept.watch(page)
         change(page)
-        kept.give_back(page)
+        kept.give_back(page, clean=kept.is_clean(page))
         assert page.is_closed()
         assert kept.take() is None

@@ -44,10 +44,14 @@ class KeptPage:
         self._state = _state(page)
         self._size = page.viewport_size
 
-    def give_back(self, page: Page) -> None:
-        """Keeps a page that a test has used, or closes its context."""
+    def is_clean(self, page: Page) -> bool:
+        """Returns whether all can be taken away that a test has left."""
+        return not page.is_closed() and not is_limited(page) and _state(page) == self._state
+
+    def give_back(self, page: Page, *, clean: bool) -> None:
+        """Keeps a page that a test has used, or closes its context, if it is not clean."""
         try:
-            if self._is_clean(page):
+            if clean:
                 page.goto(self._place)
                 page.evaluate(_CLEAR)
                 page.context.clear_cookies()
@@ -66,9 +70,6 @@ class KeptPage:
             self._free = None
         if self._free is None:
             page.context.close()
-
-    def _is_clean(self, page: Page) -> bool:
-        return not page.is_closed() and not is_limited(page) and _state(page) == self._state
 
 
 def _state(page: Page) -> Any:
