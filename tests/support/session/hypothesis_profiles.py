@@ -3,7 +3,7 @@
 What CI reports of a commit must not depend on the day, so it draws the same examples each time;
 new ones are found by everybody else, and kept in `.hypothesis/`. Hypothesis also draws constants of
 the modules that are loaded. Only `make test-all` has it do so: to read all modules takes each
-worker two seconds, and which ones are loaded depends on the tests that ran before in the process.
+worker one to two seconds, and which ones are loaded depends on the tests that ran before.
 """
 
 from __future__ import annotations
