@@ -53,6 +53,7 @@ from anabranch.rest.operations.references import (
     tables,
     tags,
     undo,
+    views,
 )
 from anabranch.rest.operations.repositories import (
     deleted,
@@ -127,6 +128,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *merges.EXTENSIONS,
     *refs.EXTENSIONS,
     *tables.OPERATIONS,
+    *views.OPERATIONS,
     *operations.OPERATIONS,
     *installation_log.OPERATIONS,
     *undo.OPERATIONS,

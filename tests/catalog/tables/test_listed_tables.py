@@ -14,7 +14,22 @@ from anabranch.catalog.tables.iceberg.identifiers import encode_part
 from anabranch.errors import NotFound
 
 COMMIT = f"{0:020}.json"
-NAMES = ("a", "b.c", "b", "B", "_delta", "_delta_log", "é", "0", "trips", "z z", "<b>x", "🌊")
+HADOOP, CATALOG = "v3.metadata.json", "00002-8a0b.gz.metadata.json"
+TABLE_FILES = (f"_delta_log/{COMMIT}", f"metadata/{HADOOP}", f"metadata/{CATALOG}")
+NAMES = (
+    "a",
+    "b.c",
+    "b",
+    "metadata",
+    "_delta",
+    "_delta_log",
+    "é",
+    "0",
+    "trips",
+    "z z",
+    "<b>x",
+    "🌊",
+)
 
 
 @pytest.fixture
@@ -46,17 +61,19 @@ def paths(items):
 
 def expected(all_paths, prefix=""):
     """Returns the paths of the tables among all objects: a record, or the outermost folder that
-    begins with a prefix and has a log.
+    begins with a prefix and has a log or metadata.
     """
     found = set()
     for path in all_paths:
         parts = path.split("/")
         if path.startswith("_tables/"):
-            if parts[-1] == "table.json" and len(parts) > 3:
+            if parts[-1] in {"table.json", "view.json"} and len(parts) > 3:
                 found.add(path)
             continue
         folders = ["/".join(parts[:place]) + "/" for place in range(1, len(parts) - 1)]
-        tables = [each for each in folders if f"{each}_delta_log/{COMMIT}" in all_paths]
+        tables = [
+            each for each in folders if any(f"{each}{name}" in all_paths for name in TABLE_FILES)
+        ]
         found.update([each for each in tables if each.startswith(prefix)][:1])
     return sorted((each for each in found if each.startswith(prefix)), key=str.encode)
 
@@ -67,7 +84,9 @@ def test_all_tables_are_found_in_order_whatever_is_around_them(lake, put, seed):
     made = set()
     for _ in range(150):
         folders = [chance.choice(NAMES) for _ in range(chance.randint(1, 5))]
-        made.add("/".join([*folders, chance.choice(["x.parquet", f"_delta_log/{COMMIT}"])]))
+        made.add(
+            "/".join([*folders, chance.choice(["x.parquet", "metadata/1.avro", *TABLE_FILES])])
+        )
     for _ in range(20):
         folders = [encode_part(chance.choice(NAMES)) for _ in range(chance.randint(1, 3))]
         made.add("/".join(["_tables", *folders, chance.choice(["table.json", "view.json"])]))
@@ -89,12 +108,16 @@ def test_names_and_namespaces_are_decoded(lake, put):
         "_tables/a/%ff/table.json",
     )
     put(f"data/<i>/_delta_log/{COMMIT}")
-    found = [(each.table.format, *each.table[2:]) for each in listed(lake)]
+    put("_tables/a.b/seen/view.json", f"data/ice/metadata/{HADOOP}")
+    found = [(each.table.format, *each.table[2:], each.table.is_view) for each in listed(lake)]
     assert found == [
-        ("iceberg", ("a/b", "c"), "d"),
-        ("iceberg", ("a.b",), "<b>🌊"),
-        ("delta", (), "data/<i>"),
+        ("iceberg", ("a/b", "c"), "d", False),
+        ("iceberg", ("a.b",), "<b>🌊", False),
+        ("iceberg", ("a.b",), "seen", True),
+        ("delta", (), "data/<i>", False),
+        ("iceberg", (), "data/ice", False),
     ]
+    assert [each.table.in_catalog for each in listed(lake)] == [True] * 3 + [False] * 2
 
 
 def test_the_last_commit_that_changed_a_table_is_told(lake, put):
@@ -105,9 +128,12 @@ def test_the_last_commit_that_changed_a_table_is_told(lake, put):
     put("more.txt")
     lake.commits.commit("sea", "main", message="third", committer="ada")
     put("_tables/city/staged/table.json", f"data/staged/_delta_log/{COMMIT}")
+    put("_tables/city/view/view.json", f"data/ice/metadata/{HADOOP}")
     found = {each.table.path: each.commit and each.commit.id for each in listed(lake)}
     assert found == {
         "_tables/city/staged/table.json": None,
+        "_tables/city/view/view.json": None,
+        "data/ice/": None,
         "_tables/city/trips/table.json": first.id,
         "data/staged/": None,
         "data/t/": second.id,
@@ -115,6 +141,24 @@ def test_the_last_commit_that_changed_a_table_is_told(lake, put):
     assert paths(listed(lake, "main~1")) == ["_tables/city/trips/table.json", "data/t/"]
     with pytest.raises(NotFound):
         listed(lake, "nowhere")
+
+
+def test_folders_of_iceberg_are_found_by_their_metadata_among_other_files(lake, put):
+    uuid = "00000000-0000-0000-0000-{:012}"
+    manifests = [f"{uuid.format(number)}-m0.avro" for number in range(40)]
+    put(*(f"a/metadata/{name}" for name in [*manifests, CATALOG]))
+    put(*(f"b/metadata/{name}" for name in [*manifests, "version-hint.text", HADOOP, "v4.txt"]))
+    put(*(f"none/metadata/{name}" for name in [*manifests, "version-hint.text", "x.json"]))
+    put(f"none/deeper/metadata/x/{HADOOP}", f"metadata/{HADOOP}")
+    put(f"both/metadata/{HADOOP}", f"both/_delta_log/{COMMIT}", f"both/inner/metadata/{HADOOP}")
+    put("c/metadata/v1.gz.metadata.json", "c/metadata/v2.metadata.json.gz")
+    found = [(each.table.path, each.table.format) for each in listed(lake)]
+    assert found == [
+        ("a/", "iceberg"),
+        ("b/", "iceberg"),
+        ("both/", "delta"),
+        ("c/", "iceberg"),
+    ]
 
 
 def test_a_search_finds_parts_of_names_in_any_case(lake, put):
@@ -135,7 +179,10 @@ def test_a_page_ends_after_a_bounded_walk_and_goes_on(lake, put, monkeypatch):
 def test_only_readable_tables_are_listed(lake, put):
     put("_tables/city/trips/table.json", "_tables/city/secret/table.json")
     put(f"open/t/_delta_log/{COMMIT}", f"closed/t/_delta_log/{COMMIT}")
+    put(f"open/ice/metadata/{HADOOP}", f"closed/ice/metadata/{HADOOP}")
     allowed = [f"arn:lakefs:fs:::repository/sea/object/{each}" for each in ("open/*", "*/trips/*")]
     statement = Statement(Effect.ALLOW, frozenset({"fs:ReadObject"}), tuple(allowed))
     readable = ReadablePaths(Actor(username="bo", statements=[statement]), "sea")
-    assert paths(listed(lake, readable=readable)) == ["_tables/city/trips/table.json", "open/t/"]
+    assert paths(listed(lake, readable=readable)) == [
+        *("_tables/city/trips/table.json", "open/ice/", "open/t/"),
+    ]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from anabranch.cli.errors import Usage
 from anabranch.cli.framework.table_address import (
     TableAddress,
+    catalog_table_address,
     joined,
     namespace_address,
     table_address,
@@ -23,7 +24,8 @@ from anabranch.cli.framework.table_address import (
         ("lakefs://rides/main/", "main", ()),
         ("lakefs://rides/main~1/city", "main~1", ("city",)),
         ("lakefs://rides/v1/city.raw.trips", "v1", ("city", "raw", "trips")),
-        ("lakefs://rides/v1/city.a%2Eb/c%25", "v1", ("city", "a.b/c%")),
+        ("lakefs://rides/v1/city.a%2Eb%2Fc%25", "v1", ("city", "a.b/c%")),
+        ("lakefs://rides/v1/_tables/city/a.b/table.json", "v1", ("city", "a.b")),
     ],
 )
 def test_names_in_addresses(text, ref, parts):
@@ -50,6 +52,17 @@ def test_a_table_is_in_a_namespace():
     for text in ("lakefs://rides/main", "lakefs://rides/main/trips"):
         with pytest.raises(Usage, match="names no table"):
             table_address(text)
+
+
+def test_what_has_a_slash_is_a_folder():
+    folder = TableAddress("rides", "main", folder="raw/v1.2/flights/")
+    assert table_address("lakefs://rides/main/raw/v1.2/flights") == folder
+    assert table_address("lakefs://rides/main/raw/v1.2/flights/") == folder
+    assert namespace_address("lakefs://rides/main/top/").folder == "top/"
+    assert folder.text == "raw/v1.2/flights/"
+    for text in ("lakefs://rides/main/top/", "lakefs://rides/main/a/b.c"):
+        with pytest.raises(Usage, match="names no table"):
+            catalog_table_address(text)
 
 
 def test_a_second_reference_may_be_a_name():

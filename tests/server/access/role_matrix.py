@@ -38,7 +38,7 @@ REST: dict[str, str] = {
         importStatus; listPullRequests; getPullRequest; listImages; getImage;
         blameObjects; listPullRequestComments; listPullRequestReviews; getSweeps; putPin;
         renewPin; deletePin; queryObjects; previewObject; getObjectStatistics;
-        previewTable; listTables; listOperations; getOperation; undoOperation;
+        previewTable; listTables; getView; listOperations; getOperation; undoOperation;
         listWorkspaces; getWorkspace;
         diffWorkspace; getWorkspaceReads; getPullRequestReads;
         getStorageReport; listUnmergedBranches; listDeletedNamespaces; listDeletedRepositories;

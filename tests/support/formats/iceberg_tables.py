@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -50,26 +52,33 @@ BASE = rows_table({1: "mon", 2: "mon", 3: "tue", 4: "wed"})
 
 
 class FolderCatalog(NoopCatalog):
-    """A catalog of one table in a folder, whose metadata files have the names of Hadoop tables
-    (`v2.metadata.json`) or those of other catalogs (`00002-….metadata.json`). Both have the file
-    `version-hint.text`.
+    """A catalog of one table in a folder, or at an address with `properties` of pyiceberg's files;
+    its metadata files have the names of Hadoop tables (`v2.metadata.json`) or those of other
+    catalogs (`00002-….metadata.json`). Both have the file `version-hint.text`.
     """
 
-    def __init__(self, folder: Path, *, hadoop: bool = True) -> None:
+    def __init__(
+        self,
+        folder: Path | str,
+        *,
+        hadoop: bool = True,
+        properties: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         super().__init__("folder")
-        self._folder = folder
+        self._address = folder if isinstance(folder, str) else folder.as_uri()
         self.hadoop = hadoop
-        self._io = PyArrowFileIO()
+        self._file_settings = dict(properties)
+        self._io = PyArrowFileIO(self._file_settings)
 
     def create(self, schema: Schema = SCHEMA, spec: PartitionSpec = BY_DAY) -> None:
         """Creates the table."""
-        location = self._folder.as_uri()
+        location = self._address
         metadata = new_table_metadata(schema, spec, UNSORTED_SORT_ORDER, location, {})
         self._write(metadata, 1)
 
     def load(self) -> Table:
         """Returns the table."""
-        found = StaticTable.from_metadata(self._folder.as_uri())
+        found = StaticTable.from_metadata(self._address, self._file_settings)
         return Table(("t",), found.metadata, found.metadata_location, self._io, self)
 
     def load_table(self, identifier: str | Identifier) -> Table:  # noqa: ARG002  it has one
@@ -95,11 +104,13 @@ class FolderCatalog(NoopCatalog):
         return CommitTableResponse.model_validate(response)
 
     def _write(self, metadata: Any, version: int) -> str:
-        name = f"v{version}" if self.hadoop else f"{version:05}-{self._folder.stat().st_mtime_ns}"
-        location = f"{self._folder.as_uri()}/metadata/{name}.metadata.json"
+        name = f"v{version}" if self.hadoop else f"{version:05}-{time.monotonic_ns()}"
+        location = f"{self._address}/metadata/{name}.metadata.json"
         ToOutputFile.table_metadata(metadata, self._io.new_output(location))
         hint = str(version) if self.hadoop else name
-        (self._folder / "metadata" / "version-hint.text").write_text(hint)
+        output = self._io.new_output(f"{self._address}/metadata/version-hint.text")
+        with output.create(overwrite=True) as stream:
+            stream.write(hint.encode())
         return location
 
 

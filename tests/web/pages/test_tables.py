@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
+import httpx2
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
@@ -87,6 +88,49 @@ def test_tables_of_both_formats_are_listed_and_found(page, filled):
     page.get_by_label("Search tables by name").fill("")
     page.get_by_role("link", name="raw/flights").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Tables / raw/flights")
+
+
+def test_views_show_their_sql_and_folders_of_iceberg_the_command_that_registers_them(
+    page, site, filled
+):
+    filled.branch("views")
+    view = {
+        "name": "<b>seen",
+        "schema": {
+            "type": "struct",
+            "fields": [{"id": 1, "name": HOSTILE, "type": "int", "required": True}],
+        },
+        "view-version": {
+            "version-id": 1,
+            "timestamp-ms": 1,
+            "schema-id": 0,
+            "summary": {},
+            "default-namespace": ["city"],
+            "representations": [
+                {"type": "sql", "sql": "select '<i>' from trips", "dialect": "spark"}
+            ],
+        },
+        "properties": {},
+    }
+    url = f"{site.url}/iceberg/v1/{filled.name}/views/namespaces/city/views"
+    assert httpx2.post(url, json=view, auth=site.auth).status_code == 200
+    nothing = {"snapshots": [], "refs": {}, "snapshot_log": [], "metadata_log": []}
+    trips = catalog_of(site, filled, "views").load_table("city.trips").metadata
+    empty = trips.model_copy(update={**nothing, "current_snapshot_id": None})
+    content = empty.model_dump_json(by_alias=True)
+    filled.put("old/ice/metadata/v1.metadata.json", content, "views")
+    page.goto(f"/repositories/{filled.name}/tables?ref=views")
+    listed = page.get_by_role("table", name="Tables").locator("tbody tr")
+    expect(listed).to_have_count(4)
+    expect(listed.nth(0)).to_contain_text(re.compile("city.<b>seen.*Iceberg.*view"))
+    expect(listed.nth(2)).to_contain_text(re.compile("old/ice.*Iceberg.*not registered"))
+    page.get_by_role("link", name="city.<b>seen", exact=True).click()
+    expect(page.get_by_label("SQL of spark").last).to_contain_text("select '<i>' from trips")
+    assert cells(page, "Columns") == [[HOSTILE, "int", ""]]
+    assert page.evaluate("window.attacked") is None
+    table_page(page, filled, "old/ice/", ref="views", tab="use")
+    command = page.get_by_label("Command that registers the table")
+    expect(command).to_contain_text(f"lakefs://{filled.name}/views/old.ice")
 
 
 def test_a_table_shows_its_columns_snapshots_sizes_and_rows(page, filled):

@@ -1,4 +1,4 @@
-"""Use case of the list of tables: those of the Iceberg catalog, and folders of Delta Lake."""
+"""Use case of the list of tables: those and the views of the Iceberg catalog, and folders."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_STEPS = 2_000
 
 
 class ListedTable(NamedTuple):
-    """A table, and the last commit that changed it; None for one that no commit has yet."""
+    """A table or a view, and the last commit that changed it; None if no commit has it yet."""
 
     table: FoundTable
     commit: Commit | None
@@ -45,9 +45,9 @@ class ListedTables:
         amount: int,
         readable: ReadablePaths | None = None,
     ) -> Page[ListedTable]:
-        """Returns a page of the readable tables at a reference whose paths begin with a prefix and
-        whose names contain a text, whatever its case. A page ends after so many folders, also
-        without a table: it says where the next one begins.
+        """Returns a page of the readable tables and views at a reference whose paths begin with a
+        prefix and whose names contain a text, whatever its case. A page ends after so many folders,
+        also without a table: it says where the next one begins.
         """
         core = self._core
         stored = core.repositories.get(repository)
@@ -75,8 +75,8 @@ class ListedTables:
         core = self._core
         head = core.commits.get(repository, resolved.commit_id)
         committed = self._committed(repository, resolved, tables)
-        records = [each.path for each in committed if each.format == "iceberg"]
-        folders = [each.path for each in committed if each.format == "delta"]
+        records = [each.path for each in committed if each.in_catalog]
+        folders = [each.path for each in committed if not each.in_catalog]
         commits = core.last_changes.find(repository, head, records, folders) if committed else []
         by_path = dict(zip([*records, *folders], commits, strict=True))
         return [by_path.get(each.path) for each in tables]
@@ -94,7 +94,7 @@ class ListedTables:
             for each in tables
             if (
                 self._core.objects.entry_at(repository, at, each.path) is not None
-                if each.format == "iceberg"
-                else walk.has_log(each.path)
+                if each.in_catalog
+                else walk.folder_format(each.path) is not None
             )
         ]

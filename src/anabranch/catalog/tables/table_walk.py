@@ -1,8 +1,9 @@
-"""The tables at a reference in the order of their paths: records of the catalog, and Delta folders.
+"""The tables at a reference in the order of their paths: records of tables and views of the
+catalog, and folders with tables of Delta Lake and Iceberg.
 
-A folder with a log, `_delta_log/`, is a table; what is below it belongs to the table and is not
-looked at. All other folders are, one listing for each and one for what is in it, so a walk can take
-long: it says where it is, and begins again anywhere.
+A folder with a log, `_delta_log/`, or with metadata files of Iceberg, `metadata/`, is a table; what
+is below it belongs to the table and is not looked at. All other folders are, by three listings
+each, so a walk can take long: it says where it is, and begins again anywhere.
 """
 
 from __future__ import annotations
@@ -15,27 +16,42 @@ from anabranch.catalog.objects.readable_listing import list_objects
 from anabranch.catalog.tables.iceberg.identifiers import identifier_at
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.repositories.repository import Repository
-from anabranch.model.tables.table_record import RECORDS_ROOT, is_table_record
+from anabranch.model.tables.table_record import RECORDS_ROOT, VIEW_FILE, is_record_path
 from anabranch.tables.delta.log_files import LOG_FOLDER, file_version
+from anabranch.tables.iceberg.metadata_files import METADATA_FOLDER, metadata_version
 from anabranch.versioning.core import Core
 from anabranch.versioning.references.references import Resolved
 
-__all__ = ["FoundTable", "Step", "TableWalk"]
+__all__ = ["FoundTable", "Step", "TableFormat", "TableWalk"]
 
 _PAGE = 1_000
-_LOG_NAMES = 5
-"""How many names of a log are looked at: all but a few say which version they belong to."""
+_FEW_NAMES = 5
+"""How many names are looked at of a log, and of metadata that begin with `v`: all but a few say
+which version they belong to.
+"""
+
+TableFormat = Literal["iceberg", "delta"]
 
 
 class FoundTable(NamedTuple):
-    """A table: of Iceberg, the path of its record and its name with the namespace; of Delta, its
-    folder, with a slash at its end, and no namespace.
+    """A table or a view: of the catalog, the path of its record and its name with the namespace;
+    else its folder, with a slash at its end, and no namespace.
     """
 
-    format: Literal["iceberg", "delta"]
+    format: TableFormat
     path: str
     namespace: tuple[str, ...]
     name: str
+
+    @property
+    def in_catalog(self) -> bool:
+        """Whether it has a record in the catalog."""
+        return bool(self.namespace)
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it is a view, which only the catalog has."""
+        return self.in_catalog and self.path.endswith(f"/{VIEW_FILE}")
 
 
 class Step(NamedTuple):
@@ -73,20 +89,37 @@ class TableWalk:
         else:
             yield from self._inner(prefix, after)
 
-    def has_log(self, folder: str) -> bool:
-        """Returns whether a folder, with a slash at its end, has the log of a Delta table."""
+    def folder_format(self, folder: str) -> TableFormat | None:
+        """Returns the format of the table in a folder, which has a slash at its end; None without
+        one. A Delta table that has metadata for readers of Iceberg is Delta's.
+        """
         log = folder + LOG_FOLDER
-        rows, _ = self._list(log, "", "", _LOG_NAMES)
-        return any(file_version(path.removeprefix(log)) is not None for path, _ in rows)
+        if any(file_version(name) is not None for name in self._names(log, "", _FEW_NAMES)):
+            return "delta"
+        metadata = folder + METADATA_FOLDER
+        if not self._names(metadata, "", 1):
+            return None
+        # Hadoop tables: `v1.metadata.json`; catalogs: `00001-….metadata.json`, which are first but
+        # for a few of the manifests, whose names begin with a UUID
+        names = self._names(metadata, "v", _FEW_NAMES)
+        if not any(metadata_version(name) is not None for name in names):
+            names = self._names(metadata, "", _PAGE)
+        return "iceberg" if any(metadata_version(name) is not None for name in names) else None
+
+    def _names(self, folder: str, begin: str, amount: int) -> list[str]:
+        """Returns the first paths in a folder, as below it, that begin with a text."""
+        rows, _ = self._list(folder + begin, "", "", amount)
+        return [path.removeprefix(folder) for path, _ in rows]
 
     def _folder(self, folder: str, after: str) -> Iterator[Step]:
         if folder == RECORDS_ROOT:
             yield from self._records(folder, after)
             return
         was_entered = after.startswith(folder) and after != folder
-        if not was_entered and self.has_log(folder):
+        table_format = None if was_entered else self.folder_format(folder)
+        if table_format is not None:
             if encode_path(folder) > encode_path(after):
-                yield Step(folder, FoundTable("delta", folder, (), folder.rstrip("/")))
+                yield Step(folder, FoundTable(table_format, folder, (), folder.rstrip("/")))
             return
         yield Step(folder)
         yield from self._inner(folder, after)
@@ -112,7 +145,7 @@ class TableWalk:
         while has_more:
             rows, has_more = self._list(prefix, begin, "", _PAGE)
             for path, _ in rows:
-                identifier = identifier_at(path) if is_table_record(path) else None
+                identifier = identifier_at(path) if is_record_path(path) else None
                 if identifier is not None:
                     yield Step(path, FoundTable("iceberg", path, *identifier))
             if rows:

@@ -40,6 +40,7 @@ _BY_MESSAGE = (
     ("read-only repository", _Meaning("read_only_repository", "The repository cannot be changed.")),
     ("in deletion", _Meaning("gone", "It has been deleted, or is being deleted.")),
     ("not unique", _Meaning("already_exists", "The name is in use: choose another.")),
+    ("holds no table", _Meaning("no_table")),
     ("default branch", _Meaning("denied", "The default branch cannot be deleted.")),
 )
 

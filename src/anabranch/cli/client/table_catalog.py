@@ -53,6 +53,12 @@ class TableCatalog(Connection):
         table: dict[str, Any] = self.get(*at, *_table(namespace, name))
         return table
 
+    def load_view(self, at: Reference, namespace: Sequence[str], name: str) -> dict[str, Any]:
+        """Returns a view, as `load` does a table."""
+        parts = ("namespaces", _SEPARATOR.join(namespace), "views", name)
+        view: dict[str, Any] = self.get(*at, *parts)
+        return view
+
     def register(
         self, at: Reference, namespace: Sequence[str], name: str, location: str
     ) -> dict[str, Any]:

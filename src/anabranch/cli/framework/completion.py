@@ -34,6 +34,7 @@ _DEPTHS: dict[Callable[[str], Any], int] = {
     address.prefix_address: OBJECT,
     table_address.namespace_address: REFERENCE,
     table_address.table_address: REFERENCE,
+    table_address.catalog_table_address: REFERENCE,
     table_address.table_or_ref: REFERENCE,
 }
 """How much of an address an argument or option takes, by the function that parses it."""

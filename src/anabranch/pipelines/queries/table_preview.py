@@ -11,6 +11,7 @@ from anabranch.errors import Invalid
 from anabranch.pipelines.queries.functions.lake_tables import open_lake_table
 from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem
 from anabranch.tables.folder_tables import find_format, read_table, read_versions
+from anabranch.tables.iceberg.metadata_files import MetadataFiles
 from anabranch.tables.live_rows.columns import Column, Scalar, sql_type
 from anabranch.tables.live_rows.live_table import LiveTable
 from anabranch.tables.live_rows.relation import create_relation
@@ -40,6 +41,7 @@ def describe_table(
     table = read_table(found, place, table_format, request["version"])
     create_relation(connection, relation, table, found, max_rows=request["max_rows"] + 1)
     versions = read_versions(found, place, table_format, _MAX_VERSIONS)
+    metadata = MetadataFiles(found, place) if table_format == "iceberg" else None
     rows = [file.rows for file in table.files]
     is_counted = not any(file.has_deletes() for file in table.files) and not table.equality_deletes
     return {
@@ -56,6 +58,7 @@ def describe_table(
         "files": len(table.files),
         "size_bytes": _total([file.size for file in table.files]),
         "row_count": _total(rows) if is_counted else None,
+        "metadata_path": metadata.folder + metadata.current() if metadata else "",
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from anabranch.access.policies.permissions import Action
+from anabranch.access.policies.permissions import Action, Permission
 from anabranch.http.execution import BodyKind, Execution, check_declaration
 from anabranch.rest.protocol.call import Call
 
@@ -47,12 +47,14 @@ class Access(Enum):
 class Need(NamedTuple):
     """A permission that an operation needs: an action on the resource whose name `resource` reads
     from the call. If it returns several names, the action must be allowed on each. `branch` reads
-    the branch that the action changes, if that is not the one of the path or of the resource.
+    the branch that the action changes, if that is not the one of the path or of the resource. `of`
+    makes the permission instead, if one of several kinds suffices.
     """
 
     action: Action
     resource: Callable[[Call[Any, Any]], str | list[str]]
     branch: Callable[[Call[Any, Any]], str] | None = None
+    of: Callable[[Call[Any, Any]], Permission] | None = None
 
 
 class OtherResponse(msgspec.Struct, frozen=True, kw_only=True):

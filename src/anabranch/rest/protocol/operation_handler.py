@@ -213,6 +213,9 @@ def required_permissions(needs: tuple[Need, ...], call: Call[Any, Any]) -> Itera
     repository = getattr(call.params, "repository", "")
     reference = getattr(call.params, "ref", "") or getattr(call.params, "tag", "")
     for need in needs:
+        if need.of is not None:
+            yield need.of(call)
+            continue
         action, named = need.action, need.resource(call)
         names = [named] if isinstance(named, str) else named
         branch = _changed_branch(need, call) if names else None

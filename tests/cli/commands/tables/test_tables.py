@@ -39,14 +39,15 @@ def test_namespaces_tables_and_views_are_listed(ana, tables):
 
 
 def test_views_are_listed(ana, tables):
-    schema = {"type": "struct", "fields": [], "schema-id": 0}
+    one = {"id": 1, "name": "one", "type": "int", "required": True}
+    schema = {"type": "struct", "fields": [one], "schema-id": 0}
     version = {
         "version-id": 1,
         "timestamp-ms": 1,
         "schema-id": 0,
         "summary": {},
         "default-namespace": ["city"],
-        "representations": [{"type": "sql", "sql": "select 1", "dialect": "spark"}],
+        "representations": [{"type": "sql", "sql": "select 1 as one", "dialect": "spark"}],
     }
     body = {"name": "seen", "schema": schema, "view-version": version, "properties": {}}
     url = f"{tables.server.url}/iceberg/v1/{tables.lake.name}/main/namespaces/city/views"
@@ -54,6 +55,31 @@ def test_views_are_listed(ana, tables):
     assert response.status_code == 200, response.text
     (*_, view) = ana.ok("table", "list", tables.lake.at("main"), "--long").rows
     assert view[:4] == ["city.seen", "view", "iceberg", ""]
+    (*_, item) = ana.ok("table", "list", tables.lake.at("main"), "--long", "--json").json
+    assert item["sql"] == [{"dialect": "spark", "sql": "select 1 as one"}]
+    shown = ana.ok("table", "show", tables.lake.at("main/city.seen"), "--json").json
+    assert (shown["type"], shown["sql"], shown["default_namespace"]) == (
+        *("view", item["sql"], ["city"]),
+    )
+    assert [(each["name"], each["type"]) for each in shown["columns"]] == [("one", "int")]
+    lines = [
+        " ".join(line.split())
+        for line in ana.ok("table", "show", tables.lake.at("main/city.seen")).lines
+    ]
+    assert "SQL of spark: select 1 as one" in lines
+    place = f"/api/v1/repositories/{tables.lake.name}/refs/main/tables"
+    response = httpx2.get(
+        f"{tables.server.url}{place}/view",
+        params={"path": "_tables/city/seen/view.json"},
+        auth=tables.server.auth,
+    )
+    assert response.json()["sql"] == item["sql"]
+    assert response.json()["schema"][0]["type"] == "int"
+    for path, status in (("_tables/city/none/view.json", 404), ("_tables/city/trips/x", 400)):
+        response = httpx2.get(
+            f"{tables.server.url}{place}/view", params={"path": path}, auth=tables.server.auth
+        )
+        assert response.status_code == status, response.text
 
 
 def test_delta_tables_are_listed_after_those_of_the_catalog(ana, tables, tmp_path):
@@ -61,8 +87,9 @@ def test_delta_tables_are_listed_after_those_of_the_catalog(ana, tables, tmp_pat
     write_deltalake(folder, rows(1, 2))
     at = tables.lake.at("main")
     ana.ok("fs", "upload", f"{at}/raw/<b> flights/", "--source", str(folder), "--recursive")
-    assert ana.ok("table", "list", at).rows[-1] == ["raw/<b> flights", "table", "delta"]
+    assert ana.ok("table", "list", at).rows[-1] == ["raw/<b> flights/", "table", "delta"]
     assert ana.ok("table", "list", f"{at}/city").rows == [["city.trips", "table", "iceberg"]]
+    assert ana.ok("table", "list", f"{at}/raw/").rows == [["raw/<b> flights/", "table", "delta"]]
     (*_, long) = ana.ok("table", "list", at, "--long", "--json").json
     size = sum(file.stat().st_size for file in folder.glob("*.parquet"))
     assert (long["rows"], long["files"], long["size_bytes"], long["snapshots"]) == (2, 1, size, 1)

@@ -39,7 +39,7 @@ REFUSED = _words("""
     deleteGCRules setGarbageCollectionRulesPreflight internalGetGarbageCollectionRules
     internalSetGarbageCollectionRules internalDeleteGarbageCollectionRules
     prepareGarbageCollectionCommits prepareGarbageCollectionCommitsAsync
-    prepareGarbageCollectionCommitsStatus prepareGarbageCollectionUncommitted listTables listTags
+    prepareGarbageCollectionCommitsStatus prepareGarbageCollectionUncommitted listTables getView listTags
     createTag getTag deleteTag CreateCommitRecord mergeIntoBranch findMergeBase dumpRefs restoreRefs
     dumpSubmit dumpStatus restoreSubmit restoreStatus getUnderlyingProperties stageObject
     getPhysicalAddress linkPhysicalAddress createPresignMultipartUpload

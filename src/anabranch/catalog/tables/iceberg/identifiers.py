@@ -10,6 +10,7 @@ Each part of a name is percent-encoded, so that it is one part of a path whateve
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 from urllib.parse import quote, unquote
 
@@ -42,6 +43,9 @@ __all__ = [
 _MAX_LEVELS = 32
 _SAFE = "!$&'()+,;=@ "
 """Characters besides letters, digits and `_.-~` that stand for themselves."""
+
+_PLAIN = re.compile(r"[A-Za-z0-9_.~-]+")
+"""What is never encoded, but for names of dots alone."""
 
 Namespace = tuple[str, ...]
 """The parts of a namespace's name."""
@@ -94,10 +98,10 @@ def record_path(identifier: Identifier, file: str = TABLE_FILE) -> str:
 
 
 def identifier_at(path: str) -> Identifier | None:
-    """Returns the name of the table whose record has a path, the reverse of `record_path`; None for
-    a path that stands for no name.
+    """Returns the name of the table or view whose record has a path, the reverse of `record_path`;
+    None for a path that stands for no name.
     """
-    folder = path.removeprefix(RECORDS_ROOT).removesuffix(f"/{TABLE_FILE}")
+    folder = path.removeprefix(RECORDS_ROOT).rpartition("/")[0]
     parts = [decode_part(part) for part in folder.split("/")]
     names = [name for name in parts if name is not None]
     if len(names) < len(parts) or not names[1:]:
@@ -117,6 +121,8 @@ def decode_part(part: str) -> str | None:
     everybody who may write to a path below `_tables/` can store: bytes that are no text, or another
     spelling of a name, by which its record is not found.
     """
+    if _PLAIN.fullmatch(part):  # as most are: a thousand tables are listed at once
+        return None if part in {".", ".."} else part
     try:
         name = unquote(part, errors="strict")
     except UnicodeDecodeError:

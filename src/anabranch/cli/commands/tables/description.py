@@ -4,56 +4,51 @@ from __future__ import annotations
 
 from typing import Any
 
-from anabranch.cli.commands.tables.catalog import catalog_of, reference_of
-from anabranch.cli.commands.tables.metadata import (
-    columns_of,
-    partitioning_of,
-    snapshot_item,
-    snapshots_of,
-    sort_order_of,
-    summary_of,
-)
+from anabranch.cli.commands.tables.catalog import NOT_FOUND, catalog_of, reference_of
+from anabranch.cli.commands.tables.folders import folder_table
+from anabranch.cli.commands.tables.metadata import describe
+from anabranch.cli.commands.tables.views import describe_view, view_details
+from anabranch.cli.errors import Failure
 from anabranch.cli.framework.context import CommandContext
-from anabranch.cli.framework.table_address import joined
+from anabranch.cli.framework.table_address import TableAddress, joined
 from anabranch.cli.output.format import printable
 
-__all__ = ["describe", "run"]
+__all__ = ["run"]
 
 
 def run(context: CommandContext) -> None:
-    """Shows a table: schema, partitioning, properties, snapshots and sizes."""
-    address = context.arguments.table
+    """Shows a table: schema, partitioning, properties, snapshots and sizes; a view: its SQL and
+    schema.
+    """
+    address: TableAddress = context.arguments.table
+    if address.folder:
+        item = folder_table(context, address)
+        context.output.details(_details(item), item)
+        return
+    at, name = reference_of(address), joined(address.parts)
     with catalog_of(context) as catalog:
-        table = catalog.load(reference_of(address), address.namespace, address.name)
-    item = describe(joined(address.parts), table)
+        try:
+            item = describe(name, catalog.load(at, address.namespace, address.name))
+        except Failure as missing:
+            if missing.status != NOT_FOUND:
+                raise
+            try:
+                view = catalog.load_view(at, address.namespace, address.name)
+            except Failure as failure:
+                raise missing from failure
+            item = describe_view(name, view)
+            context.output.details(view_details(item), item)
+            return
     context.output.details(_details(item), item)
-
-
-def describe(name: str, table: dict[str, Any]) -> dict[str, Any]:
-    """Returns the description of a table that was loaded."""
-    metadata = table["metadata"]
-    return {
-        "name": name,
-        "uuid": metadata.get("table-uuid"),
-        **summary_of(table),
-        "location": metadata.get("location"),
-        "metadata_location": table["metadata-location"],
-        "columns": [column._asdict() for column in columns_of(metadata)],
-        "partitioning": partitioning_of(metadata),
-        "sort_order": sort_order_of(metadata),
-        "properties": metadata.get("properties") or {},
-        "refs": metadata.get("refs") or {},
-        "current_snapshot_id": metadata.get("current-snapshot-id"),
-        "snapshots": [snapshot_item(each) for each in snapshots_of(metadata).values()],
-    }
 
 
 def _details(item: dict[str, Any]) -> list[tuple[str, Any, str]]:
     details = [
         ("Table", item["name"], "name"),
         ("Format", item["format"], ""),
-        ("UUID", item["uuid"], ""),
+        ("UUID", item.get("uuid"), ""),
         ("Metadata", item["metadata_location"], ""),
+        ("Register by", item.get("register"), ""),
         ("Changed", item["changed"], "time"),
         ("Rows", item["rows"], ""),
         ("Files", item["files"], ""),
@@ -71,8 +66,9 @@ def _details(item: dict[str, Any]) -> list[tuple[str, Any, str]]:
     for name, ref in sorted(item["refs"].items()):
         kind = str(ref.get("type")).capitalize()
         details.append((printable(f"{kind} {name}"), ref.get("snapshot-id"), ""))
+    noun = "Version" if item["format"] == "delta" else "Snapshot"
     for snapshot in item["snapshots"]:
         rows = "" if snapshot["rows"] is None else f", {snapshot['rows']:,} rows"
         text = f"{snapshot['operation'] or 'snapshot'}{rows}"
-        details.append((f"Snapshot {snapshot['snapshot_id']}", text, ""))
+        details.append((f"{noun} {snapshot['snapshot_id']}", text, ""))
     return details

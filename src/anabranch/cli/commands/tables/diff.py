@@ -14,6 +14,8 @@ from anabranch.cli.commands.tables.catalog import (
     walk,
 )
 from anabranch.cli.commands.tables.differences import Difference, differences
+from anabranch.cli.commands.tables.folders import find_folder_table
+from anabranch.cli.commands.tables.metadata import describe
 from anabranch.cli.errors import Failure, Usage
 from anabranch.cli.framework.address import address as printed
 from anabranch.cli.framework.context import CommandContext
@@ -33,7 +35,10 @@ def run(context: CommandContext) -> None:
     left: TableAddress = context.arguments.left
     right = _right(left, context.arguments.right)
     with catalog_of(context) as catalog:
-        found = _differences(catalog, left, right)
+        if left.folder or right.folder:
+            found = _folder_differences(context, catalog, left, right)
+        else:
+            found = _differences(catalog, left, right)
         if context.output.json:
             context.output.rows((), map(_item, found), tuple)
         else:
@@ -47,7 +52,30 @@ def _item(found: Difference) -> dict[str, Any]:
 def _right(left: TableAddress, given: str | TableAddress) -> TableAddress:
     if isinstance(given, str):
         return left._replace(ref=given)
-    return given if given.parts else given._replace(parts=left.parts)
+    if given.parts or given.folder:
+        return given
+    return given._replace(parts=left.parts, folder=left.folder)
+
+
+def _folder_differences(
+    context: CommandContext, catalog: TableCatalog, left: TableAddress, right: TableAddress
+) -> Iterator[Difference]:
+    """Yields how two tables differ of which at least one is in a folder."""
+    sides = []
+    for side in (left, right):
+        if side.folder:
+            sides.append(find_folder_table(context, side))
+        elif is_table(catalog, side):
+            sides.append(_load(catalog, side))
+        else:
+            raise Usage(f"{side.text} is no table", hint="Name two tables, or two folders.")
+    if sides == [None, None]:
+        raise Failure(
+            f"neither side has a table in {left.text}",
+            kind="not_found",
+            hint=f"`anabranch table list {printed(*reference_of(left))}` shows what is there.",
+        )
+    yield from differences(right.text, *sides)
 
 
 def _differences(
@@ -95,9 +123,10 @@ def _require(catalog: TableCatalog, at: Reference) -> None:
 def _load(catalog: TableCatalog, address: TableAddress) -> dict[str, Any] | None:
     at = reference_of(address)
     try:
-        return catalog.load(at, address.namespace, address.name)
+        table = catalog.load(at, address.namespace, address.name)
     except Failure as failure:
         if failure.status != NOT_FOUND:
             raise
         _require(catalog, at)
         return None
+    return describe(joined(address.parts), table)

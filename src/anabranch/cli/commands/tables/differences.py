@@ -5,15 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from anabranch.cli.commands.tables.metadata import (
-    columns_of,
-    partitioning_of,
-    snapshot_item,
-    snapshots_of,
-    sort_order_of,
-    summary_of,
-)
-
 __all__ = ["Difference", "differences"]
 
 
@@ -39,53 +30,51 @@ class Difference(NamedTuple):
 def differences(
     name: str, left: Mapping[str, Any] | None, right: Mapping[str, Any] | None
 ) -> Iterator[Difference]:
-    """Yields how a table differs between two states that were loaded, None where it is not."""
+    """Yields how a table differs between two descriptions of it, None where it is not."""
     if left is None or right is None:
         sides = [None if side is None else _rows_text(side) for side in (left, right)]
         yield Difference(name, "table", name, *sides)
         return
-    if left["metadata-location"] == right["metadata-location"]:
+    if left["metadata_location"] and left["metadata_location"] == right["metadata_location"]:
         return
-    before, after = left["metadata"], right["metadata"]
-    for kind, texts in (
-        ("table-uuid", (before.get("table-uuid"), after.get("table-uuid"))),
-        ("format", (summary_of(left)["format"], summary_of(right)["format"])),
-    ):
-        yield from _changed(name, kind, "", *texts)
-    yield from _columns(name, before, after)
-    for kind, texts in (
-        ("partitioning", (partitioning_of(before), partitioning_of(after))),
-        ("sort order", (sort_order_of(before), sort_order_of(after))),
-    ):
-        yield from _changed(name, kind, "", *(text or None for text in texts))
-    yield from _by_key(
-        name, "property", *(side.get("properties") or {} for side in (before, after))
-    )
-    yield from _by_key(name, "reference", _refs(before), _refs(after))
-    yield from _by_key(name, "snapshot", _snapshots(before), _snapshots(after))
-    yield from _changed(name, "rows", "", summary_of(left)["rows"], summary_of(right)["rows"])
+    for kind in ("uuid", "format"):
+        label = "table-uuid" if kind == "uuid" else kind
+        yield from _changed(name, label, "", left.get(kind), right.get(kind))
+    yield from _columns(name, left, right)
+    for label in ("partitioning", "sort_order"):
+        texts = (left[label] or None, right[label] or None)
+        yield from _changed(name, label.replace("_", " "), "", *texts)
+    yield from _by_key(name, "property", left["properties"], right["properties"])
+    yield from _by_key(name, "reference", _refs(left), _refs(right))
+    noun = "version" if right["format"] == "delta" else "snapshot"
+    yield from _by_key(name, noun, _snapshots(left), _snapshots(right))
+    yield from _changed(name, "rows", "", left["rows"], right["rows"])
 
 
 def _columns(
     name: str, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Iterator[Difference]:
-    old, new = ({each.id: each for each in columns_of(side)} for side in (before, after))
+    old, new = ({each["id"]: each for each in side["columns"]} for side in (before, after))
     for number in old | new:
         left, right = old.get(number), new.get(number)
         if left is None or right is None:
-            sides = [None if side is None else side.text for side in (left, right)]
+            sides = [None if side is None else _type_text(side) for side in (left, right)]
             column = right or left
-            yield Difference(name, "column", column.name if column else "", *sides)
+            yield Difference(name, "column", column["name"] if column else "", *sides)
         elif left != right:
-            texts = [f"{each.name}: {each.text}" for each in (left, right)]
-            if left.name == right.name:
-                texts = [left.text, right.text]
-            if left.comment != right.comment:
+            texts = [f"{each['name']}: {_type_text(each)}" for each in (left, right)]
+            if left["name"] == right["name"]:
+                texts = [_type_text(left), _type_text(right)]
+            if left["comment"] != right["comment"]:
                 texts = [
-                    f"{text} -- {each.comment}" if each.comment else text
+                    f"{text} -- {each['comment']}" if each["comment"] else text
                     for text, each in zip(texts, (left, right), strict=True)
                 ]
-            yield Difference(name, "column", right.name, *texts)
+            yield Difference(name, "column", right["name"], *texts)
+
+
+def _type_text(column: Mapping[str, Any]) -> str:
+    return f"{column['type']} required" if column["required"] else str(column["type"])
 
 
 def _changed(name: str, kind: str, subject: str, left: Any, right: Any) -> Iterator[Difference]:
@@ -100,18 +89,15 @@ def _by_key(
         yield from _changed(name, kind, key, left.get(key), right.get(key))
 
 
-def _refs(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def _refs(table: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: f"{ref.get('type')} at {ref.get('snapshot-id')}"
-        for name, ref in sorted((metadata.get("refs") or {}).items())
+        for name, ref in sorted(table["refs"].items())
     }
 
 
-def _snapshots(metadata: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        str(number): _snapshot_text(snapshot_item(each))
-        for number, each in snapshots_of(metadata).items()
-    }
+def _snapshots(table: Mapping[str, Any]) -> dict[str, str]:
+    return {str(each["snapshot_id"]): _snapshot_text(each) for each in table["snapshots"]}
 
 
 def _snapshot_text(item: Mapping[str, Any]) -> str:
@@ -121,6 +107,5 @@ def _snapshot_text(item: Mapping[str, Any]) -> str:
 
 
 def _rows_text(table: Mapping[str, Any]) -> str:
-    summary = summary_of(table)
-    rows = summary["rows"]
-    return summary["format"] if rows is None else f"{summary['format']}, {rows:,} rows"
+    text, rows = str(table["format"]), table["rows"]
+    return text if rows is None else f"{text}, {rows:,} rows"

@@ -1,5 +1,5 @@
-"""`table`: tables of the Iceberg catalog: list, show, compare, register and unregister them, expire
-snapshots.
+"""`table`: tables of the Iceberg catalog and in folders: list, show, compare, register and
+unregister them, expire snapshots.
 
 Each function is imported when its command runs.
 """
@@ -14,6 +14,7 @@ from importlib import import_module
 from anabranch.cli.framework.command import YES, Argument, Command, Group, Option, positive
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.table_address import (
+    catalog_table_address,
     namespace_address,
     table_address,
     table_or_ref,
@@ -24,7 +25,12 @@ from anabranch.model.references.lifetime import parse_lifetime
 __all__ = ["COMMAND"]
 
 _TABLE = Argument(
-    "TABLE", "The table: lakefs://REPOSITORY/REF/NAMESPACE.TABLE", parse=table_address
+    "TABLE", "The table: lakefs://REPOSITORY/REF/NAMESPACE.TABLE", parse=catalog_table_address
+)
+_TABLE_OR_FOLDER = Argument(
+    "TABLE",
+    "The table: lakefs://REPOSITORY/REF/NAMESPACE.TABLE, or a folder: lakefs://REPOSITORY/REF/PATH/",
+    parse=table_address,
 )
 
 
@@ -48,20 +54,23 @@ def _moment(text: str) -> float:
 
 COMMAND = Group(
     "table",
-    "List, show, compare and register Iceberg tables; expire snapshots",
+    "List, show and compare tables; register Iceberg tables, expire snapshots",
     (
         Command(
             "list",
             "List the namespaces, tables and views of a branch, tag or commit",
             _later("listing"),
             arguments=(
-                Argument("ADDRESS", "lakefs://REPOSITORY/REF[/NAMESPACE]", parse=namespace_address),
+                Argument(
+                    "ADDRESS", "lakefs://REPOSITORY/REF[/NAMESPACE|/PATH/]", parse=namespace_address
+                ),
             ),
             options=(
                 Option("-l, --long", "Show rows, files, sizes, snapshots and times of tables, too"),
             ),
-            details="Namespaces come before what they contain. Folders with tables of Delta Lake "
-            "follow, unless a namespace is given.",
+            details="Namespaces come before what they contain. Folders with tables of Delta Lake, "
+            "and of Iceberg that are not registered, follow, unless a namespace is given; of a "
+            "path they are listed alone.",
             examples=(
                 "table list lakefs://rides/main",
                 "table list lakefs://rides/main/city --long",
@@ -69,12 +78,14 @@ COMMAND = Group(
         ),
         Command(
             "show",
-            "Show a table: schema, partitioning, properties, snapshots, sizes",
+            "Show a table: schema, partitioning, properties, snapshots, sizes; a view: its SQL",
             _later("description"),
-            arguments=(_TABLE,),
+            arguments=(_TABLE_OR_FOLDER,),
+            details="Of a folder with an Iceberg table it shows the command that registers it.",
             examples=(
                 "table show lakefs://rides/main/city.trips",
                 "table show lakefs://rides/v1/city.trips --json",
+                "table show lakefs://rides/main/raw/flights/",
             ),
         ),
         Command(
@@ -83,13 +94,18 @@ COMMAND = Group(
             _later("register"),
             arguments=(
                 _TABLE,
-                Argument("METADATA", "The file: s3://REPOSITORY/REF/PATH.metadata.json"),
+                Argument(
+                    "METADATA",
+                    "The file, s3://REPOSITORY/REF/PATH.metadata.json, or the table's folder, "
+                    "s3://REPOSITORY/REF/PATH/, for its last one",
+                ),
             ),
             options=(Option("--create-namespace", "Create the namespace if it does not exist"),),
             details="The metadata are copied, and new files are stored in the table's own area; "
             "the old ones stay where they are.",
             examples=(
                 "table register lakefs://rides/main/city.trips s3://rides/main/old/v3.metadata.json",
+                "table register lakefs://rides/main/city.trips s3://rides/main/old/trips/",
             ),
         ),
         Command(
@@ -107,7 +123,7 @@ COMMAND = Group(
             "history",
             "Show the commits that changed a table, and the snapshots that they brought",
             _later("history"),
-            arguments=(_TABLE,),
+            arguments=(_TABLE_OR_FOLDER,),
             options=(
                 Option("--amount", "Show at most N commits", "N", parse=positive, default=20),
             ),
@@ -122,7 +138,8 @@ COMMAND = Group(
             arguments=(
                 Argument(
                     "LEFT",
-                    "lakefs://REPOSITORY/REF[/NAMESPACE[.TABLE]]",
+                    "lakefs://REPOSITORY/REF[/NAMESPACE[.TABLE]], or a folder with a table: "
+                    "lakefs://REPOSITORY/REF/PATH/",
                     parse=namespace_address,
                 ),
                 Argument(
@@ -131,10 +148,12 @@ COMMAND = Group(
             ),
             details="How the tables of RIGHT differ from those of LEFT. Without a table, all those "
             "of the namespace or the references are compared. Columns are the same if they have "
-            "the same id, whatever their names. `anabranch diff --rows` compares the rows.",
+            "the same id, whatever their names; in folders, if they have the same name. "
+            "`anabranch diff --rows` compares the rows.",
             examples=(
                 "table diff lakefs://rides/main/city.trips night",
                 "table diff lakefs://rides/main~1 main",
+                "table diff lakefs://rides/main/raw/flights/ night",
             ),
         ),
         Command(

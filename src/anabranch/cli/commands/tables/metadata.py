@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from anabranch.tables.iceberg.type_texts import type_text
+
 __all__ = [
     "TableColumn",
     "columns_of",
     "current_snapshot",
+    "describe",
     "partitioning_of",
     "snapshot_item",
     "snapshots_of",
     "sort_order_of",
     "summary_of",
-    "type_text",
 ]
 
 _TOTALS = {"rows": "total-records", "files": "total-data-files", "size_bytes": "total-files-size"}
@@ -30,10 +32,24 @@ class TableColumn(NamedTuple):
     required: bool
     comment: str
 
-    @property
-    def text(self) -> str:
-        """The type, and whether each row has a value."""
-        return f"{self.type} required" if self.required else self.type
+
+def describe(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the description of a table that was loaded."""
+    metadata = table["metadata"]
+    return {
+        "name": name,
+        "uuid": metadata.get("table-uuid"),
+        **summary_of(table),
+        "location": metadata.get("location"),
+        "metadata_location": table["metadata-location"],
+        "columns": [column._asdict() for column in columns_of(metadata)],
+        "partitioning": partitioning_of(metadata),
+        "sort_order": sort_order_of(metadata),
+        "properties": metadata.get("properties") or {},
+        "refs": metadata.get("refs") or {},
+        "current_snapshot_id": metadata.get("current-snapshot-id"),
+        "snapshots": [snapshot_item(each) for each in snapshots_of(metadata).values()],
+    }
 
 
 def summary_of(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,20 +110,6 @@ def sort_order_of(metadata: Mapping[str, Any]) -> str:
     order = _chosen(metadata, "", "sort-orders", "default-sort-order-id", "order-id")
     fields = order.get("fields") or ()
     return ", ".join(f"{_transformed(each, names)} {each.get('direction', '')}" for each in fields)
-
-
-def type_text(given: Any) -> str:
-    """Returns a type as SQL writes it: `list<struct<id: long, name: string>>`."""
-    if not isinstance(given, Mapping):
-        return str(given)
-    if given.get("type") == "struct":
-        fields = (f"{each['name']}: {type_text(each['type'])}" for each in given["fields"])
-        return f"struct<{', '.join(fields)}>"
-    if given.get("type") == "list":
-        return f"list<{type_text(given['element'])}>"
-    if given.get("type") == "map":
-        return f"map<{type_text(given['key'])}, {type_text(given['value'])}>"
-    return str(given.get("type"))
 
 
 def _fields(given: Any, outer: str) -> Iterator[TableColumn]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from anabranch.cli.commands.tables.catalog import catalog_of, reference_of
-from anabranch.cli.commands.tables.description import describe
+from anabranch.cli.commands.tables.metadata import describe
 from anabranch.cli.framework.address import address as printed
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.table_address import joined

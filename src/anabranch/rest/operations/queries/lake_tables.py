@@ -63,6 +63,8 @@ class TablePreview(QueryResult, frozen=True, kw_only=True):
     """A version of a table and its first rows. `versions` are the last 100, the newest first;
     `partitions` the first 1,000; `partitioning` are the fields of new files, such as `day(start)`.
     `row_count` and `size_bytes`, of the data files, are null if the metadata do not tell them.
+    `metadata_path` is that of the last metadata file of Iceberg, by which the table of a folder is
+    registered; empty for Delta.
     """
 
     format: Literal["delta", "iceberg"]
@@ -76,6 +78,7 @@ class TablePreview(QueryResult, frozen=True, kw_only=True):
     files: int
     size_bytes: int | None
     row_count: int | None
+    metadata_path: str
 
 
 _TO_PREVIEW = Converter(TablePreview)

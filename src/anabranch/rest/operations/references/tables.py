@@ -1,4 +1,6 @@
-"""The list of tables at a reference: those of the Iceberg catalog, and folders of Delta Lake."""
+"""The list of tables at a reference: those of the Iceberg catalog and its views, and tables in
+folders.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,15 @@ class ListTables(AtRef, frozen=True, kw_only=True):
 
 
 class ListedTable(msgspec.Struct, frozen=True):
-    """A table. `path` is what other operations call it: the path of the record of one of the
-    Iceberg catalog, or the folder of one of Delta Lake. `commit` is the last that changed it, null
-    if it is not committed.
+    """A table or a view. `path` is what other operations call it: the path of the record of one of
+    the Iceberg catalog, or the folder of a table that is not `in_catalog`, of Delta Lake or one of
+    Iceberg that is not registered. `commit` is the last that changed it, null if it is not
+    committed.
     """
 
+    type: Literal["table", "view"]
     format: Literal["iceberg", "delta"]
+    in_catalog: bool
     path: str
     namespace: list[str]
     name: str
@@ -68,7 +73,9 @@ def list_tables(call: Call[ListTables, None]) -> TableList:
     )
     results = [
         ListedTable(
+            "view" if each.table.is_view else "table",
             each.table.format,
+            each.table.in_catalog,
             each.table.path,
             list(each.table.namespace),
             each.table.name,
@@ -85,7 +92,7 @@ OPERATIONS = (
         tag="objects",
         method="GET",
         path="/repositories/{repository}/refs/{ref}/tables",
-        summary="list Iceberg and Delta tables with the last commit that changed each",
+        summary="list Iceberg and Delta tables, and views, with the last commit that changed each",
         permission=(
             Need(Action.LIST_OBJECTS, on_repository),
             Need(Action.LIST_COMMITS, on_repository),
