@@ -39,6 +39,7 @@ __all__ = [
     "objects_below",
     "permission_on",
     "record_permission",
+    "table_view_permission",
 ]
 
 
@@ -90,6 +91,15 @@ def record_permission(action: Action, repository: str, path: str, branch: str) -
         Action.DELETE_OBJECT: kind.delete,
     }
     return Permission(on[action], name, branch=branch, objects=(on_object,))
+
+
+def table_view_permission(repository: str, path: str) -> Permission:
+    """Returns the permission to see the files and the rows of the table with a record at a path, by
+    the path: that to read the table, or else to read the record as an object and to list objects.
+    """
+    reading = record_permission(Action.READ_OBJECT, repository, path, "")
+    listing = Permission(Action.LIST_OBJECTS, repository_arn(repository))
+    return reading._replace(objects=(*reading.objects, listing)) if reading.objects else reading
 
 
 def creation_permission(repository: str, path: str, branch: str) -> Permission:

@@ -105,6 +105,7 @@ class Refs:
         after: str = "",
         amount: int,
         readable: ReadablePaths | None = None,
+        records: ReadablePaths | None = None,
         of_catalog: bool = True,
     ) -> RowDifferencePage:
         """Returns a page of the rows of a table, in one object or in a folder (Delta Lake or
@@ -112,7 +113,9 @@ class Refs:
         record, that `right` changed since its merge
         base with `left`; with `two_dot`, of those that differ between both. `right` may be
         `branch$`, which includes the staged changes of the branch. The page says how rows are
-        matched: by `key`, by columns that were found, or with `whole_rows` by all columns. Unless
+        matched: by `key`, by columns that were found, or with `whole_rows` by all columns. A table
+        of the catalog needs its record, and the path that its files were made for, among `records`
+        (None for all). Unless
         `of_catalog`, the files of the catalog's tables, which are on no branch, are not there.
 
         Raises NotFound if neither has the object or table, Invalid for what is no table, Denied.
@@ -134,6 +137,7 @@ class Refs:
             found = self._tables.compare(
                 *(stored_repository, path, Resolved(before.id), resolved),
                 readable=readable,
+                records=records,
                 matching=matching,
                 of_catalog=of_catalog,
             )

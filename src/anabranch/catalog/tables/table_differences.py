@@ -44,6 +44,7 @@ class TableDiffer:
         right: Resolved,
         *,
         readable: ReadablePaths | None = None,
+        records: ReadablePaths | None = None,
         matching: RowMatching,
         of_catalog: bool = True,
     ) -> RowDifferencePage | None:
@@ -52,7 +53,8 @@ class TableDiffer:
         None if it is a table at neither. A version that does not exist has no rows. Rows are
         matched as by `row_differences`, among the rows of files that differ: a `key` that only rows
         of other files repeat is not found. Raises Invalid (kinds unreadable_table and
-        not_comparable), NotSupported, Busy, Gone, and Denied for a file that is not `readable`.
+        not_comparable), NotSupported, Busy, Gone, and Denied for a file that is not `readable`, or
+        of a table of the catalog that is not among `records`.
         """
         with WorkFolder("rows") as work:
             sides: dict[str, ComparedObjects] = {
@@ -60,6 +62,7 @@ class TableDiffer:
                     *(self._core, self._blocks, self._folders if of_catalog else None),
                     *(repository, resolved),
                     readable=readable,
+                    records=records,
                     folder=work,
                 )
                 for side, resolved in zip(SIDES, (left, right), strict=True)

@@ -35,8 +35,9 @@ _PAGE = 1000
 
 class ResolvedObjects:
     """The objects at a resolved reference of a repository: those that are `readable`, all if that
-    is None; and the files of the catalog's tables, in their `folders`, if these are given. `folder`
-    is for copies of objects that are not files of this machine.
+    is None; and the files of the catalog's tables in their `folders`, if these are given: of those
+    among `records`, of all if that is None. `folder` is for copies of objects that are not files
+    of this machine.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class ResolvedObjects:
         resolved: Resolved,
         *,
         readable: ReadablePaths | None,
+        records: ReadablePaths | None,
         folder: str,
     ) -> None:
         self._core = core
@@ -57,6 +59,7 @@ class ResolvedObjects:
         self._repository = repository
         self._resolved = resolved
         self._readable = readable
+        self._records = records
         self._folder = Path(folder)
         self._versions: dict[str, StoredVersion] = {}
 
@@ -106,7 +109,7 @@ class ResolvedObjects:
         if record not in self._tables:  # each file of a table is asked for
             table = self._folders.find(self._repository, self._resolved, path)
             if table is not None:
-                table.require_readable(self._readable)
+                table.require_readable(self._records)
             self._tables[record] = table
         return self._tables[record]
 

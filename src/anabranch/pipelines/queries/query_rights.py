@@ -15,8 +15,10 @@ from anabranch.access.policies.permissions import (
     reference_arn,
     repository_arn,
 )
+from anabranch.access.policies.table_permissions import record_permission, table_view_permission
 from anabranch.catalog.catalog import Catalog
 from anabranch.errors import Denied
+from anabranch.model.uri import IMAGES
 
 __all__ = ["QueryRights"]
 
@@ -40,9 +42,27 @@ class QueryRights:
         path of its record, or the one that they were made for. They are on no branch, so the keys
         of a workspace do not reach them.
         """
+        self._require_table(
+            record_permission(Action.READ_OBJECT, repository, path, ""), repository, reference, path
+        )
+
+    def require_table_listing(self, repository: str, reference: str, path: str) -> None:
+        """Requires that the user may see which files a table of the Iceberg catalog has, given the
+        path of its record.
+        """
+        permission = table_view_permission(repository, path)
+        self._require_table(permission, repository, reference, path)
+
+    def _require_table(
+        self, permission: Permission, repository: str, reference: str, path: str
+    ) -> None:
         if isinstance(self._actor, ConfinedActor):
             raise self._actor.refusal(f"the files of {path}")
-        self.require_object(repository, reference, path)
+        if repository == IMAGES:  # which have records, and no tables
+            self.require_object(repository, reference, path)
+            return
+        self._require_reach(repository, reference)
+        authorize(self._actor, (permission,))
 
     def require_listing(self, repository: str, reference: str) -> None:
         """Requires that the user may list objects, as listObjects and diffRefs do."""

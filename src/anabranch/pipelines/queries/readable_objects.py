@@ -85,7 +85,11 @@ class ReadableObjects:
         their paths: of those that the user may read. Raises Denied, NotFound and Invalid.
         """
         uri = _parse(address)
-        self._rights.require_listing(uri.repository, uri.ref)
+        record = record_in_path(uri.key)
+        if record:
+            self._rights.require_table_listing(uri.repository, uri.ref, record)
+        else:
+            self._rights.require_listing(uri.repository, uri.ref)
         table = self._table(uri)
         paths = self._list(uri, uri.key) if table is None else table.paths(uri.key)
         return [str(LakeUri(uri.repository, uri.ref, path)) for path in paths]

@@ -212,19 +212,22 @@ def required_permissions(needs: tuple[Need, ...], call: Call[Any, Any]) -> Itera
     """Yields the permissions that a call needs. What reads an image may be permitted as that."""
     repository = getattr(call.params, "repository", "")
     reference = getattr(call.params, "ref", "") or getattr(call.params, "tag", "")
-    for need in needs:
-        if need.of is not None:
-            yield need.of(call)
-            continue
-        action, named = need.action, need.resource(call)
-        names = [named] if isinstance(named, str) else named
-        branch = _changed_branch(need, call) if names else None
-        for name in names:
-            permission = Permission(action, name, branch=branch)
-            if repository == IMAGES:
-                images = call.services.catalog.images
-                permission = images.permission_for_reading(permission, repository, reference)
-            yield permission
+    permissions = (permission for need in needs for permission in _permissions(need, call))
+    if repository == IMAGES:
+        images = call.services.catalog.images
+        for permission in permissions:
+            yield images.permission_for_reading(permission, repository, reference)
+    else:
+        yield from permissions
+
+
+def _permissions(need: Need, call: Call[Any, Any]) -> list[Permission]:
+    if need.of is not None:
+        return [need.of(call)]
+    named = need.resource(call)
+    names = [named] if isinstance(named, str) else named
+    branch = _changed_branch(need, call) if names else None
+    return [Permission(need.action, name, branch=branch) for name in names]
 
 
 def _changed_branch(need: Need, call: Call[Any, Any]) -> str | None:

@@ -46,16 +46,16 @@ class TableFolder(NamedTuple):
         path = f"{self.path}/{name}"
         return [path] if path.startswith(prefix) else []
 
-    def require_readable(self, readable: ReadablePaths | None) -> None:
+    def require_readable(self, records: ReadablePaths | None) -> None:
         """Raises Denied unless the record may be read, and the path that the area was made for,
-        which is another one after a rename. All are `readable` if that is None.
+        which is another one after a rename. All may be read if `records` is None.
         """
         for path in {self.path, self.area.path}:
-            if readable is not None and path not in readable:
+            if records is not None and path not in records:
                 raise Denied(
                     f"the table has files of {path}, which you may not read",
                     kind="insufficient_permissions",
-                    hint="An administrator can grant fs:ReadObject for it.",
+                    hint="An administrator can grant catalog:ReadTable or fs:ReadObject for it.",
                 )
 
 

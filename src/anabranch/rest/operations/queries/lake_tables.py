@@ -14,6 +14,7 @@ from anabranch.converter import Converter
 from anabranch.model.uri import LakeUri
 from anabranch.pipelines.queries.limits import MAX_ROWS
 from anabranch.rest.operations.queries.queries import QueryResult
+from anabranch.rest.operations.queries.table_needs import of_shown_table
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import AtRef
@@ -124,7 +125,7 @@ OPERATIONS = (
         method="GET",
         path="/repositories/{repository}/refs/{ref}/tables/preview",
         summary="get the columns, versions and first rows of a Delta or Iceberg table",
-        permission=(Need(Action.LIST_OBJECTS, on_repository),),
+        permission=(Need(Action.LIST_OBJECTS, on_repository, of=of_shown_table),),
         params=PreviewTable,
         response=TablePreview,
         handler=preview_table,

@@ -19,6 +19,7 @@ from anabranch.pipelines.queries.results.result_formats import (
     ResultFormat,
     format_accepted,
 )
+from anabranch.rest.operations.queries.table_needs import of_queried_tables
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
@@ -235,7 +236,7 @@ OPERATIONS = (
         method="POST",
         path=_REF + "/query",
         summary="query objects with SQL",
-        permission=(Need(Action.LIST_OBJECTS, on_repository),),
+        permission=(Need(Action.LIST_OBJECTS, on_repository, of=of_queried_tables),),
         params=AtRef,
         body=Query,
         response=QueryResult,

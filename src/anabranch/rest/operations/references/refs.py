@@ -9,11 +9,13 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from anabranch.access.actors.confined_actor import ConfinedActor
+from anabranch.access.actors.readable_records import ReadableRecords
 from anabranch.access.policies.permissions import Action
 from anabranch.model.commits.row_difference import MatchedBy, RowDifference
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.rest.operations.commits.commits import Commit, to_commit
 from anabranch.rest.operations.commits.merges import MERGE_PATH, MergeRefs
+from anabranch.rest.operations.queries.table_needs import of_compared_table
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import Amount, AtRef, InRepository
@@ -174,6 +176,7 @@ def diff_rows(call: Call[DiffRows, None]) -> RowDifferenceList:
         after=params.after,
         amount=page_amount(params.amount),
         readable=call.readable_paths("", ""),
+        records=ReadableRecords(call.authenticated, params.repository),
         of_catalog=not isinstance(call.authenticated, ConfinedActor),
     )
     return RowDifferenceList(to_pagination(page), page.items, page.key, page.matched_by, page.notes)
@@ -238,7 +241,7 @@ EXTENSIONS = (
         method="GET",
         path=_REFS + "/{leftRef}/diff/{rightRef}/rows",
         summary="diff the rows of a table",
-        permission=(Need(Action.READ_OBJECT, on_object),),
+        permission=(Need(Action.READ_OBJECT, on_object, of=of_compared_table),),
         params=DiffRows,
         response=RowDifferenceList,
         handler=diff_rows,

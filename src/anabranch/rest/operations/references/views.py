@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from anabranch.access.actors.authorize import authorize
-from anabranch.access.policies.permissions import Action, Permission
+from anabranch.access.policies.permissions import Action
 from anabranch.access.policies.table_permissions import record_permission
 from anabranch.catalog.tables.iceberg.identifiers import (
     VIEW_FILE,
@@ -19,6 +19,7 @@ from anabranch.catalog.tables.iceberg.identifiers import (
 )
 from anabranch.catalog.tables.iceberg.places import Place
 from anabranch.errors import Corrupt, Invalid
+from anabranch.rest.operations.queries.table_needs import of_record
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import AtRef
@@ -76,11 +77,6 @@ class View(msgspec.Struct, frozen=True):
     default_namespace: list[str]
     properties: dict[str, str]
     versions: list[ViewVersion]
-
-
-def view_permission(call: Call[GetView, Any]) -> Permission:
-    """Returns the permission to read the view, or the object that is its record."""
-    return record_permission(Action.READ_OBJECT, call.params.repository, call.params.path, "")
 
 
 def get_view(call: Call[GetView, None]) -> View:
@@ -145,7 +141,7 @@ OPERATIONS = (
         method="GET",
         path="/repositories/{repository}/refs/{ref}/tables/view",
         summary="get the SQL and the columns of a view of the Iceberg catalog",
-        permission=(Need(Action.READ_OBJECT, on_object, of=view_permission),),
+        permission=(Need(Action.READ_OBJECT, on_object, of=of_record),),
         params=GetView,
         response=View,
         handler=get_view,
