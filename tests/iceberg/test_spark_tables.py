@@ -48,8 +48,8 @@ def sql(lake, tmp_path_factory):
         "spark.hadoop.fs.s3a.access.key": server.access_key_id,
         "spark.hadoop.fs.s3a.secret.key": server.secret_access_key,
     }
-    for branch in BRANCHES:
-        name = f"spark.sql.catalog.{branch}"
+    for catalog, mode in (*((branch, "client") for branch in BRANCHES), ("planned", "server")):
+        name, branch = f"spark.sql.catalog.{catalog}", catalog if mode == "client" else "main"
         settings |= {
             name: "org.apache.iceberg.spark.SparkCatalog",
             f"{name}.type": "rest",
@@ -59,6 +59,7 @@ def sql(lake, tmp_path_factory):
             f"{name}.oauth2-server-uri": f"{lake.url}/iceberg/v1/oauth/tokens",
             f"{name}.io-impl": "org.apache.iceberg.hadoop.HadoopFileIO",
             f"{name}.cache-enabled": "false",
+            **({} if mode == "client" else {f"{name}.scan-planning-mode": mode}),
         }
     with spark_sql(settings, jars=JARS, folder=tmp_path_factory.mktemp("spark")) as run:
         yield run
@@ -154,6 +155,15 @@ def test_a_table_is_replaced_and_created_from_a_query(lake, sql):
     columns = {field["name"]: field["id"] for field in stored["schemas"][-1]["fields"]}
     assert columns == {"id": 1, "part": 2, "note": 3}
     assert len(sql("select * from main.city.made.history")) == 2
+
+
+@pytest.mark.timeout(600)
+def test_spark_plans_scans_itself_unless_its_catalog_says_that_the_server_must(sql):
+    sql("create table main.city.scanned (id bigint) using iceberg")
+    sql("insert into main.city.scanned values (1), (2)")
+    assert sql("select id from main.city.scanned where id > 1") == [(2,)]
+    with pytest.raises(AssertionError, match="requires server-side scan planning"):
+        sql("select id from planned.city.scanned where id > 1")
 
 
 @pytest.mark.timeout(600)
