@@ -242,10 +242,83 @@ def test_appends_to_a_table_of_version_3_are_merged(lake, sql):
     assert max(row[1] for row in rows) < stored["next-row-id"]
     assert lake.merge("main", "dev").status_code == 200
     sql("insert into main.city.lineage values (50, 'main')")
-    sql("update dev.city.lineage set day = 'new' where id = 0")
+    sql("insert into dev.city.lineage values (60, 'dev')")
+    sql("update dev.city.lineage set day = 'new' where id = 60")
     refused = lake.merge("dev")
     assert refused.status_code == 409
-    assert "more than append" in refused.json()["conflicts"][0]["reason"]
+    assert "which it had added" in refused.json()["conflicts"][0]["reason"]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
+def test_rows_of_version_3_keep_their_ids_whatever_both_branches_did(lake, sql, mode):
+    """Each row has the id that it had, and new ones have ids of their own, as Spark reads them."""
+    name = f"ids_{mode.replace('-', '_')}"
+    levels = ", ".join(
+        f"'write.{each}.mode' = '{mode}', 'write.{each}.isolation-level' = 'snapshot'"
+        for each in ("delete", "update", "merge")
+    )
+    sql(
+        f"create table main.city.{name} (id bigint, day string, value int) using iceberg "
+        f"partitioned by (day) tblproperties ('format-version' = '3', {levels})"
+    )
+    sql(f"insert into main.city.{name} select id, concat('d', id % 4), 0 from range(16)")
+    sql(f"delete from main.city.{name} where id in (12, 13)")  # deletion vectors that are replaced
+    columns = "id, value, _row_id, _last_updated_sequence_number"
+    base = {row[0]: row for row in sql(f"select {columns} from main.city.{name}")}
+    assert lake.merge("main", "dev").status_code == 200
+    sql(f"update dev.city.{name} set value = 1 where day = 'd0' and id > 0")
+    sql(f"delete from dev.city.{name} where id in (1, 5)")
+    sql(f"insert into dev.city.{name} values (20, 'd3', 2), (21, 'd1', 2)")
+    sql(f"update main.city.{name} set value = 3 where id = 2")
+    sql(f"delete from main.city.{name} where id = 3")
+    sql(f"insert into main.city.{name} values (30, 'd0', 4), (31, 'd2', 4)")
+    kept = {row[0]: row for row in sql(f"select {columns} from main.city.{name}")}
+    answer = lake.merge("dev")
+    assert answer.status_code == 200, answer.text
+    stored = metadata(lake, name)
+    merged = {row[0]: row for row in sql(f"select {columns} from main.city.{name}")}
+    values = {row[0]: row[1] for row in merged.values()}
+    expected = {number: 0 for number in range(16) if number not in {1, 3, 5, 12, 13}}
+    expected |= {4: 1, 8: 1, 2: 3, 20: 2, 21: 2, 30: 4, 31: 4}
+    assert values == expected
+    ids_of_rows = [row[2] for row in merged.values()]
+    assert len(set(ids_of_rows)) == len(ids_of_rows)
+    assert all(merged[number][2] == base[number][2] for number in base if number in merged)
+    last = stored["last-sequence-number"]
+    for number, row in merged.items():
+        came = last if number in {4, 8, 20, 21} else kept[number][3]
+        assert row[3] == came, row
+        assert row[2] < stored["next-row-id"]
+    (snapshot,) = (
+        each for each in stored["snapshots"] if each["snapshot-id"] == stored["current-snapshot-id"]
+    )
+    assert snapshot["first-row-id"] + snapshot["added-rows"] == stored["next-row-id"]
+    # what is written later continues with the ids
+    sql(f"insert into main.city.{name} values (40, 'd0', 5)")
+    sql(f"update main.city.{name} set value = 9 where id in (8, 20)")
+    sql(
+        f"call main.system.rewrite_data_files(table => 'city.{name}', "
+        "options => map('rewrite-all', 'true'))"
+    )
+    later = {row[0]: row for row in sql(f"select {columns} from main.city.{name}")}
+    assert {number: row[2] for number, row in later.items() if number != 40} == {
+        number: row[2] for number, row in merged.items()
+    }
+    assert later[40][2] >= stored["next-row-id"]
+    refused = _refusal_of_copied_rows(lake, sql, name)
+    assert "it had added" in refused
+
+
+def _refusal_of_copied_rows(lake, sql, name):
+    """Returns why a merge is refused whose source has changed a row that it had added."""
+    assert lake.merge("main", "dev").status_code == 200
+    sql(f"insert into dev.city.{name} values (50, 'd1', 0), (51, 'd1', 0)")
+    sql(f"update dev.city.{name} set value = 1 where id = 50")
+    sql(f"insert into main.city.{name} values (60, 'd2', 0)")
+    answer = lake.merge("dev")
+    assert answer.status_code == 409
+    return answer.json()["conflicts"][0]["reason"]
 
 
 @pytest.mark.slow  # beside pyiceberg's client, in tests/iceberg/access/test_remote_signing.py

@@ -17,6 +17,7 @@ __all__ = [
     "DATA",
     "DELETED",
     "EQUALITY_DELETES",
+    "FILE_FIRST_ROW_ID",
     "POSITION_DELETES",
     "FileEntry",
     "ListedManifest",
@@ -33,6 +34,15 @@ DELETED = 2
 
 _SEQUENCE_NUMBER = 3
 """The id of the field; version 1 of the format does not have it."""
+
+FILE_FIRST_ROW_ID = 142
+"""The id of the field of a file with the id of its first row; version 3 has it."""
+
+_FIRST_ROW_ID = 520
+"""The id of the field of a manifest list with the id of the first row of a manifest's files."""
+
+_OFFSET = 144
+"""The id of the field with the place of a deletion vector in its file, which may have several."""
 
 _SUMMARIES = 507
 """The id of the field with summaries of partitions."""
@@ -62,6 +72,14 @@ class FileEntry(NamedTuple):
     """The description of the file, by the ids of its fields."""
     partition_values: Mapping[int, Any]
     """The values of the partition, by the ids of its fields."""
+
+    @property
+    def key(self) -> str:
+        """What no other live file has: the path; of a deletion vector with its place in the file,
+        which may have those of other data files, too.
+        """
+        offset = self.about.get(_OFFSET)
+        return self.path if offset is None else f"{self.path}#{offset}"
 
 
 class ManifestList(NamedTuple):
@@ -120,12 +138,17 @@ class ListedManifest:
         names, file_names = self.file.names(), self.file.names("data_file")
         partition_name = file_names[102]
         partition_names = self.file.names("data_file", partition_name)
+        next_row = self.value(_FIRST_ROW_ID)
         for record in self.file.records:
             if record[names[0]] == DELETED:
                 continue
             described = record[names[2]]
             values = {number: described[name] for number, name in file_names.items()}
             filled = {**record, **self._inherit(record, names)}
+            if next_row is not None and values.get(FILE_FIRST_ROW_ID, 0) is None:
+                values[FILE_FIRST_ROW_ID] = next_row
+                filled[names[2]] = {**described, file_names[FILE_FIRST_ROW_ID]: next_row}
+                next_row += values[103]
             yield FileEntry(
                 path=values[100],
                 content=values.get(134) or DATA,

@@ -24,6 +24,7 @@ __all__ = [
     "TableVersion",
     "find_changes",
     "goes_back",
+    "live_files",
     "only_appends",
     "read_version",
 ]
@@ -48,7 +49,7 @@ class TableVersion(NamedTuple):
 
 
 class SideChanges(NamedTuple):
-    """The files that a side has added and removed, by their paths; the partitions in which it has
+    """The files that a side has added and removed, by their keys; the partitions in which it has
     changed or removed rows, or may have; and those of the added files that have new rows, or may
     have: compactions add files without new rows.
     """
@@ -67,13 +68,14 @@ class SideChanges(NamedTuple):
         """Returns the changes without the files that the other side has added, too."""
 
         def own(files: Mapping[str, FileEntry]) -> dict[str, FileEntry]:
-            return {path: entry for path, entry in files.items() if path not in other.added}
+            return {key: entry for key, entry in files.items() if key not in other.added}
 
         return self._replace(added=own(self.added), with_new_rows=own(self.with_new_rows))
 
     def touched(self) -> dict[str, FileEntry]:
-        """Returns the files that were removed, and those from which rows were deleted, by path. For
-        deletions from unknown files, the path is "".
+        """Returns the files that were removed, by their keys, and those from which rows were
+        deleted, by their paths, which are the keys of data files. For deletions from unknown files,
+        the path is "".
         """
         deletes = [each for each in self.added.values() if each.content == POSITION_DELETES]
         return {**self.removed, **{each.deletes_from: each for each in deletes}}
@@ -97,8 +99,8 @@ def find_changes(base: TableVersion, side: TableVersion, other: TableVersion) ->
     was, now = base.manifests.manifests, side.manifests.manifests
     before = _live(was[address] for address in was.keys() - now.keys())
     after = _live(now[address] for address in now.keys() - was.keys())
-    added = {path: entry for path, entry in after.items() if path not in before}
-    removed = {path: entry for path, entry in before.items() if path not in after}
+    added = {key: entry for key, entry in after.items() if key not in before}
+    removed = {key: entry for key, entry in before.items() if key not in after}
     operations = _operations(base, side, other)
     if operations is None:  # the files do not tell a compaction from a change
         is_append = not removed and all(entry.content == DATA for entry in added.values())
@@ -113,8 +115,8 @@ def find_changes(base: TableVersion, side: TableVersion, other: TableVersion) ->
         each for each, operation in (operations or {}).items() if operation == _COMPACTION
     }
     with_new_rows = {
-        path: entry
-        for path, entry in added.items()
+        key: entry
+        for key, entry in added.items()
         if entry.content == DATA and entry.snapshot_id not in compactions
     }
     return SideChanges(added, removed, {entry.partition for entry in entries}, with_new_rows)
@@ -142,8 +144,13 @@ def only_appends(base: TableVersion, side: TableVersion, other: TableVersion) ->
     return operations is not None and set(operations.values()) <= {"append"}
 
 
+def live_files(version: TableVersion) -> dict[str, FileEntry]:
+    """Returns the files of a version of a table by their keys."""
+    return _live(iter(version.manifests.manifests.values()))
+
+
 def _live(manifests: Iterator[ListedManifest]) -> dict[str, FileEntry]:
-    return {entry.path: entry for manifest in manifests for entry in manifest.live}
+    return {entry.key: entry for manifest in manifests for entry in manifest.live}
 
 
 def _operations(

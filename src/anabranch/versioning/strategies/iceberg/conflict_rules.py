@@ -19,12 +19,10 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from anabranch.tables.iceberg.commits.normal_metadata import LINEAGE_VERSION
 from anabranch.versioning.strategies.contract import ContentConflict
 from anabranch.versioning.strategies.iceberg.changes import (
     SideChanges,
     TableVersion,
-    only_appends,
 )
 from anabranch.versioning.strategies.iceberg.settings import settings_conflicts
 from anabranch.versioning.strategies.side_objects import refusal
@@ -34,7 +32,6 @@ __all__ = [
     "find_conflicts",
     "isolation_level",
     "require_mergeable",
-    "require_row_ids",
 ]
 
 IsolationLevel = Literal["serializable", "snapshot"]
@@ -58,25 +55,6 @@ def require_mergeable(base: TableVersion, side: TableVersion) -> None:
         raise refusal(f"tables of format version {version} are not merged")
     if side.metadata.get("table-uuid") != base.metadata.get("table-uuid"):
         raise refusal(f"the {side.files.owner} created the table anew")
-
-
-def require_row_ids(
-    base: TableVersion, source: TableVersion, destination: TableVersion, changes: SideChanges
-) -> None:
-    """Raises Conflict if the rows of the source's files cannot get ids of their own, which tables
-    of format version 3 need: files that operations have rewritten have the ids of rows in them, and
-    the destination may have given these to others.
-    """
-    if destination.metadata["format-version"] < LINEAGE_VERSION or not (
-        changes.added or changes.removed
-    ):
-        return
-    if changes.removed or not only_appends(base, source, destination):
-        raise refusal("the source did more than append to a table of format version 3")
-    kept = destination.manifests.manifests.values()
-    without = [each.address for each in kept if not each.value(517) and each.value(520) is None]
-    if without:
-        raise refusal(f"{without[0]} has rows without ids: write to the destination first")
 
 
 def isolation_level(version: TableVersion) -> IsolationLevel:

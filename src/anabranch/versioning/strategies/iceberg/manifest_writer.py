@@ -11,7 +11,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from anabranch.tables.iceberg.avro_files import write_avro
-from anabranch.tables.iceberg.manifests import DELETED, FileEntry, ListedManifest
+from anabranch.tables.iceberg.manifests import (
+    DELETED,
+    FILE_FIRST_ROW_ID,
+    FileEntry,
+    ListedManifest,
+)
 
 __all__ = ["ADDED", "EXISTING", "ManifestWriter"]
 
@@ -21,8 +26,8 @@ EXISTING, ADDED = range(2)
 _COUNTS = {ADDED: (504, 512), EXISTING: (505, 513), DELETED: (506, 514)}
 """The fields of a manifest list for the numbers of files and rows, by the status of entries."""
 
-_FIRST_ROW_ID, _FILE_FIRST_ROW_ID = 520, 142
-"""The fields of the first row id of a manifest in the manifest list, and of a file."""
+_CONTENT, _FIRST_ROW_ID = 517, 520
+"""Fields of a manifest in the manifest list: what its files are, and the first id of their rows."""
 
 
 class ManifestWriter:
@@ -70,10 +75,13 @@ class ManifestWriter:
             for status, entry in entries
             if status != DELETED
         ]
-        row_ids = {}
-        if self._first_row is not None:
-            row_ids[_FIRST_ROW_ID] = self._first_row + self.added_rows
-        self.added_rows += counts[_COUNTS[ADDED][1]]
+        row_ids: dict[int, int | None] = {}
+        if like.value(_CONTENT):  # files of deletes, whose rows have no ids
+            row_ids = {_FIRST_ROW_ID: None}
+        else:
+            if self._first_row is not None:
+                row_ids = {_FIRST_ROW_ID: self._first_row + self.added_rows}
+            self.added_rows += counts[_COUNTS[ADDED][1]]
         return {
             **{number: like.value(number) for number in like.names},
             **row_ids,
@@ -89,5 +97,5 @@ class ManifestWriter:
         """Returns the description of a file whose rows get ids in the new snapshot: those that the
         source has given them may be of other rows on the destination.
         """
-        name = like.file.names("data_file").get(_FILE_FIRST_ROW_ID)
+        name = like.file.names("data_file").get(FILE_FIRST_ROW_ID)
         return described if name is None else {**described, name: None}

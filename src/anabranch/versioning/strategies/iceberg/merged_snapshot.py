@@ -133,7 +133,7 @@ class MergedSnapshot:
             if manifest.address in self._destination.manifests.manifests:
                 continue
             added = self._changes.added
-            entries = [(ADDED, entry) for entry in manifest.live if entry.path in added]
+            entries = [(ADDED, entry) for entry in manifest.live if entry.key in added]
             if entries:
                 yield self._manifests.write(manifest, entries)
 
@@ -144,11 +144,11 @@ class MergedSnapshot:
         for manifest in self._destination.manifests.manifests.values():
             # a manifest that the source has, too, has no file that the source removed
             is_changed = removed and manifest.address not in theirs
-            if is_changed and any(entry.path in removed for entry in manifest.live):
+            if is_changed and any(entry.key in removed for entry in manifest.live):
                 yield self._manifests.write(
                     manifest,
                     [
-                        (DELETED if entry.path in removed else EXISTING, entry)
+                        (DELETED if entry.key in removed else EXISTING, entry)
                         for entry in manifest.live
                     ],
                 )

@@ -40,10 +40,10 @@ from anabranch.versioning.strategies.iceberg.conflict_rules import (
     find_conflicts,
     isolation_level,
     require_mergeable,
-    require_row_ids,
 )
 from anabranch.versioning.strategies.iceberg.merged_snapshot import MergedSnapshot
 from anabranch.versioning.strategies.iceberg.recorded_files import RecordedFiles, metadata_folder
+from anabranch.versioning.strategies.iceberg.row_ids import require_row_ids
 from anabranch.versioning.strategies.iceberg.settings import merged_settings
 from anabranch.versioning.strategies.iceberg.side_records import (
     is_record,
@@ -245,9 +245,9 @@ def _keep_files(
     other: Side = "destination" if side == "source" else "source"
     table = versions[0].files.folder.removesuffix(METADATA_FOLDER)
     locations = {str(version.metadata.get("location", "")).rstrip("/") for version in versions}
-    for address in changes.added:
+    for entry in changes.added.values():
         for location in locations:
-            path = table + address.removeprefix(f"{location}/")
+            path = table + entry.path.removeprefix(f"{location}/")
             is_lost = conflict.read(other, path) is None and conflict.read("base", path) is not None
             if is_lost:
                 output.take(path, side)
