@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 from support.checkout import ROOT
 from support.session.environments import environment
 
@@ -122,6 +123,71 @@ def test_airflow_merges_the_branch_of_a_run_whose_check_passes(shell, tmp_path):
     assert len(new_branches(tmp_path)) == 2
 
 
+def connected(script, server):
+    """Returns commands with the address and the keys of a server."""
+    script = script.replace("http://127.0.0.1:8000", server.url)
+    script = re.sub(r"(\w+_ACCESS_KEY_ID)=\S+", rf"\1={server.access_key_id}", script)
+    return re.sub(r"(\w+_SECRET_ACCESS_KEY)=\S+", rf"\1={server.secret_access_key}", script)
+
+
+TWO_RUNS = """
+python - <<'END'
+from anabranch.examples.airflow_operators import BeginRun, EndRun, PublishRun
+from anabranch.examples.airflow_tables import OF_RUN, STORAGE
+from arro3.core import Array, DataType, Table
+from deltalake import DeltaTable, write_deltalake
+
+runs = [{"run_id": "one"}, {"run_id": "two"}]
+for number, run in enumerate(runs):
+    branch = BeginRun(task_id="begin", **OF_RUN).execute(run)
+    BeginRun(task_id="again", **OF_RUN).execute(run)
+    rows = Table.from_pydict({"delay": Array([100 + number], DataType.int64())})
+    address = f"s3://flights/{branch}/delays"
+    write_deltalake(address, rows, mode="append", storage_options=STORAGE)
+for run in runs:
+    for operator in (PublishRun, PublishRun, EndRun, EndRun):
+        operator(task_id="then", **OF_RUN).execute(run)
+END
+"""
+
+
+@pytest.mark.slow
+def test_airflow_publishes_tables_of_runs_and_takes_back_failed_ones(shell, tmp_path):
+    with running_server(tmp_path / "my-lake") as server:
+        opened = anabranch.connect(server.url, *server.auth)
+        opened.repositories.create("flights")
+        script = connected(commands("Airflow and tables"), server)
+        ran = shell("airflow", script)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert delays_on_main(server) == [5, 7]
+
+        exports, last = script.splitlines()[:2], script.splitlines()[-1]
+        ran = shell("airflow", "\n".join([*exports, last.replace("[5, 7]", "[9000]")]))
+        assert ran.returncode != 0
+        assert "a delay of more than a day" in ran.stdout + ran.stderr
+        assert delays_on_main(server) == [5, 7]
+
+        ran = shell("airflow", "\n".join([*exports, TWO_RUNS]))
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert delays_on_main(server) == [5, 7, 100, 101]
+        listed = opened.branches.list("flights", amount=10).items
+        assert [branch.id for branch in listed] == ["main"]
+
+
+def delays_on_main(server):
+    """Returns the rows of the table of delays, in order."""
+    key, secret = server.auth
+    settings = {
+        "aws_endpoint_url": server.url,
+        "aws_access_key_id": key,
+        "aws_secret_access_key": secret,
+        "aws_allow_http": "true",
+        "aws_region": "us-east-1",
+    }
+    table = DeltaTable("s3://flights/main/delays", storage_options=settings)
+    return sorted(table.to_pyarrow_table()["delay"].to_pylist())
+
+
 @pytest.mark.slow
 def test_dbt_merges_a_branch_whose_tests_pass(shell, tmp_path):
     with lake(tmp_path) as opened:
@@ -129,9 +195,7 @@ def test_dbt_merges_a_branch_whose_tests_pass(shell, tmp_path):
         opened.objects.upload("flights", "main", PATH, [BEFORE])
         opened.commits.commit("flights", "main", message="Delays of May")
     with running_server(tmp_path / "my-lake") as server:
-        script = commands("dbt").replace("http://127.0.0.1:8000", server.url)
-        script = re.sub(r"(\w+_ACCESS_KEY_ID)=\S+", rf"\1={server.access_key_id}", script)
-        script = re.sub(r"(\w+_SECRET_ACCESS_KEY)=\S+", rf"\1={server.secret_access_key}", script)
+        script = connected(commands("dbt"), server)
         ran = shell("dbt", script)
         assert ran.returncode == 0, ran.stdout + ran.stderr
         with lake(tmp_path) as opened:
