@@ -310,6 +310,30 @@ def test_rows_of_version_3_keep_their_ids_whatever_both_branches_did(lake, sql, 
     assert "it had added" in refused
 
 
+@pytest.mark.timeout(600)
+def test_deletion_vectors_in_one_file_are_all_merged(lake, sql):
+    modes = ", ".join(f"'write.{each}.mode' = 'merge-on-read'" for each in ("delete", "update"))
+    levels = ", ".join(
+        f"'write.{each}.isolation-level' = 'snapshot'" for each in ("delete", "update", "merge")
+    )
+    sql(
+        "create table main.city.vectors (id bigint) using iceberg "
+        f"tblproperties ('format-version' = '3', {modes}, {levels})"
+    )
+    for begin in (0, 10, 20):
+        sql(f"insert into main.city.vectors select /*+ coalesce(1) */ {begin} + id from range(5)")
+    assert lake.merge("main", "dev").status_code == 200
+    sql("delete from dev.city.vectors where id % 10 = 1")
+    files = sql("select file_path, referenced_data_file from dev.city.vectors.delete_files")
+    assert len({row[1] for row in files}) == 3
+    assert len({row[0] for row in files}) < 3  # so one file has several
+    sql("insert into main.city.vectors values (100)")
+    answer = lake.merge("dev")
+    assert answer.status_code == 200, answer.text
+    left = [each for each in (*range(5), *range(10, 15), *range(20, 25)) if each % 10 != 1]
+    assert ids(sql, "main.city.vectors") == [*left, 100]
+
+
 def _refusal_of_copied_rows(lake, sql, name):
     """Returns why a merge is refused whose source has changed a row that it had added."""
     assert lake.merge("main", "dev").status_code == 200

@@ -39,9 +39,10 @@ REFUSED = _words("""
     deleteGCRules setGarbageCollectionRulesPreflight internalGetGarbageCollectionRules
     internalSetGarbageCollectionRules internalDeleteGarbageCollectionRules
     prepareGarbageCollectionCommits prepareGarbageCollectionCommitsAsync
-    prepareGarbageCollectionCommitsStatus prepareGarbageCollectionUncommitted listTables getView listTags
-    createTag getTag deleteTag CreateCommitRecord mergeIntoBranch findMergeBase dumpRefs restoreRefs
-    dumpSubmit dumpStatus restoreSubmit restoreStatus getUnderlyingProperties stageObject
+    prepareGarbageCollectionCommitsStatus prepareGarbageCollectionUncommitted listTables getView
+    listTags createTag getTag deleteTag CreateCommitRecord mergeIntoBranch findMergeBase dumpRefs
+    restoreRefs dumpSubmit dumpStatus restoreSubmit restoreStatus getUnderlyingProperties
+    stageObject
     getPhysicalAddress linkPhysicalAddress createPresignMultipartUpload
     completePresignMultipartUpload abortPresignMultipartUpload uploadPart uploadPartCopy
     createSymlinkFile getMetaRange getRange getMetadataObject importStart importStatus importCancel
