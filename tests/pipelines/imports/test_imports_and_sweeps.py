@@ -18,6 +18,7 @@ from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
 from anabranch.model.imports import ImportSource
 from anabranch.pipelines.garbage.collector import Collector
+from anabranch.pipelines.images.overlay import write_overlay
 from anabranch.pipelines.imports.commit_import import ImportRequest
 from anabranch.pipelines.imports.listings.import_listing import LakeTarget, ListingRequest
 from anabranch.pipelines.imports.listings.local_engine import import_listing
@@ -190,3 +191,27 @@ def test_tables_of_an_uncommitted_import_are_never_candidates(scenario):
         assert kept <= stored(lake, "local://sea")
         assert scenario.sweep() == 1
     assert kept <= stored(lake, "local://sea")
+
+
+def test_a_sweep_that_was_under_way_when_the_rows_were_read_is_noticed_after_its_end(scenario):
+    sweeps = scenario.lake.core.sweeps
+    sweeps.begin("s")
+
+    def remove_and_end():
+        scenario.blocks.delete([scenario.address])
+        sweeps.end("s")
+
+    with pytest.raises(Conflict) as error:
+        scenario.import_listed(scenario.rows(remove_and_end))
+    assert error.value.kind == "swept_meanwhile"
+
+
+def test_an_image_of_an_object_that_was_swept_since_it_was_listed_is_not_built(scenario):
+    def sweep_and_write(*layers):
+        assert scenario.sweep() == 1
+        return write_overlay(*layers)
+
+    lakefile = f"ADD {scenario.address} left\n"
+    with pytest.raises(Conflict) as error:
+        scenario.lake.images.build("v1", lakefile, overlay=sweep_and_write)
+    assert error.value.kind == "swept_meanwhile"

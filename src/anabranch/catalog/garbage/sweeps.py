@@ -26,10 +26,10 @@ class Sweeps:
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    def begun_count(self, repository: str) -> int:
-        """Returns the number of sweeps, of all repositories, that have begun so far."""
+    def ended_count(self, repository: str) -> int:
+        """Returns the number of sweeps, of all repositories, that have begun and ended so far."""
         self._core.repositories.get(repository)
-        return self._core.sweeps.begun_count()
+        return self._core.sweeps.ended_count()
 
     def of_repository(self, repository: str) -> NamespaceSweeps:
         """Returns the sweeps of a repository."""

@@ -78,6 +78,7 @@ class BuildJob(Job):
 
     def _build(self) -> None:
         core, request, images = self.core, self._request, self.repository
+        since = core.sweeps.ended_count()
         with core.trees.scratch() as folder:
             self.folder = folder
             try:
@@ -101,7 +102,7 @@ class BuildJob(Job):
                 images,
                 request.tag,
                 commit.id,
-                extra_writes=[_ImageCompletion(self, commit, planned.collectable)],
+                extra_writes=[_ImageCompletion(self, commit, planned.collectable, since)],
             )
         self.image = Image(
             tag=request.tag,
@@ -127,13 +128,16 @@ class BuildJob(Job):
     def _renew_pins(self) -> None:
         self._pins = [self.core.pins.renew(pin) for pin in self._pins]
 
-    def complete_image(self, commit: Commit, collectable: str, *, renews: bool) -> ExtraWrites:
+    def complete_image(
+        self, commit: Commit, collectable: str, since: int, *, renews: bool
+    ) -> ExtraWrites:
         """Returns the writes to add to the tag's write: the commit and the completed state, on
         condition that the pins exist, which are renewed first if `renews`. `collectable` is the
-        path of an object that was added by its address, if there is one.
+        path of an object that was added by its address, if there is one; `since` the number of
+        sweeps that had ended before it was listed.
 
         Raises Stopped if the build was stopped, Conflict if a pin was lost or garbage collection
-        may be removing that object.
+        may be removing that object, or have removed it.
         """
         if renews:
             self._renew_pins()
@@ -141,7 +145,7 @@ class BuildJob(Job):
         completed, expect = self.writes_for(commit)
         conditions = [*expect, *pinned]
         if collectable:
-            conditions += self.core.tree_admission.admit_object(collectable)[1]
+            conditions += self.core.tree_admission.admit_object(collectable, since)[1]
         return [*completed, self.core.commits.write(self.repository, commit)], conditions
 
     def _commit(self, planned: PlannedImage) -> Commit:
@@ -181,8 +185,9 @@ def require_sources_exist(core: Core, sources: Sequence[Pinned]) -> None:
 class _ImageCompletion:
     """What is written with the tag of an image."""
 
-    def __init__(self, job: BuildJob, commit: Commit, collectable: str) -> None:
+    def __init__(self, job: BuildJob, commit: Commit, collectable: str, since: int) -> None:
         self._job = job
+        self._since = since
         self._commit = commit
         self._collectable = collectable
         self._attempts = 0
@@ -192,4 +197,6 @@ class _ImageCompletion:
         renewed.
         """
         self._attempts += 1
-        return self._job.complete_image(self._commit, self._collectable, renews=self._attempts > 1)
+        return self._job.complete_image(
+            self._commit, self._collectable, self._since, renews=self._attempts > 1
+        )

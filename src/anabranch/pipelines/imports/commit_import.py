@@ -61,7 +61,7 @@ class ImportCommitter:
     """Commits the tree `imported`, whose new tables are in `folder`, to a branch, in place of all
     objects under the destinations of the request's prefixes. `check_cancelled` is called regularly
     and raises to stop. If `adopted`, the tables are already in the repository. `since` is the
-    number of sweeps that had begun before the first source was read; `changes` runs hooks.
+    number of sweeps that had ended before the first source was read; `changes` runs hooks.
     """
 
     def __init__(

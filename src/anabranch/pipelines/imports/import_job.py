@@ -58,7 +58,7 @@ class ImportJob(Job):
     def _import(self) -> None:
         core, request, repository = self.core, self._request, self.repository
         require_clean(core, repository, request.branch)
-        since = core.sweeps.begun_count()
+        since = core.sweeps.ended_count()
         with core.trees.scratch() as folder:
             self.folder = folder
             try:

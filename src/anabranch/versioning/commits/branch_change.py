@@ -68,7 +68,7 @@ class BranchChange(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
 
 class UntrustedTree(msgspec.Struct, frozen=True):
     """A tree that may name any objects, so that garbage collection must admit it. `since` is the
-    number of sweeps that had begun when its entries were read, if known.
+    number of sweeps that had ended when its entries were read, if known.
     """
 
     since: int | None = None

@@ -23,7 +23,7 @@ __all__ = ["ClientTree", "StagedCommits"]
 
 class ClientTree(msgspec.Struct, frozen=True):
     """A tree that a client has made, by its id. It may add addresses that are `importable`; `since`
-    is the number of sweeps that had begun when its entries were read, if known.
+    is the number of sweeps that had ended when its entries were read, if known.
     """
 
     metarange_id: str

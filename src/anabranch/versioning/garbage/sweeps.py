@@ -117,8 +117,16 @@ class SweepRecords:
         return [name for name in sweeps.until if self._is_running(name, sweeps)], sweeps.unchanged
 
     def begun_count(self) -> int:
-        """Returns the number of sweeps that have begun so far, to detect those that begin later."""
+        """Returns the number of sweeps that have begun so far."""
         return self._read().begun
+
+    def ended_count(self) -> int:
+        """Returns the number of sweeps that have begun and ended so far. Any later `begun_count` is
+        greater if a sweep is under way now, or has begun since.
+        """
+        sweeps = self._read()
+        under_way = [name for name in sweeps.until if not name.startswith(_BLOCKER)]
+        return sweeps.begun - len(under_way)
 
     def admit_addresses(self, addresses: Sequence[str]) -> ExtraWrites:
         """Returns the conditions for creating references to blocks, by their full addresses in the

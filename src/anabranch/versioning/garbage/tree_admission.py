@@ -3,7 +3,7 @@ those that callers upload, and image layers listed from the store.
 
 Such a tree can contain any object, including those that garbage collection is about to remove.
 While a sweep runs, it must not add objects that are stored in a repository's own data folder. If a
-sweep has begun since the tree was read, such objects must still exist.
+sweep was under way when the tree was read, or has begun since, such objects must still exist.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ class TreeAdmission:
         self, repository: Repository, head: str, metarange_id: str, since: int | None = None
     ) -> ExtraWrites:
         """Returns the conditions for committing a tree on top of the tree of a branch's head.
-        `since` is the number of sweeps that had begun when the tree was read, if known.
+        `since` is the number of sweeps that had ended when the tree was read, if known.
 
         Raises Conflict: kind sweep_under_way if the tree adds an object that can be collected while
-        a sweep runs; kind swept_meanwhile if it adds a missing one and a sweep has begun since.
+        a sweep runs; kind swept_meanwhile if it adds a missing one and a sweep ran meanwhile.
         """
         sweep_ids, unchanged = self._sweeps.running()
         if sweep_ids:
@@ -81,14 +81,22 @@ class TreeAdmission:
                 )
         return (), (unchanged,)
 
-    def admit_object(self, path: str) -> ExtraWrites:
+    def admit_object(self, path: str, since: int) -> ExtraWrites:
         """Returns the conditions for committing a tree that adds a collectable object at `path`.
+        `since` is the number of sweeps that had ended when the object was listed.
 
-        Raises Conflict (kind sweep_under_way) while a sweep runs.
+        Raises Conflict: kind sweep_under_way while a sweep runs, kind swept_meanwhile if one has
+        run meanwhile.
         """
         sweep_ids, unchanged = self._sweeps.running()
         if sweep_ids:
             raise _sweep_under_way(path)
+        if self._sweeps.begun_count() != since:
+            raise Conflict(
+                f"garbage collection may have removed {path} since it was listed",
+                kind="swept_meanwhile",
+                hint="Build the image again.",
+            )
         return (), (unchanged,)
 
     def missing_object(

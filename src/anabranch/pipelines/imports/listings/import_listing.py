@@ -134,7 +134,7 @@ class LakeTarget:
         self._repository = core.repositories.get(repository)
         self._adopted = adopted
         self._changes = changes
-        self._since = core.sweeps.begun_count()
+        self._since = core.sweeps.ended_count()
 
     def require_clean(self, request: ListingRequest) -> None:
         """Raises the errors that would fail the commit."""

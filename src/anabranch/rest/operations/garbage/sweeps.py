@@ -50,8 +50,9 @@ class Claims(msgspec.Struct, frozen=True):
 
 
 class Sweeps(msgspec.Struct, frozen=True):
-    """The number of sweeps of all repositories that have begun. If it grows, a sweep has begun
-    since. `repository_begun` is the number for the repository, `repository_running` of those that
+    """The number of sweeps of all repositories that have begun, without those that are under way. A
+    commit with this number fails if a sweep ran meanwhile that has removed one of its objects.
+    `repository_begun` is the number for the repository, `repository_running` of those that
     are running, or were killed at most four and a half hours ago.
     """
 
@@ -63,7 +64,7 @@ class Sweeps(msgspec.Struct, frozen=True):
 def get_sweeps(call: Call[InRepository, None]) -> Sweeps:
     """Returns the number of sweeps that have begun."""
     repository, sweeps = call.params.repository, call.services.catalog.sweeps
-    return Sweeps(sweeps.begun_count(repository), *sweeps.of_repository(repository))
+    return Sweeps(sweeps.ended_count(repository), *sweeps.of_repository(repository))
 
 
 def put_sweep(call: Call[PutSweep, None]) -> None:
