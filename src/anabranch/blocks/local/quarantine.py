@@ -13,6 +13,7 @@ import filecmp
 import os
 import stat
 from collections.abc import Sequence
+from contextlib import suppress
 
 from anabranch.blocks.local.errors import NOT_THERE, translate_error
 from anabranch.blocks.local.folders import LocalFolders, sync_folder
@@ -91,12 +92,12 @@ class LocalQuarantine:
                     return outcome
             sync_folder(folder)
             os.unlink(source)
+            self._remove_empty(hidden.folder)
         except NOT_THERE:
             # restored or purged by another process meanwhile
             return "gone" if self.size_and_version(removal.address) is None else "present"
         except OSError as error:
             raise translate_error(error, removal.address) from error
-        self._remove_empty(hidden.folder)
         return outcome
 
     def purge(self, removal: Removal, before: float) -> int | None:  # noqa: ARG002  each has its own file
@@ -108,11 +109,11 @@ class LocalQuarantine:
             if status is None:
                 return None
             os.unlink(path)
+            self._remove_empty(hidden.folder)
         except NOT_THERE:
             return None
         except OSError as error:
             raise translate_error(error, removal.address) from error
-        self._remove_empty(hidden.folder)
         return status.st_size
 
     def _move(self, removal: Removal) -> str:
@@ -151,7 +152,9 @@ class LocalQuarantine:
         return Place(folder, name)
 
     def _remove_empty(self, folder: str) -> None:
-        """Removes a folder of the quarantine and those above it, as long as they are empty."""
+        """Removes a folder of the quarantine and those above it, as long as they are empty,
+        durably: nothing has a record any more of what a loss of power brings back.
+        """
         removed = False
         while QUARANTINE in folder.split("/"):
             try:
@@ -161,6 +164,8 @@ class LocalQuarantine:
             folder, removed = folder.rpartition("/")[0], True
         if removed:
             self._folders.clear_cache()
+            with suppress(*NOT_THERE):  # another process has removed it, and syncs that
+                sync_folder(f"{self._root}/{folder}")
 
 
 def _status(path: str) -> os.stat_result | None:
