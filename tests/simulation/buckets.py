@@ -8,14 +8,19 @@ DeleteObject]
 
 from __future__ import annotations
 
+import hashlib
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import msgspec
+
+from anabranch.blocks.external_objects import ExternalObject, base_length
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.blocks.quarantine import Outcome, Removal
+from anabranch.errors import NotFound
 
-__all__ = ["SharedBlocks", "VersionedQuarantine"]
+__all__ = ["BucketSources", "SharedBlocks", "VersionedQuarantine"]
 
 
 class SharedBlocks(MemoryBlocks):
@@ -23,6 +28,8 @@ class SharedBlocks(MemoryBlocks):
 
     def __init__(self, *, clock: Callable[[], float]) -> None:
         super().__init__(clock=clock)
+        self.config = msgspec.structs.replace(self.config, import_support=True)
+        self.sources = BucketSources(self)
         self.quarantine = VersionedQuarantine(self)
         self.versions: dict[str, str] = {}
         """The versions of the blocks that are at their addresses."""
@@ -61,6 +68,35 @@ class SharedBlocks(MemoryBlocks):
         self._blocks[address] = block  # with its old time
         self.versions[address] = version
         return True
+
+
+class BucketSources:
+    """The objects of all buckets, as imports list them."""
+
+    def __init__(self, blocks: SharedBlocks) -> None:
+        self._blocks = blocks
+
+    def check(self, address: str) -> None:
+        """Does nothing: each bucket may be imported from."""
+
+    def owns(self, _address: str) -> bool:
+        """Returns False: all objects are those of the store."""
+        return False
+
+    def list(self, prefix: str) -> Iterator[ExternalObject]:
+        """Yields the objects whose addresses begin so."""
+        for block in self._blocks.list(prefix):
+            name = block.address[base_length(prefix) :].encode()
+            body = self._blocks.read(block.address)
+            etag = hashlib.md5(body, usedforsecurity=False).hexdigest()
+            yield ExternalObject(name, block.address, block.size, block.mtime * 10**9, etag)
+
+    def find(self, address: str) -> ExternalObject:
+        """Returns an object. Raises NotFound."""
+        for found in self.list(address):
+            if found.address == address:
+                return found._replace(name=b"")
+        raise NotFound(address, kind="source_not_found")
 
 
 class VersionedQuarantine:

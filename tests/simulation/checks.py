@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from simulation.client import REPOSITORY, SHARED, Client
+from simulation.client import LASTING, REPOSITORY, SHARED, Client
+from simulation.images import check_images
+from simulation.imports import check_imports
+from simulation.moves import check_moves
 from simulation.requests import check_requests
 from simulation.world import START, World
 
@@ -30,45 +33,61 @@ def check(world: World, clients: list[Client]) -> None:
     known = set(claims).union(*(client.perhaps for client in clients))
     nobodys = {each for each in tags if each.startswith("wanted-")} - known
     assert not nobodys, f"those who have created {nobodys} were told that they have not"
-    _read_everything(lake)
+    for repository in lake.repositories.list(amount=ALL).items:
+        _read_everything(lake, repository.id)
     if world.leavings is not None:
         _check_quarantine(world, lake)
-    if world.has_requests:
+    if world.kind == "requests":
         check_requests(lake, clients)
+    if world.kind == "moves":
+        check_moves(lake, clients)
+    if world.kind == "jobs":
+        check_imports(lake, clients)
+    check_images(lake, clients)
     _check_operations(lake)
 
 
-def _read_everything(lake) -> None:
+def _read_everything(lake, repository: str) -> None:
     """Reads each object of each branch and tag, and of the commits that have not expired."""
-    branches = lake.branches.list(REPOSITORY, amount=ALL).items
+    branches = lake.branches.list(repository, amount=ALL).items
     references = {each.id for each in branches}
-    references |= {each.commit_id for each in lake.tags.list(REPOSITORY, amount=ALL).items}
+    references |= {each.commit_id for each in lake.tags.list(repository, amount=ALL).items}
     for branch in branches:
-        commits = lake.commits.log(REPOSITORY, branch.id, amount=ALL).items
+        commits = lake.commits.log(repository, branch.id, amount=ALL).items
         references |= {each.id for each in commits if each.creation_date > START - 3600}
     read = set()
     for reference in sorted(references):
-        for item in lake.objects.listing(REPOSITORY, reference, amount=ALL).items:
+        for item in lake.objects.listing(repository, reference, amount=ALL).items:
             if item.physical_address not in read:
-                b"".join(lake.objects.open(REPOSITORY, reference, item.path).chunks())
+                b"".join(lake.objects.open(repository, reference, item.path).chunks())
                 read.add(item.physical_address)
 
 
 def _check_quarantine(world: World, lake) -> None:
     """What was brought back is there; what is in quarantine can be brought back."""
+    bodies = world.leavings.bodies
     for address in world.leavings.brought_back:
-        assert world.blocks.stat(address) is not None, f"{address} was removed again"
+        assert lake.blocks.stat(address) is not None, f"{address} was removed again"
+        body = lake.blocks.read(address)
+        assert body == bodies.get(address, body), f"{address} is {body!r}"
     repository = lake.core.repositories.get(REPOSITORY)
     files = QuarantineFiles(lake.blocks, to_namespace(repository, lake.blocks))
-    recorded = {item.version for _, items in files.read_all(files.parts()) for item in items}
-    lost = [address for address, version in world.blocks.hidden if version not in recorded]
+    recorded = {
+        (f"{world.namespace}/{item.address}", item.version or part.batch)
+        for part, items in files.read_all(files.parts())
+        for item in items
+    }
+    quarantined = world.quarantined()
+    for (address, _), body in quarantined.items():
+        assert body == bodies.get(address, body), f"{address} is {body!r} in quarantine"
+    lost = quarantined.keys() - recorded
     assert not lost, f"nothing knows that {lost} are in quarantine"
 
 
 def _check_own(lake, client: Client) -> None:
     """Objects, branches and tags of one client."""
     for branch, path in client.registers.written_keys():
-        if branch in SHARED or client.branches.get(branch) == "yes":
+        if branch in LASTING or client.branches.get(branch) == "yes":
             client.registers.read((branch, path), client.value(branch, path))
     for name, exists in client.branches.items():
         if exists != "maybe":
@@ -80,7 +99,7 @@ def _check_own(lake, client: Client) -> None:
 
 def _check_commits(lake, clients: list[Client]) -> None:
     """Each acknowledged commit is in the history of its branch."""
-    for branch in SHARED:
+    for branch in sorted({where for client in clients for where, _ in client.commits}):
         log = lake.commits.log(REPOSITORY, branch, amount=ALL).items
         reachable = {each.id for each in log}
         for client in clients:

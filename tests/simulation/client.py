@@ -6,8 +6,19 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
-from simulation.garbage import bring_back, link, revive, upload_slowly, wait
+from simulation.garbage import (
+    bring_back,
+    copy_expired,
+    import_from_other,
+    link,
+    revive,
+    upload_slowly,
+    wait,
+)
+from simulation.images import build_image, build_of_expired
+from simulation.imports import QUAY, import_crate, ship
 from simulation.installations import FolderWorld
+from simulation.moves import Versions, carry, look, seal, stow, tidy
 from simulation.registers import Registers
 from simulation.requests import keyed_commit, undo, workspace
 from simulation.world import Killed, Server, World
@@ -22,11 +33,13 @@ from anabranch.errors import (
     PreconditionFailed,
 )
 
-__all__ = ["SHARED", "Client"]
+__all__ = ["LASTING", "SHARED", "Client"]
 
 REPOSITORY = "sea"
 SHARED = ("main", "dev")
 """Branches of all clients, which are never reset or deleted."""
+LASTING = (*SHARED, QUAY)
+"""Branches that objects of the clients' own are written to."""
 
 _ALWAYS = (
     *("put", "put", "put", "delete", "read", "commit", "commit", "merge", "branch", "tag"),
@@ -36,13 +49,34 @@ _BESIDE_REQUESTS = (
     *("put", "commit", "merge", "read", "undo", "undo", "workspace"),
     *("keyed_commit",) * 5,
 )
+_BESIDE_MOVES = (
+    *("stow",) * 6,
+    *("carry",) * 5,
+    *("look", "look", "tidy", "seal", "seal", "clean"),
+)
+_BESIDE_JOBS = (
+    *("put", "put", "commit", "merge", "read", "peek", "ship", "clean"),
+    *("import_crate",) * 4,
+    *("build_image",) * 3,
+)
 _OTHERS = {
+    "ship": ship,
+    "import_crate": import_crate,
+    "build_image": build_image,
+    "build_of_expired": build_of_expired,
+    "stow": stow,
+    "carry": carry,
+    "look": look,
+    "tidy": tidy,
+    "seal": seal,
     "keyed_commit": keyed_commit,
     "undo": undo,
     "workspace": workspace,
     "link": link,
     "revive": revive,
     "bring_back": bring_back,
+    "copy_expired": copy_expired,
+    "import_from_other": import_from_other,
     "wait": wait,
     "upload_slowly": upload_slowly,
 }
@@ -52,6 +86,54 @@ _BESIDE_GARBAGE = (
     *("link",) * 5,
     *("bring_back",) * 4,
 )
+_OF_EXPIRED = ("revive", "copy_expired", "build_of_expired", "import_from_other")
+"""Of these each world has one: what one has brought back, the others could not lose."""
+_BESIDE_EXPIRY = ("put", "commit", "read")
+_BESIDE_MOVES = (
+    *("stow",) * 6,
+    *("carry",) * 5,
+    *("look", "look", "tidy", "seal", "seal", "clean"),
+)
+_BESIDE_JOBS = (
+    *("put", "put", "commit", "merge", "read", "peek", "ship", "clean"),
+    *("import_crate",) * 4,
+    *("build_image",) * 3,
+)
+_OTHERS = {
+    "ship": ship,
+    "import_crate": import_crate,
+    "build_image": build_image,
+    "build_of_expired": build_of_expired,
+    "stow": stow,
+    "carry": carry,
+    "look": look,
+    "tidy": tidy,
+    "seal": seal,
+    "keyed_commit": keyed_commit,
+    "undo": undo,
+    "workspace": workspace,
+    "link": link,
+    "revive": revive,
+    "bring_back": bring_back,
+    "copy_expired": copy_expired,
+    "import_from_other": import_from_other,
+    "wait": wait,
+    "upload_slowly": upload_slowly,
+}
+_BESIDE_GARBAGE = (
+    *("put", "put", "delete", "read", "commit", "tag", "wait", "revive"),
+    *("upload_slowly", "upload_slowly", "upload_slowly"),
+    *("link",) * 5,
+    *("bring_back",) * 4,
+)
+_ACTIONS = {
+    "garbage": _BESIDE_GARBAGE,
+    "expired": _BESIDE_EXPIRY,
+    "requests": _BESIDE_REQUESTS,
+    "moves": _BESIDE_MOVES,
+    "jobs": _BESIDE_JOBS,
+}
+"""What clients do, by the kind of their world."""
 
 
 def require(condition: bool, about: object) -> None:
@@ -62,15 +144,19 @@ def require(condition: bool, about: object) -> None:
 
 class Client:
     """A client. Objects below its name are written by it alone, on the branch that is the first
-    part of their path; so merges never change them on that branch.
+    part of their path; so merges never change them on that branch. It has the server of the client
+    that it is `beside`, if there is one.
     """
 
     strides = (1,)
 
-    def __init__(self, world: World, number: int, actions: int) -> None:
+    def __init__(
+        self, world: World, number: int, actions: int, beside: Client | None = None
+    ) -> None:
         self.world = world
         self.name = f"c{number}"
-        self.server: Server = world.server()
+        self._beside = beside
+        self._server = world.server() if beside is None else beside.server
         self.registers = Registers()
         self.commits: list[tuple[str, str]] = []
         """Branches and acknowledged commits on them."""
@@ -88,9 +174,30 @@ class Client:
         """The keys of acknowledged requests, and the commits that these have made."""
         self.discarded_keys: list[str] = []
         """The access keys of workspaces that are discarded."""
+        self.stowed: dict[str, Versions] = {}
+        """The versions of its objects in boxes that everyone moves."""
+        self.imported = {0}
+        """The crates that may have been imported last, 0 for none."""
+        self.images: dict[str, str] = {}
+        """The tags of acknowledged images, and their commits."""
         self._existed: set[str] = set()
         self._actions = actions
         self._writes = 0
+
+    @property
+    def server(self) -> Server:
+        return self._server if self._beside is None else self._beside.server
+
+    @server.setter
+    def server(self, server: Server) -> None:
+        self._beside, self._server = None, server
+
+    def restart(self, skew: float | None = None) -> None:
+        """Starts another server in place of one that was killed."""
+        if self._beside is not None:
+            self._beside.restart(skew)
+        elif not self._server.alive:
+            self._server = self.world.server(skew)
 
     @property
     def lake(self) -> Any:
@@ -98,9 +205,9 @@ class Client:
 
     def run(self) -> None:
         """Acts until it has acted often enough."""
-        names = _ALWAYS if self.world.leavings is None else _BESIDE_GARBAGE
-        if self.world.has_requests:
-            names = _BESIDE_REQUESTS
+        names = _ACTIONS.get(self.world.kind, _ALWAYS)
+        if self.world.kind == "expired":
+            names = (*names, _OF_EXPIRED[self.world.seed // 8 % len(_OF_EXPIRED)])
         if isinstance(self.world, FolderWorld):
             names = (*names, "checkpoint")
         for _ in range(self._actions):
@@ -111,19 +218,27 @@ class Client:
                 else:
                     getattr(self, f"_{name}")()
             except Killed:
-                self.server = self.world.server()
+                self.restart()
 
     def _checkpoint(self) -> None:
         """Does what a server does in the background."""
         with suppress(Busy):
             self.server.blocks.checkpoint()
 
+    def _clean(self) -> None:
+        """Drops staging areas that are not needed any more, as a server does each minute."""
+        with suppress(Busy, OutcomeUnknown):
+            self.lake.core.cleaner.clean()
+
     def _key(self) -> tuple[str, str]:
         branch = self.world.random.choice(SHARED)
         return branch, f"{branch}/{self.name}/{self.world.random.randrange(4)}"
 
     def _put(self) -> None:
-        key = self._key()
+        self.put(self._key())
+
+    def put(self, key: tuple[str, str]) -> None:
+        """Uploads an object that this client alone writes."""
         self._writes += 1
         value = f"{self.name} {self._writes}".encode()
         self.write(key, value, lambda: self.lake.objects.upload(REPOSITORY, *key, [value]))
@@ -173,7 +288,7 @@ class Client:
             return
         key = self.world.random.choice(keys)
         end_read = other.registers.begin_read(key)
-        if key[0] in SHARED:
+        if key[0] in LASTING:
             with suppress(Busy):
                 end_read(self.value(*key))
 

@@ -2,7 +2,8 @@
 
 The files are real, so that the store on a folder runs as it is, with
 what the kernel writes. Python's `os.fsync` and `os.fdatasync` are replaced: they note the content
-of a file, or the names in a folder, which are durable from then on. After a loss of power another
+of a file, or the names in a folder, which are durable from then on. The kernel syncs by itself: who
+calls it notes that (`note_synced`). After a loss of power another
 folder is made of these. Of everything newer, each sector of a file and each name may be there or
 not, whatever came first.
 """
@@ -11,12 +12,15 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 
-__all__ = ["Disk"]
+__all__ = ["START", "Disk"]
 
+START = 1_700_000_000.0
+"""When a simulation begins, in seconds since 1970: years ago, by the time of this machine."""
+_YEAR = 365 * 86_400
 _SECTOR = 512
 
 
@@ -40,16 +44,27 @@ class Disk:
         """Makes a file or the names in a folder durable, as fsync(2) does."""
         self._before_sync()
         status = os.fstat(descriptor)
+        path = f"/proc/self/fd/{descriptor}"  # the descriptor may be for writing only
         if stat.S_ISDIR(status.st_mode):
-            folder = str(Path(f"/proc/self/fd/{descriptor}").readlink())
-            if folder.startswith(str(self.root)):
-                self._names[os.path.relpath(folder, self.root)] = names = _inodes(folder)
-                for name, inode in names.items():
-                    self._hold(f"{folder}/{name}", inode)
+            self._note_folder(str(Path(path).readlink()))
         else:
-            path = f"/proc/self/fd/{descriptor}"  # the descriptor may be for writing only
-            self._hold(path, status.st_ino)
-            self._files[status.st_ino] = Path(path).read_bytes()
+            self._note_file(path, status.st_ino)
+
+    def note_synced(self, folder: str, names: Iterable[str]) -> None:
+        """Notes that the kernel has synced files and the names in their folder, which may be
+        another file system than the disk.
+        """
+        for name in names:
+            self._note_file(f"{folder}/{name}", Path(folder, name).stat().st_ino)
+        self._note_folder(folder)
+
+    def set_times(self, now: float) -> None:
+        """Gives files that were written by now, by the time of this machine, a simulated one."""
+        for folder, _, names in os.walk(self.root):
+            for name in names:
+                path = f"{folder}/{name}"
+                if Path(path).stat().st_mtime > START + _YEAR:
+                    os.utime(path, (now, now))
 
     def close(self) -> None:
         """Lets go of the files."""
@@ -57,16 +72,26 @@ class Disk:
         for descriptor in held.values():
             os.close(descriptor)
 
+    def _note_file(self, path: str, inode: int) -> None:
+        self._hold(path, inode)
+        self._files[inode] = Path(path).read_bytes()
+
+    def _note_folder(self, folder: str) -> None:
+        if folder.startswith(str(self.root)):
+            self._names[os.path.relpath(folder, self.root)] = names = _inodes(folder)
+            for name, inode in names.items():
+                self._hold(f"{folder}/{name}", inode)
+
     def _hold(self, path: str, inode: int) -> None:
         if inode not in self._held:
             self._held[inode] = os.open(path, os.O_PATH)
 
     def lose_power(self) -> None:
-        """Moves to another folder, which has what a loss of power may leave."""
+        """Puts a folder in place of the present one that has what a loss of power may leave."""
         self._losses += 1
-        old, new = self.root, self.root.with_name(f"disk-{self._losses}")
+        new, old = self.root, self.root.with_name(f"disk-{self._losses}")
+        new.rename(old)
         names, self._names, files, self._files = self._names, {}, self._files, {}
-        self.root = new
         self._leave(old, new, ".", names, files)
         for path in new.rglob("*"):
             self._hold(str(path), path.stat().st_ino)
@@ -98,6 +123,9 @@ class Disk:
             content = (old / path).read_bytes() if is_now else files.get(inode, b"")
             content = self._torn(files.get(inode, b""), content)
             (new / path).write_bytes(content)
+            if is_now:
+                times = (old / path).stat()
+                os.utime(new / path, ns=(times.st_atime_ns, times.st_mtime_ns))
             self._files[(new / path).stat().st_ino] = content
         self._names[folder] = _inodes(new / folder)
 

@@ -8,11 +8,14 @@ returns or, within `durable_later`, with the next one that is.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from anabranch.blocks.contract import BlockInfo, Stored
 from anabranch.blocks.local.store import LocalBlocks
+from anabranch.blocks.quarantine import Outcome, Quarantine, Removal
 from anabranch.keyvalue.contract import Expect, Write
 from anabranch.keyvalue.later_durability import may_be_durable_later
 from anabranch.keyvalue.memory import MemoryStore
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
     from simulation.world import Server
 
-__all__ = ["FolderBlocks", "FolderStore"]
+__all__ = ["FolderBlocks", "FolderQuarantine", "FolderStore"]
 
 T = TypeVar("T")
 
@@ -62,8 +65,16 @@ class FolderBlocks(LocalBlocks):
     def __init__(self, server: Server) -> None:
         self._server = server
         world = server.world
-        super().__init__(world.disk.root, clock=server.clock, journal_bytes=_JOURNAL_BYTES)
+        super().__init__(
+            world.disk.root,
+            clock=server.clock,
+            journal_bytes=_JOURNAL_BYTES,
+            import_enabled=True,
+            external_prefixes=(str(world.cache / "outside"),),
+        )
         self.checked = None  # so that every read is a call
+        self.quarantine = FolderQuarantine(self.quarantine, self._perform)
+        world.disk.set_times(world.now)  # of what was restored from journals
 
     def end(self) -> None:
         """Ends as a process does that is killed: its journals are unlocked, and left."""
@@ -77,11 +88,26 @@ class FolderBlocks(LocalBlocks):
 
     def put(self, address: str, chunks: Iterable[bytes], **options) -> Stored:
         body, put = list(chunks), super().put
-        return self._perform("put", address, lambda: put(address, body, **options))
+
+        def put_now() -> Stored:
+            stored = put(address, body, **options)
+            now = self._server.world.now
+            os.utime(self.local_path(address), (now, now))
+            return stored
+
+        return self._perform("put", address, put_now)
 
     def get(self, address: str, start: int = 0, length: int | None = None) -> Iterator[bytes]:
         get = super().get
         return self._perform("get", address, lambda: get(address, start, length))
+
+    def read(self, address: str, start: int = 0, length: int | None = None) -> bytes:
+        read = super().read
+        return self._perform("read", address, lambda: read(address, start, length))
+
+    def list(self, prefix: str, after: str = "") -> Iterator[BlockInfo]:
+        walk = super().list
+        return self._perform("list", prefix, lambda: walk(prefix, after))
 
     def stat(self, address: str) -> BlockInfo | None:
         look = super().stat
@@ -103,3 +129,33 @@ class FolderBlocks(LocalBlocks):
         if fate.name == "LAST":
             self._server.fail(fate)
         return result
+
+
+class FolderQuarantine:
+    """A server's quarantine in the folder of the machine: each call hands over, and may fail."""
+
+    def __init__(self, quarantine: Quarantine, perform: Callable[..., Any]) -> None:
+        self._quarantine = quarantine
+        self._perform = perform
+        self.require = quarantine.require
+
+    def size_and_version(self, address: str) -> tuple[int, str] | None:
+        """Returns the size and the version of the block at an address, None without."""
+        look = self._quarantine.size_and_version
+        return self._perform("size_and_version", address, lambda: look(address))
+
+    def remove(self, removals: Sequence[Removal]) -> None:
+        """Moves blocks into quarantine."""
+        for removal in removals:
+            act = partial(self._quarantine.remove, [removal])
+            self._perform("remove", removal.address, act)
+
+    def restore(self, removal: Removal) -> Outcome:
+        """Moves a block back."""
+        return self._perform("restore", removal.address, lambda: self._quarantine.restore(removal))
+
+    def purge(self, removal: Removal, before: float) -> int | None:
+        """Removes a block that is in quarantine."""
+        return self._perform(
+            "purge", removal.address, lambda: self._quarantine.purge(removal, before)
+        )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from simulation.world import START, Killed, Server, World
 
 from anabranch.errors import AnabranchError, Busy, OutcomeUnknown
+from anabranch.model.imports import ImportSource
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.engine import LocalEngine
@@ -24,15 +25,19 @@ from anabranch.pipelines.garbage.sweeping.removal import (
 )
 from anabranch.pipelines.garbage.sweeping.restore import Restorer
 from anabranch.pipelines.garbage.sweeping.sweep import RemovalInBatches, RoundSizes
+from anabranch.pipelines.imports.commit_import import ImportRequest
 
 if TYPE_CHECKING:
     from simulation.client import Client
 
 __all__ = [
     "LINKS",
+    "OTHER",
     "GarbageCollector",
     "Leavings",
     "bring_back",
+    "copy_expired",
+    "import_from_other",
     "leave",
     "link",
     "revive",
@@ -41,6 +46,8 @@ __all__ = [
 ]
 
 REPOSITORY = "sea"
+OTHER = "river"
+"""A repository that imports objects of the first one."""
 DAY = 86_400.0
 GRACE_SECONDS = 1800.0
 """Longer than any upload takes; the clock of no server is further ahead of the store's."""
@@ -60,12 +67,13 @@ def expect(error: AnabranchError, kinds: Collection[str]) -> None:
 
 
 class Leavings:
-    """What was left: an expired commit, the addresses that were given out, by path, and what was
-    brought back from quarantine.
+    """What was left: an expired commit, the addresses that were given out, by path, what objects
+    have, by address, and what was brought back from quarantine.
     """
 
-    def __init__(self, commit_id: str) -> None:
+    def __init__(self, commit_id: str, bodies: dict[str, bytes]) -> None:
         self.commit_id = commit_id
+        self.bodies = bodies
         self.given: dict[str, str] = {}
         self.brought_back: set[str] = set()
 
@@ -73,24 +81,26 @@ class Leavings:
 def leave(world: World, lake: Any, clients: Iterable[str]) -> Leavings:
     """Leaves garbage, on the branch `main`, and lets days pass. The clients have these names."""
     world.now = START - 3 * DAY
-    commits = []
+    commits, bodies = [], {}
     for generation in range(2):
         for number in range(3):
             for version in range(2):
                 body = b"%d %d %d" % (generation, number, version)
-                lake.objects.upload(REPOSITORY, "main", f"old/{number}", [body])
+                stored = lake.objects.upload(REPOSITORY, "main", f"old/{number}", [body])
+                bodies[lake.blocks.unqualify(stored.physical_address)] = body
         commits.append(lake.commits.commit(REPOSITORY, "main", message="", committer="first").id)
     lake.garbage_rules.set(REPOSITORY, RetentionRules(1, {}))
     world.now += DAY / 2
     collect(world, world.server(skew=0.0), quarantine_seconds=KEPT_SECONDS)
-    left = Leavings(commits[0])
+    left = Leavings(commits[0], bodies)
     for client in clients:
         for number in range(LINKS):
             world.now = START - world.random.choice((600.0, 0.3 * DAY))  # before the grace period?
             path = f"main/{client}/linked{number}"
             left.given[path] = lake.staging.new_address(REPOSITORY, "main", path)
-            world.blocks.put(left.given[path], [b"linked"])
+            lake.blocks.put(left.given[path], [b"linked"])
     world.now = START
+    lake.repositories.create(OTHER, world.namespace.replace(REPOSITORY, OTHER), committer="first")
     return left
 
 
@@ -124,11 +134,14 @@ class GarbageCollector:
     def __init__(self, world: World) -> None:
         self.world = world
         self.server = self._start()
-        self._runs = world.random.choice((2, 3))
+        self._runs = 3 if world.kind == "expired" else world.random.choice((2, 3))
 
     def run(self) -> None:
         """Collects garbage."""
         for _ in range(self._runs):
+            self.strides = (1,)
+            if self.world.kind == "expired":  # what is removed later is used before
+                self.world.let_others_go_on(self.world.random.randrange(150))
             self.strides = self.world.random.choice(_STRIDES)
             try:
                 if self.world.random.random() < 0.5:
@@ -215,6 +228,30 @@ def revive(client: Client) -> None:
         expect(error, {"commit_expired", "branch_already_exists", "sweep_under_way"})
 
 
+def copy_expired(client: Client) -> None:
+    """Copies the objects of a commit that has expired onto a branch. All are read in the end."""
+    commit_id, folder = client.world.leavings.commit_id, f"copied/{client.name}/"
+    try:
+        client.lake.transfers.copy(
+            *(REPOSITORY, "main", "old/", folder), source_reference=commit_id, force=True
+        )
+    except AnabranchError as error:
+        expect(error, {"commit_expired", "sweep_under_way"})
+
+
+def import_from_other(client: Client) -> None:
+    """Imports an object that nothing refers to into another repository. All is read in the end."""
+    address = client.world.random.choice(sorted(client.world.leavings.given.values()))
+    source = ImportSource(type="common_prefix", path=address, destination=client.name)
+    request = ImportRequest(branch="main", sources=[source], committer=client.name)
+    try:
+        import_id = client.lake.imports.start(OTHER, request)
+        while not client.lake.imports.status(OTHER, "main", import_id).ended:
+            client.world.sleep(1.0)
+    except AnabranchError as error:
+        expect(error, {"source_forbidden"})  # those of a folder cannot be imported
+
+
 def bring_back(client: Client) -> None:
     """Brings objects back from quarantine. Data that were there when they were protected are not
     purged any more.
@@ -225,7 +262,10 @@ def bring_back(client: Client) -> None:
 
     def keep_and_look(owner: str, addresses: list[str], seconds: float) -> None:
         keep(owner, addresses, seconds)
-        there.update(each for each in addresses if world.blocks.has_data(each))
+        hidden = {address for address, _ in world.quarantined()}
+        for each in addresses:
+            if each in hidden or client.lake.blocks.stat(each) is not None:
+                there.add(each)
         for _ in range(8):  # it takes a moment until the objects are restored
             client.lake.blocks.stat(addresses[0])
 
@@ -235,8 +275,9 @@ def bring_back(client: Client) -> None:
         runs = restorer.runs(REPOSITORY)
         if not runs:
             return
-        names = [name.removeprefix(f"{world.namespace}/") for name, _ in world.blocks.hidden]
-        some = world.random.sample(names, min(2, len(names)))
+        hidden = sorted({address for address, _ in world.quarantined()})
+        names = [each.removeprefix(f"{world.namespace}/") for each in hidden]
+        some = world.random.sample(names, min(4, len(names)))
         run = world.random.choice(runs).run_id
         result = restorer.restore(REPOSITORY, run, prefixes=some)
     except AnabranchError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import greenlet
 from simulation.disk import Disk
@@ -13,8 +13,13 @@ from simulation.postgres import Database, open_store
 from simulation.stores import SimulatedBlocks, SimulatedStore
 from simulation.world import Fate, Killed, Server, World
 
+from anabranch.blocks.cache.table_cache import TableCache
+from anabranch.blocks.local.paths import QUARANTINE
 from anabranch.keyvalue.caching.prefetch import PrefetchedReads
 from anabranch.keyvalue.postgres.connection import Statement
+from anabranch.model.repositories.repository import Repository
+from anabranch.versioning.trees.tree_writers import TreeWriter
+from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["DatabaseWorld", "FolderWorld"]
 
@@ -30,6 +35,7 @@ class FolderWorld(World):
         super().__init__(cache, seed)
         self.store = FolderStore()
         self.disk = Disk(cache / "disk", self.random, self._before_sync)
+        self.outside = f"local://{cache}/outside"
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -39,6 +45,7 @@ class FolderWorld(World):
         self.replace(f"{local}.fsync._MAX_INDIVIDUAL", 1 << 30)
         self.replace(f"{local}.journal.segment._PREALLOCATED_BYTES", 1024)
         self.replace(f"{local}.journal.journal.Journal._start_checkpointer", lambda _self: None)
+        self._note_what_the_kernel_syncs()
         return self
 
     def __exit__(self, *arguments: object) -> None:
@@ -48,6 +55,11 @@ class FolderWorld(World):
     def connect(self, server: Server) -> tuple[Any, Any]:
         return SimulatedStore(server, self.store), FolderBlocks(server)
 
+    def store_outside(self, name: str, body: bytes) -> None:
+        path = self.cache / "outside" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(body)
+
     def server(self, skew: float | None = None) -> Server:
         """Returns a new server. The power may be lost while it recovers what others have left."""
         while True:
@@ -56,6 +68,29 @@ class FolderWorld(World):
             except Killed:
                 if self.has_ended:
                     raise
+
+    def quarantined(self) -> dict[tuple[str, str], bytes]:
+        found = {}
+        for hidden in self.disk.root.glob(f"*/{QUARANTINE}/*/*"):
+            for path in hidden.rglob("*"):
+                if path.is_file():
+                    address = f"local://{hidden.parents[2].name}/{path.relative_to(hidden)}"
+                    found[address, "/".join(hidden.parts[-2:])] = path.read_bytes()
+        return found
+
+    def _note_what_the_kernel_syncs(self) -> None:
+        """Tables that are not left to the caller are synced when the kernel has written them."""
+        write, move = Trees.write, TableCache._move
+
+        def write_noted(trees: Trees, repository: Repository, writer: TreeWriter[Any]) -> Any:
+            return write(trees, repository, _NotedWriter(writer, self.disk))
+
+        def move_noted(tables: TableCache, namespace: str, folder: str, names: list[str]) -> bool:
+            self.disk.note_synced(folder, names)
+            return move(tables, namespace, folder, names)
+
+        self.replace("anabranch.versioning.trees.trees.Trees.write", write_noted)
+        self.replace("anabranch.blocks.cache.table_cache.TableCache._move", move_noted)
 
     def after_death(self, server: Server) -> None:
         if server.blocks is not None:
@@ -80,6 +115,21 @@ class FolderWorld(World):
         self.trace.append("the power is lost")
         self.disk.lose_power()
         self.store.lose_power(self.random)
+
+
+class _NotedWriter(NamedTuple):
+    """A writer of trees, of whose tables the disk learns which are synced."""
+
+    writer: TreeWriter[Any]
+    disk: Disk
+
+    def write(self, folder: str, *, unsynced: bool = False) -> Any:
+        """Writes the tree."""
+        written = self.writer.write(folder, unsynced=unsynced)
+        synced = {*written.tables} - {name for name, _ in written.unsynced}
+        if synced:
+            self.disk.note_synced(folder, sorted(synced))
+        return written
 
 
 class DatabaseWorld(World):

@@ -66,7 +66,7 @@ def keyed_commit(client: Client) -> None:
         try:
             commit_id = _commit(client, key, key)
         except Killed:
-            client.server = client.world.server()
+            client.restart()
         except AnabranchError as error:
             expect(error, ())
         else:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.external_objects import ExternalObject, ExternalObjects
 from anabranch.blocks.quarantine import Outcome, Removal
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.keyvalue.memory import MemoryStore
@@ -14,9 +15,12 @@ from anabranch.testing.stores import FaultyBlocks, FaultyQuarantine, FaultyStore
 if TYPE_CHECKING:
     from simulation.world import Fate, Server
 
-__all__ = ["SharedStore", "SimulatedBlocks", "SimulatedStore"]
+__all__ = ["TURNS", "SharedStore", "SimulatedBlocks", "SimulatedStore"]
 
 T = TypeVar("T")
+
+TURNS = 150
+"""So many turns of others long work takes."""
 
 
 class SharedStore(MemoryStore):
@@ -53,6 +57,9 @@ class SimulatedBlocks(FaultyBlocks):
     def __init__(self, server: Server, store: BlockStore) -> None:
         super().__init__(store, self._step)
         self._server = server
+        self.world = server.world
+        if store.sources is not None:
+            self.sources = SimulatedSources(store.sources, self)
         if store.quarantine is not None:
             self.quarantine = SimulatedQuarantine(store.quarantine, self)
 
@@ -79,6 +86,22 @@ class SimulatedBlocks(FaultyBlocks):
     def delete(self, addresses: Iterable[str]) -> None:
         for address in addresses:
             self.perform("delete", address, lambda: self.store.delete([address]))  # noqa: B023
+
+
+class SimulatedSources:
+    """A server's connection to what it imports."""
+
+    def __init__(self, sources: ExternalObjects, blocks: SimulatedBlocks) -> None:
+        self._sources = sources
+        self._blocks = blocks
+        self.check, self.owns, self.find = sources.check, sources.owns, sources.find
+
+    def list(self, prefix: str) -> Iterator[ExternalObject]:
+        """Yields the objects whose addresses begin so."""
+        self._blocks.before("list_sources", prefix)
+        objects = list(self._sources.list(prefix))
+        self._blocks.world.let_others_go_on(TURNS)
+        return iter(objects)
 
 
 class SimulatedQuarantine(FaultyQuarantine):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import enum
 import itertools
+import math
 import random
 import threading
 from collections.abc import Callable, Sequence
@@ -22,23 +23,35 @@ from unittest import mock
 
 import greenlet
 from simulation.buckets import SharedBlocks
+from simulation.disk import START
+from simulation.killed import Killed
 from simulation.stores import SharedStore, SimulatedBlocks, SimulatedStore
+from simulation.threads import Threads
 
 from anabranch.errors import Busy, OutcomeUnknown
 from anabranch.library import Lake
+from anabranch.pipelines.imports.merge_sorted_runs import merge_latest
 
 if TYPE_CHECKING:
     from simulation.garbage import Leavings
 
 __all__ = ["START", "Actor", "Fate", "Killed", "Server", "World"]
 
-START = 1_700_000_000.0
 _MAX_STEPS = 20_000
 
 _TIMED = ("pipelines.garbage.fence", "versioning.garbage.sweeps")
 """Modules that ask for the time, or sleep."""
-_THREADED = ("pipelines.jobs.parallel_map", "blocks.cache.table_cache")
+_THREADED = (
+    *("pipelines.jobs.parallel_map", "blocks.cache.table_cache"),
+    "versioning.garbage.tree_admission",
+)
 """Modules that give work to threads."""
+_WAITING = (
+    *("pipelines.jobs.job", "pipelines.images.build_job"),
+    *("versioning.commits.branch_locks", "versioning.commits.moves"),
+)
+"""Modules that start threads, or wait for others while those call a store."""
+_BUILD_TREE = "anabranch.pipelines.imports.build_tree"
 
 
 class Fate(enum.Enum):
@@ -57,10 +70,6 @@ class Fate(enum.Enum):
 
 
 _FATES = (Fate.REFUSED, Fate.LOST, Fate.UNKNOWN)
-
-
-class Killed(BaseException):
-    """The server was killed. What would clean up behind an error gets this again."""
 
 
 class SameThread:
@@ -126,6 +135,8 @@ class Server:
             return Fate.DONE
         if not self._in_kernel:
             self.world.main.switch()
+            if not self.alive:  # it was killed meanwhile
+                raise Killed
         fate = self.world.fate(self, call, subject)
         if fate is Fate.LAST and self.world.random.random() < 0.5:
             self.die()
@@ -177,13 +188,14 @@ class Actor(Protocol):
 class World:
     """Servers over two stores. `faults` and `kills` are the probabilities that a call to a store
     fails, and that the server is killed at it. `uploads` is how many uploads are under way;
-    `leavings` what garbage collections have to do with, where there are some; `has_requests` says
-    whether clients send requests with keys, and undo.
+    `leavings` what garbage collections have to do with, where there are some; `kind` is what
+    clients do.
     """
 
     namespace = "mem://sea"
 
     def __init__(self, cache: Path, seed: int) -> None:
+        self.seed = seed
         self.random = random.Random(seed)
         self.cache = cache
         self.faults, self.kills = 0.01, 0.002
@@ -193,19 +205,30 @@ class World:
         self.main = greenlet.getcurrent()
         self.store: Any = SharedStore()
         self.blocks = SharedBlocks(clock=lambda: self.now)
+        self.outside = "mem://outside"
+        """The address of a folder from which objects are imported."""
         self.trace: list[str] = []
         self.on_server: list[Callable[[Server], object]] = []
         """What is done to each new server: planted faults."""
         self.leavings: Leavings | None = None
-        self.has_requests = False
+        self.kind = "buckets"
         self.has_ended = False
         self._servers: list[Server] = []
+        self._running: list[tuple[greenlet.greenlet, Actor]] = []
         self._numbers = 0
         self._replaced = ExitStack()
 
     def connect(self, server: Server) -> tuple[Any, Any]:
         """Returns a server's connections to the store of records, and to that of blocks."""
         return SimulatedStore(server, self.store), SimulatedBlocks(server, self.blocks)
+
+    def store_outside(self, name: str, body: bytes) -> None:
+        """Stores an object in the folder from which objects are imported."""
+        self.blocks.put(f"{self.outside}/{name}", [body])
+
+    def quarantined(self) -> dict[tuple[str, str], bytes]:
+        """Returns what is in quarantine, by its address and the batch or version of the removal."""
+        return {key: block.body for key, block in self.blocks.hidden.items()}
 
     def after_death(self, server: Server) -> None:
         """What becomes of what a server leaves that was killed: nothing is on its machine."""
@@ -218,6 +241,10 @@ class World:
             self.replace(f"anabranch.{module}.time", self)
         for module in _THREADED:
             self.replace(f"anabranch.{module}.ThreadPoolExecutor", SameThread)
+        for module in _WAITING:
+            self.replace(f"anabranch.{module}.threading", Threads(self))
+        merge = merge_latest  # a store is listed before the kernel is called, and not by it
+        self.replace(f"{_BUILD_TREE}.merge_latest", lambda streams: iter(list(merge(streams))))
         self.replace("secrets.token_hex", lambda size=32: self.random.randbytes(size).hex())
         return self
 
@@ -254,6 +281,25 @@ class World:
         if greenlet.getcurrent() is not self.main and threading.get_ident() == self.thread:
             self.main.switch()
 
+    def let_others_go_on(self, turns: int) -> None:
+        """Lets others go on for so many turns."""
+        for _ in range(turns):
+            self.sleep(0.0)
+
+    def wait(self, is_over: Callable[[], bool], seconds: float = math.inf) -> bool:
+        """Lets others go on until a condition holds, or for so long; returns whether it holds."""
+        end = self.now + seconds
+        assert is_over() or greenlet.getcurrent() is not self.main, "nobody else goes on"
+        while not is_over():
+            if self.now >= end or self.has_ended:
+                return False
+            self.main.switch()
+        return True
+
+    def spawn(self, actor: Actor) -> None:
+        """Lets another actor act from now on."""
+        self._running.append((greenlet.greenlet(actor.run, parent=self.main), actor))
+
     def let_hours_pass(self) -> None:
         """Suspends everything for hours, unless an upload is under way: no upload may take longer
         than the grace period of garbage collection.
@@ -273,7 +319,9 @@ class World:
 
     def run(self, actors: Sequence[Actor]) -> None:
         """Runs the actors until all have ended."""
-        running = [(greenlet.greenlet(actor.run), actor) for actor in actors]
+        for actor in actors:
+            self.spawn(actor)
+        running = self._running
         for _ in range(_MAX_STEPS):
             if not running:
                 return

@@ -8,6 +8,7 @@ from simulation.world import World
 __all__ = ["PLANTED"]
 
 _JOURNAL = "anabranch.blocks.local.journal"
+_QUARANTINE = "anabranch.blocks.local.quarantine"
 
 
 @needs("folder")
@@ -47,6 +48,18 @@ def commit_is_durable_later(world: World) -> None:
     world.replace("simulation.folder.may_be_durable_later", lambda: True)
 
 
+@needs("garbage")
+def unsynced_quarantine(world: World) -> None:
+    """An object is removed into quarantine, whose file is not synced, but in a journal alone."""
+    world.replace(f"{_QUARANTINE}.sync_files", lambda _paths, _descriptor: None)
+
+
+@needs("garbage")
+def unsynced_restoration(world: World) -> None:
+    """An object that was brought back loses its name in quarantine before the other is synced."""
+    world.replace(f"{_QUARANTINE}.sync_folder", lambda _path: None)
+
+
 PLANTED: tuple[Plant, ...] = (
     skipped_sync,
     skipped_folder_sync,
@@ -54,4 +67,6 @@ PLANTED: tuple[Plant, ...] = (
     table_not_durable,
     seal_is_too_late,
     commit_is_durable_later,
+    unsynced_quarantine,
+    unsynced_restoration,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulation.planted import databases, disks, mechanisms, stores, sweeps
+from simulation.planted import databases, disks, jobs, mechanisms, moves, stores, sweeps
 from simulation.planted.plant import Plant
 
 __all__ = ["PLANTED"]
@@ -13,4 +13,6 @@ PLANTED: tuple[Plant, ...] = (
     *disks.PLANTED,
     *databases.PLANTED,
     *mechanisms.PLANTED,
+    *moves.PLANTED,
+    *jobs.PLANTED,
 )
