@@ -38,7 +38,7 @@ def test_active_session_is_used_and_not_stopped(spark):
 def test_unknown_job_exits_with_usage_error(capsys):
     assert main([]) == 2
     assert main(["merge"]) == 2
-    assert "import|gc|export" in capsys.readouterr().err
+    assert "import|gc|export|fsck" in capsys.readouterr().err
     assert main(["import", "--engine", "server", "--to", "lakefs://sea/main"]) == 2
 
 

@@ -1,4 +1,4 @@
-"""`python -m anabranch.spark import|gc|export …`: a job on Spark, for `spark-submit`.
+"""`python -m anabranch.spark import|gc|export|fsck …`: a job on Spark, for `spark-submit`.
 
 The arguments are those of the command `anabranch`, which runs the job on Spark. The master is the
 one given to `spark-submit`.
@@ -12,7 +12,7 @@ from importlib import import_module
 
 __all__ = ["main"]
 
-_JOBS = ("import", "gc", "export")
+_JOBS = ("import", "gc", "export", "fsck")
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -18,6 +18,7 @@ from anabranch.pipelines.verification.stores.needed_objects import (
     SUSPECT,
     NeededObjects,
     Needs,
+    are_inside,
     distinct_roots,
 )
 from anabranch.pipelines.verification.stores.spilled_rows import partition_bits
@@ -25,12 +26,12 @@ from anabranch.pipelines.verification.stores.spilled_rows import partition_bits
 ROOTS = ["s3://a/", "s3://b/x/"]
 
 
-def needs(needed, entries):
+def needs(entries):
     addresses = pa.array([address for address, _, _ in entries], pa.string())
     return Needs(
         hash_addresses(addresses),
         np.array([size for _, size, _ in entries], np.int64),
-        needed.is_inside(addresses),
+        are_inside(addresses, ROOTS),
         np.array([full for _, _, full in entries], np.bool_),
     )
 
@@ -52,7 +53,7 @@ def test_marks_agree_with_sets(tmp_path, monkeypatch, bits):
     listed = dict(stored)  # one size for each address
     needed = NeededObjects(tmp_path, ROOTS, len(entries))
     for start in range(0, len(entries), 600):
-        needed.need(needs(needed, entries[start : start + 600]))
+        needed.need(needs(entries[start : start + 600]))
     names = sorted(listed)
     needed.list(pa.array(names), pa.array([listed[name] for name in names], pa.int64()))
     marks = needed.mark(None, 7, elsewhere=None)
@@ -71,7 +72,7 @@ def test_marks_agree_with_sets(tmp_path, monkeypatch, bits):
 def test_an_entry_with_a_relative_address_is_read_in_place_of_a_full_one(tmp_path):
     needed = NeededObjects(tmp_path, ROOTS, 2)
     entries = [("s3://a/1", 5, True), ("s3://a/1", 5, False)]
-    needed.need(needs(needed, entries))
+    needed.need(needs(entries))
     needed.list(pa.array(["s3://a/1"]), pa.array([5], pa.int64()))
     assert needed.mark(None, 0).flags.tolist() == [0, READ]
 
@@ -83,7 +84,7 @@ def test_a_sample_has_its_size_and_differs_by_seed(tmp_path):
         folder.mkdir()
         needed = NeededObjects(folder, ROOTS, 1000)
         names = [f"s3://a/{number}" for number in range(1000)]
-        needed.need(needs(needed, [(name, 1, False) for name in names]))
+        needed.need(needs([(name, 1, False) for name in names]))
         needed.list(pa.array(names), pa.array([1] * 1000, pa.int64()))
         flags = needed.mark(10, seed).flags
         assert np.count_nonzero(flags == READ) == 10

@@ -33,6 +33,7 @@ from anabranch.pipelines.verification.stores.needed_objects import (
 from anabranch.pipelines.verification.stores.object_probes import Probe, probe_of
 from anabranch.pipelines.verification.stores.object_sources import ObjectSources
 from anabranch.pipelines.verification.stores.ranges import Ranges
+from anabranch.pipelines.verification.stores.store_looks import LocalLooks
 
 __all__ = ["CopiedObject", "ObjectCopies"]
 
@@ -129,7 +130,7 @@ class ObjectCopies:
     def _all_sources(self) -> Iterator[Source]:
         for repository, trees, required in self._sources.repositories:
             mirrored = self._target.repository(repository)
-            ranges = Ranges(mirrored, self._target.blocks)
+            ranges = Ranges(mirrored, LocalLooks(self._target.blocks))
             needed = {tree: commit for tree, commit in trees.items() if tree in required}
             for _ in ranges.read(needed, required, self._progress):
                 pass  # what could not be copied was reported when it was

@@ -24,6 +24,7 @@ from anabranch.pipelines.column_hashes import Hashes, distinct, hash_addresses
 from anabranch.pipelines.garbage.addresses.anti_join import is_in
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
 from anabranch.pipelines.verification.stores.ranges import Ranges
+from anabranch.pipelines.verification.stores.store_looks import LocalLooks
 
 __all__ = ["Pruned", "prune"]
 
@@ -89,7 +90,7 @@ def _needed(target: BackupTarget, kept: Sequence[Manifest], progress: Progress) 
 def _tables(target: BackupTarget, opened: OpenedBackup, progress: Progress) -> Iterator[list[str]]:
     for repository, trees, _ in opened.sources.repositories:
         mirrored = target.repository(repository)
-        ranges = Ranges(mirrored, target.blocks)
+        ranges = Ranges(mirrored, LocalLooks(target.blocks))
         for finding in ranges.read(trees, set(), progress):
             del finding  # it could not be copied either
         namespace = mirrored.storage_namespace

@@ -19,6 +19,7 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.pipelines.verification.stores.ranges import Ranges
+from anabranch.pipelines.verification.stores.store_looks import LocalLooks
 from anabranch.pipelines.verification.stores.table_files import stored_table, table_problem
 
 __all__ = ["CopiedTables", "Place", "copy_tables"]
@@ -63,7 +64,7 @@ def copy_tables(
     """
     new = {tree: commit for tree, commit in trees.items() if examine_all or tree not in present}
     progress.begin(f"copying the tables of {source.repository.id}", len(new))
-    ranges = Ranges(source.repository, source.blocks)
+    ranges = Ranges(source.repository, LocalLooks(source.blocks))
     problems = {
         finding.subject.rpartition(" ")[2]: f"{finding.subject}: {finding.message}"
         for finding in ranges.read(new, set(), progress)

@@ -50,6 +50,7 @@ from anabranch.pipelines.verification.stores.installation_files import (
 from anabranch.pipelines.verification.stores.live_needs import LiveNeeds
 from anabranch.pipelines.verification.stores.object_sources import ObjectSources, read_sources
 from anabranch.pipelines.verification.stores.objects import ObjectCheck
+from anabranch.pipelines.verification.stores.store_looks import StoreLooks
 from anabranch.versioning.core import Core
 
 __all__ = ["InstallationFiles", "Verification", "VerifiedStores", "record_checks"]
@@ -118,7 +119,8 @@ class _Counted:
 
 class Verification:
     """Verifies an installation. `sample` is how many objects are read and compared with their
-    checksums, None for all; then all of the history index is compared, too.
+    checksums, None for all; then all of the history index is compared, too. `looks` looks at tables
+    and objects, by default in this process.
     """
 
     def __init__(
@@ -128,8 +130,10 @@ class Verification:
         sample: int | None = SAMPLED_OBJECTS,
         progress: Progress = NO_PROGRESS,
         seed: int | None = None,
+        looks: StoreLooks | None = None,
     ) -> None:
         self._stores = stores
+        self._looks = looks
         self._sample = sample
         self._progress = progress
         self._seed = secrets.randbits(63) if seed is None else seed
@@ -174,6 +178,7 @@ class Verification:
             sample=self._sample,
             seed=self._seed,
             progress=counted,
+            looks=self._looks,
         )
         begun = time.monotonic()
         self.findings.add(_unreadable_reported("objects", check.findings()))

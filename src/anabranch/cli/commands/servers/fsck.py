@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from anabranch.cli.errors import Failure, Usage, file_failure
 from anabranch.cli.framework.command import YES, Command, Option, at_least_zero
 from anabranch.cli.framework.context import CommandContext
 from anabranch.cli.framework.server_settings import server_settings
+from anabranch.cli.jobs.engines import MASTER, opener, spark
 from anabranch.cli.output.format import printable
 from anabranch.cli.output.progress import show_progress
 from anabranch.errors import AnabranchError
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from anabranch.pipelines.verification.report import VerificationReport
     from anabranch.pipelines.verification.verification import Verification
     from anabranch.server.installation.verification import VerifiedInstallation
@@ -52,14 +57,21 @@ def _verify(context: CommandContext) -> int:
 
     given = context.arguments
     loaded = server_settings(context, given.data, given.config)
-    with open_verification(loaded.settings) as installation:
+    with open_verification(loaded.settings) as installation, ExitStack() as stack:
         from anabranch.pipelines.verification.verification import Verification  # noqa: PLC0415  an extra
 
+        looks = None
+        if given.engine == "spark":
+            from anabranch.spark.jobs.verification import SparkLooks  # noqa: PLC0415  an extra
+
+            session = stack.enter_context(_spark(context))
+            looks = SparkLooks(session, installation.stores.blocks, opener(loaded))
         with show_progress(context.output) as progress:
             verification = Verification(
                 installation.stores,
                 sample=None if given.all else given.sample,
                 progress=progress,
+                looks=looks,
             )
             report = verification.run(installation.files)
         if not context.output.json:
@@ -69,6 +81,19 @@ def _verify(context: CommandContext) -> int:
     if context.output.json:
         context.output.document(report.document())
     return 1 if report.total else 0
+
+
+@contextmanager
+def _spark(context: CommandContext) -> Iterator[SparkSession]:
+    """Yields a Spark session; if a job fails in it, the installation could not be looked at."""
+    with spark(context) as session:
+        from pyspark.errors import PySparkException  # noqa: PLC0415  an extra
+
+        try:
+            yield session
+        except PySparkException as error:
+            message = str(error).strip().splitlines() or ["a job has failed"]
+            raise _CouldNotLook(f"Spark: {message[0]}", kind="spark_failed") from error
 
 
 def _repair(
@@ -133,11 +158,24 @@ COMMAND = Command(
             "Mend what can be mended without loss, after a confirmation",
         ),
         YES,
+        Option(
+            "--engine",
+            "Where tables and objects are read: in this process, or by tasks of Spark",
+            "ENGINE",
+            choices=("local", "spark"),
+            default="local",
+        ),
+        MASTER,
     ),
     details="Run it with the server's settings; servers may keep running. It reads, and changes "
     "nothing without --repair. What changes meanwhile is no finding. It exits with 0 if all is "
     "well, with 1 if there are findings, and with 2 if it could not look. Requires `pip install "
     "'anabranch[gc]'`.",
-    examples=("fsck", "fsck --data lake --all", "fsck --config /etc/anabranch.toml --repair --yes"),
+    examples=(
+        "fsck",
+        "fsck --data lake --all",
+        "fsck --config /etc/anabranch.toml --repair --yes",
+        "fsck --config /etc/anabranch.toml --all --engine spark --master yarn",
+    ),
     connects=False,
 )

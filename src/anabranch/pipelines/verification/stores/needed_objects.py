@@ -34,8 +34,10 @@ __all__ = [
     "Marks",
     "NeededObjects",
     "Needs",
+    "are_inside",
     "distinct_roots",
     "marked",
+    "needs_of",
 ]
 
 SUSPECT, READ, ELSEWHERE = 1, 2, 4
@@ -103,25 +105,8 @@ class NeededObjects:
 
     def need_entries(self, entries: Entries) -> int:
         """Adds what entries need, and returns their number."""
-        self.need(self.needs_of(entries))
+        self.need(needs_of(entries, self._roots))
         return len(entries.paths)
-
-    def needs_of(self, entries: Entries) -> Needs:
-        """Returns what entries need. Those that are stored relative to the repository are in its
-        namespace, which is below a root.
-        """
-        inside = np.ones(len(entries.paths), np.bool_)
-        full = is_full(entries.stored, entries.kinds)
-        is_elsewhere = full.to_numpy(zero_copy_only=False)
-        if is_elsewhere.any():
-            inside[is_elsewhere] = self.is_inside(entries.addresses.filter(full))
-        hashes = hash_addresses(entries.addresses)
-        return Needs(hashes, entries.sizes.to_numpy(), inside, is_elsewhere)
-
-    def is_inside(self, addresses: pa.StringArray) -> npt.NDArray[np.bool_]:
-        """Returns for each address whether it is below a root."""
-        texts = addresses.to_pylist()
-        return np.fromiter(map(self._is_inside, texts), np.bool_, len(texts))
 
     def list(self, addresses: pa.StringArray, sizes: pa.Int64Array) -> None:
         """Adds objects of the store."""
@@ -149,9 +134,30 @@ class NeededObjects:
         flags[outside.rows()] = ELSEWHERE
         return Marks(flags, objects)
 
-    def _is_inside(self, address: str) -> bool:
-        root = bisect.bisect_right(self._roots, address) - 1
-        return root >= 0 and address.startswith(self._roots[root])
+
+def needs_of(entries: Entries, roots: Sequence[str]) -> Needs:
+    """Returns what entries need; `roots` are the prefixes of addresses that are listed, of which
+    none begins with another, sorted. Entries that are stored relative to the repository are in its
+    namespace, which is below a root.
+    """
+    inside = np.ones(len(entries.paths), np.bool_)
+    full = is_full(entries.stored, entries.kinds)
+    is_elsewhere = full.to_numpy(zero_copy_only=False)
+    if is_elsewhere.any():
+        inside[is_elsewhere] = are_inside(entries.addresses.filter(full), roots)
+    hashes = hash_addresses(entries.addresses)
+    return Needs(hashes, entries.sizes.to_numpy(), inside, is_elsewhere)
+
+
+def are_inside(addresses: pa.StringArray, roots: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Returns for each address whether it is below a root."""
+    texts = addresses.to_pylist()
+    return np.fromiter((_is_inside(text, roots) for text in texts), np.bool_, len(texts))
+
+
+def _is_inside(address: str, roots: Sequence[str]) -> bool:
+    root = bisect.bisect_right(roots, address) - 1
+    return root >= 0 and address.startswith(roots[root])
 
 
 class _Sample:

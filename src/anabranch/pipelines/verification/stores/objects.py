@@ -10,8 +10,7 @@ of the objects, or all of them, is read and compared with its checksum.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,11 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockInfo, BlockStore
-from anabranch.errors import Corrupt, Gone, Invalid, NotFound
+from anabranch.errors import Invalid, NotFound
 from anabranch.model.repositories.repository import Repository
-from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.pipelines.verification.findings import Finding
 from anabranch.pipelines.verification.stores import live_needs
@@ -34,46 +31,26 @@ from anabranch.pipelines.verification.stores.entries import (
     table_of,
 )
 from anabranch.pipelines.verification.stores.needed_objects import (
-    READ,
     NeededObjects,
     Needs,
     marked,
+    needs_of,
 )
-from anabranch.pipelines.verification.stores.object_probes import (
-    Probe,
-    ProbeResult,
-    probe,
-    probe_of,
-)
+from anabranch.pipelines.verification.stores.object_probes import ProbeResult
 from anabranch.pipelines.verification.stores.object_sources import ObjectSources, RepositoryTrees
-from anabranch.pipelines.verification.stores.ranges import ListedRange, Ranges
-from anabranch.pipelines.verification.stores.table_files import (
-    missing_finding,
-    stored_table,
-    table_finding,
-    table_problem,
+from anabranch.pipelines.verification.stores.ranges import Ranges
+from anabranch.pipelines.verification.stores.store_looks import (
+    LocalLooks,
+    LostTable,
+    MarkedSource,
+    StoreLooks,
 )
+from anabranch.pipelines.verification.stores.table_scans import RangeLook
 
 __all__ = ["ObjectCheck"]
 
 _LISTED_AT_ONCE = 65_536
-_PROBE_THREADS = 8
 _CONFIRMED_AT_ONCE = 100_000
-
-
-class _Scanned(NamedTuple):
-    """A range that was read: what is wrong with it, and what its entries need."""
-
-    findings: list[Finding]
-    needs: list[Needs]
-
-
-class _Listed(NamedTuple):
-    """A range of a repository, and a commit that has it."""
-
-    repository: Repository
-    range: ListedRange
-    commit_id: str
 
 
 class _Numbered(NamedTuple):
@@ -89,7 +66,7 @@ class ObjectCheck:
     many objects are read, None for all; `seed` chooses them. `tables` and `entries` were read,
     `compared` are the distinct objects that these need, and `read` those whose bytes were compared,
     of `bytes_read`. Unless it `looks_elsewhere`, objects outside of the storage namespaces are not
-    looked up.
+    looked up. `looks` looks at tables and objects, by default in this process.
     """
 
     def __init__(
@@ -103,6 +80,7 @@ class ObjectCheck:
         seed: int,
         progress: Progress,
         reader: EntryReader | None = None,
+        looks: StoreLooks | None = None,
         looks_elsewhere: bool = True,
     ) -> None:
         self._sources = sources
@@ -113,18 +91,19 @@ class ObjectCheck:
         self._seed = seed
         self._progress = progress
         self._reader = reader or EntryReader(blocks)
+        self._looks = looks or LocalLooks(blocks, self._reader)
         self._elsewhere = 0 if not looks_elsewhere else sample
         self._numbered: list[_Numbered] = []
         self._rows = 0
-        self._late: list[Finding] = []
+        self._late: list[LostTable] = []
         self.tables = self.entries = self.compared = self.read = self.bytes_read = 0
 
     def findings(self) -> Iterator[Finding]:
         """Yields what is missing or damaged."""
-        listed: list[_Listed] = []
+        listed: list[RangeLook] = []
         for trees in self._sources.repositories:
             yield from self._metaranges(trees, listed)
-        rows = sum(each.range.info.count for each in listed if each.range.is_required)
+        rows = sum(each.info.count for each in listed if each.is_required)
         rows += sum(area.rows for area in self._sources.areas)
         needed = NeededObjects(self._folder, self._sources.roots, rows)
         self._scan_areas(needed)
@@ -135,53 +114,31 @@ class ObjectCheck:
         self.compared = marks.objects
         yield from self._look_again(marks.flags)
 
-    def _metaranges(self, trees: RepositoryTrees, listed: list[_Listed]) -> Iterator[Finding]:
+    def _metaranges(self, trees: RepositoryTrees, listed: list[RangeLook]) -> Iterator[Finding]:
         repository = trees.repository
         self._progress.begin(f"reading the trees of {repository.id}", len(trees.trees))
         self.tables += len(trees.trees)
-        ranges = Ranges(repository, self._blocks)
+        ranges = Ranges(repository, self._looks)
         for finding in ranges.read(trees.trees, trees.required, self._progress):
             yield from self._if_it_exists(repository, finding)
         listed += [
-            _Listed(repository, each, trees.trees[each.metarange_id])
+            RangeLook(repository, each.info, trees.trees[each.metarange_id], each.is_required)
             for each in ranges.listed.values()
         ]
 
-    def _scan_ranges(self, listed: Sequence[_Listed], needed: NeededObjects) -> Iterator[Finding]:
+    def _scan_ranges(self, listed: Sequence[RangeLook], needed: NeededObjects) -> Iterator[Finding]:
         self._progress.begin("reading ranges", len(listed))
         self.tables += len(listed)
-        scan = partial(self._scan_range, needed=needed)
-        for each, scanned in zip(listed, parallel_map(scan, listed), strict=True):
+        scans = self._looks.ranges(listed, self._sources.roots)
+        for each, scanned in zip(listed, scans, strict=True):
             self._progress.advance(1)
             for finding in scanned.findings:
                 yield from self._if_it_exists(each.repository, finding)
-            self._need(RangeSource(each.repository, each.range.info), scanned.needs, needed)
-
-    def _scan_range(self, listed: _Listed, needed: NeededObjects) -> _Scanned:
-        repository, each, commit_id = listed
-        info = each.info
-        named = repository, info.id, commit_id
-        try:
-            with stored_table(self._blocks, repository, info.id) as path:
-                problem = table_problem(path, info.id)
-                if problem:
-                    return _Scanned([table_finding(*named, problem)], [])
-                problem = _description_problem(info, path)
-                if problem:
-                    finding = table_finding(*named, problem, "range_description")
-                    return _Scanned([finding], [])
-                if not each.is_required:
-                    return _Scanned([], [])
-                entries = self._reader.read_range(RangeSource(repository, info), path)
-                return _Scanned([], [needed.needs_of(each) for each in entries])
-        except Gone:
-            return _Scanned([missing_finding(*named)], [])
-        except (Corrupt, Invalid, pa.ArrowInvalid) as error:
-            return _Scanned([table_finding(*named, f"its entries cannot be read: {error}")], [])
+            self._need(RangeSource(each.repository, each.info), scanned.needs, needed)
 
     def _scan_areas(self, needed: NeededObjects) -> None:
         for area in self._sources.areas:
-            needs = [needed.needs_of(entries) for entries in self._reader.read(area)]
+            needs = [needs_of(each, self._sources.roots) for each in self._reader.read(area)]
             self._need(area, needs, needed)
 
     def _need(
@@ -215,17 +172,21 @@ class ObjectCheck:
     def _look_again(self, flags: npt.NDArray[np.uint8]) -> Iterator[Finding]:
         self._progress.begin("looking at objects", int(np.count_nonzero(flags)))
         missing: list[ProbeResult] = []
-        for result in parallel_map(self._probe, self._probes(flags), threads=_PROBE_THREADS):
-            self._progress.advance(1)
-            self.read += result.read is not None
-            self.bytes_read += result.read or 0
-            if result.finding is not None:
-                missing.append(result)
-            if len(missing) == _CONFIRMED_AT_ONCE:
+        seen = self._looks.objects(self._marked(flags), reads_all=self._sample is None)
+        for looked_at, read, bytes_read, found, lost in seen:
+            self._progress.advance(looked_at)
+            self.read += read
+            self.bytes_read += bytes_read
+            missing += found
+            self._late += lost
+            if len(missing) >= _CONFIRMED_AT_ONCE:
                 yield from self._confirm(missing)
                 missing = []
         yield from self._confirm(missing)
-        yield from self._late
+        for source, message in self._late:
+            where = f"{source.repository.id} {table_of(source)}"
+            finding = Finding("tables", "table_damaged", where, message)
+            yield from self._if_it_exists(source.repository, finding)
 
     def _confirm(self, missing: Sequence[ProbeResult]) -> Iterator[Finding]:
         """Yields the findings whose objects are needed still: asked after the store, since what was
@@ -236,46 +197,13 @@ class ObjectCheck:
             if result.finding is not None and self._live.needs(result.probe):
                 yield result.finding
 
-    def _probe(self, looked_at: Probe) -> ProbeResult:
-        return probe(self._blocks, looked_at, reads=looked_at.mark == READ or self._sample is None)
-
-    def _probes(self, flags: npt.NDArray[np.uint8]) -> Iterator[Probe]:
-        """Yields the marked entries. A table that was there before and has gone since is added to
-        the late findings.
-        """
+    def _marked(self, flags: npt.NDArray[np.uint8]) -> Iterator[MarkedSource]:
+        """Yields the marked entries."""
         for source, start, rows in self._numbered:
-            wanted = dict(marked(flags, start, rows))
-            try:
-                if wanted:
-                    yield from self._marked_entries(source, wanted)
-            except (Corrupt, Gone) as error:
-                where = f"{source.repository.id} {table_of(source)}"
-                finding = Finding("tables", "table_damaged", where, error.message)
-                self._late += self._if_it_exists(source.repository, finding)
-
-    def _marked_entries(self, source: Source, wanted: Mapping[int, int]) -> Iterator[Probe]:
-        first = 0
-        for entries in self._reader.read(source):
-            count = len(entries.paths)
-            for position in [each for each in wanted if first <= each < first + count]:
-                yield probe_of(source, entries, position - first, wanted[position])
-            first += count
+            marks = dict(marked(flags, start, rows))
+            if marks:
+                yield MarkedSource(source, marks)
 
     def _if_it_exists(self, repository: Repository, finding: Finding) -> Iterator[Finding]:
         if self._live.has_repository(repository):
             yield finding
-
-
-def _description_problem(info: kernel.RangeInfo, path: str) -> str:
-    """Returns how a range differs from what its metarange says of it, empty if it does not."""
-    properties = kernel.table_properties(path)
-    actual = properties["min_key"], properties["max_key"], properties["count"]
-    said = info.min_key, info.max_key, b"%d" % info.count
-    if actual == said:
-        return ""
-    return f"its metarange says {_described(said)}, and it has {_described(actual)}"
-
-
-def _described(keys_and_count: tuple[bytes, bytes, bytes]) -> str:
-    first, last, count = (part.decode("utf-8", "backslashreplace") for part in keys_and_count)
-    return f"{count} entries from {first!r} to {last!r}"

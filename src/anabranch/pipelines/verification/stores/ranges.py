@@ -6,19 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from anabranch import _kernel as kernel
-from anabranch.blocks.contract import BlockStore
-from anabranch.errors import Corrupt, Gone, Invalid
 from anabranch.model.repositories.repository import Repository
-from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.pipelines.verification.findings import Finding
-from anabranch.pipelines.verification.stores.table_files import (
-    missing_finding,
-    stored_table,
-    table_finding,
-    table_problem,
-)
-from anabranch.versioning.trees.trees import translate_errors
+from anabranch.pipelines.verification.stores.store_looks import StoreLooks
+from anabranch.pipelines.verification.stores.table_scans import TreeLook
 
 __all__ = ["ListedRange", "Ranges"]
 
@@ -31,17 +23,14 @@ class ListedRange(NamedTuple):
     is_required: bool
 
 
-class _Tree(NamedTuple):
-    metarange_id: str
-    commit_id: str
-
-
 class Ranges:
-    """The distinct ranges of a repository. Memory grows with their number."""
+    """The distinct ranges of a repository, as `looks` finds them. Memory grows with their
+    number.
+    """
 
-    def __init__(self, repository: Repository, blocks: BlockStore) -> None:
+    def __init__(self, repository: Repository, looks: StoreLooks) -> None:
         self._repository = repository
-        self._blocks = blocks
+        self._looks = looks
         self.listed: dict[str, ListedRange] = {}
 
     def read(
@@ -50,30 +39,13 @@ class Ranges:
         """Reads the metaranges `trees`, which are mapped to a commit that has each, and yields what
         is wrong with them. The objects of the trees in `required` must exist.
         """
-        work = (_Tree(*pair) for pair in trees.items())
-        for (tree, _), (infos, finding) in zip(
-            trees.items(), parallel_map(self._infos, work), strict=True
-        ):
+        looks = [TreeLook(self._repository, *pair) for pair in trees.items()]
+        for tree, (infos, finding) in zip(trees, self._looks.trees(looks), strict=True):
             progress.advance(1)
             if finding is not None:
                 yield finding
             else:
                 yield from self._add(tree, infos, is_required=tree in required)
-
-    def _infos(self, tree: _Tree) -> tuple[list[kernel.RangeInfo], Finding | None]:
-        metarange_id, commit_id = tree
-        named = self._repository, metarange_id, commit_id
-        try:
-            with stored_table(self._blocks, self._repository, metarange_id) as path:
-                problem = table_problem(path, metarange_id)
-                if problem:
-                    return [], table_finding(*named, problem)
-                with translate_errors():  # this verifies the order of the ranges
-                    return kernel.Tables().tree(metarange_id, lambda _: path).ranges(), None
-        except Gone:
-            return [], missing_finding(*named)
-        except (Corrupt, Invalid) as error:  # the id may be none of a table
-            return [], table_finding(*named, error.message)
 
     def _add(
         self, metarange_id: str, infos: Iterable[kernel.RangeInfo], *, is_required: bool
