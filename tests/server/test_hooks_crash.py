@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from pathlib import Path
 
 import httpx2
-import msgspec
 import pytest
 from support.eventually import eventually
 from support.hooks.deciding_webhook import deciding_webhook
+from support.hooks.leases import end_leases
 
-from anabranch.actions.runs.running import Running
-from anabranch.keyvalue.contract import Write
-from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.testing.server import running_server
 
 ALLOW = {"ANABRANCH_ACTIONS_WEBHOOK_ALLOW": "127.0.0.1"}
 REPOSITORY = "/repositories/sea"
-LEASES = "anabranch-running-actions"
 
 
 def client_of(server):
@@ -38,16 +33,6 @@ def put(api, path, content=b"x"):
 
 def commit(api):
     return api.post(f"{REPOSITORY}/branches/main/commits", json={"message": "a commit"})
-
-
-def end_leases(data: Path):
-    """Makes a minute pass for the runs of the server that was killed."""
-    store = SQLiteStore(data / "metadata" / "metadata.db")
-    for key, raw in list(store.scan(LEASES)):
-        running = msgspec.json.decode(raw, type=Running)
-        ended = msgspec.structs.replace(running, until=0)
-        store.apply([Write(LEASES, key, msgspec.json.encode(ended))])
-    store.close()
 
 
 @pytest.mark.parametrize("event", ["prepare-commit", "pre-commit", "post-commit"])

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from anabranch.actions.files.action import Action
 from anabranch.actions.files.stored_files import StoredActionFiles
 from anabranch.actions.hooks.registry import make_hook
+from anabranch.actions.queue.deliveries import Attempt, Deliveries
 from anabranch.actions.queue.queue import QUEUED_DECODER, Queue, Queued
 from anabranch.actions.queue.workers import Workers
 from anabranch.actions.runs.event import Event
@@ -25,6 +26,7 @@ from anabranch.model.commits.commit import Commit
 from anabranch.model.notifications import NotificationEvent, Occurrence
 from anabranch.model.repositories.repository import Repository
 from anabranch.spent_time import timed
+from anabranch.trace_context import continued_trace, trace_headers
 from anabranch.versioning.core import Core
 from anabranch.versioning.references.references import Resolved
 
@@ -56,6 +58,8 @@ class Engine:
         self.records = RunRecords(keyvalue)
         self.logs = RunLogs(blocks)
         self.running = RunningRuns(keyvalue, self.records, self.logs, clock)
+        self.deliveries: Deliveries | None = None
+        """What traces the hooks of queued events, set by a server that sends traces."""
         self._serves = serves
         self._runner = Runner(settings, access_for, clock)
         self._slots = threading.BoundedSemaphore(settings.concurrency)
@@ -126,7 +130,12 @@ class Engine:
         """Returns the write that queues an event after a change; its action files are read at the
         commits `places`. `wake` makes the workers find it.
         """
-        queued = Queued(event=event, partition=repository.partition, places=tuple(places))
+        queued = Queued(
+            event=event,
+            partition=repository.partition,
+            places=tuple(places),
+            trace=trace_headers(),
+        )
         return self._queue.add(queued)
 
     def wake(self) -> None:
@@ -163,11 +172,31 @@ class Engine:
         if claim is None:
             return False
         with self.running.abandoned_on_error(claim.queued.run_id):
-            outcome = self._outcome(repository, claim.queued, actions, failure)
+            outcome = self._deliver(repository, claim.queued, actions, failure)
             if not self._queue.holds(claim):  # the log says that this server has stopped
                 self.running.end(claim.queued.run_id)
                 return False
             return self._queue.finish(claim, self._store(repository, outcome))
+
+    def _deliver(
+        self, repository: Repository, queued: Queued, actions: Sequence[Action], failure: str
+    ) -> Outcome:
+        """Runs the hooks of a claimed event, as a part of the trace of the request that has queued
+        it.
+        """
+        if self.deliveries is None:
+            with continued_trace(queued.trace):
+                return self._outcome(repository, queued, actions, failure)
+        event = queued.event
+        attempt = Attempt(str(event.type), event.id, queued.run_id, queued.attempts, queued.trace)
+        with (
+            self.deliveries.deliver(attempt) as delivery,
+            continued_trace(delivery.trace_headers),
+        ):
+            outcome = self._outcome(repository, queued, actions, failure)
+            if outcome.failures:
+                delivery.fail()
+            return outcome
 
     def _outcome(
         self, repository: Repository, queued: Queued, actions: Sequence[Action], failure: str

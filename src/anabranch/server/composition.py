@@ -113,6 +113,7 @@ class Composition:
         metrics.hooks = self.lake.engine
         slow_log = SlowLog(settings.logging.slow_requests)
         self._telemetry = open_telemetry(settings.telemetry)
+        self.lake.engine.deliveries = self._telemetry
         http = settings.http
         self._pool = ThreadPool(
             "call",

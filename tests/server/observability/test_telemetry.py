@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from contextlib import contextmanager
+from threading import Event
 
 import httpx2
 import pytest
@@ -14,6 +15,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from opentelemetry.sdk.trace import TracerProvider
 from support.eventually import eventually
+from support.hooks.leases import end_leases
 from support.http_servers import answer, serving
 
 import anabranch
@@ -239,3 +241,72 @@ def test_clients_cannot_make_up_values_of_attributes(tmp_path):
         assert set(methods()) == {"_OTHER", "POST"}
         eventually(lambda: len(collector.named("unknown")) == 5)
         assert "MADEUP" not in str(collector.spans)
+
+
+def commit_with_hook(client, url):
+    """Commits, by a traced request, to a branch that has a hook after commits."""
+    action = ACTION.replace("pre-commit", "post-commit").format(url=url)
+    path = {"path": "_lakefs_actions/check.yaml"}
+    client.post(OBJECTS, params=path, content=action.encode()).raise_for_status()
+    commits = "/repositories/sea/branches/main/commits"
+    client.post(commits, json={"message": "m"}, headers=TRACED).raise_for_status()
+
+
+def test_hooks_after_a_change_are_in_the_trace_of_its_request(tmp_path):
+    with traced_server(tmp_path) as (collector, client, address):
+        commit_with_hook(client, f"{address}/hook")
+        request = one(collector, "commit")
+        span = one(collector, "hooks post-commit")
+        assert (span.trace_id.hex(), span.parent_span_id) == (TRACE, request.span_id)
+        assert span.kind == Span.SPAN_KIND_CONSUMER
+        assert span.status.code == Status.STATUS_CODE_UNSET
+        shown = attributes(span)
+        assert shown["anabranch.attempt"] == 1
+        (run,) = client.get("/repositories/sea/actions/runs").json()["results"]
+        assert shown["anabranch.run_id"] == run["run_id"]
+        (webhook,) = collector.webhooks
+        assert webhook["traceparent"] == f"00-{TRACE}-{span.span_id.hex()}-01"
+        assert webhook["tracestate"] == TRACED["tracestate"]
+
+
+def test_a_delivery_whose_hooks_fail_is_a_span_with_an_error(tmp_path):
+    with traced_server(tmp_path) as (collector, client, _):
+        commit_with_hook(client, "http://127.0.0.1:9/")
+        span = one(collector, "hooks post-commit")
+        assert span.status.code == Status.STATUS_CODE_ERROR
+
+
+def test_a_delivery_by_another_server_is_in_the_same_trace(tmp_path):
+    collector, hangs = Collector(), Event()
+
+    def take(handler):
+        if handler.path == "/hook" and not collector.webhooks:
+            collector.webhooks.append(dict(handler.headers))
+            hangs.wait(60)  # the server is killed meanwhile
+        else:
+            collector.take(handler)
+
+    with serving(take) as (port, _):
+        address = f"http://127.0.0.1:{port}"
+        environment = {
+            "ANABRANCH_TELEMETRY_ENDPOINT": address,
+            ALLOW: "127.0.0.1",
+            "OTEL_BSP_SCHEDULE_DELAY": "50",
+        }
+        with (
+            running_server(tmp_path, env=environment) as server,
+            httpx2.Client(base_url=server.api, auth=server.auth, timeout=100) as client,
+        ):
+            client.post("/repositories", json=REPOSITORY).raise_for_status()
+            commit_with_hook(client, f"{address}/hook")
+            request = one(collector, "commit")
+            eventually(lambda: collector.webhooks)
+            server.process.kill()
+            server.process.wait()
+        hangs.set()
+        end_leases(tmp_path)
+        with running_server(tmp_path, env=environment):
+            span = one(collector, "hooks post-commit", **{"anabranch.attempt": 2})
+        assert (span.trace_id.hex(), span.parent_span_id) == (TRACE, request.span_id)
+        assert len(collector.webhooks) == 2
+        assert collector.webhooks[1]["traceparent"] == f"00-{TRACE}-{span.span_id.hex()}-01"

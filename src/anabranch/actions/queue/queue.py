@@ -10,7 +10,7 @@ runs them again, as another run.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -31,7 +31,8 @@ _MAX_ATTEMPTS = 5
 class Queued(msgspec.Struct, frozen=True, kw_only=True):
     """An event in the queue. Its action files are read at the commits `places`. `partition` is that
     of the repository, which another one of its name does not have. `run_id` is the latest run of
-    its hooks, empty before the first.
+    its hooks, empty before the first. `trace` has the headers that continue the trace of the
+    request that has made the change (W3C Trace Context).
     """
 
     event: Event
@@ -39,6 +40,7 @@ class Queued(msgspec.Struct, frozen=True, kw_only=True):
     places: tuple[str, ...]
     run_id: str = ""
     attempts: int = 0
+    trace: Mapping[str, str] = {}
 
 
 QUEUED_DECODER = msgspec.json.Decoder(Queued)

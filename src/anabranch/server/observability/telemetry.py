@@ -2,8 +2,10 @@
 
 A traced request has a span, named by its operation, and one below it for each call of a store and
 for the hooks before a change. It continues the trace that the client's `traceparent` names, and
-requests that it causes carry the context on (`trace_context`). The names of attributes are those of
-OpenTelemetry's semantic conventions where these have one. Spans have neither path nor query.
+requests that it causes carry the context on (`trace_context`). Each delivery of an event to hooks
+after a change is a span of the trace of the request that has made the change. The names of
+attributes are those of OpenTelemetry's semantic conventions where these have one. Spans have
+neither path nor query.
 
 Like all of OpenTelemetry's variables, `OTEL_EXPORTER_OTLP_HEADERS` counts, as for a token.
 """
@@ -11,6 +13,8 @@ Like all of OpenTelemetry's variables, `OTEL_EXPORTER_OTLP_HEADERS` counts, as f
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from opentelemetry.context import Context
@@ -25,6 +29,7 @@ from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from anabranch.actions.queue.deliveries import Attempt, Delivery
 from anabranch.http.request_head import RequestHead
 from anabranch.server.config.telemetry import Telemetry as TelemetrySettings
 from anabranch.server.observability.request_trace import RequestTrace
@@ -52,6 +57,18 @@ class _Traced(RequestTrace):
     def __init__(self, span: Span) -> None:
         super().__init__(_headers(span))
         self.span = span
+
+
+class _Delivered(Delivery):
+    """A delivery with its span."""
+
+    def __init__(self, span: Span) -> None:
+        self.trace_headers = _headers(span)
+        self._span = span
+
+    def fail(self) -> None:
+        """Notes that a hook has failed."""
+        self._span.set_status(Status(StatusCode.ERROR))
 
 
 class OpenTelemetry:
@@ -133,6 +150,26 @@ class OpenTelemetry:
                 below.set_status(Status(StatusCode.ERROR))
             below.end(call.ended)
         span.end(time.time_ns())
+
+    @contextmanager
+    def deliver(self, attempt: Attempt) -> Iterator[Delivery]:
+        """Traces an attempt to run the hooks of a queued event. An error ends its span, too."""
+        attributes: dict[str, Any] = {
+            "anabranch.event_id": attempt.event_id,
+            "anabranch.run_id": attempt.run_id,
+            "anabranch.attempt": attempt.number,
+        }
+        parent = _W3C.extract(attempt.trace, Context())
+        name = f"hooks {attempt.event_type}"
+        span = self._tracer.start_span(name, parent, SpanKind.CONSUMER, attributes)
+        try:
+            yield _Delivered(span)
+        except BaseException as error:
+            span.set_attribute("error.type", type(error).__name__)
+            span.set_status(Status(StatusCode.ERROR))
+            raise
+        finally:
+            span.end()
 
     def close(self) -> None:
         """Sends what is left, for a few seconds at most."""
