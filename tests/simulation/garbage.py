@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from simulation.stores import TURNS
 from simulation.world import START, Killed, Server, World
 
 from anabranch.errors import AnabranchError, Busy, OutcomeUnknown
@@ -231,12 +232,23 @@ def revive(client: Client) -> None:
 def copy_expired(client: Client) -> None:
     """Copies the objects of a commit that has expired onto a branch. All are read in the end."""
     commit_id, folder = client.world.leavings.commit_id, f"copied/{client.name}/"
+    areas = client.lake.core.transfers._areas
+    write = areas.write
+
+    def write_slowly(*arguments: Any, **options: Any) -> int:
+        count = write(*arguments, **options)
+        client.world.let_others_go_on(TURNS)  # many objects take a while
+        return count
+
+    areas.write = write_slowly
     try:
         client.lake.transfers.copy(
             *(REPOSITORY, "main", "old/", folder), source_reference=commit_id, force=True
         )
     except AnabranchError as error:
         expect(error, {"commit_expired", "sweep_under_way"})
+    finally:
+        areas.write = write
 
 
 def import_from_other(client: Client) -> None:

@@ -15,7 +15,7 @@ __all__ = ["end_leases"]
 _LEASES = "anabranch-running-actions"
 
 
-def end_leases(data: Path):
+def end_leases(data: Path) -> None:
     """Makes a minute pass for the runs of the server that was killed."""
     store = SQLiteStore(data / "metadata" / "metadata.db")
     for key, raw in list(store.scan(_LEASES)):
