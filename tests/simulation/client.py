@@ -6,21 +6,10 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
-from simulation.garbage import (
-    bring_back,
-    copy_expired,
-    import_from_other,
-    link,
-    revive,
-    upload_slowly,
-    wait,
-)
-from simulation.images import build_image, build_of_expired
-from simulation.imports import QUAY, import_crate, ship
-from simulation.installations import FolderWorld
-from simulation.moves import Versions, carry, look, seal, stow, tidy
+from simulation.actions import OTHERS, actions_of
+from simulation.imports import QUAY
+from simulation.moves import Versions
 from simulation.registers import Registers
-from simulation.requests import keyed_commit, undo, workspace
 from simulation.world import Killed, Server, World
 
 from anabranch.errors import (
@@ -40,140 +29,6 @@ SHARED = ("main", "dev")
 """Branches of all clients, which are never reset or deleted."""
 LASTING = (*SHARED, QUAY)
 """Branches that objects of the clients' own are written to."""
-
-_ALWAYS = (
-    *("put", "put", "put", "delete", "read", "commit", "commit", "merge", "branch", "tag"),
-    *("name", "claim", "claim", "peek", "peek"),
-)
-_BESIDE_REQUESTS = (
-    *("put", "commit", "merge", "read", "undo", "undo", "workspace"),
-    *("keyed_commit",) * 5,
-)
-_BESIDE_MOVES = (
-    *("stow",) * 6,
-    *("carry",) * 5,
-    *("look", "look", "tidy", "seal", "seal", "clean"),
-)
-_BESIDE_JOBS = (
-    *("put", "put", "commit", "merge", "read", "peek", "ship", "clean"),
-    *("import_crate",) * 4,
-    *("build_image",) * 3,
-)
-_OTHERS = {
-    "ship": ship,
-    "import_crate": import_crate,
-    "build_image": build_image,
-    "build_of_expired": build_of_expired,
-    "stow": stow,
-    "carry": carry,
-    "look": look,
-    "tidy": tidy,
-    "seal": seal,
-    "keyed_commit": keyed_commit,
-    "undo": undo,
-    "workspace": workspace,
-    "link": link,
-    "revive": revive,
-    "bring_back": bring_back,
-    "copy_expired": copy_expired,
-    "import_from_other": import_from_other,
-    "wait": wait,
-    "upload_slowly": upload_slowly,
-}
-_BESIDE_GARBAGE = (
-    *("put", "put", "delete", "read", "commit", "tag", "wait", "revive"),
-    *("upload_slowly", "upload_slowly", "upload_slowly"),
-    *("link",) * 5,
-    *("bring_back",) * 4,
-)
-_OF_EXPIRED = ("copy_expired", "build_of_expired")
-"""Of these each world has one: what one has brought back, the other could not lose."""
-_BESIDE_EXPIRY = ("put", "commit", "read", "import_from_other", "import_from_other")
-_BESIDE_MOVES = (
-    *("stow",) * 6,
-    *("carry",) * 5,
-    *("look", "look", "tidy", "seal", "seal", "clean"),
-)
-_BESIDE_JOBS = (
-    *("put", "put", "commit", "merge", "read", "peek", "ship", "clean"),
-    *("import_crate",) * 4,
-    *("build_image",) * 3,
-)
-_OTHERS = {
-    "ship": ship,
-    "import_crate": import_crate,
-    "build_image": build_image,
-    "build_of_expired": build_of_expired,
-    "stow": stow,
-    "carry": carry,
-    "look": look,
-    "tidy": tidy,
-    "seal": seal,
-    "keyed_commit": keyed_commit,
-    "undo": undo,
-    "workspace": workspace,
-    "link": link,
-    "revive": revive,
-    "bring_back": bring_back,
-    "copy_expired": copy_expired,
-    "import_from_other": import_from_other,
-    "wait": wait,
-    "upload_slowly": upload_slowly,
-}
-_BESIDE_GARBAGE = (
-    *("put", "put", "delete", "read", "commit", "tag", "wait", "revive"),
-    *("upload_slowly", "upload_slowly", "upload_slowly"),
-    *("link",) * 5,
-    *("bring_back",) * 4,
-)
-_OF_EXPIRED = ("revive", "copy_expired", "build_of_expired", "import_from_other")
-"""Of these each world has one: what one has brought back, the others could not lose."""
-_BESIDE_EXPIRY = ("put", "commit", "read")
-_BESIDE_MOVES = (
-    *("stow",) * 6,
-    *("carry",) * 5,
-    *("look", "look", "tidy", "seal", "seal", "clean"),
-)
-_BESIDE_JOBS = (
-    *("put", "put", "commit", "merge", "read", "peek", "ship", "clean"),
-    *("import_crate",) * 4,
-    *("build_image",) * 3,
-)
-_OTHERS = {
-    "ship": ship,
-    "import_crate": import_crate,
-    "build_image": build_image,
-    "build_of_expired": build_of_expired,
-    "stow": stow,
-    "carry": carry,
-    "look": look,
-    "tidy": tidy,
-    "seal": seal,
-    "keyed_commit": keyed_commit,
-    "undo": undo,
-    "workspace": workspace,
-    "link": link,
-    "revive": revive,
-    "bring_back": bring_back,
-    "copy_expired": copy_expired,
-    "import_from_other": import_from_other,
-    "wait": wait,
-    "upload_slowly": upload_slowly,
-}
-_BESIDE_GARBAGE = (
-    *("put", "put", "delete", "read", "commit", "tag", "wait", "revive"),
-    *("upload_slowly", "upload_slowly", "upload_slowly"),
-    *("link",) * 5,
-    *("bring_back",) * 4,
-)
-_ACTIONS = {
-    "garbage": _BESIDE_GARBAGE,
-    "expired": _BESIDE_EXPIRY,
-    "requests": _BESIDE_REQUESTS,
-    "moves": _BESIDE_MOVES,
-    "jobs": _BESIDE_JOBS,
-}
-"""What clients do, by the kind of their world."""
 
 
 def require(condition: bool, about: object) -> None:
@@ -245,16 +100,12 @@ class Client:
 
     def run(self) -> None:
         """Acts until it has acted often enough."""
-        names = _ACTIONS.get(self.world.kind, _ALWAYS)
-        if self.world.kind == "expired":
-            names = (*names, *(_OF_EXPIRED[self.world.seed // 8 % len(_OF_EXPIRED)],) * 2)
-        if isinstance(self.world, FolderWorld):
-            names = (*names, "checkpoint")
+        names = actions_of(self.world)
         for _ in range(self._actions):
             name = self.world.random.choice(names)
             try:
-                if name in _OTHERS:
-                    _OTHERS[name](self)
+                if name in OTHERS:
+                    OTHERS[name](self)
                 else:
                     getattr(self, f"_{name}")()
             except Killed:

@@ -262,7 +262,9 @@ def test_hooks_after_a_change_are_in_the_trace_of_its_request(tmp_path):
         assert span.status.code == Status.STATUS_CODE_UNSET
         shown = attributes(span)
         assert shown["anabranch.attempt"] == 1
-        (run,) = client.get("/repositories/sea/actions/runs").json()["results"]
+        runs = "/repositories/sea/actions/runs"
+        eventually(lambda: client.get(runs).json()["results"])
+        (run,) = client.get(runs).json()["results"]
         assert shown["anabranch.run_id"] == run["run_id"]
         (webhook,) = collector.webhooks
         assert webhook["traceparent"] == f"00-{TRACE}-{span.span_id.hex()}-01"
