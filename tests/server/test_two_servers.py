@@ -84,6 +84,25 @@ def test_library_works_while_a_server_runs(tmp_path):
         assert lake.branches.get(REPOSITORY, "main").commit_id == commit
 
 
+@pytest.mark.parametrize("two", ["one database"], indirect=True)
+def test_a_commit_of_a_repository_that_another_deletes_is_read_until_then_and_no_longer(two):
+    one, other = two
+    for number in range(3):
+        name = f"gone-{number}"
+        one.make_repository(name)
+        one.put(name, "main", "a", b"1")
+        commit = one.commit(name, "main", "first").json["id"]
+        stat = f"/repositories/{name}/refs/{commit}/objects/stat?path=a"
+        deletion = threading.Thread(target=one, args=("DELETE", f"/repositories/{name}"))
+        assert other("GET", stat).status == 200
+        deletion.start()
+        while deletion.is_alive():
+            assert other("GET", stat).status in {200, 404}
+        deletion.join()
+        for read in (stat, stat.replace("/stat", ""), stat.replace("stat?path=a", "ls")):
+            assert other("GET", read).status == 404
+
+
 @pytest.mark.sample(1)
 def test_only_one_of_many_creates_a_name(two):
     replies = []

@@ -146,6 +146,7 @@ class DatabaseWorld(World):
         for module in ("executor", "pool"):
             self.replace(f"{postgres}.{module}.time", self)
         self.replace(f"{postgres}.executor.random", self.random)
+        self.replace("anabranch.keyvalue.recent_values.time", self)
         return self
 
     def connect(self, server: Server) -> tuple[Any, Any]:

@@ -21,6 +21,7 @@ from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.errors import Invalid
 from anabranch.keyvalue.caching.prefetching import PrefetchingStore
 from anabranch.keyvalue.contract import KeyValueStore
+from anabranch.keyvalue.recent_values import recent_reads
 from anabranch.model.references.operation import DEFAULT_UNDO_DAYS
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.commits.change_admission import ChangeAdmission
@@ -117,13 +118,13 @@ class Core:
         undo_days: int = DEFAULT_UNDO_DAYS,
     ) -> None:
         self._prefetching = keyvalue if isinstance(keyvalue, PrefetchingStore) else None
-        keyvalue = LoggingStore(keyvalue, clock)
+        keyvalue, recent = LoggingStore(keyvalue, clock), recent_reads(keyvalue)
         self.keyvalue, self.clock, self.default_committer = keyvalue, clock, default_committer
         self.identifiers = identifiers or Identifiers(clock)
         self.operation_log = log = OperationLog(keyvalue, clock)
         self.operation_retention = OperationRetention(keyvalue, log, clock, undo_days)
         self.repositories = Repositories(
-            *(keyvalue, self.identifiers, clock, log, self.operation_retention)
+            *(keyvalue, self.identifiers, clock, log, self.operation_retention), recent
         )
         self.protection = Protection(keyvalue)
         self.commits = Commits(keyvalue, clock)

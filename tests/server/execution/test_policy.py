@@ -12,6 +12,7 @@ from anabranch.s3.table import OPERATIONS as S3_OPERATIONS
 from anabranch.server.execution.policy import (
     MAX_SMALL_BODY,
     StoreCapabilities,
+    is_tried_inline,
     may_name_far_ancestor,
     resolve,
 )
@@ -91,6 +92,32 @@ def test_what_may_take_long_is_pooled_everywhere(declared, body, length, execute
 )
 def test_addresses_that_may_name_a_far_ancestor_are_recognized(path, query, is_far):
     assert may_name_far_ancestor(path, query) is is_far
+
+
+COMMIT = "0123456789abcdef" * 4
+
+
+@pytest.mark.parametrize(
+    ("path", "is_tried"),
+    [
+        (f"/api/v1/repositories/sea/refs/{COMMIT}/objects/stat", True),
+        (f"/api/v1/repositories/sea/refs/{COMMIT}", True),
+        (f"/sea/{COMMIT}/a", True),
+        ("/api/v1/repositories/sea/refs/main/objects/stat", False),
+        (f"/api/v1/repositories/sea/refs/{COMMIT}~1/objects/stat", False),
+        (f"/api/v1/repositories/sea/refs/{COMMIT[1:]}/objects/stat", False),
+        (f"/api/v1/repositories/sea/refs/{COMMIT}0/objects/stat", False),
+    ],
+)
+def test_reads_at_a_commit_are_tried_without_waiting_where_the_database_is_elsewhere(
+    path, is_tried
+):
+    assert is_tried_inline(INLINE, BATCHED, path, DATABASE_ELSEWHERE) is is_tried
+    audited = DATABASE_ELSEWHERE._replace(may_try_inline=False)
+    assert not is_tried_inline(INLINE, BATCHED, path, audited)
+    for declared, resolved in itertools.product(Execution, repeat=2):
+        if (declared, resolved) != (INLINE, BATCHED):
+            assert not is_tried_inline(declared, resolved, path, DATABASE_ELSEWHERE)
 
 
 def test_the_operations_of_both_gateways_declare_each_execution():

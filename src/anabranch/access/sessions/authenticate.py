@@ -35,6 +35,7 @@ from anabranch.access.sessions.ttl_cache import TTLCache
 from anabranch.access.sessions.workspace_grants import WorkspaceGrant, WorkspaceGrants
 from anabranch.batching.scheduler import batch
 from anabranch.errors import AnabranchError, Unauthenticated
+from anabranch.no_waiting import about_to_wait
 
 __all__ = ["AuthCacheSettings", "Authenticator"]
 
@@ -284,6 +285,7 @@ class Authenticator:
     def _cached_actor(self, username: str) -> tuple[Actor, float] | None:
         known: _FoundActor = self._actor_cache.get_with_deadline(username)
         if known is None:
+            about_to_wait()  # for the lock, while others read
             known = batch(self._find_actors, username)
         if isinstance(known, AnabranchError):
             raise known

@@ -72,7 +72,7 @@ class Objects:
     def stat(self, repository: str, reference: str, path: str) -> Stat:
         """Returns the properties of the object at a path. Raises NotFound."""
         with self._core.prefetch((repository, reference), encode_path(path)):
-            stored_repository = self._core.repositories.get(repository)
+            stored_repository = self._core.repositories.get_for_reading(repository, reference)
             entry = self._core.objects.get(stored_repository, reference, path)
         return object_stat(self._blocks, stored_repository.storage_namespace, path, entry)
 
@@ -93,7 +93,7 @@ class Objects:
         before. Raises NotFound.
         """
         with self._core.prefetch((repository, reference), encode_path(path)):
-            stored_repository = self._core.repositories.get(repository)
+            stored_repository = self._core.repositories.get_for_reading(repository, reference)
             entry = self._core.objects.get(stored_repository, reference, path, at=at)
         return OpenObject(stored_repository, entry, self._blocks)
 
@@ -127,7 +127,7 @@ class Objects:
         """
         page = {"prefix": prefix, "after": after, "delimiter": delimiter}
         with self._core.prefetch(("listing", repository, reference)):
-            stored_repository = self._core.repositories.get(repository)
+            stored_repository = self._core.repositories.get_for_reading(repository, reference)
             resolved = at or self._core.references.resolve(stored_repository, reference)
             listing = list_objects(
                 self._core, stored_repository, resolved, readable, **page, amount=amount

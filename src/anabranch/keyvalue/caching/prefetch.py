@@ -7,6 +7,7 @@ values) that a request reads are remembered under its pattern key; the next requ
 pattern key fetches all of them in one round trip. A key that was not prefetched is read as usual.
 
 A request never gets a value that was read before it began, and gets each prefetched value once.
+What it reads by `get_recent` may be a moment old (see `recent_values`).
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ class PrefetchedReads:
         self._patterns: dict[Hashable, _Pattern] = {}
         # a context variable, not a thread-local one: the batch scheduler runs many on one thread
         self._request: ContextVar[_Request | None] = ContextVar("request", default=None)
+        self.get_recent = store.get_recent
         self.get_many = store.get_many
         self.scan = store.scan
         self.snapshot = store.snapshot

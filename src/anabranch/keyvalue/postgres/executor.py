@@ -24,6 +24,7 @@ from anabranch.keyvalue.postgres.errors import (
 )
 from anabranch.keyvalue.postgres.partitions import Layout, PartitionTable
 from anabranch.keyvalue.postgres.pool import Pool
+from anabranch.no_waiting import about_to_wait
 from anabranch.store_observer import UNOBSERVED, StoreObserver
 
 __all__ = ["BuildStatements", "RequestExecutor"]
@@ -72,6 +73,7 @@ class RequestExecutor:
         When the connection breaks after they were sent, raises OutcomeUnknown with `once`, and
         sends them again without.
         """
+        about_to_wait()
         attempt = 0
         self._observer.sent()
         while True:

@@ -23,6 +23,7 @@ from anabranch.keyvalue.postgres.database import PostgresDatabase
 from anabranch.keyvalue.postgres.executor import RequestExecutor
 from anabranch.keyvalue.postgres.partitions import PartitionTable
 from anabranch.keyvalue.postgres.pool import Pool
+from anabranch.keyvalue.recent_values import RecentValues
 from anabranch.keyvalue.scan_pages import scan_in_pages
 from anabranch.spent_time import timed
 from anabranch.store_observer import UNOBSERVED, StoreObserver
@@ -66,10 +67,15 @@ class PostgresStore:
             timeout_seconds=timeout_seconds,
         )
         self._executor = RequestExecutor(database, pool, observer)
+        self._recent = RecentValues(self.get)
 
     def get(self, partition: str, key: bytes) -> bytes | None:
         """Returns the value, or None."""
         return self.get_across_partitions(((partition, key),))[0]
+
+    def get_recent(self, partition: str, key: bytes) -> bytes | None:
+        """Returns a value that the key had at some moment of the last RECENT_SECONDS, or None."""
+        return self._recent.get(partition, key)
 
     @timed("keyvalue")
     def get_many(self, partition: str, keys: Sequence[bytes]) -> list[bytes | None]:

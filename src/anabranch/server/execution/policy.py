@@ -7,6 +7,9 @@ batched     local objects; small body                        batched
 any         streaming body that is not small                 streamed
 any         otherwise                                        pooled
 
+Where the database is remote, an inline operation at a commit is tried on the event loop first:
+mostly it finds all that it needs in memory, and if it would wait, it is batched.
+
 Where the address of a request may name an ancestor that is far back, which takes as long as the
 client wishes, neither the event loop nor the batch thread does it.
 """
@@ -18,7 +21,13 @@ from typing import NamedTuple
 
 from anabranch.http.execution import BodyKind, Execution
 
-__all__ = ["MAX_SMALL_BODY", "StoreCapabilities", "may_name_far_ancestor", "resolve"]
+__all__ = [
+    "MAX_SMALL_BODY",
+    "StoreCapabilities",
+    "is_tried_inline",
+    "may_name_far_ancestor",
+    "resolve",
+]
 
 MAX_SMALL_BODY = 64 << 10
 """Maximum size, in bytes, of a body that is received completely before the operation starts."""
@@ -29,6 +38,8 @@ class StoreCapabilities(NamedTuple):
 
     local_keyvalue: bool
     local_blocks: bool
+    may_try_inline: bool = True
+    """Whether a read may begin twice: an audit log would record the decision on it twice."""
 
     @property
     def local(self) -> bool:
@@ -54,6 +65,23 @@ def _names_far_ancestor(text: str) -> bool:
     # of most addresses, which have none of these, the expression need not be tried
     has_modifier = "~" in text or "^" in text or "%" in text
     return has_modifier and _FAR_BACK.search(text) is not None
+
+
+_COMMIT = re.compile("/[0-9a-f]{64}(?:/|$)")
+
+
+def is_tried_inline(
+    declared: Execution, resolved: Execution, path: str, stores: StoreCapabilities
+) -> bool:
+    """Returns whether a request that was `resolved` to be batched is first tried without waiting: a
+    read at a commit, by its full id in the path.
+    """
+    return (
+        declared is Execution.INLINE
+        and resolved is Execution.BATCHED
+        and stores.may_try_inline
+        and _COMMIT.search(path) is not None
+    )
 
 
 def resolve(

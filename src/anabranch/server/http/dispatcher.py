@@ -17,7 +17,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -28,6 +28,7 @@ from anabranch.http.execution import BodyKind, Execution
 from anabranch.http.gateway_request import GatewayRequest
 from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Response
+from anabranch.no_waiting import WouldWait, no_waiting
 from anabranch.rest.gateway import RestGateway
 from anabranch.s3.gateway import PREFLIGHT, S3Gateway
 from anabranch.server.execution.batch_thread import BatchThread
@@ -35,6 +36,7 @@ from anabranch.server.execution.callers import Callers
 from anabranch.server.execution.policy import (
     MAX_SMALL_BODY,
     StoreCapabilities,
+    is_tried_inline,
     may_name_far_ancestor,
     resolve,
 )
@@ -151,13 +153,12 @@ class Dispatcher:
             is_long=may_name_far_ancestor(head.path, head.query),
         )
         if exchange.execution is Execution.INLINE:
-            token = set_spent_time(exchange.spent)
-            try:
-                exchange.response = request.respond(())
-            finally:
-                reset_spent_time(token)
-            self._turns.end_inline(time.perf_counter() - began)
+            self._respond_inline(exchange)
             return exchange
+        if is_tried_inline(request.execution, exchange.execution, head.path, self._stores):
+            with suppress(WouldWait), no_waiting():
+                self._respond_inline(exchange)
+                return exchange
         if exchange.execution is not Execution.BATCHED:
             exchange.caller = self._callers.of(head)
         exchange.takes_body_first = arrived
@@ -171,6 +172,14 @@ class Dispatcher:
             elif awaits_continue or exchange.execution is not Execution.BATCHED:
                 exchange.takes_body_first = False
         return exchange
+
+    def _respond_inline(self, exchange: Exchange) -> None:
+        token = set_spent_time(exchange.spent)
+        try:
+            exchange.response = exchange.request.respond(())
+        finally:
+            reset_spent_time(token)
+        self._turns.end_inline(time.perf_counter() - exchange.began)
 
     def _route(self, head: RequestHead, request_id: str) -> GatewayRequest:
         """Returns the request as parsed by the gateway that serves it."""

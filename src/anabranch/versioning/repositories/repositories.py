@@ -10,11 +10,13 @@ import msgspec
 from anabranch import _kernel as kernel
 from anabranch.errors import AlreadyExists, Busy, Gone, NotFound, ReadOnlyRepository
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.keyvalue.recent_values import RecentReads, outlast_recent
 from anabranch.model.commits.commit import INITIAL_MESSAGE, Commit
 from anabranch.model.names import check_branch, check_repository
 from anabranch.model.page import Page, take_page, upper_bound
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
+from anabranch.versioning.history.commit_store import ID_LENGTH
 from anabranch.versioning.identifiers import Identifiers
 from anabranch.versioning.objects.uploads import abandon_all
 from anabranch.versioning.operations.log import OperationLog
@@ -52,12 +54,23 @@ def forget_deletion(
             repositories.forget(stored)
 
 
+def _found(raw: bytes | None) -> Repository:
+    if raw is None:
+        raise NotFound("repository not found", kind="repository_not_found")
+    repository = references.repository_from(raw)
+    if repository.in_deletion:
+        raise Gone("repository in deletion", kind="repository_in_deletion")
+    return repository
+
+
 def _is_same(one: Repository, other: Repository) -> bool:
     return one.partition == other.partition and not one.in_deletion
 
 
 class Repositories:
-    """The repositories of one installation. `clock` returns seconds since 1970."""
+    """The repositories of one installation. `clock` returns seconds since 1970; `recent` has the
+    reads of a store on another machine that may be a moment old.
+    """
 
     def __init__(
         self,
@@ -66,8 +79,11 @@ class Repositories:
         clock: Callable[[], float],
         operations: OperationLog,
         retention: OperationRetention,
+        recent: RecentReads | None = None,
     ) -> None:
         self._keyvalue = keyvalue
+        self._recent = recent
+        self._get_recent = keyvalue.get if recent is None else recent.get_recent
         self._operations = operations
         self._retention = retention
         self._identifiers = identifiers
@@ -150,13 +166,16 @@ class Repositories:
 
     def get(self, name: str) -> Repository:
         """Returns a repository. Raises NotFound, and Gone while it is being deleted."""
-        raw = self._keyvalue.get(keys.GRAVELER, keys.repository(name))
-        if raw is None:
-            raise NotFound("repository not found", kind="repository_not_found")
-        repository = references.repository_from(raw)
-        if repository.in_deletion:
-            raise Gone("repository in deletion", kind="repository_in_deletion")
-        return repository
+        return _found(self._keyvalue.get(keys.GRAVELER, keys.repository(name)))
+
+    def get_for_reading(self, name: str, reference: str) -> Repository:
+        """Returns a repository to read from it at a reference. For a commit's full id, whose tree
+        never changes, the record may be a moment old, which no deletion that has ended is.
+
+        Raises NotFound, and Gone while it is being deleted.
+        """
+        get = self._get_recent if len(reference) == ID_LENGTH else self._keyvalue.get
+        return _found(get(keys.GRAVELER, keys.repository(name)))
 
     def list(
         self, *, prefix: str = "", after: str = "", amount: int, search: str = ""
@@ -246,6 +265,7 @@ class Repositories:
             if not self._keyvalue.apply([removal, *kept, *writes], [record, *expect]):
                 raise Busy(f"repository {name} was changed by another request")
             abandon_all(self._keyvalue, repository.partition, self._clock())
+            self._outlast_recent()
             return
         if not repository.in_deletion:
             marked = references.repository_bytes(
@@ -263,6 +283,11 @@ class Repositories:
             [Write(keys.GRAVELER, keys.repository(name), None), self.left.leave(repository)],
             [Expect(keys.GRAVELER, keys.repository(name), raw)],
         )
+        self._outlast_recent()
+
+    def _outlast_recent(self) -> None:
+        if self._recent is not None:
+            outlast_recent()
 
     def forget(self, stored: StoredDeletion) -> bool:
         """Removes what is kept of a deleted repository, which can then not be restored; returns
