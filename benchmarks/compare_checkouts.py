@@ -5,7 +5,8 @@
 Each checkout must be built (`make install`, or its kernel copied into `src/anabranch`). Each server
 uses its own folder on the disk of TMPDIR. The turns alternate so that both run at the same speed of
 the machine. A ratio above 1 means that `--after` uses more. Repeat the run before you rely on a
-difference of a few hundredths; more `--rounds` reduce the noise.
+difference of a few hundredths; more `--rounds` reduce the noise. With `--database postgres` each
+server has a PostgreSQL of its own, whose processor time is included.
 """
 
 from __future__ import annotations
@@ -28,13 +29,16 @@ from dataset import REPOSITORY
 from load import Connection, Load
 from proc_stats import cpu_seconds
 from s3_requests import S3Requests
+from support.services.postgres import running_cluster
 
+from anabranch.keyvalue.postgres.database import PostgresDatabase
 from anabranch.testing.server import Server, running_server
 
 OBJECTS = 500
 LISTED = 1_000
 CHANGES = 1_000
 BRANCHES = 1_200
+MERGES = 96
 BRANCH = f"/repositories/{REPOSITORY}/branches"
 FORM = "{:34} {:>12} {:>12} {:>8} {:>16}"
 
@@ -50,14 +54,18 @@ class Operation(NamedTuple):
 class Target:
     """A checkout's server under measurement."""
 
-    def __init__(self, server: Server, seconds: float) -> None:
-        self.pid = server.pid
+    def __init__(self, server: Server, seconds: float, database: int | None) -> None:
+        self._processes = [server.pid] if database is None else [server.pid, database]
         self._seconds = seconds
         self._load = Load(server.url)
         self._s3 = S3Requests(server.url, server.auth)
         self._api = ApiRequests(self._load, server.url, server.auth)
         self._number = 0
         self._prepare()
+
+    def cpu_seconds(self) -> float:
+        """Returns the processor time that the server and its database have used."""
+        return sum(map(cpu_seconds, self._processes))
 
     def _prepare(self) -> None:
         """Creates the repository and commits the objects that are read."""
@@ -73,7 +81,8 @@ class Target:
             status, answer = self._load.ask(self._s3.request("PUT", key, LARGE))
             assert status == 200, answer
         self._stage("reads", LISTED)
-        self._api.call("POST", f"{BRANCH}/reads/commits", {"message": "objects"})
+        made = self._api.call("POST", f"{BRANCH}/reads/commits", {"message": "objects"})
+        self._commit_id = str(made["id"])
         body = {"message": "Empty", "allow_empty": True}
         commit = self._api.request("POST", f"{BRANCH}/commits/commits", body)
         self._run([commit], in_flight=8, count=LISTED)
@@ -120,6 +129,10 @@ class Target:
         post = api.request("POST", f"{BRANCH}/commits/commits", body)
         yield self._timed("commit of nothing", [post], in_flight=1)
         yield Operation("commit of 1,000", self._commit, lambda: self._stage("commits", CHANGES))
+        stats = self._read(f"/repositories/{REPOSITORY}/refs/{self._commit_id}/objects/stat")
+        for in_flight in (1, 16):
+            yield self._timed("stat at a commit", stats, in_flight=in_flight)
+        yield Operation("merge into a branch, 16 in flight", self._merge, self._prepare_merges)
         for clients in (1, 32):
             yield Operation(f"agent cycle, {clients} in flight", partial(self._cycles, clients))
 
@@ -164,6 +177,26 @@ class Target:
         request = self._api.request("POST", f"{BRANCH}/commits/commits", {"message": "Change"})
         return self._run([request], in_flight=1, count=1)
 
+    def _prepare_merges(self) -> None:
+        """Creates branches with a commit each."""
+        self._number += 1
+        names = [f"merged-{self._number}-{number}" for number in range(MERGES)]
+        create = [
+            self._api.request("POST", BRANCH, {"name": name, "source": "main"}) for name in names
+        ]
+        body = {"message": "Empty", "allow_empty": True}
+        commit = [self._api.request("POST", f"{BRANCH}/{name}/commits", body) for name in names]
+        for requests in (create, commit):
+            self._run(requests, in_flight=8, count=MERGES)
+        refs = f"/repositories/{REPOSITORY}/refs"
+        body = {"allow_empty": True}
+        self._merges = [
+            self._api.request("POST", f"{refs}/{name}/merge/commits", body) for name in names
+        ]
+
+    def _merge(self) -> int:
+        return self._run(self._merges, in_flight=16, count=MERGES)
+
     def _cycles(self, clients: int) -> int:
         """Has clients repeat the cycle of an agent for a while; returns how often they did."""
         self._number += 1
@@ -201,9 +234,9 @@ class Target:
 def measure(target: Target, operation: Operation) -> float:
     """Returns the server's processor time for one operation of a turn, in seconds."""
     operation.prepare()
-    before = cpu_seconds(target.pid)
+    before = target.cpu_seconds()
     count = operation.turn()
-    return (cpu_seconds(target.pid) - before) / count
+    return (target.cpu_seconds() - before) / count
 
 
 def compare(
@@ -221,12 +254,20 @@ def compare(
     return first, second, ratios
 
 
-def server_of(checkout: Path, folder: Path, stack: ExitStack) -> Server:
+def target_of(
+    checkout: Path, folder: Path, stack: ExitStack, *, seconds: float, database: str
+) -> Target:
     """Starts the server of a checkout. Raises SystemExit for one that is not built."""
     source = checkout.resolve() / "src"
     if not list((source / "anabranch").glob("_kernel*.so")):
         raise SystemExit(f"{checkout} has no kernel: run `make install` there")
-    return stack.enter_context(running_server(folder, source=source))
+    url, process = "", None
+    if database == "postgres":
+        cluster = stack.enter_context(running_cluster())
+        url, process = cluster.url(cluster.make_database()), cluster.pid
+        PostgresDatabase(url).migrate()
+    server = stack.enter_context(running_server(folder, source=source, database=url))
+    return Target(server, seconds, process)
 
 
 def main() -> None:
@@ -237,12 +278,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0, help="for each turn")
     parser.add_argument("--rounds", type=int, default=7, help="turns of each checkout")
     parser.add_argument("--only", default="", help="measure operations whose names hold this")
+    parser.add_argument("--database", choices=("sqlite", "postgres"), default="sqlite")
     given = parser.parse_args()
     with ExitStack() as stack:
         targets = []
         for checkout in (given.before, given.after):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="anabranch-")))
-            targets.append(Target(server_of(checkout, folder, stack), given.seconds))
+            options = {"seconds": given.seconds, "database": given.database}
+            targets.append(target_of(checkout, folder, stack, **options))
         print(
             FORM.format("server CPU per operation", "before us", "after us", "ratio", "quartiles")
         )
