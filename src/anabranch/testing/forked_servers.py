@@ -70,7 +70,7 @@ class ForkedServer:
         self.send_signal(signal.SIGKILL)
 
     def _result(self, timeout: float | None) -> int | None:
-        if self.returncode is None and select.select([self._status], [], [], timeout)[0]:
+        if self.returncode is None and self._has_status(timeout):
             message = os.read(self._status, _PID.size)
             # without a message, the process that forked it was killed
             status = _PID.unpack(message)[0] if message else signal.SIGKILL
@@ -78,6 +78,11 @@ class ForkedServer:
             os.close(self._status)
             os.close(self._descriptor)
         return self.returncode
+
+    def _has_status(self, timeout: float | None) -> bool:
+        waiting = select.poll()  # unlike select(), for descriptors above 1024, too
+        waiting.register(self._status, select.POLLIN)
+        return bool(waiting.poll(None if timeout is None else 1000 * timeout))
 
 
 class _Parent:
