@@ -97,3 +97,25 @@ def test_files_are_listed_in_order(areas, area):
     assert [file.path for file in areas.list(area, "", "")] == names
     assert [file.path for file in areas.list(area, "data/", "data/a/1")] == names[1:3]
     assert [file.size for file in areas.list(area, "metadata/", "")] == [1]
+
+
+def recorded(areas):
+    return [each.address for each in areas._core.uploads.all()]
+
+
+def test_an_upload_is_on_record_until_it_ends(areas, area):
+    first, second = (areas.open_upload(area, f"data/{name}") for name in "ab")
+    assert all(each.startswith("tables/uploads/") for each in recorded(areas))
+    assert len(recorded(areas)) == 2
+    part = areas.put_part(area, "data/a", first, 1, [b"first"])
+    areas.complete_upload(area, "data/a", first, [(1, part.checksum)])
+    assert len(recorded(areas)) == 1
+    areas.abort_upload(area, "data/b", second)
+    assert recorded(areas) == []
+
+
+def test_the_record_of_another_upload_stays(areas, area):
+    first, second = (areas.open_upload(area, f"data/{name}") for name in "ab")
+    token = second.partition(".")[0]
+    areas.abort_upload(area, "data/b", f"{token}.{first.partition('.')[2]}")
+    assert len(recorded(areas)) == 2

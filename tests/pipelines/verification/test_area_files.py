@@ -37,6 +37,15 @@ def test_a_table_whose_files_exist_has_no_findings(table):
     assert verification_of(table[0], sample=None).findings == []
 
 
+def test_an_upload_of_a_file_that_goes_on_is_no_finding(table):
+    folder, area = table
+    with open_lake(folder) as lake:
+        areas = TableAreas(lake.core, lake.blocks)
+        found = areas.find_by_address("sea", area.name)
+        areas.put_part(found, "data/a", areas.open_upload(found, "data/a"), 1, [b"1"])
+    assert verification_of(folder, sample=None).findings == []
+
+
 def test_missing_files_of_tables_are_found(table):
     folder, area = table
     (area / "metadata" / "1.avro").unlink()

@@ -211,6 +211,8 @@ class _NamespacePurge:
             if upload.partition == self._partition:
                 with suppress(AnabranchError):
                     self._blocks.abort_upload(upload.block, upload.id)
+                if is_area_file(upload.address):  # the deletion of the repository has not ended it
+                    self._core.uploads.forget_in_area(upload.id, upload.block)
 
     def _purge_quarantine(self) -> None:
         """Removes what sweeps have put into quarantine, of which no reference was found either."""

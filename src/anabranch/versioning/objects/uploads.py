@@ -74,6 +74,19 @@ class Uploads:
             if self._branches.apply(repository, stored, writes):
                 return
 
+    def begin_in_area(self, upload: Upload) -> None:
+        """Records a new upload of a file of a table, which is in no listing and on no branch."""
+        self._keyvalue.apply([Write(keys.UPLOADS, upload.id.encode(), upload_bytes(upload))])
+
+    def forget_in_area(self, upload_id: str, block: str) -> None:
+        """Removes the record of an upload of a file of a table, after what it has stored, if it is
+        the upload to this full address: a client may give any id.
+        """
+        key = encode_path(upload_id)
+        raw = self._keyvalue.get(keys.UPLOADS, key)
+        if raw is not None and upload_from(raw).block == block:
+            self._keyvalue.apply([Write(keys.UPLOADS, key, None)], [Expect(keys.UPLOADS, key, raw)])
+
     def find(self, repository: Repository, upload_id: str) -> StoredUpload | None:
         """Returns an upload in progress of a repository, or None."""
         raw = self._keyvalue.get(keys.UPLOADS, encode_path(upload_id))

@@ -37,12 +37,14 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.table_area import (
     AREA_ID,
     AREAS,
+    AREAS_FOLDER,
     AreaRecord,
     area_location,
     area_record_from,
     areas_folder,
 )
 from anabranch.model.uploads.part import Part, multipart_checksum
+from anabranch.model.uploads.upload import Upload
 from anabranch.versioning.core import Core
 from anabranch.versioning.repositories.repositories import check_writable
 
@@ -176,7 +178,21 @@ class TableAreas:
         if self._blocks.stat(self._address(area, path)) is not None:
             raise _file_exists(area, path)
         token = self._core.identifiers.random_hex()
-        return f"{token}.{self._blocks.open_upload(_upload_address(area, path, token))}"
+        address = _upload_address(area, path, token)
+        upload_id = self._blocks.open_upload(address)
+        # for garbage collection, if the client never completes it
+        self._core.uploads.begin_in_area(
+            Upload(
+                id=upload_id,
+                partition=area.repository.partition,
+                branch=AREAS,
+                path=f"{area.id}/{path}",
+                address=f"{AREAS_FOLDER}uploads/{address.rpartition('/')[2]}",
+                block=address,
+                creation_date=int(self._core.clock()),
+            )
+        )
+        return f"{token}.{upload_id}"
 
     def put_part(
         self, area: Area, path: str, upload: str, number: int, chunks: Iterable[bytes]
@@ -206,14 +222,17 @@ class TableAreas:
             if self._blocks.stat(self._address(area, path)) is None:
                 raise
             return etag
-        with suppress(AnabranchError):  # what stays does no harm
+        with suppress(AnabranchError):  # garbage collection removes what stays
             self._blocks.delete([address])
             self._blocks.abort_upload(address, upload_id)
+            self._core.uploads.forget_in_area(upload_id, address)
         return etag
 
     def abort_upload(self, area: Area, path: str, upload: str) -> None:
         """Removes an upload and its parts."""
-        self._blocks.abort_upload(*self._parse_upload(area, path, upload))
+        address, upload_id = self._parse_upload(area, path, upload)
+        self._blocks.abort_upload(address, upload_id)
+        self._core.uploads.forget_in_area(upload_id, address)
 
     def _read_record(self, repository: Repository, area_id: str) -> AreaRecord:
         if not AREA_ID.fullmatch(area_id):

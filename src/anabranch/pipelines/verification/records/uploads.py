@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import AnabranchError, Corrupt, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.model.tables.table_area import is_area_file
 from anabranch.model.uploads.upload import Finish, Upload
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.pipelines.verification.findings import Finding, Mend
@@ -30,7 +31,8 @@ def check_uploads(inspected: Inspected, progress: Progress) -> Iterator[Finding]
     live = {repository.partition: repository for repository in inspected.repositories}
     expected: dict[tuple[str, bytes], str] = {}
     for _, upload in _uploads(inspected):
-        if upload.partition in live:
+        # files of tables are on no branch, and their uploads in no listing
+        if upload.partition in live and not is_area_file(upload.address):
             position = keys.upload(upload_key_prefix(upload.key, upload.id))
             expected[upload.partition, position] = upload.id
         progress.advance(1)
