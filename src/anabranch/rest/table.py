@@ -23,7 +23,7 @@ from anabranch.rest.operations.commits import (
     metadata,
     snapshots,
 )
-from anabranch.rest.operations.garbage import pins, preparation, rules, sweeps
+from anabranch.rest.operations.garbage import pins, preparation, rules, sweeps, table_records
 from anabranch.rest.operations.installation import audit_records, config, health, setup, statistics
 from anabranch.rest.operations.logins import (
     auth,
@@ -137,6 +137,7 @@ EXTENSIONS: tuple[Operation[Any, Any], ...] = (
     *workspaces.OPERATIONS,
     *reads.OPERATIONS,
     *sweeps.OPERATIONS,
+    *table_records.OPERATIONS,
     *pins.OPERATIONS,
     *explain.OPERATIONS,
     *users.EXTENSIONS,

@@ -82,7 +82,8 @@ REST: dict[str, str] = {
         setGarbageCollectionRulesPreflight; internalSetGarbageCollectionRules;
         internalDeleteGarbageCollectionRules; prepareGarbageCollectionCommits;
         prepareGarbageCollectionCommitsAsync; prepareGarbageCollectionCommitsStatus;
-        prepareGarbageCollectionUncommitted; getExternalPrincipal; createUserExternalPrincipal;
+        prepareGarbageCollectionUncommitted; listTableRecords; getExternalPrincipal;
+        createUserExternalPrincipal;
         deleteUserExternalPrincipal; listUserExternalPrincipals; putSweep; deleteSweep;
         addTombstones; claimRemovedObjects; deleteTombstones; explainPermission;
         listAuditRecords; findGarbage; updateUser; endUserSessions;

@@ -19,9 +19,12 @@ __all__ = ["committed_entries"]
 _PAGE_SIZE = 10_000
 
 
-def committed_entries(core: Core, repository: Repository) -> Iterator[Value]:
-    """Yields the entries of all commits of a repository, also of expired ones; those of a range
-    once. Raises Gone and Corrupt for lost and damaged tables.
+def committed_entries(
+    core: Core, repository: Repository, prefix: bytes = b""
+) -> Iterator[tuple[bytes, Value]]:
+    """Yields the keys that begin with a prefix and their entries, of all commits of a repository,
+    also of expired ones; those of a range once. Raises Gone and Corrupt for lost and damaged
+    tables.
     """
     seen: set[str] = set()
     graph = load_commit_graph(core.commits, repository)
@@ -29,19 +32,21 @@ def committed_entries(core: Core, repository: Repository) -> Iterator[Value]:
         tree = core.trees.open(repository, tree_id)
         start = b""
         for table in core.trees.read(tree.ranges):
-            if table.id not in seen:
-                yield from _entries(core, tree, start, table.max_key)
+            if table.id not in seen and table.max_key >= prefix:
+                yield from _entries(core, tree, max(start, prefix), table.max_key, prefix)
             seen.add(table.id)
             start = table.max_key
 
 
-def _entries(core: Core, tree: kernel.Tree, after: bytes, last: bytes) -> Iterator[Value]:
+def _entries(
+    core: Core, tree: kernel.Tree, after: bytes, last: bytes, prefix: bytes
+) -> Iterator[tuple[bytes, Value]]:
     while after < last:
         page = tree.listing(after=after, amount=_PAGE_SIZE)
         core.trees.read(page.feed, [], last=True)
         for key, value in page.rows():
-            if key > last:
+            if key > last or not key.startswith(prefix):
                 return
             if value is not None:
-                yield value
+                yield key, value
             after = key

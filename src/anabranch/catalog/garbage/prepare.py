@@ -11,23 +11,23 @@ these lists if it has access to a server but not to its key-value store
 
 from __future__ import annotations
 
-import base64
-import binascii
-import heapq
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
-from operator import itemgetter
 from typing import NamedTuple
-
-import msgspec
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.garbage.deleted_references import committed_entries
+from anabranch.catalog.garbage.staged_changes import (
+    StagedChange,
+    StagedPlace,
+    decode_position,
+    encode_position,
+    repositories_in_order,
+    staged_in,
+)
+from anabranch.catalog.garbage.table_records import TableRecords
 from anabranch.catalog.images.images import Images
-from anabranch.converter import Converter
 from anabranch.errors import Invalid, NotFound
-from anabranch.model.names import decode_key, encode_path
 from anabranch.model.objects.entry import AddressType, Entry
 from anabranch.model.repositories.preparation import Preparation
 from anabranch.model.repositories.repository import Repository
@@ -37,8 +37,6 @@ from anabranch.versioning.garbage.stored_rules import RETENTION
 from anabranch.versioning.records.entries import entry_from
 
 __all__ = ["LOCATION_COLUMNS", "GarbagePreparation", "UncommittedPage"]
-
-_TOKEN_DECODER = msgspec.json.Decoder(dict[str, str])
 
 _PAGE_BYTES = 20 << 20
 _PAGE_SECONDS = 60.0
@@ -63,35 +61,6 @@ class UncommittedPage(NamedTuple):
     continuation_token: str
 
 
-class _Position(msgspec.Struct, frozen=True):
-    """The end of a page: after `path` of a branch of a repository. An empty `repository` is the one
-    that the lists are prepared for. `key` is the name of the page's file.
-    """
-
-    branch: str
-    path: str
-    run_id: str
-    key: str
-    repository: str = ""
-
-
-_CONVERTER = Converter(_Position)
-
-
-class _Staged(NamedTuple):
-    """A staged object with its location."""
-
-    repository: str
-    branch: str
-    path: str
-    address: str | None
-    mtime: int
-
-    def is_at(self, other: _Staged) -> bool:
-        """Returns whether both have the same location."""
-        return self[:3] == other[:3]
-
-
 class GarbagePreparation:
     """Writes the lists for a collection. `clock` returns seconds since 1970."""
 
@@ -106,6 +75,7 @@ class GarbagePreparation:
         self._blocks = blocks
         self._clock = clock
         self._images = images
+        self.table_records = TableRecords(core, blocks)
 
     def commits(self, repository: str, *, include_expired: bool = False) -> Preparation:
         """Writes the list of active commits, including those that images reference. With
@@ -150,35 +120,34 @@ class GarbagePreparation:
         `page_bytes` or took a minute. Raises Invalid for an invalid token.
         """
         stored_repository = self._core.repositories.get(repository)
-        position = _position_from(continuation_token) if continuation_token else None
-        run_id = position.run_id if position else self._core.identifiers.descending_xid()
+        run_id, after = self._core.identifiers.descending_xid(), None
+        if continuation_token:
+            run_id, *names = decode_position(continuation_token, 4)
+            after = StagedPlace(*names)
+            if not run_id.isalnum():  # it becomes a part of addresses
+                raise Invalid("invalid continuation token", kind="invalid_continuation_token")
         folder = _address(stored_repository, f"uncommitted/{run_id}/uncommitted/")
         file = self._core.identifiers.xid()
         # a completed upload is removed when its object is staged, so uploads are read first
-        found = () if position else self._without_location(stored_repository)
+        found = () if after else self._without_location(stored_repository)
         addresses = [address for address in found if address is not None]
         dates = [0] * len(addresses)
         locations = [("", "", "")] * len(addresses)
         token, size, deadline = "", 0, time.monotonic() + _PAGE_SECONDS
-        previous: _Staged | None = None
-        for staged in self._staged_changes(stored_repository, position):
+        previous: StagedPlace | None = None
+        for in_repository, (place, entry) in self._staged_changes(stored_repository, after):
             full = size >= page_bytes or time.monotonic() > deadline
-            if full and previous is not None and not staged.is_at(previous):
-                token = _token(
-                    _Position(previous.branch, previous.path, run_id, file, previous.repository)
-                )
+            if full and previous not in {None, place}:
+                token = encode_position(run_id, *previous)
                 break
-            previous = staged
-            if staged.address is not None:
-                addresses.append(staged.address)
-                dates.append(staged.mtime)
-                size += len(staged.address) + _ROW_BYTES
+            previous = place
+            address = self._collected_address(stored_repository, in_repository, entry)
+            if address is not None:
+                addresses.append(address)
+                dates.append(entry.mtime)
+                size += len(address) + _ROW_BYTES
                 if paths:
-                    location = (
-                        staged.repository or stored_repository.id,
-                        staged.branch,
-                        staged.path,
-                    )
+                    location = (place.repository or stored_repository.id, place.branch, place.path)
                     locations.append(location)
                     size += sum(map(len, location)) + _LOCATION_BYTES
         if not addresses:
@@ -202,69 +171,18 @@ class GarbagePreparation:
         for upload in self._core.uploads.all():
             yield self._relative(collected, upload.block) if upload.partition else upload.address
         for deleted in self._core.repositories.deleted.all():
-            for value in committed_entries(self._core, deleted.repository):
+            for _, value in committed_entries(self._core, deleted.repository):
                 yield self._collected_address(collected, deleted.repository, entry_from(value))
 
-    def _staged_changes(self, collected: Repository, after: _Position | None) -> Iterator[_Staged]:
-        """Yields the staged objects of all repositories after a position, in order; the collected
+    def _staged_changes(
+        self, collected: Repository, after: StagedPlace | None
+    ) -> Iterator[tuple[Repository, StagedChange]]:
+        """Yields the staged objects of all repositories after a place, in order; the collected
         repository comes first.
         """
-        others = self._others(collected)
-        if after is None or not after.repository:
-            yield from self._staged_in(collected, collected, "", after)
-            after = None
-        for name, repository in others:
-            if after is None or name >= after.repository:
-                same = after is not None and name == after.repository
-                yield from self._staged_in(collected, repository, name, after if same else None)
-
-    def _others(self, collected: Repository) -> Iterator[tuple[str, Repository]]:
-        """Yields the other repositories with names that are in order: first those that exist, since
-        one that is deleted meanwhile is found then. A tilde is in no name of a repository.
-        """
-        for repository in self._core.repositories.all():
-            if repository.id != collected.id:
-                yield repository.id, repository
-        for deleted in self._core.repositories.deleted.all():
-            repository = deleted.repository
-            yield f"~{repository.id}~{repository.instance_uid}", repository
-
-    def _staged_in(
-        self, collected: Repository, repository: Repository, name: str, after: _Position | None
-    ) -> Iterator[_Staged]:
-        self._core.operation_retention.compact(repository)
-        for branch, tokens in self._areas(repository):
-            start = b""
-            if after is not None:
-                if branch < after.branch:
-                    continue
-                start = encode_path(after.path) + b"\x00" if branch == after.branch else b""
-            # areas are read separately: an entry of a sealed area is committed even if a newer
-            # area replaces it
-            areas = [self._core.staging.changes([token], start) for token in tokens]
-            for key, value in heapq.merge(*areas, key=lambda change: change[0]):
-                if value is not None:
-                    entry = entry_from(value)
-                    address = self._collected_address(collected, repository, entry)
-                    yield _Staged(name, branch, decode_key(key), address, entry.mtime)
-
-    def _areas(self, repository: Repository) -> Iterator[tuple[str, Sequence[str]]]:
-        """Yields the names of branches, in order, with their staging areas and those that
-        operations can bring back to a branch with this name.
-        """
-        # records before and after branches: what moves from one to the other meanwhile is in both
-        found = self._kept_areas(repository)
-        found |= {(branch.id, branch.tokens) for branch in self._core.branches.all(repository)}
-        found |= self._kept_areas(repository)
-        for branch, areas in groupby(sorted(found), key=itemgetter(0)):
-            yield branch, list(dict.fromkeys(token for _, tokens in areas for token in tokens))
-
-    def _kept_areas(self, repository: Repository) -> set[tuple[str, tuple[str, ...]]]:
-        return {
-            (former.id, former.tokens)
-            for former in self._core.operation_retention.kept(repository).branches
-            if former.staging_token
-        }
+        for name, repository in repositories_in_order(self._core, collected):
+            for change in staged_in(self._core, name, repository, after):
+                yield repository, change
 
     def _collected_address(
         self, collected: Repository, repository: Repository, entry: Entry
@@ -290,19 +208,3 @@ class GarbagePreparation:
 
 def _address(repository: Repository, name: str) -> str:
     return f"{repository.storage_namespace.rstrip('/')}/{RETENTION}/{name}"
-
-
-def _token(position: _Position) -> str:
-    raw = msgspec.json.encode(
-        {name: encode_path(text).hex() for name, text in msgspec.structs.asdict(position).items()}
-    )
-    return base64.b64encode(raw).decode()
-
-
-def _position_from(token: str) -> _Position:
-    try:
-        fields = _TOKEN_DECODER.decode(base64.b64decode(token, validate=True))
-        texts = {name: decode_key(bytes.fromhex(text)) for name, text in fields.items()}
-        return _CONVERTER.convert(texts)
-    except (binascii.Error, ValueError, msgspec.MsgspecError) as error:
-        raise Invalid("invalid continuation token", kind="invalid_continuation_token") from error

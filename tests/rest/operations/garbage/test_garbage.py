@@ -14,15 +14,18 @@ from lakefs_sdk.api import InternalApi, RepositoriesApi
 from lakefs_sdk.exceptions import NotFoundException
 
 from anabranch.access.actors.actor import Actor
+from anabranch.access.policies.permissions import Permission
 from anabranch.access.policies.statements import Effect, Statement
 from anabranch.errors import Denied
 from anabranch.records import lakefs_pb2 as records
+from anabranch.rest.operations.garbage import table_records
 from anabranch.rest.operations.garbage.preparation import (
     PrepareGCUncommittedRequest,
     PrepareUncommitted,
     prepare_uncommitted,
 )
 from anabranch.rest.protocol.call import Call, Request
+from anabranch.rest.protocol.parameters import InRepository
 
 RULES = {
     "default_retention_days": 21,
@@ -270,3 +273,31 @@ def test_paths_need_the_permission_for_all_repositories(resource):
     )
     with pytest.raises(AttributeError if resource == "*" else Denied):
         prepare_uncommitted(call)
+
+
+@pytest.mark.parametrize("resource", ["arn:lakefs:fs:::repository/sea", "*"])
+def test_records_of_tables_need_the_permission_for_all_repositories(resource):
+    action = "retention:PrepareGarbageCollectionUncommitted"
+    actor = Actor(username="jane", statements=(Statement(Effect.ALLOW, (action,), (resource,)),))
+    (operation,) = table_records.OPERATIONS
+    call = Call(None, Request({}, "", {}), InRepository(repository="sea"), None, actor)
+    needs = [Permission(need.action, need.resource(call)) for need in operation.permission]
+    assert [actor.may(need) for need in needs] == [True, resource == "*"]
+
+
+def test_records_of_tables_are_listed(api, root, repository):
+    record = put(api, root, "_tables/city/trips/table.json")
+    put(api, root, "_tables/city/trips/other.json")
+    response = api.get(f"{root}/gc/table_records")
+    assert response.status_code == 200
+    found = {each["repository"]["id"]: each for each in response.json()["results"]}
+    assert found[repository]["deleted"] is False
+    (listed,) = found[repository]["records"]
+    assert (listed["path"], listed["physical_address"]) == (
+        "_tables/city/trips/table.json",
+        record,
+    )
+    assert refusal(api.get(f"{root}/gc/table_records", params={"after": "x"})) == (
+        400,
+        "invalid continuation token",
+    )

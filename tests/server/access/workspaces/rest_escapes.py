@@ -39,7 +39,8 @@ REFUSED = _words("""
     deleteGCRules setGarbageCollectionRulesPreflight internalGetGarbageCollectionRules
     internalSetGarbageCollectionRules internalDeleteGarbageCollectionRules
     prepareGarbageCollectionCommits prepareGarbageCollectionCommitsAsync
-    prepareGarbageCollectionCommitsStatus prepareGarbageCollectionUncommitted listTables getView
+    prepareGarbageCollectionCommitsStatus prepareGarbageCollectionUncommitted listTableRecords
+    listTables getView
     listTags createTag getTag deleteTag CreateCommitRecord mergeIntoBranch findMergeBase dumpRefs
     restoreRefs dumpSubmit dumpStatus restoreSubmit restoreStatus getUnderlyingProperties
     stageObject
