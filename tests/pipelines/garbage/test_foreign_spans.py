@@ -129,7 +129,7 @@ def test_damaged_spans_are_read_again(lake, clock, collector, tmp_path, damage):
     (file,) = (tmp_path / "gc" / "spans").iterdir()
     file.write_bytes(damage(file.read_bytes()) if callable(damage) else damage)
     assert found(collector) == set()
-    (spans,) = foreign_spans._read_file(file).values()
+    (spans,) = foreign_spans.ForeignSpans(file, str)._spans.values()
     assert spans.may_be_in(Namespace(("mem://sea/",)))
 
 
@@ -143,10 +143,10 @@ def test_spans_of_ranges_and_repositories_that_are_gone_are_removed(lake, clock,
         found(collector)
         folder = folder or next(collector._folder.glob("spans"))
     (file,) = folder.iterdir()
-    assert len(foreign_spans._read_file(file)) == 2
+    assert len(foreign_spans.ForeignSpans(file, str)._spans) == 2
     clock.advance(3 * DAY)
     found(collector)
-    assert len(foreign_spans._read_file(file)) == 1
+    assert len(foreign_spans.ForeignSpans(file, str)._spans) == 1
     lake.repositories.delete("bay")
     clock.advance(1)
     found(collector)

@@ -13,7 +13,6 @@ import pytest
 from pyspark.errors import PySparkException
 from support.garbage import RefusingStore, addresses, aged, live_at_random, refer_to_lost, stored
 
-from anabranch.catalog.tables.iceberg.areas import TableAreas
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.pipelines.garbage.addresses.listing import LISTING, list_slice
 from anabranch.pipelines.garbage.addresses.namespace import to_namespace
@@ -80,21 +79,6 @@ def test_both_engines_find_the_same_candidates(spark, lake, history, collector):
     assert (summary.listed, summary.young) == (local.listed, local.young)
     assert summary.found.ranges == local.found.ranges
     assert revived not in {row[0] for row in found}
-
-
-def test_files_of_tables_are_left_to_the_engine_of_one_process(spark, lake, collector):
-    areas = TableAreas(lake.core, lake.blocks)
-    area = areas.create(lake.core.repositories.get("sea"), "_tables/city/trips/table.json")
-    areas.put(area, "data/f.parquet", [b"1"])
-    now = {"grace_seconds": -60, "window_seconds": -60, "tables_seconds": -60}
-    with collector.mark("sea", engine=SparkEngine(spark), **now) as run:
-        assert not run.summary.tables.collected
-        assert "without Spark" in run.summary.tables.reason
-        run.sweep()
-    assert areas.read(area, "data/f.parquet", 1) == b"1"
-    with collector.mark("sea", **now) as run:
-        assert run.sweep().tables.collected
-    assert [*areas.list(area, "", "")] == []
 
 
 @pytest.mark.slow

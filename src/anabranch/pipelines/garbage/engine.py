@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 
 import pyarrow as pa
 
+from anabranch.model.tables.table_area import AREAS_FOLDER
 from anabranch.pipelines.column_hashes import Hashes, distinct
 from anabranch.pipelines.garbage.addresses.anti_join import (
     PARTITION_HASHES,
@@ -20,15 +21,14 @@ from anabranch.pipelines.garbage.addresses.anti_join import (
 from anabranch.pipelines.garbage.addresses.candidates import (
     candidates,
     earlier_candidates,
-    table_files,
 )
 from anabranch.pipelines.garbage.addresses.listing import (
     Listing,
     list_slice,
-    list_table_files,
     write_listing,
 )
 from anabranch.pipelines.garbage.addresses.repeated_rows import unflag_repeated
+from anabranch.pipelines.garbage.addresses.table_files import ListedAreas
 from anabranch.pipelines.garbage.marking.attribution import ExpiredRanges, Origins, OriginTracer
 from anabranch.pipelines.garbage.marking.missing import MAX_SHOWN_REFERENCES, Missing, MissingTracer
 from anabranch.pipelines.garbage.run_context import RunContext
@@ -42,8 +42,6 @@ from anabranch.pipelines.garbage.sweeping.sweep import RemovalInBatches, RoundRe
 from anabranch.pipelines.garbage.totals import (
     CandidateTimes,
     CandidateTotals,
-    ObjectTotals,
-    add_objects,
 )
 from anabranch.pipelines.jobs.task_totals import TaskTotals
 
@@ -129,16 +127,15 @@ class LocalEngine:
     def list(self, context: RunContext, before: int) -> ListingTotals:
         """Lists the store into a file."""
         self._context, batches = context, self._batches
-        files, newest = ObjectTotals(), dict[str, int]()
+        areas = ListedAreas()
         if batches is None:
-            batches = chain(
-                list_slice(context.blocks, context.namespace.prefix),
-                _counted(list_table_files(context.blocks, context.namespace, newest), files),
-            )
+            store = context.blocks, context.namespace.prefix
+            in_areas = list_slice(*store, folder=AREAS_FOLDER)
+            batches = chain(list_slice(*store), _counted(in_areas, areas))
         path = context.folder / "listing.arrow"
         self._listing = listing = write_listing(path, batches, before, context.progress)
         if self._batches is None:
-            context.reachability.tables.note_listed(files, newest, context.tables_before)
+            context.reachability.tables.note_listed(areas, context.tables_before)
         return ListingTotals(listing.objects, listing.size, listing.young)
 
     def mark(self) -> None:
@@ -148,12 +145,8 @@ class LocalEngine:
     def find_candidates(self, times: CandidateTimes) -> CandidateTotals:
         """Finds the candidates and writes them to one file."""
         files, listing = self._context.files, self._listing
-        # a run by another engine, or of a listing of the caller, does not know files of tables
         earlier = earlier_candidates(
-            chain(
-                (table_files(batch, kept=False) for batch in files.earlier_candidates()),
-                (table_files(batch, kept=True) for batch in files.earlier_table_files()),
-            )
+            batch for file in files.earlier_files() for batch in files.read_earlier(file)
         )
         comparison = self._compare()
         self._absent = comparison.absent
@@ -227,10 +220,10 @@ class LocalEngine:
         return compare(listing, hashes, context.progress, self._partition_hashes)
 
 
-def _counted(batches: Iterable[pa.RecordBatch], totals: ObjectTotals) -> Iterator[pa.RecordBatch]:
-    """Yields batches of objects, which it counts."""
+def _counted(batches: Iterable[pa.RecordBatch], areas: ListedAreas) -> Iterator[pa.RecordBatch]:
+    """Yields batches of the folder of areas, which it counts."""
     for batch in batches:
-        add_objects(totals, batch)
+        areas.count(batch)
         yield batch
 
 

@@ -72,7 +72,7 @@ class Fence:
         self._installation = installation
         self._repository = repository
         self._prefix = prefix
-        self._sweep = sweep
+        self._sweep = installation.sweep(repository, sweep)
         self._before = before
         self._removal_in_doubt = False
         self._keeps_tombstones = False
@@ -83,12 +83,12 @@ class Fence:
         keeps the tombstones of a round, its records stay until its lease expires, because the store
         may still perform the requested removals.
         """
-        self._installation.begin_sweep(self._repository, self._sweep)
+        self._sweep.begin()
         try:
             yield
         finally:
             if not (self._removal_in_doubt or self._keeps_tombstones):
-                self._installation.end_sweep(self._repository, self._sweep)
+                self._sweep.end()
 
     @contextmanager
     def track_removal(self) -> Iterator[None]:
@@ -105,14 +105,14 @@ class Fence:
         references, and records the commits that have expired. Returns the deadline for removing the
         objects that are still dead. Raises Conflict if the lease has expired.
         """
-        self._installation.renew_sweep(self._repository, self._sweep)
+        self._sweep.renew()
         deadline = Deadline.after(seconds)
         remaining = iter(names)
         while addresses := [self._prefix + name for name in islice(remaining, _TOMBSTONES)]:
-            self._installation.add_tombstones(self._repository, self._sweep, addresses)
+            self._sweep.add_tombstones(addresses)
         mark()
         # after the pass: a commit that has lost its last reference before it is recorded as well
-        self._installation.record_expired(self._repository, self._sweep)
+        self._sweep.record_expired()
         return deadline
 
     def is_alone(self) -> bool:
@@ -131,12 +131,12 @@ class Fence:
         if not names or self.is_alone():
             return [True] * len(names)
         addresses = [self._prefix + name for name in names]
-        return self._installation.claim_removed(self._repository, self._sweep, addresses)
+        return self._sweep.claim_removed(addresses)
 
     def end_round(self) -> None:
         """Ends a round and removes its tombstones, unless they must be kept."""
         if not self._keeps_tombstones:
-            self._installation.remove_tombstones(self._repository, self._sweep)
+            self._sweep.remove_tombstones()
 
     def keep_tombstones(self) -> None:
         """Keeps all tombstones until the sweep's lease expires, because a late request may still

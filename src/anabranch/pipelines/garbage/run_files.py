@@ -13,9 +13,9 @@ A run's id sorts before those of earlier runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -26,6 +26,7 @@ from anabranch.errors import Corrupt
 from anabranch.errors.dependency_errors import reason_of
 from anabranch.pipelines.garbage.addresses.candidates import CANDIDATES
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
+from anabranch.pipelines.garbage.addresses.table_files import table_files
 from anabranch.pipelines.garbage.marking.missing import MISSING, MissingReference
 from anabranch.pipelines.garbage.reports.summary import Summary
 from anabranch.pipelines.garbage.totals import ObjectTotals
@@ -40,6 +41,7 @@ __all__ = [
     "RESTORED",
     "RUNS",
     "CandidatePart",
+    "EarlierFile",
     "RunFiles",
     "file_pieces",
     "last_listed",
@@ -86,6 +88,19 @@ class CandidatePart(msgspec.Struct, frozen=True):
 
     file: str
     rows: int
+
+
+class EarlierFile(NamedTuple):
+    """A file of candidates of an earlier run, by its address: either those that are files of tables
+    or the others count.
+    """
+
+    address: str
+    of_tables: bool
+
+    def rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Returns the rows of a batch that count."""
+        return table_files(batch, kept=self.of_tables)
 
 
 _PARTS_DECODER = msgspec.json.Decoder(list[CandidatePart])
@@ -167,34 +182,38 @@ class RunFiles:
         """Returns the addresses of the files of this run's candidates, which are in the store."""
         return self._part_addresses(self._run)
 
-    def earlier_candidates(self) -> Iterator[pa.RecordBatch]:
-        """Yields the candidates of the newest earlier run that wrote candidates. Raises Corrupt."""
-        for address in self.earlier_candidate_files():
-            yield from self._read(address)
-
-    def earlier_table_files(self) -> Iterator[pa.RecordBatch]:
-        """Yields the candidates of the newest earlier run that collected files of tables. Raises
-        Corrupt.
+    def earlier_files(self) -> list[EarlierFile]:
+        """Returns the files with the candidates of the newest earlier run that wrote candidates,
+        and with files of tables of the newest one that collected these: a run of a listing that was
+        given does not know them. Raises Corrupt.
         """
-        namespace = self._runs.removesuffix(RUNS)
-        for summary in read_summaries(self._blocks, namespace, _EARLIER_DECODER):
-            if summary.run_id > self.run_id and summary.tables.collected:
-                yield from self._read(f"{self._runs}{summary.run_id}/{_CANDIDATES}")
-                return
-
-    def earlier_candidate_files(self) -> list[str]:
-        """Returns the addresses of the files with the candidates of the newest earlier run that
-        wrote candidates. Raises Corrupt.
-        """
+        runs: dict[str, set[str]] = {}
         for block in self._blocks.list(self._runs):
             run, _, name = block.address.removeprefix(self._runs).partition("/")
-            if self._runs + run + "/" <= self._run:
-                continue
-            if name == _PARTS:
-                return self._part_addresses(f"{self._runs}{run}/")
-            if name == _CANDIDATES:
-                return [block.address]
-        return []
+            if run > self.run_id and name in {_PARTS, _CANDIDATES}:
+                runs.setdefault(run, set()).add(name)
+        found = []
+        for run in sorted(runs)[:1]:
+            found += [EarlierFile(each, of_tables=False) for each in self._files_of(run, runs[run])]
+        namespace = self._runs.removesuffix(RUNS)
+        for summary in read_summaries(self._blocks, namespace, _EARLIER_DECODER):
+            run = summary.run_id
+            if run > self.run_id and summary.tables.collected:
+                names = runs.get(run, {_CANDIDATES})
+                found += [EarlierFile(each, of_tables=True) for each in self._files_of(run, names)]
+                break
+        return found
+
+    def read_earlier(self, file: EarlierFile) -> Iterator[pa.RecordBatch]:
+        """Yields the candidates in a file that count. Raises Corrupt."""
+        return map(file.rows, self._read(file.address))
+
+    def _files_of(self, run: str, names: Collection[str]) -> list[str]:
+        """Returns the addresses of the files of candidates of a run that has files of these
+        names.
+        """
+        prefix = f"{self._runs}{run}/"
+        return self._part_addresses(prefix) if _PARTS in names else [prefix + _CANDIDATES]
 
     def _part_addresses(self, run: str) -> list[str]:
         try:

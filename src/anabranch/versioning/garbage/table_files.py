@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from anabranch.blocks.contract import BlockStore
+from anabranch.blocks.contract import BlockInfo, BlockStore
 from anabranch.errors import NotFound
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.area_files import area_paths
@@ -51,23 +51,45 @@ class TableFiles:
     """The files in the areas of all repositories. `of_name` returns those of a name, also deleted
     ones that can be restored. The methods are given the repository whose record leads to a file.
     They raise NotFound if it is missing, and Invalid if it is outside of areas or not understood.
+    `stored` is what `find` has returned, if it was called before.
     """
 
     def __init__(self, blocks: BlockStore, of_name: Callable[[str], Sequence[Repository]]) -> None:
         self._blocks = blocks
         self._of_name = of_name
 
-    def metadata(self, home: Repository, address: str) -> NamedFiles:
+    def record(self, address: str, size: int) -> NamedTable | None:
+        """Returns what the record at a full address says, None if it is none. Raises Gone."""
+        return read_record(self._blocks, address, size)
+
+    def metadata(
+        self, home: Repository, address: str, stored: BlockInfo | None = None
+    ) -> NamedFiles:
         """Returns what a metadata file names."""
-        return named_in_metadata(address, self._read(home, address))
+        return named_in_metadata(address, self._read(home, address, stored))
 
-    def manifest_list(self, home: Repository, address: str) -> Sequence[str]:
+    def manifest_list(
+        self, home: Repository, address: str, stored: BlockInfo | None = None
+    ) -> Sequence[str]:
         """Returns the manifests in a manifest list."""
-        return named_in_manifest_list(address, self._read(home, address))
+        return named_in_manifest_list(address, self._read(home, address, stored))
 
-    def manifest(self, home: Repository, address: str) -> frozenset[str]:
+    def manifest(
+        self, home: Repository, address: str, stored: BlockInfo | None = None
+    ) -> frozenset[str]:
         """Returns the files that a manifest names."""
-        return named_in_manifest(address, self._read(home, address))
+        return named_in_manifest(address, self._read(home, address, stored))
+
+    def find(self, home: Repository, address: str) -> BlockInfo:
+        """Returns where a file is stored, its size and its time."""
+        places = self.stored_at(home, address)
+        if not places:
+            raise unreadable(f"{address} is not in an area of tables")
+        for place in places:
+            info = self._blocks.stat(place)
+            if info is not None:
+                return info._replace(address=place)
+        raise NotFound(f"{address} is missing", kind="object_not_found")
 
     def stored_at(self, home: Repository, address: str) -> list[str]:
         """Returns the full addresses in the store that a file in an area may have, the likeliest
@@ -90,15 +112,8 @@ class TableFiles:
             return [home]
         return self._of_name(name) or [home]
 
-    def _read(self, home: Repository, address: str) -> bytes:
-        places = self.stored_at(home, address)
-        if not places:
-            raise unreadable(f"{address} is not in an area of tables")
-        for place in places:
-            info = self._blocks.stat(place)
-            if info is None:
-                continue
-            if info.size > MAX_METADATA_BYTES:
-                raise unreadable(f"{address} has more than {MAX_METADATA_BYTES >> 20} MiB")
-            return self._blocks.read(place)
-        raise NotFound(f"{address} is missing", kind="object_not_found")
+    def _read(self, home: Repository, address: str, stored: BlockInfo | None) -> bytes:
+        found = stored or self.find(home, address)
+        if found.size > MAX_METADATA_BYTES:
+            raise unreadable(f"{address} has more than {MAX_METADATA_BYTES >> 20} MiB")
+        return self._blocks.read(found.address)

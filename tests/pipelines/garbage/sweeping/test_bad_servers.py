@@ -124,7 +124,8 @@ def test_addresses_of_a_killed_collector_can_be_staged_after_its_lease(data, tmp
     with running_server(data) as server:
         installation, blocks = open_installation(server, data, tmp_path / "gc")
         scenario, killed = installation.repository("sea"), installation.run_id()
-        installation.begin_sweep(scenario, killed)
-        installation.add_tombstones(scenario, killed, [blocks.unqualify(dead)])
+        sweep = installation.sweep(scenario, killed)
+        sweep.begin()
+        sweep.add_tombstones([blocks.unqualify(dead)])
         require_forbidden(server, dead, expired)
     require_allowed_later(data, tmp_path, dead, expired)

@@ -17,9 +17,12 @@ from anabranch.pipelines.garbage.collector import Collector
 from anabranch.testing.lake import Clock
 from anabranch.testing.stores import FaultyBlocks, FaultyStore
 
+from .catalog_requests import served_in_process
 from .table_engine import Engine, path_of, readable
 
-__all__ = ["REFERENCES", "REFUSALS", "TableScenario", "attempt"]
+__all__ = ["REFERENCES", "REFUSALS", "WAYS", "TableScenario", "attempt"]
+
+WAYS = ("database", "server")
 
 REFUSALS = {
     "being_removed",
@@ -39,10 +42,14 @@ LATE = {"dirty_branch", "merge_conflict", "no_changes", "staged_change", "table_
 
 class TableScenario:
     """The repository `sea`: the table `trips` lost the snapshots of two commits, which expired, and
-    `dropped` was dropped. What can be undone is not kept.
+    `dropped` was dropped. What can be undone is not kept. Collectors have access to the database,
+    or through a server alone: `way`; `engine` makes the engine of each run.
     """
 
-    def __init__(self, folder, make_blocks=MemoryBlocks):
+    def __init__(
+        self, folder, make_blocks=MemoryBlocks, *, way="database", scheme="mem", engine=None
+    ):
+        self.way, self.namespace, self.make_engine = way, f"{scheme}://sea", engine
         self.clock, self.steps = Clock(), Steps()
         keyvalue, blocks = MemoryStore(), make_blocks(clock=self.clock)
         self.lake = lake = Lake(
@@ -54,7 +61,7 @@ class TableScenario:
             undo_days=0,
         )
         self.folder = folder
-        lake.repositories.create("sea", "mem://sea")
+        lake.repositories.create("sea", self.namespace)
         lake.garbage_rules.set("sea", RetentionRules(1))
         put(lake, "code", body=b"1")
         lake.commits.commit("sea", "main", committer="me", message="m")
@@ -86,15 +93,19 @@ class TableScenario:
         self.collector = self.make_collector()
 
     def make_collector(self, name="gc", clock=None):
-        return Collector(
-            *(self.lake.core, self.lake.blocks, self.folder / name), clock=clock or self.clock
-        )
+        clock, folder = clock or self.clock, self.folder / name
+        installation = self.lake.core
+        if self.way == "server":
+            installation = served_in_process(self.lake, folder / "served", clock)
+        return Collector(installation, self.lake.blocks, folder, clock=clock)
 
     def head(self, branch="main"):
         return self.lake.branches.get("sea", branch).commit_id
 
     def mark(self, **options):
         """Marks what is dead, with no window."""
+        if self.make_engine is not None:
+            options = {"engine": self.make_engine(), **options}
         return self.collector.mark("sea", **{"window_seconds": 0, **options})
 
     def stored_files(self):
@@ -103,7 +114,7 @@ class TableScenario:
         return {f"s3://sea/.tables/{each}" for each in inner if "/" in each}
 
     def files(self):
-        prefix = "mem://sea/"
+        prefix = f"{self.namespace}/"
         listed = self.lake.blocks.list(f"{prefix}tables/")
         return {each.address.removeprefix(prefix) for each in listed}
 

@@ -11,21 +11,27 @@ import itertools
 import pytest
 from support.session.sizes import sized
 
-from .scenario import REFERENCES, TableScenario, append_as_usual, attempt
+from .scenario import (
+    REFERENCES,
+    WAYS,
+    TableScenario,
+    append_as_usual,
+    attempt,
+)
 from .table_engine import read, readable
 
 STRIDE = sized(30, weekly=12)
 """Every so many steps are tried; each reference begins at another one."""
 
 
-def at_each_step(folder, refer, *, stride=1, first=0):
+def at_each_step(folder, refer, way, *, stride=1, first=0):
     """Yields the scenarios of sweeps ahead of whose steps a reference was made, and what each
     attempt returned.
     """
     for number in itertools.count(first, stride):
         own = folder / f"{refer.__name__}-{number}"
         own.mkdir()
-        scenario, made = TableScenario(own), []
+        scenario, made = TableScenario(own, way=way), []
         with scenario.lake:
             live = read(scenario.lake, "main")
             scenario.steps.arm(
@@ -43,12 +49,13 @@ def sweep(scenario):
         run.sweep()
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("refer", REFERENCES)
-@pytest.mark.sample(3)
-def test_reference_ahead_of_a_step_of_a_sweep_is_refused_or_keeps_its_files(refer, tmp_path):
+@pytest.mark.sample(4)
+def test_reference_ahead_of_a_step_of_a_sweep_is_refused_or_keeps_its_files(refer, way, tmp_path):
     outcomes = set()
     for scenario, made, live in at_each_step(
-        tmp_path, refer, stride=STRIDE, first=REFERENCES.index(refer) % STRIDE
+        tmp_path, refer, way, stride=STRIDE, first=REFERENCES.index(refer) % STRIDE
     ):
         outcomes.add(made is not None)
         if made is not None:
@@ -61,8 +68,9 @@ def test_reference_ahead_of_a_step_of_a_sweep_is_refused_or_keeps_its_files(refe
         assert outcomes == {True}
 
 
-def test_what_a_sweep_removes_and_what_it_keeps(tmp_path):
-    scenario = TableScenario(tmp_path)
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_sweep_removes_and_what_it_keeps(way, tmp_path):
+    scenario = TableScenario(tmp_path, way=way)
     with scenario.lake:
         before, live = scenario.files(), read(scenario.lake, "main")
         with scenario.mark() as run:

@@ -18,14 +18,16 @@ from anabranch.pipelines.purges.purge import purge_namespace
 from anabranch.testing.lake import Clock
 from anabranch.testing.stores import FaultyBlocks
 
+from .catalog_requests import served_in_process
+from .scenario import WAYS
 from .table_engine import Engine, identifier, path_of, read
 
 
 class Two:
     """The repositories `sea`, whose files a table of `land` has."""
 
-    def __init__(self, folder):
-        self.folder, self.clock, self.fault = folder, Clock(), None
+    def __init__(self, folder, way):
+        self.folder, self.clock, self.fault, self.way = folder, Clock(), None, way
         self.lake = Lake(
             MemoryStore(),
             FaultyBlocks(MemoryBlocks(clock=self.clock), self._step),
@@ -60,8 +62,11 @@ class Two:
         self.clock.advance(40 * DAY)
 
     def collect(self, name="sea"):
+        installation = self.lake.core
+        if self.way == "server":
+            installation = served_in_process(self.lake, self.folder / "served", self.clock)
         collector = Collector(
-            *(self.lake.core, self.lake.blocks, self.folder / "gc"), clock=self.clock
+            *(installation, self.lake.blocks, self.folder / "gc"), clock=self.clock
         )
         with collector.mark(name, window_seconds=0) as run:
             return run.sweep()
@@ -75,9 +80,9 @@ class Two:
         )
 
 
-@pytest.fixture
-def two(tmp_path):
-    two = Two(tmp_path)
+@pytest.fixture(params=WAYS)
+def two(request, tmp_path):
+    two = Two(tmp_path, request.param)
     with two.lake:
         yield two
 

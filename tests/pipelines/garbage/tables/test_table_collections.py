@@ -15,6 +15,7 @@ from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, LEASE_SECOND
 
 from .scenario import (
     REFERENCES,
+    WAYS,
     TableScenario,
     add_dead_files,
     add_dead_files_elsewhere,
@@ -23,7 +24,15 @@ from .scenario import (
     copy_old_tables,
     hard_reset,
 )
-from .table_engine import Lost, manifest, manifest_list, path_of, read, readable, stored_file
+from .table_engine import (
+    Lost,
+    manifest,
+    manifest_list,
+    path_of,
+    read,
+    readable,
+    stored_file,
+)
 
 ON_SIDE = {add_dead_files_elsewhere, commit_tree, copy_old_tables, hard_reset}
 """References on the branch `side`."""
@@ -37,14 +46,15 @@ def kill():
     raise Killed
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("first", range(8))
 @pytest.mark.sample(2)
-def test_a_collection_that_is_killed_at_any_step_loses_nothing(first, tmp_path):
+def test_a_collection_that_is_killed_at_any_step_loses_nothing(first, way, tmp_path):
     number = first
     while True:
         folder = tmp_path / str(number)
         folder.mkdir()
-        scenario = TableScenario(folder)
+        scenario = TableScenario(folder, way=way)
         with scenario.lake:
             live = read(scenario.lake, "main")
             scenario.steps.arm(number, kill)
@@ -76,9 +86,11 @@ def test_a_collection_that_is_killed_at_any_step_loses_nothing(first, tmp_path):
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.sample(5)
 def test_two_collections_and_two_writers_take_turns(seed, tmp_path):
-    scenario, chance = TableScenario(tmp_path), random.Random(seed)
+    way = WAYS[seed % len(WAYS)]
+    scenario, chance = TableScenario(tmp_path, way=way), random.Random(seed)
     kept = []
     with scenario.lake:
+        scenario.way = chance.choice(WAYS)  # of the second collector
         skew = chance.choice((0, -CLOCK_SKEW_SECONDS, CLOCK_SKEW_SECONDS))
         second = scenario.make_collector("second", lambda: scenario.clock() + skew)
 
@@ -290,3 +302,50 @@ def test_the_storage_report_has_files_of_tables(tmp_path):
         report = storage.report("sea", points=50)
         assert report.garbage is not None
         assert report.garbage.tables == found
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_uploads_that_were_never_completed(way, tmp_path):
+    """An upload that goes on keeps what it has stored, however old; what an upload has left behind
+    that is not on record any more is removed after the grace.
+    """
+    scenario = TableScenario(tmp_path, way=way)
+    with scenario.lake:
+        areas, core = scenario.lake.iceberg.areas, scenario.lake.core
+        area = areas.find(core.repositories.get("sea"), scenario.area.id)
+        areas.open_upload(area, "data/big.parquet")
+        (upload,) = core.uploads.all()
+        scenario.lake.blocks.put(upload.block, [b"joined"])
+        left = f"{scenario.namespace}/tables/uploads/{'0' * 32}-{'1' * 32}"
+        other = f"{scenario.namespace}/tables/uploads/notes.txt"
+        for address in (left, other):
+            scenario.lake.blocks.put(address, [b"1"])
+
+        def collect(**options):
+            with scenario.mark(**options) as run:
+                run.sweep(end_uploads=options.get("uploads_seconds") is not None)
+                return run.summary
+
+        scenario.clock.advance(6 * DAY)
+        collect()
+        assert scenario.lake.blocks.stat(left) is not None  # young
+        scenario.clock.advance(2 * DAY)
+        summary = collect()
+        assert scenario.lake.blocks.stat(left) is None
+        assert scenario.lake.blocks.stat(upload.block) is not None
+        assert scenario.lake.blocks.stat(other) is not None
+        if way == "server":  # which does not end uploads
+            core.uploads.abandon(core.uploads.find(area.repository, upload.id))
+        else:
+            assert summary.old_uploads == 1
+            assert collect(uploads_seconds=7 * DAY).ended_uploads == 1
+        scenario.clock.advance(2 * 3600)
+        scenario.lake.uploads.clean()
+        assert [*core.uploads.all()] == []
+        collect()
+        assert scenario.lake.blocks.stat(upload.block) is None
+        # a client that goes on after that is told, and can begin anew
+        new = areas.open_upload(area, "data/big.parquet")
+        part = areas.put_part(area, "data/big.parquet", new, 1, [b"1"])
+        areas.complete_upload(area, "data/big.parquet", new, [(1, part.checksum)])
+        assert areas.read(area, "data/big.parquet", 1) == b"1"

@@ -14,21 +14,19 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from anabranch.model.tables.table_area import AREAS_FOLDER
 from anabranch.pipelines.column_hashes import Hashes, fixed_length_texts, sorted_by_hash
 from anabranch.pipelines.garbage.addresses.anti_join import search
 from anabranch.pipelines.garbage.addresses.listing import LISTING
+from anabranch.pipelines.garbage.addresses.table_files import in_areas
 
 __all__ = [
     "CANDIDATES",
-    "TABLE_FILE",
     "EarlierCandidates",
     "candidates",
     "creation_times",
     "earlier_candidates",
-    "table_files",
+    "may_be_candidates",
 ]
 
 CANDIDATES = LISTING.append(pa.field("since", pa.int64(), nullable=False))
@@ -38,9 +36,6 @@ _DIGITS = np.full(256, 255, np.uint8)
 _DIGITS[np.frombuffer(b"0123456789abcdefghijklmnopqrstuv", np.uint8)] = np.arange(32)
 _TOKEN = np.zeros(256, np.bool_)
 _TOKEN[[*b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"]] = True
-
-TABLE_FILE = rf"^{AREAS_FOLDER}[0-9a-f]{{32}}/."
-"""The pattern of the addresses of files in areas of tables."""
 
 _FOLDER, _NAME, _PLAIN, _LINKED = slice(5, 25), slice(26, 46), 46, 90
 """Positions of the two XIDs in an address, and its length without and with a token."""
@@ -73,15 +68,11 @@ def earlier_candidates(batches: Iterable[pa.RecordBatch]) -> EarlierCandidates:
 def candidates(
     dead: Iterable[pa.RecordBatch], earlier: EarlierCandidates, *, before: int, now: int
 ) -> Iterator[pa.RecordBatch]:
-    """Yields the dead objects that are files of tables, or have generated addresses with a time
-    before `before`, as CANDIDATES. `since` is taken from the earlier run, and is at most `now`.
+    """Yields the dead objects that can be candidates, as CANDIDATES. `since` is taken from the
+    earlier run, and is at most `now`.
     """
     for batch in dead:
-        addresses = batch.column("address")
-        created = creation_times(addresses)
-        # files of tables have no time in their names
-        created[pc.match_substring_regex(addresses, TABLE_FILE).to_numpy(zero_copy_only=False)] = 0
-        old = batch.filter(pa.array((created >= 0) & (created < before)))
+        old = batch.filter(pa.array(may_be_candidates(batch.column("address"), before)))
         since = earlier.first_found(old.column("hash").to_numpy(), now)
         columns = [old.column(field.name) for field in LISTING]
         yield pa.RecordBatch.from_arrays(
@@ -89,10 +80,12 @@ def candidates(
         )
 
 
-def table_files(batch: pa.RecordBatch, *, kept: bool) -> pa.RecordBatch:
-    """Returns the files of tables in a batch, or else the other objects."""
-    flags = pc.match_substring_regex(batch.column("address"), TABLE_FILE)
-    return batch.filter(flags if kept else pc.invert(flags))
+def may_be_candidates(addresses: pa.StringArray, before: int) -> npt.NDArray[np.bool_]:
+    """Returns for each address of a dead object that is not kept whether it can be a candidate:
+    files of tables, which have no time in their names, and what has an earlier one.
+    """
+    created = creation_times(addresses)
+    return in_areas(addresses) | ((created >= 0) & (created < before))
 
 
 def creation_times(addresses: pa.StringArray) -> npt.NDArray[np.int64]:

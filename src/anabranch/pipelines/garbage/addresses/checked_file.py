@@ -8,9 +8,16 @@ import hashlib
 import os
 import tempfile
 from contextlib import suppress
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
+from typing import Generic, TypeVar
 
-__all__ = ["checked_body", "with_check", "write_whole"]
+import msgspec
+
+__all__ = ["KeptForm", "checked_body", "read_checked", "with_check", "write_checked", "write_whole"]
+
+_Kept = TypeVar("_Kept")
 
 _KIND = 8
 _HEAD = _KIND + 32
@@ -28,6 +35,21 @@ def checked_body(kind: bytes, raw: memoryview) -> memoryview | None:
     return body if valid else None
 
 
+def read_checked(path: Path, kind: bytes) -> memoryview | None:
+    """Returns the content of the file at a path, or None if it is missing, damaged or of another
+    kind.
+    """
+    try:
+        return checked_body(kind, memoryview(path.read_bytes()))
+    except FileNotFoundError:
+        return None
+
+
+def write_checked(path: Path, kind: bytes, body: bytes) -> None:
+    """Writes a file with this content, which is either there as a whole, or as before."""
+    write_whole(path, with_check(kind, body))
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Writes a file that is either there as a whole, or as before."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
@@ -39,3 +61,34 @@ def write_whole(path: Path, content: bytes) -> None:
         with suppress(FileNotFoundError):
             Path(temporary).unlink()
         raise
+
+
+class KeptForm(Generic[_Kept]):
+    """Files of a kind with a structure in MessagePack after the digest of Anabranch's version. What
+    another version has written does not count: it may have understood less.
+    """
+
+    def __init__(self, kind: bytes, decoder: msgspec.msgpack.Decoder[_Kept]) -> None:
+        self._kind = kind
+        self._decoder = decoder
+
+    def read(self, path: Path | None) -> _Kept | None:
+        """Returns what a file has, or None if it is missing, damaged or of another version."""
+        body = None if path is None else read_checked(path, self._kind)
+        own = _version_digest()
+        if body is None or body[: len(own)] != own:
+            return None
+        try:
+            return self._decoder.decode(body[len(own) :])
+        except msgspec.MsgspecError:
+            return None
+
+    def write(self, path: Path | None, kept: _Kept) -> None:
+        """Writes a file, if there is a path."""
+        if path is not None:
+            write_checked(path, self._kind, _version_digest() + msgspec.msgpack.encode(kept))
+
+
+@cache
+def _version_digest() -> bytes:
+    return hashlib.sha256(version("anabranch").encode()).digest()

@@ -30,11 +30,7 @@ from anabranch.pipelines.garbage.addresses.address_index import (
     is_plain,
     require_rows,
 )
-from anabranch.pipelines.garbage.addresses.checked_file import (
-    checked_body,
-    with_check,
-    write_whole,
-)
+from anabranch.pipelines.garbage.addresses.checked_file import read_checked, write_checked
 from anabranch.pipelines.garbage.addresses.namespace import Namespace, is_full
 from anabranch.pipelines.garbage.addresses.range_tree import range_tree
 from anabranch.pipelines.jobs.parallel_map import parallel_map
@@ -72,7 +68,8 @@ class ForeignSpans:
     def __init__(self, path: Path, locate: Callable[[str], str]) -> None:
         self._path = path
         self._locate = locate
-        self._spans = _read_file(path)
+        body = read_checked(path, _MAGIC)
+        self._spans = {} if body is None else _DECODER.decode(body)
         self._used: set[str] = set()
 
     def load(self, ranges: Sequence[kernel.RangeInfo]) -> Iterator[tuple[Span, bool]]:
@@ -108,7 +105,7 @@ class ForeignSpans:
 
     def _write(self) -> None:
         make_private_folder(self._path.parent)
-        write_whole(self._path, with_check(_MAGIC, msgspec.json.encode(self._spans)))
+        write_checked(self._path, _MAGIC, msgspec.json.encode(self._spans))
 
 
 def read_span(tree: kernel.Tree) -> Span:
@@ -130,13 +127,3 @@ def _read_decoded(tree: kernel.Tree) -> Span:
         if len(full):
             bounds += [pc.min(full).as_py(), pc.max(full).as_py()]
     return Span(rows, min(bounds, default=""), max(bounds, default=""))
-
-
-def _read_file(path: Path) -> dict[str, Span]:
-    """Returns the spans in a file; none if it is missing or damaged."""
-    try:
-        raw = path.read_bytes()
-    except FileNotFoundError:
-        return {}
-    body = checked_body(_MAGIC, memoryview(raw))
-    return {} if body is None else _DECODER.decode(body)

@@ -1,4 +1,4 @@
-"""Listing of a namespace's data folder, as a local Arrow file.
+"""Listing of a namespace's folders of objects and of areas of tables, as a local Arrow file.
 
 The store is listed once; later steps read the file in batches as often as they need. Batches of an
 inventory of the store can replace the listing.
@@ -7,7 +7,6 @@ inventory of the store can replace the listing.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,14 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from anabranch.blocks.contract import BlockInfo, BlockStore
-from anabranch.model.tables.table_area import AREAS_FOLDER
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
-from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 
 __all__ = ["DATA_PREFIX", "LISTING", "Listing"]
-__all__ += ["list_slice", "list_table_files", "write_listing"]
+__all__ += ["list_slice", "write_listing"]
 
 DATA_PREFIX = "data/"
 """The folder of objects in a namespace."""
@@ -40,8 +37,6 @@ since 1970.
 """
 
 _BATCH_ROWS = 65_536
-_AREA_RECORD = ".json"
-_TABLE_FILE = re.compile(rf"{AREAS_FOLDER}([0-9a-f]{{32}})(/.+|\{_AREA_RECORD})", re.DOTALL)
 _HASHED = LISTING.append(pa.field("hash", pa.uint64(), nullable=False))
 
 
@@ -66,40 +61,18 @@ class Listing(NamedTuple):
 
 
 def list_slice(
-    blocks: BlockStore, prefix: str, after: str = "", last: str = ""
+    blocks: BlockStore, prefix: str, after: str = "", last: str = "", *, folder: str = DATA_PREFIX
 ) -> Iterator[pa.RecordBatch]:
-    """Yields the objects in the data folder of the namespace with an address prefix, sorted by
-    address, as LISTING: those whose names, relative to `data/`, sort after `after` and not after
-    `last`, if these are given.
+    """Yields the objects in a folder of the namespace with an address prefix, sorted by address, as
+    LISTING: those whose names, relative to the folder, sort after `after` and not after `last`, if
+    these are given.
     """
-    root = f"{prefix}{DATA_PREFIX}"
+    root = f"{prefix}{folder}"
     objects: Iterator[BlockInfo] = blocks.list(root, f"{root}{after}" if after else "")
     if last:
         end = f"{root}{last}".encode()
         objects = itertools.takewhile(lambda block: block.address.encode() <= end, objects)
     yield from _to_batches(objects, prefix)
-
-
-def list_table_files(
-    blocks: BlockStore, namespace: Namespace, newest: dict[str, int]
-) -> Iterator[pa.RecordBatch]:
-    """Yields the files in a namespace's areas of tables, sorted by address, as LISTING, and puts
-    into `newest` when each area was last written to, in seconds since 1970. What looks like an area
-    and has no record beside it is none.
-    """
-
-    def files() -> Iterator[BlockInfo]:
-        for block in blocks.list(f"{namespace.prefix}{AREAS_FOLDER}"):
-            match = _TABLE_FILE.fullmatch(block.address, len(namespace.prefix))
-            if match is None:
-                continue
-            if match[2] == _AREA_RECORD:  # which comes before the files
-                newest[match[1]] = block.mtime
-            elif match[1] in newest:
-                newest[match[1]] = max(block.mtime, newest[match[1]])
-                yield block
-
-    yield from _to_batches(files(), namespace.prefix)
 
 
 def _to_batches(objects: Iterator[BlockInfo], prefix: str) -> Iterator[pa.RecordBatch]:

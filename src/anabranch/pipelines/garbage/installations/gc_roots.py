@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
@@ -23,6 +25,7 @@ __all__ = [
     "ActiveCommit",
     "ExpiredCommit",
     "Roots",
+    "StagedRows",
     "collect_active_commits",
     "collect_expired_commits",
     "collect_roots",
@@ -41,6 +44,15 @@ class Roots(NamedTuple):
     trees: frozenset[str]
     commits: int
     active: int
+
+
+class StagedRows(NamedTuple):
+    """Staged entries of a branch: `paths`, and `addresses` relative to the collected namespace."""
+
+    repository: str
+    branch: str
+    paths: pa.StringArray
+    addresses: pa.StringArray
 
 
 class ExpiredCommit(NamedTuple):

@@ -16,17 +16,22 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.namespaces import kept_namespace
-from anabranch.catalog.garbage.sweeps import MAX_TOMBSTONES
 from anabranch.errors import Conflict, Corrupt, Gone, NotFound, NotSupported
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.model.uploads.upload import Upload
 from anabranch.pipelines.column_hashes import Hashes
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
-from anabranch.pipelines.garbage.installations.gc_roots import ActiveCommit, ExpiredCommit, Roots
-from anabranch.pipelines.garbage.installations.installation import StagedRows
+from anabranch.pipelines.garbage.installations.gc_roots import (
+    ActiveCommit,
+    ExpiredCommit,
+    Roots,
+    StagedRows,
+)
 from anabranch.pipelines.garbage.installations.requests import ServerRequests
+from anabranch.pipelines.garbage.installations.served_sweep import ServedSweep
 from anabranch.pipelines.garbage.installations.served_uncommitted import ServedUncommitted
+from anabranch.pipelines.garbage.installations.table_records import ServedTableRecords
 from anabranch.versioning.garbage.removal_counts import NamespaceSweeps
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 from anabranch.versioning.identifiers import Identifiers, descending_time
@@ -73,7 +78,9 @@ class ServedInstallation:
         return _repository(self._requests.get(name), self._blocks)
 
     def repositories(self) -> Iterable[Repository]:
-        """Yields all repositories."""
+        """Yields all repositories, uncached. Those that were deleted and can be restored are not
+        listed: `uncommitted_hashes` and `table_records` have what they reference.
+        """
         return (_repository(item, self._blocks) for item in self._requests.items())
 
     def exists(self, repository: Repository) -> bool:
@@ -125,10 +132,14 @@ class ServedInstallation:
         """
         return self._uncommitted.rows(collected)
 
-    @property
-    def table_records(self) -> None:
-        """None: a server does not tell the staged changes of other repositories' tables."""
-        return
+    def table_records(self, collected: Repository) -> ServedTableRecords | None:
+        """Returns the records of tables, or None if the server does not tell them."""
+        records = ServedTableRecords(
+            *(self._requests, self._blocks, collected.id),
+            lambda response: _repository(response, self._blocks),
+            self.repositories,
+        )
+        return records if records.are_told() else None
 
     def active_commits(self, repository: Repository, now: float) -> Iterable[ActiveCommit]:
         """Returns the active commits, those with references first. Pins are not among the
@@ -194,45 +205,9 @@ class ServedInstallation:
         sweeps = self._requests.get(repository.id, "gc", "sweeps")
         return NamespaceSweeps(sweeps["repository_begun"], sweeps["repository_running"])
 
-    def begin_sweep(self, repository: Repository, sweep: str) -> None:
-        """Registers a sweep."""
-        self._requests.change("PUT", repository.id, "gc", "sweeps", sweep)
-
-    def renew_sweep(self, repository: Repository, sweep: str) -> None:
-        """Renews a sweep's lease. Raises Conflict if it has expired."""
-        query = {"renew": "true"}
-        self._requests.change("PUT", repository.id, "gc", "sweeps", sweep, query=query)
-
-    def record_expired(self, repository: Repository, sweep: str) -> None:
-        """Records the trees of the expired commits of all repositories, on the server."""
-        query = {"renew": "true", "expired": "true"}
-        self._requests.change("PUT", repository.id, "gc", "sweeps", sweep, query=query)
-
-    def add_tombstones(self, repository: Repository, sweep: str, addresses: Sequence[str]) -> None:
-        """Writes tombstones of full addresses."""
-        for start in range(0, len(addresses), MAX_TOMBSTONES):
-            body = {"addresses": addresses[start : start + MAX_TOMBSTONES]}
-            segments = (repository.id, "gc", "sweeps", sweep, "tombstones")
-            self._requests.change("POST", *segments, body=body)
-
-    def claim_removed(
-        self, repository: Repository, sweep: str, addresses: Sequence[str]
-    ) -> Sequence[bool]:
-        """Returns for each full address whether the sweep counts its object."""
-        counted: list[bool] = []
-        for start in range(0, len(addresses), MAX_TOMBSTONES):
-            body = {"addresses": addresses[start : start + MAX_TOMBSTONES]}
-            segments = (repository.id, "gc", "sweeps", sweep, "removed")
-            counted += json.loads(self._requests.change("POST", *segments, body=body))["counted"]
-        return counted
-
-    def remove_tombstones(self, repository: Repository, sweep: str) -> None:
-        """Removes all tombstones of a sweep."""
-        self._requests.change("DELETE", repository.id, "gc", "sweeps", sweep, "tombstones")
-
-    def end_sweep(self, repository: Repository, sweep: str) -> None:
-        """Removes a sweep and its tombstones."""
-        self._requests.change("DELETE", repository.id, "gc", "sweeps", sweep)
+    def sweep(self, repository: Repository, sweep: str) -> ServedSweep:
+        """Returns what is done to the records of a sweep of a repository."""
+        return ServedSweep(self._requests, repository.id, sweep)
 
     def ranges(self, repository: Repository, metarange_id: str) -> list[kernel.RangeInfo]:
         """Returns the ranges of a tree. Raises Gone, Corrupt."""

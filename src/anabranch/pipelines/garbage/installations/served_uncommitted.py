@@ -18,7 +18,7 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt, Denied
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
-from anabranch.pipelines.garbage.installations.installation import StagedRows
+from anabranch.pipelines.garbage.installations.gc_roots import StagedRows
 from anabranch.pipelines.garbage.installations.requests import ServerRequests
 
 __all__ = ["ServedUncommitted"]

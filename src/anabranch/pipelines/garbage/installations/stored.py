@@ -10,12 +10,11 @@ import pyarrow as pa
 
 from anabranch import _kernel as kernel
 from anabranch.blocks.contract import BlockStore
-from anabranch.catalog.garbage.expired_commits import record_expired
+from anabranch.catalog.garbage.sweeps import Sweep
 from anabranch.errors import Corrupt
 from anabranch.errors.dependency_errors import reason_of
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.repositories.retention import RetentionRules
-from anabranch.model.tables.table_area import is_table_file
 from anabranch.model.uploads.upload import Upload
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
 from anabranch.pipelines.garbage.addresses.address_index import index_tree
@@ -24,6 +23,7 @@ from anabranch.pipelines.garbage.installations.gc_roots import (
     ActiveCommit,
     ExpiredCommit,
     Roots,
+    StagedRows,
     collect_active_commits,
     collect_expired_commits,
     collect_roots,
@@ -31,8 +31,7 @@ from anabranch.pipelines.garbage.installations.gc_roots import (
     staging_areas,
     upload_addresses,
 )
-from anabranch.pipelines.garbage.installations.installation import StagedRows
-from anabranch.pipelines.garbage.installations.stored_table_records import StoredTableRecords
+from anabranch.pipelines.garbage.installations.table_records import StoredTableRecords
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.removal_counts import NamespaceSweeps
 from anabranch.versioning.garbage.retention import CommitGraphs
@@ -53,7 +52,7 @@ class StoredInstallation:
         self._graphs = CommitGraphs()
 
     def run_id(self) -> str:
-        """Returns a new id for a run."""
+        """Returns a new id for a run, which sorts before all earlier ones."""
         return self._core.identifiers.descending_xid()
 
     def repository(self, name: str) -> Repository:
@@ -61,11 +60,11 @@ class StoredInstallation:
         return self._core.repositories.get(name)
 
     def repositories(self) -> Iterable[Repository]:
-        """Yields all repositories, then those that were deleted and can be restored."""
+        """Yields all repositories, then those that were deleted and can be restored, uncached."""
         return self._core.repositories.kept()
 
     def exists(self, repository: Repository) -> bool:
-        """Returns whether a repository is there, or was deleted and can be restored."""
+        """Returns whether a repository is there, or was deleted and can be restored, uncached."""
         return self._core.repositories.exists(repository)
 
     def rules(self, repository: Repository) -> RetentionRules | None:
@@ -77,8 +76,9 @@ class StoredInstallation:
         collected: Repository,  # noqa: ARG002  only its namespace matters
         namespace: Namespace,
     ) -> Iterator[Hashes]:
-        """Yields the hashes of addresses that were restored, then of those that uploads and staged
-        changes reference.
+        """Yields the sorted hashes of addresses in the collected namespace that were recently
+        restored, or that multipart uploads and staged changes of any repository reference;
+        uncached, staged changes last.
         """
         yield hash_addresses(pa.array(restored_addresses(self._core, namespace), pa.string()))
         yield hash_addresses(pa.array(upload_addresses(self._core, namespace), pa.string()))
@@ -89,7 +89,9 @@ class StoredInstallation:
             yield from self._staged_hashes(repository, namespace.resolver(repository))
 
     def roots(self, repository: Repository, now: float) -> Roots:
-        """Returns a repository's roots. Raises Gone."""
+        """Returns a repository's roots, uncached; `now` is in seconds since 1970. Raises Gone for a
+        missing commit that is referenced, also if the repository is being deleted.
+        """
         return collect_roots(*self._commits(repository, now))
 
     def staged_entries(
@@ -97,8 +99,8 @@ class StoredInstallation:
         collected: Repository,  # noqa: ARG002  only its namespace matters
         namespace: Namespace,
     ) -> Iterator[StagedRows]:
-        """Yields the staged entries of all repositories, each staging area separately. Raises
-        Corrupt.
+        """Yields the staged entries of all repositories with addresses in the collected namespace,
+        each staging area separately. Raises Corrupt.
         """
         for repository in self._core.repositories.kept():
             resolver = namespace.resolver(repository)
@@ -106,13 +108,12 @@ class StoredInstallation:
                 for token in branch.tokens:
                     yield from self._staged_rows(repository, branch.id, token, resolver)
 
-    @property
-    def table_records(self) -> StoredTableRecords:
-        """The records of tables of all repositories."""
-        return StoredTableRecords(self._core, self._blocks)
+    def table_records(self, collected: Repository) -> StoredTableRecords:  # noqa: ARG002
+        """Returns the records of tables of all repositories that commits do not have."""
+        return StoredTableRecords(self._core)
 
     def active_commits(self, repository: Repository, now: float) -> Iterable[ActiveCommit]:
-        """Returns the active commits, those with references first. Raises Gone."""
+        """Returns the active commits, those with references first, uncached. Raises Gone."""
         return collect_active_commits(*self._commits(repository, now))
 
     def expired_commits(self, repository: Repository, now: float) -> Iterable[ExpiredCommit]:
@@ -147,45 +148,9 @@ class StoredInstallation:
         """Returns the sweeps of a repository."""
         return self._core.removal_counts.sweeps_of(repository.storage_namespace)
 
-    def begin_sweep(self, repository: Repository, sweep: str) -> None:
-        """Registers a sweep."""
-        self._core.removal_counts.begin(repository.storage_namespace, sweep)
-
-    def renew_sweep(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
-        """Renews a sweep's lease. Raises Conflict if it has expired."""
-        self._core.sweeps.renew(sweep)
-
-    def record_expired(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
-        """Records the trees of the expired commits of all repositories. Raises Gone, Corrupt."""
-        record_expired(self._core, self._graphs)
-
-    def add_tombstones(
-        self,
-        repository: Repository,  # noqa: ARG002
-        sweep: str,
-        addresses: Sequence[str],
-    ) -> None:
-        """Writes tombstones of full addresses."""
-        if any(is_table_file(address) for address in addresses):
-            self._core.record_admission.record_swept()
-        self._core.sweeps.add_tombstones(sweep, addresses)
-
-    def claim_removed(
-        self,
-        repository: Repository,  # noqa: ARG002
-        sweep: str,
-        addresses: Sequence[str],
-    ) -> Sequence[bool]:
-        """Returns for each full address whether the sweep counts its object."""
-        return self._core.sweeps.claim_tombstones(sweep, addresses)
-
-    def remove_tombstones(self, repository: Repository, sweep: str) -> None:  # noqa: ARG002
-        """Removes all tombstones of a sweep."""
-        self._core.sweeps.remove_tombstones(sweep)
-
-    def end_sweep(self, repository: Repository, sweep: str) -> None:
-        """Removes a sweep and its tombstones."""
-        self._core.removal_counts.end(repository.storage_namespace, sweep)
+    def sweep(self, repository: Repository, sweep: str) -> Sweep:
+        """Returns what is done to the records of a sweep of a repository."""
+        return Sweep(self._core, repository.storage_namespace, sweep, self._graphs)
 
     def ranges(self, repository: Repository, metarange_id: str) -> list[kernel.RangeInfo]:
         """Returns the ranges of a tree. Raises Gone, Corrupt."""

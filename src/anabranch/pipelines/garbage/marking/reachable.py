@@ -74,7 +74,7 @@ class Reachability:
         self._installation = installation
         self._collected = collected
         self._namespace = namespace
-        self.tables = TableMarks(installation, collected)
+        self.tables = TableMarks(installation, collected, folder, now)
         self._folder = folder / "marks" / collected.partition
         self._spans_folder = folder / "spans"
         make_private_folder(self._folder)
@@ -160,6 +160,7 @@ class Reachability:
 
     def remove_unused_indexes(self) -> None:
         """Removes what is cached of ranges and repositories that no longer exist."""
+        self.tables.remove_unused()
         if not self._indexes and not self._spans:
             return  # another engine read the ranges
         for index in self._indexes.values():
@@ -183,8 +184,7 @@ class Reachability:
         if len(new):
             self.hashes.append(new)
             self._uncommitted = distinct([self._uncommitted, new])
-        for repository in self._installation.repositories():
-            self.tables.mark_staged(repository)
+        self.tables.mark_staged()
 
     def _mark_references(self, read_ranges: RangeReader) -> dict[str, Roots]:
         """Marks the trees of all repositories and returns the roots by partition. Leaves out

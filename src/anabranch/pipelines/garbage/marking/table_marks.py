@@ -1,22 +1,21 @@
 """Marks of the files of tables: what the record of a table leads to, at any live commit or staged.
 
 A record names a metadata file, that manifest lists, these manifests, and these data; all of them
-never change, so each is read once. What cannot be read, or is not understood, may name any file of
-its area: all files of the area are kept then, and of the areas that other files of it name. So are
-those of an area that no record leads to, as long as a client writes to it: a table may be about to
-be created.
+never change, so each is read once, and what it names is kept for later runs (`kept_names`). What
+cannot be read, or is not understood, may name any file of its area: all files of the area are kept
+then, and of the areas that other files of it name. So are those of an area that no record leads to,
+as long as a client writes to it: a table may be about to be created.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from anabranch import _kernel as kernel
 from anabranch.errors import (
@@ -28,80 +27,84 @@ from anabranch.errors import (
     NotFound,
     StoreRefused,
 )
-from anabranch.model.names import encode_path
-from anabranch.model.objects.entry import physical_address
+from anabranch.files.private_folders import make_private_folder
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.area_files import area_paths
-from anabranch.model.tables.table_area import AREA_ID, AREAS_FOLDER
-from anabranch.model.tables.table_record import RECORDS_ROOT, is_record_path
-from anabranch.model.uri import IMAGES
+from anabranch.model.tables.table_area import AREA_ID
 from anabranch.pipelines.column_hashes import Hashes, distinct, hash_addresses
 from anabranch.pipelines.garbage.addresses.anti_join import is_in
-from anabranch.pipelines.garbage.addresses.candidates import TABLE_FILE
-from anabranch.pipelines.garbage.addresses.range_tree import range_tree
+from anabranch.pipelines.garbage.addresses.table_files import (
+    DeadTableFiles,
+    Flags,
+    KeptFiles,
+    ListedAreas,
+    in_areas,
+)
 from anabranch.pipelines.garbage.installations.installation import Installation
-from anabranch.pipelines.garbage.installations.stored_table_records import StoredTableRecords
-from anabranch.pipelines.garbage.totals import ObjectTotals, add_objects
+from anabranch.pipelines.garbage.installations.table_records import TableRecord
+from anabranch.pipelines.garbage.marking.kept_names import (
+    FileKind,
+    FilePaths,
+    KeptNames,
+    Named,
+)
+from anabranch.pipelines.garbage.marking.range_records import RangeRecords
+from anabranch.pipelines.garbage.marking.table_report import (
+    KeptArea,
+    TableReport,
+    TableStatistics,
+)
 from anabranch.pipelines.jobs.parallel_map import parallel_map
+from anabranch.versioning.garbage.table_files import NamedTable
 from anabranch.versioning.records.left_namespaces import same_namespace
 
-__all__ = ["KeptArea", "TableMarks", "TableReport", "TableStatistics"]
+__all__ = ["TableMarks"]
 
-_AREA = slice(len(AREAS_FOLDER), len(AREAS_FOLDER) + 32)
 _THREADS = 16
 
 _MAX_SHOWN = 1000
-_THROUGH_SERVER = "a collection through a server does not know what tables need"
-_OTHER_ENGINE = "this engine does not list them: run `anabranch gc` without Spark"
+_NOT_TOLD = (
+    "the server does not tell what tables need: update it, and use keys of a user who may prepare "
+    "collections of all repositories"
+)
+_NOT_LISTED = "the listing that was given does not tell which areas there are"
 
 _NOT_UNDERSTOOD = (Corrupt, Gone, Invalid, NotFound)
 """Errors of a file that is missing or not understood. Others fail the run: they may pass, and a
 file that could not be read may name files in any area.
 """
 
-Flags = npt.NDArray[np.bool_]
 
+class _Loaded(NamedTuple):
+    """What a record says, and what its metadata file names, if they could be read."""
 
-class KeptArea(msgspec.Struct, frozen=True):
-    """An area all of whose files are kept, and why. An empty id stands for all areas."""
-
-    area: str
-    reason: str
-
-
-class TableStatistics(msgspec.Struct):
-    """Counts of what was marked: records of tables, and the metadata files, manifest lists and
-    manifests that were read for them.
-    """
-
-    records: int = 0
-    read: int = 0
-
-
-class TableReport(msgspec.Struct, kw_only=True):
-    """What a run has found of the files of tables: whether they are `collected` or else the
-    `reason` why not; all `files`, those of them that are `dead`, those that are `young`; and the
-    areas that were kept as a whole.
-    """
-
-    collected: bool = False
-    reason: str = ""
-    files: ObjectTotals = msgspec.field(default_factory=ObjectTotals)
-    dead: ObjectTotals = msgspec.field(default_factory=ObjectTotals)
-    young: int = 0
-    marked: TableStatistics = msgspec.field(default_factory=TableStatistics)
-    kept_areas: list[KeptArea] = []
+    record: TableRecord
+    table: NamedTable | AnabranchError | None
+    names: Named | AnabranchError | None = None
 
 
 class TableMarks:
     """What tables need in the areas of the `collected` repository. If the records of tables are not
-    known, or there are no areas, all files in areas are kept.
+    known, or there are no areas, all files in areas are kept. What is read is kept below `folder`
+    for later runs, if there is one; `now`, in seconds since 1970, tells what was stored just now.
     """
 
-    def __init__(self, installation: Installation, collected: Repository) -> None:
+    def __init__(
+        self,
+        installation: Installation,
+        collected: Repository,
+        folder: Path | None = None,
+        now: float = 0,
+    ) -> None:
         self._installation = installation
         self._collected = collected
-        self._records: StoredTableRecords | None = installation.table_records
+        self._records = installation.table_records(collected)
+        self._names: KeptNames | None = None
+        if self._records is not None:
+            names = None if folder is None else folder / "table-names"
+            self._names = KeptNames(self._records.files, names, now)
+        self._ranges_folder = None if folder is None else folder / "table-records"
+        self._range_records: dict[str, RangeRecords] = {}
         self._ranges: set[tuple[str, str]] = set()
         self._contents: set[tuple[str, str, int]] = set()
         self._read: set[str] = set()
@@ -110,24 +113,23 @@ class TableMarks:
         self._kept: dict[str, set[str]] = {}
         self._unread: dict[str, str] = {}
         self._links: dict[str, set[str]] = {}
-        self._newest: dict[str, int] = {}
-        self._written_since = 0
-        self._statistics = TableStatistics()
-        self._report = TableReport(
-            reason=_THROUGH_SERVER if self._records is None else _OTHER_ENGINE
-        )
+        self._listed = ListedAreas()
+        self._since = 0
+        self._found = DeadTableFiles()
+        self._marked = 0
+        self._report = TableReport(reason=_NOT_TOLD if self._records is None else _NOT_LISTED)
 
     def leave_out(self, reason: str = "") -> None:
         """Has nothing read for areas, all of which are kept: there are none, without a reason."""
         self._records, self._report.reason = None, reason
 
-    def note_listed(self, files: ObjectTotals, newest: dict[str, int], since: int) -> None:
-        """Takes over the totals of the listed files, and when each area was last written to. Files
-        stored at or after `since` are young, and areas that no record leads to are kept if
-        anything in them is; times are in seconds since 1970.
+    def note_listed(self, areas: ListedAreas, since: int) -> None:
+        """Takes over what the listing says about areas. Files stored at or after `since`, in
+        seconds since 1970, are young, and areas that no record leads to are kept if anything in
+        them is.
         """
-        self._newest, self._written_since = newest, since
-        self._report.files = files
+        self._listed, self._since = areas, since
+        self._report.files = areas.files
         if self._records is not None:
             self._report.collected, self._report.reason = True, ""
 
@@ -135,68 +137,66 @@ class TableMarks:
         """Returns a batch of dead objects without the files in areas that are needed or young, and
         counts the others.
         """
-        addresses = dead.column("address")
-        in_areas = pc.starts_with(addresses, AREAS_FOLDER).to_numpy(zero_copy_only=False)
-        if not in_areas.any():
-            return dead
-        kept = self.protects(addresses)
-        young = in_areas & ~kept & (dead.column("mtime").to_numpy() >= self._written_since)
-        self._report.young += int(young.sum())
-        unneeded = dead.filter(pa.array(in_areas & ~kept & ~young))
-        add_objects(self._report.dead, unneeded)
-        return dead.filter(pa.array(~(kept | young)))
+        marked = self._are_marked(dead.column("address"))
+        return self.kept_files().without_kept(dead, self._found, marked)
+
+    def count_dead(self, found: DeadTableFiles) -> None:
+        """Adds files that others have found dead."""
+        self._found.add(found)
 
     def report(self) -> TableReport:
         """Returns what was found."""
         return msgspec.structs.replace(
             self._report,
-            marked=self._statistics,
+            dead=self._found.dead,
+            young=self._found.young,
+            marked=TableStatistics(self._marked, 0 if self._names is None else self._names.read),
             kept_areas=self.kept_areas()[:_MAX_SHOWN] if self._report.collected else [],
         )
 
-    def mark_staged(self, repository: Repository) -> None:
-        """Marks what staged records lead to."""
+    def mark_staged(self, repository: Repository | None = None) -> None:
+        """Marks what staged records lead to, of one repository or of all."""
         if self._records is not None:
-            for path, entry in self._records.staged(repository):
-                address = entry.full_address(repository.storage_namespace)
-                self._mark_record(repository, path, address, entry.size)
+            self._mark_records(self._records.staged(repository))
 
     def mark_ranges(self, repository: Repository, ranges: Iterable[kernel.RangeInfo]) -> None:
         """Marks what the records in ranges of a repository lead to. Raises Gone, Corrupt."""
         if self._records is None:
             return
-        root = encode_path(RECORDS_ROOT)
-        for info in ranges:
-            # an image may have a repository's records at any path
-            is_image = repository.id == IMAGES
-            if not is_image and (info.max_key < root or info.min_key[: len(root)] > root):
-                continue
-            if (repository.partition, info.id) not in self._ranges:
-                prefix = b"" if is_image else root
-                for path, address, size in self._records_in(repository, info, prefix):
-                    self._mark_record(repository, path, address, size)
-                self._ranges.add((repository.partition, info.id))
+        records = self._records_of(repository)
+        new = [
+            info
+            for info in filter(records.may_be_in, ranges)
+            if (repository.partition, info.id) not in self._ranges
+        ]
+        self._mark_records(TableRecord(repository, *row) for row in records.load(new))
+        self._ranges.update((repository.partition, info.id) for info in new)
+
+    def hashes(self) -> Hashes:
+        """Returns the hashes of the addresses of all files that are marked."""
+        self._hashes = [distinct(self._hashes)]
+        return self._hashes[0]
+
+    def kept_files(self) -> KeptFiles:
+        """Returns which files stay although they are not marked: those in areas that are kept, or
+        that were written to lately and that no record leads to, or that have no record beside them.
+        """
+        if self._records is None or "" in self._unread:
+            return KeptFiles()
+        listed = self._listed
+        areas = {each.area for each in self.kept_areas()} | (listed.newest.keys() - listed.recorded)
+        areas |= {
+            area
+            for area, newest in listed.newest.items()
+            if newest >= self._since and area not in self._live
+        }
+        return KeptFiles(every=False, areas=frozenset(areas), since=self._since)
 
     def protects(self, addresses: pa.StringArray) -> Flags:
         """Returns for each address, relative to the namespace, whether it is in the folder of areas
         and must be kept.
         """
-        flags = np.array(pc.starts_with(addresses, AREAS_FOLDER))
-        if not flags.any():
-            return flags
-        if self._records is None or "" in self._unread:
-            return flags
-        rows = np.flatnonzero(flags)
-        files = addresses.take(pa.array(rows))
-        kept = ~pc.match_substring_regex(files, TABLE_FILE).to_numpy(zero_copy_only=False)
-        areas = pc.utf8_slice_codeunits(files, _AREA.start, _AREA.stop)
-        every = pa.array([each.area for each in self.kept_areas()] + self._written(), pa.string())
-        kept |= pc.is_in(areas, value_set=every).to_numpy(zero_copy_only=False)
-        self._hashes = [distinct(self._hashes)]
-        kept |= is_in(hash_addresses(files), self._hashes[0])
-        result = np.zeros(len(addresses), np.bool_)
-        result[rows] = kept
-        return result
+        return self.kept_files().protects(addresses) | self._are_marked(addresses)
 
     def areas(self) -> frozenset[str]:
         """Returns the areas that records lead to, and those that are kept."""
@@ -215,126 +215,161 @@ class TableMarks:
                     pending.append(other)
         return [KeptArea(area, reason) for area, reason in sorted(found.items())]
 
-    def _written(self) -> list[str]:
-        """Returns the areas that no record leads to and that were written to lately."""
-        return [
-            area
-            for area, newest in self._newest.items()
-            if newest >= self._written_since and area not in self._live
-        ]
+    def remove_unused(self) -> None:
+        """Removes what is kept of files and ranges that are not needed any more."""
+        if self._records is None or self._names is None:
+            return  # nothing was read
+        self._names.remove_unused()
+        for records in self._range_records.values():
+            records.remove_unused()
+        for file in () if self._ranges_folder is None else self._ranges_folder.iterdir():
+            if file.name not in self._range_records:
+                file.unlink(missing_ok=True)
 
-    def _records_in(
-        self, repository: Repository, info: kernel.RangeInfo, prefix: bytes
-    ) -> Iterator[tuple[str, str, int]]:
-        """Yields path, full address and size of the records in a range."""
-        with range_tree(info, self._installation.locate(repository, info.id)) as tree:
-            for batch in pa.RecordBatchReader.from_stream(tree.scan(prefix=prefix)):
-                columns = ("path", "physical_address", "address_type", "size")
-                for path, address, kind, size in zip(
-                    *(batch.column(name).to_pylist() for name in columns), strict=True
-                ):
-                    inner = path[max(path.find(RECORDS_ROOT), 0) :]
-                    if is_record_path(inner):
-                        full = physical_address(repository.storage_namespace, address, kind)
-                        yield path, full, size
+    def _are_marked(self, addresses: pa.StringArray) -> Flags:
+        """Returns for each address whether it is of a file that is marked."""
+        flags = in_areas(addresses)
+        if self._records is not None and flags.any():
+            flags[flags] = is_in(hash_addresses(addresses.filter(pa.array(flags))), self.hashes())
+        return flags
 
-    def _mark_record(self, repository: Repository, path: str, address: str, size: int) -> None:
-        key = repository.partition, address, size
-        if key in self._contents:
-            return
-        self._statistics.records += 1
-        self._mark_content(repository, path, address, size)
-        self._contents.add(key)
+    def _records_of(self, repository: Repository) -> RangeRecords:
+        records = self._range_records.get(repository.partition)
+        if records is None:
+            path = None
+            if self._ranges_folder is not None:
+                make_private_folder(self._ranges_folder)
+                path = self._ranges_folder / repository.partition
+            records = self._range_records[repository.partition] = RangeRecords(
+                repository, lambda table_id: self._installation.locate(repository, table_id), path
+            )
+        return records
 
-    def _mark_content(self, repository: Repository, path: str, address: str, size: int) -> None:
-        assert self._records is not None  # noqa: S101  the callers have checked
-        where = f"{repository.id} {path}"
-        try:
-            record = self._records.read(address, size)
-        except Gone as error:
-            return self._no_record(repository, f"{where} cannot be read: {error}")
-        except (Denied, Invalid, StoreRefused) as error:
-            # engines may be able to read it, and it may name files of any repository
-            self._unread.setdefault("", f"{where} cannot be read: {error}")
-            return None
-        if record is None:
-            return self._no_record(repository, f"{where} is no record of a table")
-        area = next((each.area for each in area_paths(record.metadata)), record.area)
-        self._live |= {area, record.area}
-        try:
-            self._mark_table(repository, area, record.metadata)
-        except _NOT_UNDERSTOOD as error:
-            self._unread.setdefault(area, f"{where}: {error.message}")
+    def _mark_records(self, records: Iterable[TableRecord]) -> None:
+        """Marks what records lead to, each once."""
+        new = (each for each in records if self._key(each) not in self._contents)
+        for loaded in parallel_map(self._load, new, threads=_THREADS):
+            key = self._key(loaded.record)
+            if key not in self._contents:
+                self._marked += 1
+                self._mark_record(loaded)
+                self._contents.add(key)
 
-    def _mark_table(self, repository: Repository, area: str, address: str) -> None:
-        """Marks a metadata file and all that it leads to. Raises what reading raises, after it has
-        marked what could be read.
+    def _key(self, record: TableRecord) -> tuple[str, str, int]:
+        return record.repository.partition, record.address, record.size
+
+    def _load(self, record: TableRecord) -> _Loaded:
+        """Reads a record, each time, since its content may be where others can write; and what its
+        metadata file names.
         """
-        assert self._records is not None  # noqa: S101
-        files = self._records.files
+        assert self._records is not None  # noqa: S101  the callers have checked
+        try:
+            table = self._records.files.record(record.address, record.size)
+        except (Denied, Gone, Invalid, StoreRefused) as error:
+            return _Loaded(record, error)
+        if table is None:
+            return _Loaded(record, None)
+        return _Loaded(record, table, self._load_names("metadata", record, table.metadata)[1])
+
+    def _load_names(
+        self, kind: FileKind, record: TableRecord, address: str
+    ) -> tuple[str, Named | AnabranchError | None]:
+        """Returns an address, and what its file names, or why that is not known; None if it was
+        marked before.
+        """
+        assert self._names is not None  # noqa: S101
         if address in self._read:
-            return
-        named = files.metadata(repository, address)
-        self._statistics.read += 1
-        self._keep_new(area, {address, *named.texts})
-        manifests = dict.fromkeys(named.manifests)
+            return address, None
+        try:
+            return address, self._names.load(kind, record.repository, address)
+        except _NOT_UNDERSTOOD as error:
+            return address, error
+
+    def _mark_record(self, loaded: _Loaded) -> None:
+        repository, path = loaded.record[:2]
+        where = f"{repository.id} {path}"
+        table = loaded.table
+        if table is None:
+            return self._no_record(repository, f"{where} is no record of a table")
+        if isinstance(table, Gone):
+            return self._no_record(repository, f"{where} cannot be read: {table}")
+        if isinstance(table, AnabranchError):
+            # engines may be able to read it, and it may name files of any repository
+            self._unread.setdefault("", f"{where} cannot be read: {table}")
+            return None
+        area = next((each.area for each in area_paths(table.metadata)), table.area)
+        self._live |= {area, table.area}
+        failure = self._mark_metadata(loaded, area, table.metadata)
+        if failure is not None:
+            self._unread.setdefault(area, f"{where}: {failure.message}")
+        return None
+
+    def _mark_metadata(self, loaded: _Loaded, area: str, address: str) -> AnabranchError | None:
+        """Marks a metadata file and all that it leads to, as far as it can be read. Returns why
+        some of that is not known.
+        """
+        record, names = loaded.record, loaded.names
+        if address in self._read:
+            return None
+        assert names is not None  # noqa: S101  then it was in `_read`
+        if isinstance(names, AnabranchError):
+            return names
+        self._keep_new(area, {address, *names.lists, *names.manifests})
+        self._keep(area, _others(names))
+        manifests = dict.fromkeys(names.manifests)
         failures: list[AnabranchError] = []
-        for listed in self._read_new(
-            partial(files.manifest_list, repository), named.manifest_lists, failures
-        ):
-            self._keep_new(area, listed)
-            manifests.update(dict.fromkeys(listed))
-        for found in self._read_new(partial(files.manifest, repository), manifests, failures):
-            self._keep(area, found)
+        for listed in self._read_new("manifest list", record, names.lists, failures):
+            self._keep_new(area, listed.manifests)
+            manifests.update(dict.fromkeys(listed.manifests))
+        for found in self._read_new("manifest", record, manifests, failures):
+            self._keep(area, _others(found))
         if failures:
             # another table that has these lists does not understand them either
-            self._read.difference_update(named.manifest_lists)
-            raise failures[0]
+            self._read.difference_update(names.lists)
+            return failures[0]
         self._read.add(address)
+        return None
 
     def _read_new(
         self,
-        read: Callable[[str], Iterable[str]],
+        kind: FileKind,
+        record: TableRecord,
         addresses: Iterable[str],
         failures: list[AnabranchError],
-    ) -> Iterator[Iterable[str]]:
-        """Yields what the files at addresses name that were not read before."""
-
-        def attempt(address: str) -> tuple[str, Iterable[str] | AnabranchError]:
-            try:
-                return address, read(address)
-            except _NOT_UNDERSTOOD as error:
-                return address, error
-
+    ) -> Iterator[Named]:
+        """Yields what the files at addresses name that were not marked before."""
         new = [each for each in dict.fromkeys(addresses) if each not in self._read]
-        for address, found in parallel_map(attempt, new, threads=_THREADS):
+        for address, found in parallel_map(
+            lambda address: self._load_names(kind, record, address), new, threads=_THREADS
+        ):
             if isinstance(found, AnabranchError):
                 failures.append(found)
-                continue
-            self._statistics.read += 1
-            self._read.add(address)
-            yield found
+            elif found is not None:
+                self._read.add(address)
+                yield found
 
     def _keep_new(self, area: str, addresses: Iterable[str]) -> None:
         """Marks the files that addresses may mean which many versions of a table name."""
+        assert self._names is not None  # noqa: S101
         known = self._kept.setdefault(area, set())
         new = [each for each in addresses if each not in known]
         known.update(new)
-        self._keep(area, new)
+        if new:
+            self._keep(area, self._names.paths(new))
 
-    def _keep(self, area: str, addresses: Iterable[str]) -> None:
-        """Marks the files that addresses may mean."""
-        named = []
-        for address in addresses:
-            for each in area_paths(address):
-                named.append(each.relative)
-                self._live.add(each.area)
-                if each.area != area:
-                    self._links.setdefault(area, set()).add(each.area)
-        if named:
-            self._hashes.append(distinct([hash_addresses(pa.array(named, pa.string()))]))
+    def _keep(self, area: str, files: FilePaths) -> None:
+        """Marks files that an area names."""
+        self._hashes.append(files.hashes)
+        self._live |= files.areas
+        if files.areas - {area}:
+            self._links.setdefault(area, set()).update(files.areas - {area})
 
     def _no_record(self, repository: Repository, reason: str) -> None:
         """Keeps all areas in the namespace of a repository with a record that says nothing."""
         if same_namespace(repository.storage_namespace, self._collected.storage_namespace):
             self._unread.setdefault("", reason)
+
+
+def _others(names: Named) -> FilePaths:
+    """Returns the files that a file names and that name no others."""
+    return FilePaths(np.frombuffer(names.hashes, "<u8"), frozenset(names.areas))

@@ -9,7 +9,7 @@ import msgspec
 from anabranch.pipelines.garbage.marking.attribution import Origins
 from anabranch.pipelines.garbage.marking.missing import Missing
 from anabranch.pipelines.garbage.marking.reachable import MarkStatistics
-from anabranch.pipelines.garbage.marking.table_marks import TableReport
+from anabranch.pipelines.garbage.marking.table_report import TableReport
 from anabranch.pipelines.garbage.totals import CandidateTotals, ObjectTotals
 from anabranch.pipelines.jobs.task_totals import TaskTotals
 

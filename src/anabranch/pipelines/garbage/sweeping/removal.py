@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
 
@@ -60,23 +60,6 @@ class QuarantineTime(NamedTuple):
     clock: Callable[[], float]
 
 
-class Remover(Protocol):
-    """Removes batches of candidates."""
-
-    def prepare(self, batch: pa.RecordBatch, *, exist: bool) -> PreparedBatch:
-        """Prepares the removal of those objects of a batch that exist; removes nothing. `exist`
-        says that all of them do.
-        """
-
-    def remove(self, prepared: PreparedBatch, deadline: Deadline) -> None:
-        """Removes a batch. Raises Busy if the store is busy for more than a minute, or until the
-        deadline.
-        """
-
-    def cancel(self, prepared: PreparedBatch) -> None:
-        """Reverts the preparation of a batch that will not be removed."""
-
-
 class Deletion:
     """Permanently removes objects, whose addresses are relative to `prefix`."""
 
@@ -88,13 +71,17 @@ class Deletion:
         self._sleep = sleep
 
     def prepare(self, batch: pa.RecordBatch, *, exist: bool) -> PreparedBatch:
-        """Returns the objects, if need be after looking each up in the store."""
+        """Returns the objects of a batch that exist; removes nothing. `exist` says that all do, or
+        else each is looked up.
+        """
         if not exist:
             batch = existing_rows(self._blocks, self._prefix, batch)
         return PreparedBatch(batch.column("address").to_pylist(), batch.column("size").to_pylist())
 
     def remove(self, prepared: PreparedBatch, deadline: Deadline) -> None:
-        """Removes a batch."""
+        """Removes a batch. Raises Busy if the store is busy for more than a minute, or until the
+        deadline.
+        """
         addresses = [self._prefix + name for name in prepared.names]
         delete_with_backoff(self._blocks, addresses, deadline, self._sleep)
 
@@ -143,6 +130,10 @@ class QuarantineRemover:
         """Removes the recorded part."""
         if prepared.part is not None:
             self._files.remove(prepared.part)
+
+
+Remover: TypeAlias = Deletion | QuarantineRemover
+"""Removes batches of candidates."""
 
 
 def existing_rows(blocks: BlockStore, prefix: str, batch: pa.RecordBatch) -> pa.RecordBatch:

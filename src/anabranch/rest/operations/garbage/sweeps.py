@@ -7,6 +7,7 @@ from __future__ import annotations
 import msgspec
 
 from anabranch.access.policies.permissions import Action
+from anabranch.catalog.garbage.sweeps import Sweep
 from anabranch.rest.protocol.body import Body
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
@@ -53,32 +54,38 @@ class Sweeps(msgspec.Struct, frozen=True):
     """The number of sweeps of all repositories that have begun, without those that are under way. A
     commit with this number fails if a sweep ran meanwhile that has removed one of its objects.
     `repository_begun` is the number for the repository, `repository_running` of those that
-    are running, or were killed at most four and a half hours ago.
+    are running, or were killed at most four and a half hours ago. `tables_swept` tells whether it
+    is on record that a sweep may have removed files of tables.
     """
 
     begun: int
     repository_begun: int
     repository_running: int
+    tables_swept: bool
 
 
 def get_sweeps(call: Call[InRepository, None]) -> Sweeps:
     """Returns the number of sweeps that have begun."""
     repository, sweeps = call.params.repository, call.services.catalog.sweeps
-    return Sweeps(sweeps.ended_count(repository), *sweeps.of_repository(repository))
+    return Sweeps(
+        *(sweeps.ended_count(repository), *sweeps.of_repository(repository)), sweeps.tables_swept()
+    )
 
 
 def put_sweep(call: Call[PutSweep, None]) -> None:
     """Begins a sweep, or renews its lease."""
-    params, sweeps = call.params, call.services.catalog.sweeps
-    change = sweeps.renew if params.renew else sweeps.begin
-    if params.expired:
-        change = sweeps.record_expired
-    change(params.repository, params.sweep)
+    sweep = _sweep(call)
+    if call.params.renew or call.params.expired:
+        sweep.renew()
+    else:
+        sweep.begin()
+    if call.params.expired:
+        sweep.record_expired()
 
 
 def delete_sweep(call: Call[AtSweep, None]) -> None:
     """Ends a sweep."""
-    call.services.catalog.sweeps.end(call.params.repository, call.params.sweep)
+    _sweep(call).end()
 
 
 def add_tombstones(call: Call[AtSweep, Tombstones]) -> None:
@@ -98,7 +105,11 @@ def claim_removed_objects(call: Call[AtSweep, RemovedObjects]) -> Claims:
 
 def delete_tombstones(call: Call[AtSweep, None]) -> None:
     """Removes all tombstones of a sweep."""
-    call.services.catalog.sweeps.remove_tombstones(call.params.repository, call.params.sweep)
+    _sweep(call).remove_tombstones()
+
+
+def _sweep(call: Call[AtSweep, None] | Call[PutSweep, None]) -> Sweep:
+    return call.services.catalog.sweeps.sweep(call.params.repository, call.params.sweep)
 
 
 _SWEEPS = "/repositories/{repository}/gc/sweeps"

@@ -18,13 +18,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anabranch.pipelines.garbage.addresses.candidates import CANDIDATES, creation_times
+from anabranch.pipelines.garbage.addresses.candidates import CANDIDATES, may_be_candidates
+from anabranch.pipelines.garbage.addresses.table_files import DeadTableFiles, KeptFiles
 from anabranch.pipelines.garbage.run_context import RunContext
-from anabranch.pipelines.garbage.run_files import CANDIDATE_PARTS, CandidatePart
+from anabranch.pipelines.garbage.run_files import CANDIDATE_PARTS, CandidatePart, EarlierFile
 from anabranch.pipelines.garbage.totals import CandidateTimes, CandidateTotals
 from anabranch.spark.jobs.garbage.missing import Absent
 from anabranch.spark.jobs.garbage.ranges import UNCOMMITTED
-from anabranch.spark.jobs.parts import HashReader, PartWriter, read_parts, remove_parts, to_row
+from anabranch.spark.jobs.parts import (
+    PartReader,
+    PartWriter,
+    read_parts,
+    remove_parts,
+    signed_hashes,
+    to_row,
+)
 from anabranch.spark.planning.declaration import declaration
 from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.sources.stores import Opener, open_store
@@ -35,18 +43,21 @@ if TYPE_CHECKING:
 __all__ = ["DeadObjects"]
 
 _TOTALS_DECODER = msgspec.json.Decoder(CandidateTotals)
+_TABLES_DECODER = msgspec.json.Decoder(DeadTableFiles)
+_SINCE = pa.schema([("hash", pa.int64()), ("since", pa.int64())])
 
 _UNMATCHED = pa.schema(
     [
         ("files", pa.list_(pa.string())),
         ("unknown", pa.int64()),
+        ("tables", pa.binary()),
         ("numbers", pa.binary()),
         ("uncommitted", pa.binary()),
     ]
 )
 """The result of a task that compares: the files of its dead objects, the number of other dead
-objects, and its marks without a listed object: which ranges have some, as compressed bits, and the
-hashes of uncommitted addresses.
+objects, the totals of its files of tables that nothing needs, and its marks without a listed
+object: which ranges have some, as compressed bits, and the hashes of uncommitted addresses.
 """
 
 _SORTED = pa.schema(
@@ -85,8 +96,11 @@ class DeadObjects(NamedTuple):
         dated = unmatched.join(self._earlier().hint("merge"), "hash", "left").select(
             "address", "size", "mtime", "hash", "number", "since"
         )
-        work = partial(_write_dead, self.store, self.folder, ranges, times)
+        tables = self.context.reachability.tables
+        work = partial(_write_dead, self.store, self.folder, ranges, times, tables.kept_files())
         rows = dated.mapInArrow(work, declaration(_UNMATCHED)).collect()
+        for row in rows:
+            tables.count_dead(_TABLES_DECODER.decode(row["tables"]))
         files = [self.folder + name for row in rows for name in row["files"]]
         return files, sum(row["unknown"] for row in rows), _absent(rows, ranges)
 
@@ -125,9 +139,9 @@ class DeadObjects(NamedTuple):
         """Returns when the candidates of an earlier run were first found dead, by hash. Its joins
         need a hint, because Spark collects small tables on the driver to broadcast them.
         """
-        addresses = self.context.files.earlier_candidate_files()
-        read = HashReader(self.store, "since")
-        earlier = map_in_tasks(self.spark, addresses, read, read.schema)
+        files = self.context.files.earlier_files()
+        work = partial(_read_earlier, self.store)
+        earlier = map_in_tasks(self.spark, files, work, _SINCE)
         return earlier.groupBy("hash").agg({"since": "min"}).toDF("hash", "since")
 
 
@@ -142,12 +156,13 @@ class _Unlisted:
         """Adds marks."""
         own = pc.equal(numbers, UNCOMMITTED)
         self._uncommitted.append(hashes.filter(own).to_numpy().tobytes())
-        self._numbers[numbers.filter(pc.invert(own)).to_numpy()] = True
+        self._numbers[numbers.filter(pc.greater_equal(numbers, 0)).to_numpy()] = True
 
-    def result(self, files: list[str], unknown: int) -> pa.RecordBatch:
+    def result(self, files: list[str], unknown: int, tables: DeadTableFiles) -> pa.RecordBatch:
         """Returns the result of a task."""
         numbers = zlib.compress(np.packbits(self._numbers).tobytes())
-        return to_row(_UNMATCHED, files, unknown, numbers, b"".join(self._uncommitted))
+        found = msgspec.json.encode(tables)
+        return to_row(_UNMATCHED, files, unknown, found, numbers, b"".join(self._uncommitted))
 
 
 def _write_dead(
@@ -155,30 +170,39 @@ def _write_dead(
     folder: str,
     ranges: int,
     times: CandidateTimes,
+    kept: KeptFiles,
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Writes the dead objects of a task that can be candidates, and yields its result."""
-    unlisted, unknown = _Unlisted(ranges), 0
+    unlisted, unknown, tables = _Unlisted(ranges), 0, DeadTableFiles()
     with open_store(store) as blocks, PartWriter(blocks, folder, CANDIDATES) as writer:
         for batch in batches:
             is_listed = pc.is_valid(batch.column("address"))
             marks = batch.filter(pc.invert(is_listed))
             unlisted.add(marks.column("hash"), marks.column("number"))
-            dead = batch.filter(is_listed)
-            created = creation_times(dead.column("address"))
-            old = dead.filter(pa.array((created >= 0) & (created < times.before)))
+            dead = kept.without_kept(batch.filter(is_listed), tables)
+            old = dead.filter(pa.array(may_be_candidates(dead.column("address"), times.before)))
             unknown += dead.num_rows - old.num_rows
             since = pc.min_element_wise(pc.fill_null(old.column("since"), times.now), times.now)
             columns = [*(old.column(name) for name in ("address", "size", "mtime")), since]
             writer.write(pa.RecordBatch.from_arrays(columns, schema=CANDIDATES))
-    yield unlisted.result([name for name, _ in writer.files], unknown)
+    yield unlisted.result([name for name, _ in writer.files], unknown, tables)
+
+
+def _read_earlier(store: Opener, file: EarlierFile) -> Iterator[pa.RecordBatch]:
+    """Yields the hashes of the candidates in a file that count, and when they were found dead."""
+    for batch in PartReader(store, ["address", "since"])(file.address):
+        rows = file.rows(batch)
+        if rows.num_rows:  # Spark may drop the batches after an empty one
+            columns = [signed_hashes(rows.column("address")), rows.column("since")]
+            yield pa.RecordBatch.from_arrays(columns, schema=_SINCE)
 
 
 def _summarize_absent(ranges: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     unlisted = _Unlisted(ranges)
     for batch in batches:
         unlisted.add(batch.column("hash"), batch.column("number"))
-    yield unlisted.result([], 0)
+    yield unlisted.result([], 0, DeadTableFiles())
 
 
 def _write_candidates(

@@ -41,6 +41,7 @@ from anabranch.spark.jobs.garbage.origins import BranchRead, trace_origins
 from anabranch.spark.jobs.garbage.quarantine import read_quarantined
 from anabranch.spark.jobs.garbage.ranges import (
     MARKS,
+    OF_TABLE,
     UNCOMMITTED,
     RangeRead,
     mark_batch,
@@ -121,6 +122,7 @@ class SparkEngine:
             stored = self._stored_listing()
             totals = stored.make(context.blocks, before, slices)
             self._listed = stored.frame()
+            context.reachability.tables.note_listed(stored.areas, context.tables_before)
             return totals
 
     def _count_given(self, listing: DataFrame, before: int) -> ListingTotals:
@@ -248,12 +250,14 @@ class SparkEngine:
         context = self._context
         read = partial(read_marks, self._opener)
         marks = map_in_tasks(self._spark, pieces, read, MARKS)
-        uncommitted = pa.Table.from_batches(
-            [mark_batch(distinct(context.reachability.hashes), UNCOMMITTED)]
-        )
-        return marks.unionAll(self._uncommitted_frame(uncommitted))
+        found = context.reachability
+        own = [
+            mark_batch(distinct(found.hashes), UNCOMMITTED),
+            mark_batch(found.tables.hashes(), OF_TABLE),
+        ]
+        return marks.unionAll(self._own_frame(pa.Table.from_batches(own)))
 
-    def _uncommitted_frame(self, table: pa.Table) -> DataFrame:
+    def _own_frame(self, table: pa.Table) -> DataFrame:
         """Returns a table of MARKS as a DataFrame. Raises Corrupt if rows are missing: a lost hash
         would cause the loss of an object.
         """

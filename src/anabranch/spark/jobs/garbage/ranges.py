@@ -31,6 +31,7 @@ from anabranch.spark.sources.table_files import TableFiles, open_range_tables
 
 __all__ = [
     "MARKS",
+    "OF_TABLE",
     "ROWS",
     "UNCOMMITTED",
     "RangeRead",
@@ -41,8 +42,10 @@ __all__ = [
     "split_reads",
 ]
 
-UNCOMMITTED = -1
-"""The range number of an address of a multipart upload or of a staged change."""
+UNCOMMITTED, OF_TABLE = -1, -2
+"""The range numbers of an address of a multipart upload or of a staged change, and of that of a
+file of a table.
+"""
 
 MARKS = pa.schema([("hash", pa.int64()), ("number", pa.int32())])
 """The hash of a reachable address, and the number of a range that has it."""

@@ -6,8 +6,9 @@ part of the rate, until the round's deadline, for which the clocks of their mach
 retried task removes objects that are gone already, which has no effect. An earlier attempt that
 Spark has given up may still be running, and may remove objects that the retry reports as late. The
 tombstones of a round that did not finish in time therefore stay until the lease of the sweep ends.
-So do those of a round whose objects are in quarantine, if it had more attempts than tasks: an
-object that is restored must not be moved again.
+So do those of a round whose objects are in quarantine, or among them files of tables, if it had
+more attempts than tasks: an object that is restored must not be moved again, and a file that an
+engine has written again under its name must not be removed.
 
 While another sweep of the repository runs, tasks look up which objects exist before any of them is
 removed, and send the addresses of removed objects to the driver, which counts its own.
@@ -27,6 +28,7 @@ import pyarrow as pa
 
 from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt
+from anabranch.pipelines.garbage.addresses.table_files import in_areas
 from anabranch.pipelines.garbage.fence import Deadline, Fence
 from anabranch.pipelines.garbage.run_context import RunContext
 from anabranch.pipelines.garbage.sweeping.removal import (
@@ -167,7 +169,7 @@ class RemovalByTasks:
         with self._monitor.phase("removing"), fence.track_removal():
             totals = map_in_tasks(self._spark, parts, remove, _TOTALS).collect()
             is_over = gate.close(context.blocks, {row["attempt"] for row in totals})
-        if quarantine is not None and not is_over:
+        if not is_over and (quarantine is not None or in_areas(dead.column("address")).any()):
             fence.keep_tombstones()
         remove_parts(context.blocks, clock_files)
         remove_parts(context.blocks, due_files)
