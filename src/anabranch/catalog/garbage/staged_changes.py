@@ -49,7 +49,8 @@ def repositories_in_order(
 ) -> Iterator[tuple[str, Repository]]:
     """Yields all repositories with names that are in order: `first`, whose name is empty, then
     those that exist, since one that is deleted meanwhile is found among those that can be restored,
-    which are last. A tilde is in no name of a repository.
+    which are last. A tilde is in no name of a repository, and the slash puts these in the order of
+    their keys: `sea/…` is before `sea1/…`.
     """
     if first is not None:
         yield "", first
@@ -58,7 +59,7 @@ def repositories_in_order(
             yield repository.id, repository
     for deleted in core.repositories.deleted.all():
         repository = deleted.repository
-        yield f"~{repository.id}~{repository.instance_uid}", repository
+        yield f"~{repository.id}/{repository.instance_uid}", repository
 
 
 def is_deleted(name: str) -> bool:

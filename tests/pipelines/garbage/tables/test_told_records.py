@@ -1,0 +1,99 @@
+"""Histories of several repositories in which a collection through a server must be told all records
+of tables: what one of them leads to is in the areas of another one.
+"""
+
+from __future__ import annotations
+
+import pytest
+from support.garbage import DAY, put
+
+from anabranch.catalog.garbage.staged_changes import repositories_in_order
+from anabranch.catalog.garbage.table_records import TableRecords
+from anabranch.catalog.tables.iceberg.changes import Writing
+from anabranch.pipelines.garbage.marking import table_marks
+
+from .table_engine import identifier, path_of, read
+from .test_files_of_other_repositories import Two
+
+
+@pytest.fixture
+def two(tmp_path):
+    two = Two(tmp_path, "server")
+    with two.lake:
+        yield two
+
+
+def register_elsewhere(two):
+    """Stages a table of `land` whose snapshots are in `sea` and have files of `land`."""
+    own = two.land.append("own", [3, 4])
+    two.sea.append("trips", files=own)
+    place, tables = two.land.place("main"), two.lake.iceberg.tables
+    area = tables.new_area(place, identifier("again"), registered=True)
+    metadata = {**two.sea.metadata("trips"), "location": area.location}
+    new = tables.new_record(area, metadata, tables.store(area, metadata), registered=True)
+    two.land.drop("own")
+    two.sea.drop("trips")
+    tables.create(place, identifier("again"), new, Writing(committer="me", staged=True))
+
+
+def expire(two, *repositories):
+    two.clock.advance(10 * DAY)
+    for name in repositories:
+        put(two.lake, "later", repository=name)
+        two.lake.commits.commit(name, "main", committer="me", message="m")
+    two.clock.advance(30 * DAY)
+
+
+def test_files_in_repositories_that_are_told_later_are_found(two, monkeypatch):
+    """The first records are read before the last repositories are told."""
+    two.land.create("unrelated")
+    record = two.lake.objects.open("land", "main", path_of("unrelated")).read_bytes()
+    two.lake.branches.create("land", "side", "main")
+    register_elsewhere(two)
+    for number in range(3):
+        two.lake.objects.upload("land", "side", path_of(f"b{number}"), [record])
+    monkeypatch.setattr(table_marks, "_THREADS", 1)
+    before = read(two.lake, "main", "land")
+    expire(two)
+    assert not two.collect("land").tables.kept_areas
+    assert read(two.lake, "main", "land") == before
+
+
+@pytest.fixture
+def deleted_names(two):
+    """Deleted repositories, each with two staged records, whose names begin with those of others:
+    their keys are in another order than `~bay~` and `~bay1~`.
+    """
+    names = ["ba0", "bay", "bay-1", "bay1", "bays"]
+    for name in names:
+        two.lake.repositories.create(name, f"mem://{name}")
+        for path in ("a", "b"):
+            two.lake.objects.upload(name, "main", path_of(path), [b"{}"])
+    for name in names:
+        two.lake.repositories.delete(name)
+    return names
+
+
+@pytest.mark.parametrize("amount", [1, 2])
+def test_pages_have_the_records_of_all_deleted_repositories(two, deleted_names, amount):
+    records, found, after = TableRecords(two.lake.core, two.lake.blocks), [], ""
+    while True:
+        page = records.page(after, amount)
+        found += [
+            (item.repository.id, record.path)
+            for item in page.items
+            if item.deleted
+            for record in item.records
+        ]
+        if not page.has_more:
+            break
+        after = page.next_offset
+    assert sorted(found) == [(name, path_of(path)) for name in deleted_names for path in "ab"]
+
+
+@pytest.mark.usefixtures("deleted_names")
+def test_pages_of_staged_objects_pass_over_no_repository(two):
+    """They go on after a name, so names must be in order."""
+    names = [name for name, _ in repositories_in_order(two.lake.core)]
+    assert len(names) == 7
+    assert names == sorted(names)
