@@ -105,24 +105,32 @@ class ServedTableRecords:
         a server does not list; uncached. Raises Conflict if the server does not list a repository
         to the user that has been there: its commits are not known.
         """
+        # all are told before the first is read: it may lead to files of the last repository
+        told: list[TableRecord] = []
         there: set[str] = set()
         for item in self._items():
             found = self._to_model(item["repository"])
-            # all namespaces that a name has had: one may be deleted while its files are read
-            self._named.setdefault(found.id, {})[found.storage_namespace] = found
+            self._note(found)
             if not item["deleted"]:
                 there.add(found.partition)
             for record in item["records"] if repository in {None, found} else ():
                 address = self._blocks.unqualify(record["physical_address"])
-                yield TableRecord(found, record["path"], address, record["size_bytes"])
-        unlisted = there - {each.partition for each in self._listed()}
-        if unlisted:
+                told.append(TableRecord(found, record["path"], address, record["size_bytes"]))
+        for listed in self._listed():
+            self._note(listed)  # one that was restored meanwhile may have been told by no page
+            there.discard(listed.partition)
+        if there:
             raise Conflict(
-                f"repositories whose commits are not known: {', '.join(sorted(unlisted))}",
+                f"repositories whose commits are not known: {', '.join(sorted(there))}",
                 kind="repository_not_listed",
                 hint="Give the user the right to read all repositories; if they were just deleted, "
                 "run the collection again.",
             )
+        yield from told
+
+    def _note(self, repository: Repository) -> None:
+        # all namespaces that a name has had: one may be deleted while its files are read
+        self._named.setdefault(repository.id, {})[repository.storage_namespace] = repository
 
     def _items(self) -> Iterator[Any]:
         return self._requests.items(self._collected, "gc", "table_records")
