@@ -13,11 +13,12 @@ reads there how the upload ended, and a cleaner what may remain to be removed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
 
-from anabranch.errors import NotFound
+from anabranch.errors import Corrupt, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.page import upper_bound
@@ -215,6 +216,12 @@ def abandon_all(keyvalue: KeyValueStore, partition: str, now: float) -> None:
             stored = StoredUpload(upload_from(raw), raw)
             finish = Finish(upload=stored.upload, time=int(now))
             keyvalue.apply(_end_writes(finish), [_expect_unchanged(stored)])
+    for _, raw in list(keyvalue.scan(keys.UPLOADS)):  # those to areas are in no listing
+        with suppress(Corrupt):
+            stored = StoredUpload(upload_from(raw), raw)
+            if stored.upload.partition == partition:
+                finish = Finish(upload=stored.upload, time=int(now))
+                keyvalue.apply(_end_writes(finish), [_expect_unchanged(stored)])
 
 
 def _end_writes(finish: Finish) -> list[Write]:
