@@ -22,7 +22,12 @@ from anabranch.model.names import decode_key, encode_path
 from anabranch.model.objects.entry import Entry
 from anabranch.model.page import Page
 from anabranch.model.repositories.repository import Repository
-from anabranch.model.tables.table_record import RECORDS_ROOT, is_record_path
+from anabranch.model.tables.table_record import (
+    RECORDS_ROOT,
+    is_record_below,
+    is_record_path,
+)
+from anabranch.model.uri import IMAGES
 from anabranch.versioning.core import Core
 from anabranch.versioning.records.entries import entry_from
 
@@ -93,9 +98,11 @@ class TableRecords:
     def _committed(self, repository: Repository) -> Iterator[FoundRecord]:
         """Yields the records in all commits of a repository, each once."""
         seen: set[FoundRecord] = set()
-        for key, value in committed_entries(self._core, repository, _ROOT):
+        # an image may have a repository's records at any path
+        prefix = b"" if repository.id == IMAGES else _ROOT
+        for key, value in committed_entries(self._core, repository, prefix):
             path = decode_key(key)
-            if is_record_path(path):
+            if is_record_below(path):
                 found = self._found(repository, path, entry_from(value))
                 if found not in seen:
                     seen.add(found)

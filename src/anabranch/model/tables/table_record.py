@@ -15,7 +15,7 @@ from anabranch.errors import Corrupt
 from anabranch.model.tables.table_area import AREA_ID, area_location
 
 __all__ = ["NAMESPACE_FILE", "RECORDS_ROOT", "TABLE_FILE", "VIEW_FILE"]
-__all__ += ["TableRecord", "is_record_path", "is_table_record", "table_from"]
+__all__ += ["TableRecord", "is_record_below", "is_record_path", "is_table_record", "table_from"]
 
 RECORDS_ROOT = "_tables/"
 """The prefix of all records."""
@@ -50,6 +50,13 @@ class TableRecord(msgspec.Struct, frozen=True, kw_only=True):
 def is_record_path(path: str) -> bool:
     """Returns whether a path is that of the record of a table or a view."""
     return path.startswith(RECORDS_ROOT) and path.rpartition("/")[2] in {TABLE_FILE, VIEW_FILE}
+
+
+def is_record_below(path: str) -> bool:
+    """Returns whether a path is that of a record of a table or a view below any prefix, as an image
+    may have those of a repository.
+    """
+    return is_record_path(path[max(path.find(RECORDS_ROOT), 0) :])
 
 
 def is_table_record(path: str) -> bool:
