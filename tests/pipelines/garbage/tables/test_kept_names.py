@@ -51,6 +51,18 @@ def test_what_was_stored_just_now_is_read_again(scenario):
         assert marked(scenario)[0].read == 3
 
 
+def test_files_that_another_collector_is_writing_stay(scenario):
+    """They share the folder."""
+    marked(scenario)
+    gc = scenario.folder / "gc"
+    files = [gc / name / ".written" for name in ("table-names", "table-records", "spans")]
+    for file in files:
+        file.write_bytes(b"half of")
+    with scenario.mark() as run:
+        run.sweep()
+    assert all(file.exists() for file in files)
+
+
 @pytest.mark.parametrize("damage", [lambda raw: raw[:-1] + b"?", lambda _: b""])
 def test_damaged_files_are_read_again(scenario, damage):
     before, dead = marked(scenario)

@@ -4,13 +4,17 @@ of tables: what one of them leads to is in the areas of another one.
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from support.garbage import DAY, put
 
 from anabranch.catalog.garbage.staged_changes import repositories_in_order
 from anabranch.catalog.garbage.table_records import TableRecords
 from anabranch.catalog.tables.iceberg.changes import Writing
+from anabranch.keyvalue.contract import Write
+from anabranch.model.uri import IMAGES
 from anabranch.pipelines.garbage.marking import table_marks
+from anabranch.versioning.records import keys, references
 
 from .table_engine import identifier, path_of, read
 from .test_files_of_other_repositories import Two
@@ -97,3 +101,53 @@ def test_pages_of_staged_objects_pass_over_no_repository(two):
     names = [name for name, _ in repositories_in_order(two.lake.core)]
     assert len(names) == 7
     assert names == sorted(names)
+
+
+def test_records_of_deleted_images_are_told_at_any_path(two):
+    """As they count in images that exist."""
+    two.lake.repositories.create(IMAGES, "mem://image")
+    path = f"layer/{path_of('trips')}"
+    two.lake.objects.upload(IMAGES, "main", path, [b"{}"])
+    two.lake.commits.commit(IMAGES, "main", committer="me", message="m")
+    two.lake.repositories.delete(IMAGES)
+    page = TableRecords(two.lake.core, two.lake.blocks).page("", 1000)
+    (found,) = (item for item in page.items if item.deleted)
+    assert [record.path for record in found.records] == [path]
+
+
+def test_records_are_read_where_a_restored_backup_has_them(two):
+    """It has the repositories and the trees of before, in other namespaces, and the collector's
+    folder may be that of before.
+    """
+    two.land.append("own", files=two.files)
+    two.sea.drop("trips")
+    expire(two, "sea")
+    two.collect("sea")
+    before = read(two.lake, "main", "land")
+    core = two.lake.core
+    for name in ("land", "sea"):
+        repository = core.repositories.get(name)
+        moved = msgspec.structs.replace(repository, storage_namespace=f"mem://new/{name}")
+        for block in list(two.lake.blocks.list(f"mem://{name}/")):
+            content = two.lake.blocks.read(block.address)
+            address = f"mem://new/{block.address.removeprefix('mem://')}"
+            two.lake.blocks.put(address, [content])
+            two.lake.blocks.delete([block.address])
+        key = keys.repository(name)
+        core.keyvalue.apply([Write(keys.GRAVELER, key, references.repository_bytes(moved))])
+    two.clock.advance(30 * DAY)
+    assert not two.collect("sea").tables.kept_areas
+    assert read(two.lake, "main", "land") == before
+
+
+def test_uploads_to_areas_of_a_deleted_repository_end(two):
+    """As those of objects do, whose records are in the repository's listing."""
+    areas, uploads = two.lake.iceberg.areas, two.lake.core.uploads
+    areas.open_upload(two.sea.find("trips").area, "data/big.parquet")
+    areas.open_upload(two.land.find("own").area, "data/big.parquet")
+    ended, other = sorted(uploads.all(), key=lambda upload: upload.partition, reverse=True)
+    two.lake.repositories.delete("sea")
+    assert uploads.read([ended.id, other.id]) == [other]
+    two.clock.advance(DAY)
+    assert two.lake.uploads.clean() == 1
+    assert list(uploads.all()) == [other]

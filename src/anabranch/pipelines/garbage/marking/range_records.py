@@ -9,6 +9,7 @@ are in one file for each repository:
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -17,15 +18,16 @@ import numpy as np
 import pyarrow as pa
 
 from anabranch import _kernel as kernel
+from anabranch.files.private_folders import make_private_folder
 from anabranch.model.names import encode_path
 from anabranch.model.objects.entry import physical_address
 from anabranch.model.repositories.repository import Repository
-from anabranch.model.tables.table_record import RECORDS_ROOT, is_record_path
+from anabranch.model.tables.table_record import RECORDS_ROOT, is_record_below
 from anabranch.model.uri import IMAGES
 from anabranch.pipelines.garbage.addresses.checked_file import KeptForm
 from anabranch.pipelines.garbage.addresses.range_tree import range_tree
 
-__all__ = ["RangeRecords"]
+__all__ = ["RangeRecords", "kept_name"]
 
 _ROOT = encode_path(RECORDS_ROOT)
 
@@ -42,17 +44,19 @@ _FORM = KeptForm(b"ANARECS1", msgspec.msgpack.Decoder(_Kept))
 
 
 class RangeRecords:
-    """The records in ranges of a repository, kept in the file `path` if there is one. `locate`
+    """The records in ranges of a repository, kept in a file in `folder` if there is one. `locate`
     returns the path of a range's file by its id.
     """
 
     def __init__(
-        self, repository: Repository, locate: Callable[[str], str], path: Path | None
+        self, repository: Repository, locate: Callable[[str], str], folder: Path | None
     ) -> None:
         self._repository = repository
         self._locate = locate
-        self._path = path
-        kept = _FORM.read(path) or _Kept([], {})
+        self._path = None if folder is None else folder / kept_name(repository)
+        if folder is not None:
+            make_private_folder(folder)
+        kept = _FORM.read(self._path) or _Kept([], {})
         self._records: dict[_Row, int] = {row: n for n, row in enumerate(kept.records)}
         self._ranges = kept.ranges
         self._used: set[str] = set()
@@ -102,9 +106,17 @@ class RangeRecords:
                 for path, address, kind, size in zip(
                     *(batch.column(name).to_pylist() for name in columns), strict=True
                 ):
-                    if is_record_path(path[max(path.find(RECORDS_ROOT), 0) :]):
+                    if is_record_below(path):
                         namespace = self._repository.storage_namespace
                         yield path, physical_address(namespace, address, kind), size
 
     def _write(self) -> None:
         _FORM.write(self._path, _Kept(list(self._records), self._ranges))
+
+
+def kept_name(repository: Repository) -> str:
+    """Returns the name of the file of a repository's records, which have full addresses: restored
+    from a backup, a repository has its id and its ranges in another namespace.
+    """
+    namespace = hashlib.sha256(repository.storage_namespace.encode("utf-8", "surrogatepass"))
+    return f"{repository.partition}-{namespace.hexdigest()[:16]}"

@@ -171,7 +171,8 @@ class Reachability:
             if folder.name not in self._indexes:
                 shutil.rmtree(folder, ignore_errors=True)
         for file in self._spans_folder.iterdir():
-            if file.name not in self._partitions:
+            # what begins with a dot is being written, perhaps by another process
+            if file.name not in self._partitions and not file.name.startswith("."):
                 file.unlink(missing_ok=True)
 
     def _mark_uncommitted(self) -> None:

@@ -27,7 +27,6 @@ from anabranch.errors import (
     NotFound,
     StoreRefused,
 )
-from anabranch.files.private_folders import make_private_folder
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.area_files import area_paths
 from anabranch.model.tables.table_area import AREA_ID
@@ -48,7 +47,7 @@ from anabranch.pipelines.garbage.marking.kept_names import (
     KeptNames,
     Named,
 )
-from anabranch.pipelines.garbage.marking.range_records import RangeRecords
+from anabranch.pipelines.garbage.marking.range_records import RangeRecords, kept_name
 from anabranch.pipelines.garbage.marking.table_report import (
     KeptArea,
     TableReport,
@@ -223,7 +222,8 @@ class TableMarks:
         for records in self._range_records.values():
             records.remove_unused()
         for file in () if self._ranges_folder is None else self._ranges_folder.iterdir():
-            if file.name not in self._range_records:
+            # what begins with a dot is being written, perhaps by another process
+            if file.name not in self._range_records and not file.name.startswith("."):
                 file.unlink(missing_ok=True)
 
     def _are_marked(self, addresses: pa.StringArray) -> Flags:
@@ -234,14 +234,13 @@ class TableMarks:
         return flags
 
     def _records_of(self, repository: Repository) -> RangeRecords:
-        records = self._range_records.get(repository.partition)
+        name = kept_name(repository)
+        records = self._range_records.get(name)
         if records is None:
-            path = None
-            if self._ranges_folder is not None:
-                make_private_folder(self._ranges_folder)
-                path = self._ranges_folder / repository.partition
-            records = self._range_records[repository.partition] = RangeRecords(
-                repository, lambda table_id: self._installation.locate(repository, table_id), path
+            records = self._range_records[name] = RangeRecords(
+                repository,
+                lambda table_id: self._installation.locate(repository, table_id),
+                self._ranges_folder,
             )
         return records
 
