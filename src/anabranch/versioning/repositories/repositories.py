@@ -206,9 +206,10 @@ class Repositories:
         """Returns the repository of a name, then those of this name that were deleted and can be
         restored.
         """
+        there = self._there(name)  # before: it may be deleted meanwhile
         deleted = [each.deleted for each in self.deleted.stored(f"{name}/")]
         kept = [each.repository for each in deleted if not each.forgotten]
-        return [*self._there(name), *kept] or self._there(name)  # one may have been restored since
+        return [*there, *kept] or self._there(name)  # one may have been restored since
 
     def kept(self) -> Iterator[Repository]:
         """Yields all repositories, then those that were deleted and can be restored: their objects

@@ -151,3 +151,19 @@ def test_uploads_to_areas_of_a_deleted_repository_end(two):
     two.clock.advance(DAY)
     assert two.lake.uploads.clean() == 1
     assert list(uploads.all()) == [other]
+
+
+def test_a_repository_that_is_deleted_while_it_is_looked_for_is_found(two, monkeypatch):
+    """Or else what tables have in its areas would be looked for elsewhere."""
+    repositories = two.lake.core.repositories
+    stored = repositories.deleted.stored
+
+    def delete_after_it(prefix=""):
+        found = [*stored(prefix)]
+        monkeypatch.undo()
+        two.lake.repositories.delete("sea")
+        return found
+
+    monkeypatch.setattr(repositories.deleted, "stored", delete_after_it)
+    assert [each.id for each in repositories.of_name("sea")] == ["sea"]
+    assert [each.id for each in repositories.of_name("sea")] == ["sea"]
