@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from anabranch.pipelines.column_hashes import Hashes, fixed_length_texts, sorted_by_hash
 from anabranch.pipelines.garbage.addresses.anti_join import search
@@ -26,6 +27,7 @@ __all__ = [
     "candidates",
     "creation_times",
     "earlier_candidates",
+    "found_since",
     "may_be_candidates",
 ]
 
@@ -69,15 +71,23 @@ def candidates(
     dead: Iterable[pa.RecordBatch], earlier: EarlierCandidates, *, before: int, now: int
 ) -> Iterator[pa.RecordBatch]:
     """Yields the dead objects that can be candidates, as CANDIDATES. `since` is taken from the
-    earlier run, and is at most `now`.
+    earlier run, unless the object was stored later, and is at most `now`.
     """
     for batch in dead:
         old = batch.filter(pa.array(may_be_candidates(batch.column("address"), before)))
-        since = earlier.first_found(old.column("hash").to_numpy(), now)
+        since = pa.array(earlier.first_found(old.column("hash").to_numpy(), now))
         columns = [old.column(field.name) for field in LISTING]
-        yield pa.RecordBatch.from_arrays(
-            [*columns, pa.array(np.minimum(since, now))], schema=CANDIDATES
-        )
+        since = found_since(since, old.column("mtime"), now)
+        yield pa.RecordBatch.from_arrays([*columns, since], schema=CANDIDATES)
+
+
+def found_since(since: pa.Int64Array, stored: pa.Int64Array, now: int) -> pa.Int64Array:
+    """Returns when objects were first found dead, at most `now`, given when an earlier run found
+    those with their names dead, or null, and when they were stored: names of files of tables may be
+    used again.
+    """
+    known = pc.min_element_wise(pc.fill_null(since, now), now)
+    return pc.if_else(pc.greater(stored, known), now, known)
 
 
 def may_be_candidates(addresses: pa.StringArray, before: int) -> npt.NDArray[np.bool_]:

@@ -18,7 +18,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from anabranch.pipelines.garbage.addresses.candidates import CANDIDATES, may_be_candidates
+from anabranch.pipelines.garbage.addresses.candidates import (
+    CANDIDATES,
+    found_since,
+    may_be_candidates,
+)
 from anabranch.pipelines.garbage.addresses.table_files import DeadTableFiles, KeptFiles
 from anabranch.pipelines.garbage.run_context import RunContext
 from anabranch.pipelines.garbage.run_files import CANDIDATE_PARTS, CandidatePart, EarlierFile
@@ -183,7 +187,7 @@ def _write_dead(
             dead = kept.without_kept(batch.filter(is_listed), tables)
             old = dead.filter(pa.array(may_be_candidates(dead.column("address"), times.before)))
             unknown += dead.num_rows - old.num_rows
-            since = pc.min_element_wise(pc.fill_null(old.column("since"), times.now), times.now)
+            since = found_since(old.column("since"), old.column("mtime"), times.now)
             columns = [*(old.column(name) for name in ("address", "size", "mtime")), since]
             writer.write(pa.RecordBatch.from_arrays(columns, schema=CANDIDATES))
     yield unlisted.result([name for name, _ in writer.files], unknown, tables)
