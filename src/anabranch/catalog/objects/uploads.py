@@ -27,6 +27,7 @@ from anabranch.model.objects.entry import (
 from anabranch.model.objects.stat import CommonPrefix
 from anabranch.model.page import upper_bound
 from anabranch.model.repositories.repository import Repository
+from anabranch.model.tables.table_area import AREAS
 from anabranch.model.uploads.part import MAX_PARTS, Part
 from anabranch.model.uploads.upload import Upload
 from anabranch.versioning.core import Core
@@ -268,8 +269,11 @@ class Uploads:
 def find_upload(
     core: Core, repository: Repository, branch: str, path: str, upload_id: str
 ) -> StoredUpload:
-    """Returns an unfinished upload. Raises NotFound, also for an upload of another key."""
-    stored = core.uploads.find(repository, upload_id) if upload_id else None
+    """Returns an unfinished upload. Raises NotFound, also for an upload of another key, or to an
+    area of tables, whose paths others have a right to.
+    """
+    is_object = bool(upload_id) and branch != AREAS
+    stored = core.uploads.find(repository, upload_id) if is_object else None
     if stored is None or (stored.upload.branch, stored.upload.path) != (branch, path):
         raise upload_not_found()
     return stored

@@ -11,6 +11,7 @@ from support.garbage import DAY, put
 from anabranch.catalog.garbage.staged_changes import repositories_in_order
 from anabranch.catalog.garbage.table_records import TableRecords
 from anabranch.catalog.tables.iceberg.changes import Writing
+from anabranch.errors import NotFound
 from anabranch.keyvalue.contract import Write
 from anabranch.model.uri import IMAGES
 from anabranch.pipelines.garbage.marking import table_marks
@@ -167,3 +168,13 @@ def test_a_repository_that_is_deleted_while_it_is_looked_for_is_found(two, monke
     monkeypatch.setattr(repositories.deleted, "stored", delete_after_it)
     assert [each.id for each in repositories.of_name("sea")] == ["sea"]
     assert [each.id for each in repositories.of_name("sea")] == ["sea"]
+
+
+def test_uploads_to_areas_are_none_of_objects(two):
+    """Who may write an object of this path on a branch may not have a right to the area."""
+    area = two.sea.find("trips").area
+    two.lake.iceberg.areas.open_upload(area, "data/big.parquet")
+    (upload,) = two.lake.core.uploads.all()
+    with pytest.raises(NotFound):
+        two.lake.uploads.abort("sea", upload.branch, upload.path, upload.id)
+    assert list(two.lake.core.uploads.all()) == [upload]
