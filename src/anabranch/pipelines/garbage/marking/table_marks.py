@@ -41,12 +41,7 @@ from anabranch.pipelines.garbage.addresses.table_files import (
 )
 from anabranch.pipelines.garbage.installations.installation import Installation
 from anabranch.pipelines.garbage.installations.table_records import TableRecord
-from anabranch.pipelines.garbage.marking.kept_names import (
-    FileKind,
-    FilePaths,
-    KeptNames,
-    Named,
-)
+from anabranch.pipelines.garbage.marking.kept_names import FileKind, FilePaths, KeptNames, Named
 from anabranch.pipelines.garbage.marking.range_records import RangeRecords, kept_name
 from anabranch.pipelines.garbage.marking.table_report import (
     KeptArea,
