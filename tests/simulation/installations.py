@@ -170,5 +170,5 @@ class DatabaseWorld(World):
             self.database.make(statements)
             server.die()
         if fate is Fate.UNKNOWN:
-            return self.random.choice(("unsent", "late", "late"))
+            return self.random.choice(("unsent", "late", "late", "late", "late"))
         return {Fate.DONE: "made", Fate.REFUSED: "refused", Fate.LOST: "lost"}[fate]
