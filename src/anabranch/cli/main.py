@@ -114,7 +114,7 @@ SECTIONS = (
             CommandEntry(
                 "table",
                 "tables.group",
-                "List, show, compare and register Iceberg tables; expire snapshots",
+                "List, show and compare tables; register Iceberg tables, expire snapshots",
             ),
             CommandEntry("local", "local.group", "Keep a folder in step with a path of a branch"),
             CommandEntry(
