@@ -1,7 +1,7 @@
 """Threads of a simulated world: what jobs ask of the module `threading`, on its scheduler.
 
-A thread is an actor more, which ends when its server is killed. Events and locks hand over while
-they wait, and time passes.
+A thread is an actor more, which ends when its server is killed. Events, locks and semaphores hand
+over while they wait, and time passes.
 """
 
 from __future__ import annotations
@@ -39,6 +39,10 @@ class Threads:
     def Lock(self) -> _Lock:  # noqa: N802
         """Returns a lock."""
         return _Lock(self._world)
+
+    def Semaphore(self, free: int) -> _Semaphore:  # noqa: N802
+        """Returns a semaphore."""
+        return _Semaphore(self._world, free)
 
 
 class _Thread:
@@ -83,3 +87,18 @@ class _Lock:
 
     def __exit__(self, *_: object) -> None:
         self._is_held = False
+
+
+class _Semaphore:
+    def __init__(self, world: World, free: int) -> None:
+        self._world = world
+        self._free = free
+
+    def acquire(self, timeout: float = math.inf) -> bool:
+        if not self._world.wait(lambda: self._free > 0, timeout):
+            return False
+        self._free -= 1
+        return True
+
+    def release(self) -> None:
+        self._free += 1

@@ -47,7 +47,7 @@ _THREADED = (
 )
 """Modules that give work to threads."""
 _WAITING = (
-    *("pipelines.jobs.job", "pipelines.images.build_job"),
+    *("pipelines.jobs.job", "pipelines.jobs.registry", "pipelines.images.build_job"),
     *("versioning.commits.branch_locks", "versioning.commits.moves"),
 )
 """Modules that start threads, or wait for others while those call a store."""
