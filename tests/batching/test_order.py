@@ -52,7 +52,7 @@ def pool():
 
 
 def submit(commits, item, place):
-    with takes_place(place, "main"):
+    with takes_place(place):
         return commits.submit(item)
 
 
@@ -91,7 +91,7 @@ def test_the_leader_keeps_its_place_while_another_process_holds_the_lock(pool):
 
 def test_places_are_of_the_context_alone():
     place = threading.Event()
-    with takes_place(place, "main"):
+    with takes_place(place):
         pass
     note_place()
     assert not place.is_set()

@@ -160,15 +160,12 @@ class DatabaseWorld(World):
         self.database.finish()
 
     def _disturb(self, server: Server, statements: Sequence[Statement]) -> str:
-        if self.random.random() < 0.1:
+        if self.random.random() < 0.02:
             self.database.finish()  # what was left running has ended by now
-        if self.database.is_behind and self.random.random() < 0.1:
-            self.trace.append("the database crashes")
-            self.database.crash()
         fate = server.step("run", f"{len(statements)} statements")
         if fate is Fate.LAST:
             self.database.make(statements)
             server.die()
         if fate is Fate.UNKNOWN:
-            return self.random.choice(("unsent", "late", "late", "late", "late"))
+            return self.random.choice(("unsent", "late", "late"))
         return {Fate.DONE: "made", Fate.REFUSED: "refused", Fate.LOST: "lost"}[fate]

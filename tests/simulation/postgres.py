@@ -3,9 +3,8 @@
 `PostgresStore` is the one of the code, with its pool and its retries. Its connections are those of
 this model, which tells statements apart by how they begin, and fails as a server and a network do:
 a transaction is refused as it conflicts with another one, a connection breaks before it is made,
-after, or while it still runs, so that it may be made later, until its backend is ended. A crash
-loses the transactions that did not wait for the disk, if none that changed something did so later.
-The contract suite holds it to what the real one does (`tests/keyvalue/conftest.py`).
+after, or while it still runs, so that it may be made later, until its backend is ended. The
+contract suite holds it to what the real one does (`tests/keyvalue/conftest.py`).
 """
 
 from __future__ import annotations
@@ -53,24 +52,12 @@ class Database:
     def __init__(self) -> None:
         self._records: dict[bytes, dict[bytes, bytes]] = {}
         self._running: dict[bytes, Sequence[Statement]] = {}
-        self._durable: dict[bytes, dict[bytes, bytes]] | None = None
         self._pids = itertools.count(1)
         self._lock = threading.Lock()
 
     def connect(self, disturbance: Disturbance, clock: Callable[[], float]) -> Connection:
         """Returns a new connection."""
         return Connection(self, _WORD.pack(next(self._pids)), disturbance, clock)
-
-    @property
-    def is_behind(self) -> bool:
-        """Whether something was made that is not durable yet."""
-        return self._durable is not None
-
-    def crash(self) -> None:
-        """Loses what is not durable yet, and what still runs."""
-        self._running.clear()
-        if self._durable is not None:
-            self._records, self._durable = self._durable, None
 
     def finish(self) -> None:
         """Makes the transactions that still run."""
@@ -85,16 +72,11 @@ class Database:
     def make(self, statements: Sequence[Statement]) -> list[Result]:
         """Makes a transaction: nothing else happens meanwhile."""
         holds = [True]
-        waits = not any(b"'synchronous_commit', 'off'" in sql for sql, _ in statements)
         with self._lock:
-            before = {} if waits else {name: {**rows} for name, rows in self._records.items()}
-            results = [
+            return [
                 self._execute(" ".join(sql.decode().split()), values, holds)
                 for sql, values in statements
             ]
-            if any(result.command_tuples for result in results):
-                self._durable = None if waits else self._durable or before
-            return results
 
     def _execute(self, sql: str, values: Sequence[bytes | None], holds: list[bool]) -> Result:
         if sql.startswith("SELECT format("):  # the partitions of the table: it has none
@@ -103,7 +85,6 @@ class Database:
             found = self._running.pop(values[0] or b"", None)
             return Result([] if found is None else [(b"\1", b"")])
         if sql.startswith("SELECT set_config('anabranch.holds', 'true'"):
-            holds[0] = True
             return Result([(b"true", b"")])
         records = self._records.setdefault(values[0] or b"", {})
         if sql.startswith("SELECT set_config('anabranch.holds', ("):

@@ -38,21 +38,14 @@ def running_backend(world: World) -> None:
 @needs("database")
 def read_outside_of_transaction(world: World) -> None:
     """What a transaction expects is read before it begins."""
-    transact = PostgresStore._transact
+    apply = PostgresStore._apply
 
-    def read_and_transact(self: PostgresStore, applies: Sequence[Apply]) -> Sequence[bool]:
-        (of,) = applies
+    def read_and_apply(self: PostgresStore, of: Apply) -> Any:
         if any(self.get(*each[:2]) != each.value for each in of.expect):
-            return [False]
-        return transact(self, [Apply(of.writes, (), of.durable)])
+            return False
+        return apply(self, Apply(of.writes, (), *of[2:]))
 
-    world.replace(f"{_POSTGRES}.store.PostgresStore._transact", read_and_transact)
-
-
-@needs("database")
-def nothing_waits_for_the_disk(world: World) -> None:
-    """No transaction waits until the database has it on its disk."""
-    world.replace(f"{_POSTGRES}.store.may_be_durable_later", lambda: True)
+    world.replace(f"{_POSTGRES}.store.PostgresStore._apply", read_and_apply)
 
 
 @needs("database")
@@ -85,6 +78,5 @@ PLANTED: tuple[Plant, ...] = (
     blind_retry,
     running_backend,
     read_outside_of_transaction,
-    nothing_waits_for_the_disk,
     stale_cache,
 )

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from anabranch.errors import AnabranchError, Invalid
 from anabranch.keyvalue.contract import Expect, Write
 
-__all__ = ["Apply", "ApplyResult", "apply_all", "copy_error", "unwrap"]
+__all__ = ["Apply", "ApplyResult", "apply_all", "unwrap"]
 
 ApplyResult: TypeAlias = bool | BaseException
 """Whether the writes were made, or the error that prevented them."""
@@ -49,7 +49,7 @@ def apply_all(
     ):
         split = isinstance(result, Invalid) and len(group) > 1
         for number in group:
-            results[number] = run([applies[number]])[0] if split else copy_error(result)
+            results[number] = run([applies[number]])[0] if split else _copy_error(result)
     return results
 
 
@@ -74,7 +74,7 @@ def _merge(applies: Sequence[Apply], group: Sequence[int]) -> Apply:
     return Apply(writes, applies[group[0]].expect, durable)
 
 
-def copy_error(result: ApplyResult) -> ApplyResult:
+def _copy_error(result: ApplyResult) -> ApplyResult:
     """Returns the result, an error as a copy: several threads raise it, and raising changes it."""
     if isinstance(result, AnabranchError):
         return type(result)(result.message, kind=result.kind, hint=result.hint)

@@ -1,4 +1,4 @@
-"""The SQL statements of applies: locks, expectations, writes, all sent in one round trip.
+"""The SQL statements of an apply: locks, expectations, writes, all sent in one round trip.
 
 Each step is a statement of one transaction under READ COMMITTED, so each sees what is committed
 when it begins:
@@ -7,11 +7,7 @@ when it begins:
        written, in the order of their numbers, so that applies cannot deadlock;
     2. evaluates each expectation and records in the transaction's setting `anabranch.holds` whether
        all have held so far;
-    3. makes each write if they have;
-    4. does 2 and 3 for the next apply, if there are several.
-
-Of applies that need not be durable at once, the transaction does not wait for the disk; PostgreSQL
-writes its log in order, so with the next one that waits, they are.
+    3. makes each write if they have.
 
 The locks are advisory locks on a hash of the key, held until the transaction has committed. They
 guarantee that no expected key changes before the writes are visible, whether the key exists or not,
@@ -24,12 +20,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 
-from anabranch.keyvalue.batching.apply_batching import Apply
+from anabranch.keyvalue.contract import Expect, Write
 from anabranch.keyvalue.postgres.connection import Result, Statement
 from anabranch.keyvalue.postgres.partitions import PartitionTable
 from anabranch.keyvalue.postgres.statements import bytes_array, number_array
 
-__all__ = ["are_applied", "statements"]
+__all__ = ["is_applied", "statements"]
 
 _LOCKS = 4096
 _FIRST_LOCK = 0x416E6162 << 32  # "Anab": marks Anabranch's among the database's advisory locks
@@ -37,55 +33,38 @@ _FIRST_LOCK = 0x416E6162 << 32  # "Anab": marks Anabranch's among the database's
 _TAKE_LOCKS = b"""
 SELECT set_config('anabranch.holds', 'true', true), count(
     CASE WHEN lock < 0 THEN pg_advisory_xact_lock_shared(-lock)::text
-    ELSE pg_advisory_xact_lock(lock)::text END)%b
+    ELSE pg_advisory_xact_lock(lock)::text END)
 FROM unnest($1::int8[]) AS lock
 """
-_WITH_SYNC = _TAKE_LOCKS % b""
-_WITHOUT_SYNC = _TAKE_LOCKS % b", set_config('synchronous_commit', 'off', true)"
-_BEGIN_NEXT = b"SELECT set_config('anabranch.holds', 'true', true)"
 _IF_HELD = b"current_setting('anabranch.holds') = 'true'"
 
 
-def statements(applies: Sequence[Apply], tables: Mapping[str, PartitionTable]) -> list[Statement]:
-    """Returns the statements of applies that are made in this order, each if its own expectations
-    hold. Each has at least one write or expectation.
-    """
-    sql = [_take_locks(applies)]
-    for number, apply in enumerate(applies):
-        if number:
-            sql.append((_BEGIN_NEXT, ()))
-        sql += [_check(tables[partition], key, value) for partition, key, value in apply.expect]
-        values: dict[str, dict[bytes, bytes | None]] = {}
-        for partition, key, value in apply.writes:
-            values.setdefault(partition, {})[key] = value  # of two writes of one key, the later
-        for partition, partition_values in values.items():
-            sql += _write(tables[partition], partition_values)
+def statements(
+    writes: Sequence[Write], expect: Sequence[Expect], tables: Mapping[str, PartitionTable]
+) -> list[Statement]:
+    """Returns the statements of an apply with at least one write or expectation."""
+    sql = [_take_locks(writes, expect)]
+    sql += [_check(tables[partition], key, value) for partition, key, value in expect]
+    values: dict[str, dict[bytes, bytes | None]] = {}
+    for partition, key, value in writes:
+        values.setdefault(partition, {})[key] = value  # of two writes of one key, the later
+    for partition, partition_values in values.items():
+        sql += _write(tables[partition], partition_values)
     return sql
 
 
-def are_applied(results: Sequence[Result], applies: Sequence[Apply]) -> list[bool]:
-    """Returns whether each apply's expectations held, given the results of the statements."""
-    applied = []
-    first = 0
-    for apply in applies:
-        applied.append(results[first + len(apply.expect)].get_value(0, 0) == b"true")
-        first += 1 + len(apply.expect) + _number_of_writes(apply)
-    return applied
+def is_applied(results: Sequence[Result], expectations: int) -> bool:
+    """Returns whether all expectations held, given the results of an apply's statements and the
+    number of its expectations.
+    """
+    return results[expectations].get_value(0, 0) == b"true"
 
 
-def _number_of_writes(apply: Apply) -> int:
-    """Returns how many statements make the writes of an apply."""
-    values = {(partition, key): value for partition, key, value in apply.writes}
-    return len({(partition, value is None) for (partition, _), value in values.items()})
-
-
-def _take_locks(applies: Sequence[Apply]) -> Statement:
-    exclusive = {_lock(partition, key) for apply in applies for partition, key, _ in apply.writes}
-    shared = {_lock(partition, key) for apply in applies for partition, key, _ in apply.expect}
-    shared -= exclusive
+def _take_locks(writes: Sequence[Write], expect: Sequence[Expect]) -> Statement:
+    exclusive = {_lock(partition, key) for partition, key, _ in writes}
+    shared = {_lock(partition, key) for partition, key, _ in expect} - exclusive
     ordered = sorted(exclusive | shared)
-    sql = _WITH_SYNC if any(apply.durable for apply in applies) else _WITHOUT_SYNC
-    return sql, (number_array(-n if n in shared else n for n in ordered),)
+    return _TAKE_LOCKS, (number_array(-n if n in shared else n for n in ordered),)
 
 
 def _lock(partition: str, key: bytes) -> int:

@@ -12,24 +12,15 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from anabranch.batching.order import current_order
 from anabranch.batching.scheduler import batch
-from anabranch.errors import AnabranchError, Invalid
-from anabranch.keyvalue.batching.apply_batching import (
-    Apply,
-    ApplyResult,
-    apply_all,
-    copy_error,
-    unwrap,
-)
+from anabranch.errors import AnabranchError
+from anabranch.keyvalue.batching.apply_batching import Apply, ApplyResult, apply_all, unwrap
 from anabranch.keyvalue.contract import Expect, KeyRange, Row, Write
-from anabranch.keyvalue.later_durability import may_be_durable_later
 from anabranch.keyvalue.postgres import apply_statements, statements
 from anabranch.keyvalue.postgres.clients import connection_name
 from anabranch.keyvalue.postgres.connection import Result, Statement
 from anabranch.keyvalue.postgres.database import PostgresDatabase
 from anabranch.keyvalue.postgres.executor import RequestExecutor
-from anabranch.keyvalue.postgres.ordered_applies import OrderedApplies
 from anabranch.keyvalue.postgres.partitions import PartitionTable
 from anabranch.keyvalue.postgres.pool import Pool
 from anabranch.keyvalue.recent_values import RecentValues
@@ -77,7 +68,6 @@ class PostgresStore:
         )
         self._executor = RequestExecutor(database, pool, observer)
         self._recent = RecentValues(self.get)
-        self._ordered = OrderedApplies(self._apply_in_order)
 
     def get(self, partition: str, key: bytes) -> bytes | None:
         """Returns the value, or None."""
@@ -159,39 +149,22 @@ class PostgresStore:
         """
         if not writes and not expect:
             return True
-        apply = Apply(writes, expect, not may_be_durable_later())
-        order = current_order()
-        if order is not None:
-            return unwrap(self._ordered.apply(order, apply))
-        return unwrap(batch(self._apply_all, apply))
+        return unwrap(batch(self._apply_all, Apply(writes, expect)))
 
     def _apply_all(self, applies: Sequence[Apply]) -> Sequence[ApplyResult]:
         return apply_all(applies, lambda merged: [self._apply(apply) for apply in merged])
 
     def _apply(self, apply: Apply) -> ApplyResult:
+        writes, expect = apply.writes, apply.expect
         try:
-            return self._transact([apply])[0]
+            results = self._executor.run(
+                {partition for partition, _, _ in (*writes, *expect)},
+                lambda tables: apply_statements.statements(writes, expect, tables),
+                once=bool(writes),
+            )
         except AnabranchError as error:
             return error
-
-    def _apply_in_order(self, applies: Sequence[Apply]) -> Sequence[ApplyResult]:
-        """Returns the result of each apply, made in this order, in one transaction unless one of
-        them is invalid.
-        """
-        try:
-            return self._transact(applies)
-        except Invalid:
-            return [self._apply(apply) for apply in applies]
-        except AnabranchError as error:
-            return [copy_error(error) for _ in applies]
-
-    def _transact(self, applies: Sequence[Apply]) -> Sequence[bool]:
-        results = self._executor.run(
-            {partition for apply in applies for partition, _, _ in (*apply.writes, *apply.expect)},
-            lambda tables: apply_statements.statements(applies, tables),
-            once=any(apply.writes for apply in applies),
-        )
-        return apply_statements.are_applied(results, applies)
+        return apply_statements.is_applied(results, len(expect))
 
     @timed("keyvalue")
     def drop(self, partition: str) -> None:

@@ -123,7 +123,7 @@ class Committer:
             tables.make_durable()
             if before is not None:
                 before.placed.wait()
-            with takes_place(move.placed, key):
+            with takes_place(move.placed):
                 is_made = self._branches.apply(repository, stored, writes, expect)
         finally:
             if move is not None:
@@ -193,11 +193,7 @@ class Committer:
         repository, branch = change.repository, change.branch
         with self._settled(change):
             prepared = self._prepare(change, waited=True)
-            for attempt in self._branches.attempts(repository, branch, prepared):
-                stored = attempt
-                if stored.branch.staging_token in prepared.branch.sealed_tokens:
-                    # a database that has crashed may have lost the seal, but nothing after it
-                    stored = prepared = self._prepare(change, waited=True)
+            for stored in self._branches.attempts(repository, branch, prepared):
                 try:
                     made, _, writes, expect = self._make(change, plan, stored, None)
                 except NoChanges:

@@ -183,23 +183,19 @@ class SealedTrees:
     def _build(self, asked: _Asked) -> bool:
         """Builds the tree of a branch; returns whether there was one to build."""
         try:
-            stored = self._branches.read(asked.repository, asked.branch)
-            branch = stored.branch
+            branch = self._branches.read(asked.repository, asked.branch).branch
             known = self.find(branch.commit_id, branch.sealed_tokens)
             if not areas_above(known, branch.sealed_tokens):
                 if not _is_worth_an_area(asked, branch, known):
                     return False
-                stored = seal_staged(self._branches, self._staging, asked.repository, asked.branch)
-                branch = stored.branch
+                branch = seal_staged(
+                    self._branches, self._staging, asked.repository, asked.branch
+                ).branch
                 # a commit may have come between
                 known = self.find(branch.commit_id, branch.sealed_tokens)
         except NotFound:  # it was deleted meanwhile
             return False
         if not areas_above(known, branch.sealed_tokens):
-            return False
-        # a database may lose a seal that is not durable yet, and the area would get more changes
-        unchanged = self._branches.write(asked.repository, branch)
-        if not self._branches.apply(asked.repository, stored, [unchanged]):
             return False
         made = self._apply(asked.repository, branch, known)
         with self._lock:
