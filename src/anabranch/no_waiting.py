@@ -3,9 +3,9 @@
     with no_waiting():
         respond()          raises WouldWait where it would send a request to a store
 
-What waits, or takes a lock that is held while others wait, says so before by `about_to_wait()`.
-Whoever has forbidden it then does the work again where waiting is allowed, so only what may be done
-twice is tried so.
+Code that waits, or takes a lock that is held while others wait, calls `about_to_wait()` first. If
+that raises, the caller of `no_waiting` does the work again where waiting is allowed. So the work
+must be safe to begin twice.
 """
 
 from __future__ import annotations

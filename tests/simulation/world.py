@@ -27,6 +27,7 @@ from simulation.disk import START
 from simulation.killed import Killed
 from simulation.stores import SharedStore, SimulatedBlocks, SimulatedStore
 from simulation.threads import Threads
+from support.stepped_scenario import read_staged_first
 
 from anabranch.errors import Busy, OutcomeUnknown
 from anabranch.library import Lake
@@ -147,7 +148,7 @@ class Server:
         that has entered the interpreter, and not for each greenlet.
         """
         trees = self.lake.core.trees
-        locate, overlaid = trees._tables.locate, trees.overlaid
+        locate = trees._tables.locate
 
         def locate_undisturbed(*arguments: str) -> str:
             self._in_kernel = True
@@ -157,9 +158,7 @@ class Server:
                 self._in_kernel = False
 
         trees._tables.locate = locate_undisturbed
-        trees.overlaid = lambda repository, tree, staged, *folders: overlaid(
-            repository, tree, list(staged), *folders
-        )
+        read_staged_first(self.lake)
 
     def die(self) -> NoReturn:
         """Ends the server at once; where there is a disk, the power may be lost."""

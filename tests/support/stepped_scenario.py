@@ -21,7 +21,7 @@ from anabranch.testing.lake import Clock
 from anabranch.testing.stores import FaultyBlocks, FaultyStore
 from support.garbage import DAY, commit, put
 
-__all__ = ["Scenario", "Steps"]
+__all__ = ["Scenario", "Steps", "read_staged_first"]
 
 
 class Steps:
@@ -74,7 +74,7 @@ class Scenario:
             clock=self.clock,
             undo_days=undo_days,
         )
-        _keep_out_of_kernel(self.lake)
+        read_staged_first(self.lake)
         lake = self.lake
         lake.repositories.create("sea", "mem://sea")
         lake.garbage_rules.set("sea", RetentionRules(1))
@@ -111,7 +111,7 @@ class Scenario:
             return False
 
 
-def _keep_out_of_kernel(lake: Lake) -> None:
+def read_staged_first(lake: Lake) -> None:
     """Has staged changes read before the kernel is entered, which counts for each thread how often
     it has entered the interpreter, and not for each greenlet: no actor may switch in a call back.
     """

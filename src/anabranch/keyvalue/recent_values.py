@@ -2,10 +2,9 @@
 
 A tree of a commit is the same for ever, but whether its repository still exists must be asked of
 the database. Asking again for each read costs more than the read. So a process keeps the values
-that it has read for RECENT_SECONDS, counted from before it asked. Whoever removes such a value, and
-wants that nobody uses it any more, waits for so long (`outlast_recent`) before saying that it is
-removed: then each process has read it before the removal, and keeps it no longer. No clocks are
-compared, only durations.
+that it has read for RECENT_SECONDS, counted from before it asked. A caller that removes such a
+value waits longer than that (`outlast_recent`) before it acknowledges the removal: no process uses
+the value then. No clocks are compared, only durations.
 
 An absent value is not kept, so what is created is seen at once.
 """

@@ -27,8 +27,8 @@ from anabranch.model.tables.table_record import (
     is_record_below,
     is_record_path,
 )
-from anabranch.model.uri import IMAGES
 from anabranch.versioning.core import Core
+from anabranch.versioning.garbage.table_files import records_prefix
 from anabranch.versioning.records.entries import entry_from
 
 __all__ = ["FoundRecord", "RepositoryRecords", "TableRecords"]
@@ -98,9 +98,7 @@ class TableRecords:
     def _committed(self, repository: Repository) -> Iterator[FoundRecord]:
         """Yields the records in all commits of a repository, each once."""
         seen: set[FoundRecord] = set()
-        # an image may have a repository's records at any path
-        prefix = b"" if repository.id == IMAGES else _ROOT
-        for key, value in committed_entries(self._core, repository, prefix):
+        for key, value in committed_entries(self._core, repository, records_prefix(repository)):
             path = decode_key(key)
             if is_record_below(path):
                 found = self._found(repository, path, entry_from(value))

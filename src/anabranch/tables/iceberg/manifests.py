@@ -18,6 +18,7 @@ __all__ = [
     "DELETED",
     "EQUALITY_DELETES",
     "FILE_FIRST_ROW_ID",
+    "FIRST_ROW_ID",
     "POSITION_DELETES",
     "FileEntry",
     "ListedManifest",
@@ -38,7 +39,7 @@ _SEQUENCE_NUMBER = 3
 FILE_FIRST_ROW_ID = 142
 """The id of the field of a file with the id of its first row; version 3 has it."""
 
-_FIRST_ROW_ID = 520
+FIRST_ROW_ID = 520
 """The id of the field of a manifest list with the id of the first row of a manifest's files."""
 
 _OFFSET = 144
@@ -116,6 +117,11 @@ class ListedManifest:
         """The id of the partition spec of its files."""
         return int(self.value(502) or 0)
 
+    @property
+    def is_of_deletes(self) -> bool:
+        """Whether its files are files of deletes."""
+        return bool(self.value(517))
+
     def value(self, field_id: int) -> Any:
         """Returns a value of the record in the manifest list, None if it has no such field."""
         name = self.names.get(field_id)
@@ -138,7 +144,7 @@ class ListedManifest:
         names, file_names = self.file.names(), self.file.names("data_file")
         partition_name = file_names[102]
         partition_names = self.file.names("data_file", partition_name)
-        next_row = self.value(_FIRST_ROW_ID)
+        next_row = self.value(FIRST_ROW_ID)
         for record in self.file.records:
             if record[names[0]] == DELETED:
                 continue

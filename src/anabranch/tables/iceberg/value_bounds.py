@@ -33,7 +33,7 @@ __all__ = ["is_file_needed", "is_manifest_needed"]
 
 _VALUES, _NULLS, _LOWER, _UPPER, _NANS = 109, 110, 125, 128, 137
 _COUNTED = (_VALUES, _NULLS, _LOWER, _UPPER, _NANS)
-_CONTENT, _SUMMARIES = 517, 507
+_SUMMARIES = 507
 _HAS_NULL, _SUMMARY_LOWER, _SUMMARY_UPPER, _HAS_NAN = 509, 510, 511, 518
 _FORMS = {
     "BOOLEAN": ("?",),
@@ -96,7 +96,7 @@ def is_manifest_needed(
     """Returns whether rows of the files of a manifest may be needed, by the values of its
     partitions. Manifests of deletes are.
     """
-    if manifest.value(_CONTENT) or spec is None:
+    if manifest.is_of_deletes or spec is None:
         return True
     summaries: Sequence[Mapping[str, Any]] = manifest.value(_SUMMARIES) or ()
     fields = spec["fields"]

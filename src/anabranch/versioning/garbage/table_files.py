@@ -11,8 +11,11 @@ import msgspec
 
 from anabranch.blocks.contract import BlockInfo, BlockStore
 from anabranch.errors import NotFound
+from anabranch.model.names import encode_path
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.area_files import area_paths
+from anabranch.model.tables.table_record import RECORDS_ROOT
+from anabranch.model.uri import IMAGES
 from anabranch.tables.iceberg.named_files import (
     NamedFiles,
     named_in_manifest,
@@ -22,7 +25,7 @@ from anabranch.tables.iceberg.named_files import (
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import MAX_METADATA_BYTES
 
-__all__ = ["NamedTable", "TableFiles", "read_record"]
+__all__ = ["NamedTable", "TableFiles", "read_record", "records_prefix"]
 
 _LARGEST_RECORD = 1 << 20
 
@@ -35,6 +38,13 @@ class NamedTable(msgspec.Struct, frozen=True):
 
 
 _records = msgspec.json.Decoder(NamedTable)
+
+
+def records_prefix(repository: Repository) -> bytes:
+    """Returns the prefix of the keys of a repository's records: an image may have the records of
+    another repository at any path.
+    """
+    return b"" if repository.id == IMAGES else encode_path(RECORDS_ROOT)
 
 
 def read_record(blocks: BlockStore, address: str, size: int) -> NamedTable | None:

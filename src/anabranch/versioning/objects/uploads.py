@@ -213,15 +213,17 @@ def abandon_all(keyvalue: KeyValueStore, partition: str, now: float) -> None:
         upload_id = keys.upload_key(row_key).rpartition(_SEPARATOR)[2]
         raw = keyvalue.get(keys.UPLOADS, upload_id)
         if raw is not None:
-            stored = StoredUpload(upload_from(raw), raw)
-            finish = Finish(upload=stored.upload, time=int(now))
-            keyvalue.apply(_end_writes(finish), [_expect_unchanged(stored)])
+            _abandon(keyvalue, StoredUpload(upload_from(raw), raw), now)
     for _, raw in list(keyvalue.scan(keys.UPLOADS)):  # those to areas are in no listing
         with suppress(Corrupt):
             stored = StoredUpload(upload_from(raw), raw)
             if stored.upload.partition == partition:
-                finish = Finish(upload=stored.upload, time=int(now))
-                keyvalue.apply(_end_writes(finish), [_expect_unchanged(stored)])
+                _abandon(keyvalue, stored, now)
+
+
+def _abandon(keyvalue: KeyValueStore, stored: StoredUpload, now: float) -> None:
+    finish = Finish(upload=stored.upload, time=int(now))
+    keyvalue.apply(_end_writes(finish), [_expect_unchanged(stored)])
 
 
 def _end_writes(finish: Finish) -> list[Write]:

@@ -344,7 +344,7 @@ def test_uploads_that_were_never_completed(way, tmp_path):
         assert [*core.uploads.all()] == []
         collect()
         assert scenario.lake.blocks.stat(upload.block) is None
-        # a client that goes on after that is told, and can begin anew
+        # a client that continues after that gets an error, and can begin again
         new = areas.open_upload(area, "data/big.parquet")
         part = areas.put_part(area, "data/big.parquet", new, 1, [b"1"])
         areas.complete_upload(area, "data/big.parquet", new, [(1, part.checksum)])

@@ -50,7 +50,7 @@ def expire(two, *repositories):
 
 
 def test_files_in_repositories_that_are_told_later_are_found(two, monkeypatch):
-    """The first records are read before the last repositories are told."""
+    """The first records are read before the server has listed the last repositories."""
     two.land.create("unrelated")
     record = two.lake.objects.open("land", "main", path_of("unrelated")).read_bytes()
     two.lake.branches.create("land", "side", "main")

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from collections.abc import Container
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
@@ -15,7 +16,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-__all__ = ["KeptForm", "checked_body", "read_checked", "with_check", "write_checked", "write_whole"]
+__all__ = ["KeptForm", "checked_body", "read_checked", "remove_others"]
+__all__ += ["with_check", "write_checked", "write_whole"]
 
 _Kept = TypeVar("_Kept")
 
@@ -61,6 +63,15 @@ def write_whole(path: Path, content: bytes) -> None:
         with suppress(FileNotFoundError):
             Path(temporary).unlink()
         raise
+
+
+def remove_others(folder: Path, used: Container[str]) -> None:
+    """Removes the files in a folder except those with the names `used`, and those that
+    `write_whole` is writing, perhaps in another process: their names begin with a dot.
+    """
+    for path in folder.iterdir():
+        if path.name not in used and not path.name.startswith("."):
+            path.unlink(missing_ok=True)
 
 
 class KeptForm(Generic[_Kept]):

@@ -105,7 +105,7 @@ class ServedTableRecords:
         a server does not list; uncached. Raises Conflict if the server does not list a repository
         to the user that has been there: its commits are not known.
         """
-        # all are told before the first is read: it may lead to files of the last repository
+        # read all pages before the first record: it may lead to files of the last repository
         told: list[TableRecord] = []
         there: set[str] = set()
         for item in self._items():

@@ -24,7 +24,7 @@ from anabranch.files.private_folders import make_private_folder
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.area_files import AreaPath, area_paths
 from anabranch.pipelines.column_hashes import Hashes, distinct, hash_addresses
-from anabranch.pipelines.garbage.addresses.checked_file import KeptForm
+from anabranch.pipelines.garbage.addresses.checked_file import KeptForm, remove_others
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 from anabranch.versioning.garbage.table_files import TableFiles
 
@@ -125,10 +125,8 @@ class KeptNames:
 
     def remove_unused(self) -> None:
         """Removes what is kept of files that were not asked for."""
-        for path in () if self._folder is None else self._folder.iterdir():
-            # what begins with a dot is being written, perhaps by another process
-            if path.name not in self._used and not path.name.startswith("."):
-                path.unlink(missing_ok=True)
+        if self._folder is not None:
+            remove_others(self._folder, self._used)
 
     def _area_paths(self, text: str) -> Sequence[AreaPath]:
         found = self._paths.get(text)

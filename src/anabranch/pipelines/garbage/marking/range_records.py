@@ -19,17 +19,14 @@ import pyarrow as pa
 
 from anabranch import _kernel as kernel
 from anabranch.files.private_folders import make_private_folder
-from anabranch.model.names import encode_path
 from anabranch.model.objects.entry import physical_address
 from anabranch.model.repositories.repository import Repository
-from anabranch.model.tables.table_record import RECORDS_ROOT, is_record_below
-from anabranch.model.uri import IMAGES
+from anabranch.model.tables.table_record import is_record_below
 from anabranch.pipelines.garbage.addresses.checked_file import KeptForm
 from anabranch.pipelines.garbage.addresses.range_tree import range_tree
+from anabranch.versioning.garbage.table_files import records_prefix
 
 __all__ = ["RangeRecords", "kept_name"]
-
-_ROOT = encode_path(RECORDS_ROOT)
 
 _Row = tuple[str, str, int]
 """The path of a record, the full address of its content, and the size of that in bytes."""
@@ -52,6 +49,7 @@ class RangeRecords:
         self, repository: Repository, locate: Callable[[str], str], folder: Path | None
     ) -> None:
         self._repository = repository
+        self._prefix = records_prefix(repository)
         self._locate = locate
         self._path = None if folder is None else folder / kept_name(repository)
         if folder is not None:
@@ -93,16 +91,13 @@ class RangeRecords:
 
     def may_be_in(self, info: kernel.RangeInfo) -> bool:
         """Returns whether a range may have records."""
-        # an image may have a repository's records at any path
-        if self._repository.id == IMAGES:
-            return True
-        return info.max_key >= _ROOT and info.min_key[: len(_ROOT)] <= _ROOT
+        first = info.min_key[: len(self._prefix)]
+        return first <= self._prefix <= info.max_key
 
     def _read(self, info: kernel.RangeInfo) -> Iterator[_Row]:
-        prefix = b"" if self._repository.id == IMAGES else _ROOT
         columns = ("path", "physical_address", "address_type", "size")
         with range_tree(info, self._locate(info.id)) as tree:
-            for batch in pa.RecordBatchReader.from_stream(tree.scan(prefix=prefix)):
+            for batch in pa.RecordBatchReader.from_stream(tree.scan(prefix=self._prefix)):
                 for path, address, kind, size in zip(
                     *(batch.column(name).to_pylist() for name in columns), strict=True
                 ):

@@ -21,6 +21,7 @@ from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.column_hashes import Hashes, distinct
 from anabranch.pipelines.garbage.addresses.address_index import AddressIndex
 from anabranch.pipelines.garbage.addresses.anti_join import intersect, is_in
+from anabranch.pipelines.garbage.addresses.checked_file import remove_others
 from anabranch.pipelines.garbage.addresses.foreign_spans import ForeignSpans
 from anabranch.pipelines.garbage.addresses.namespace import Namespace
 from anabranch.pipelines.garbage.fence import Fence
@@ -170,10 +171,7 @@ class Reachability:
         for folder in self._folder.iterdir():
             if folder.name not in self._indexes:
                 shutil.rmtree(folder, ignore_errors=True)
-        for file in self._spans_folder.iterdir():
-            # what begins with a dot is being written, perhaps by another process
-            if file.name not in self._partitions and not file.name.startswith("."):
-                file.unlink(missing_ok=True)
+        remove_others(self._spans_folder, self._partitions)
 
     def _mark_uncommitted(self) -> None:
         """Marks uncommitted addresses. They are read before each round of a sweep, and only those

@@ -32,6 +32,7 @@ from anabranch.model.tables.area_files import area_paths
 from anabranch.model.tables.table_area import AREA_ID
 from anabranch.pipelines.column_hashes import Hashes, distinct, hash_addresses
 from anabranch.pipelines.garbage.addresses.anti_join import is_in
+from anabranch.pipelines.garbage.addresses.checked_file import remove_others
 from anabranch.pipelines.garbage.addresses.table_files import (
     DeadTableFiles,
     Flags,
@@ -216,10 +217,8 @@ class TableMarks:
         self._names.remove_unused()
         for records in self._range_records.values():
             records.remove_unused()
-        for file in () if self._ranges_folder is None else self._ranges_folder.iterdir():
-            # what begins with a dot is being written, perhaps by another process
-            if file.name not in self._range_records and not file.name.startswith("."):
-                file.unlink(missing_ok=True)
+        if self._ranges_folder is not None:
+            remove_others(self._ranges_folder, self._range_records)
 
     def _are_marked(self, addresses: pa.StringArray) -> Flags:
         """Returns for each address whether it is of a file that is marked."""

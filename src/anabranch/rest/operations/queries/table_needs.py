@@ -45,7 +45,9 @@ def of_compared_table(call: _Call) -> Permission:
 
 def of_shown_table(call: _Call) -> Permission:
     """To list objects, for the table in a folder; or else to read the table of the catalog."""
-    if isinstance(call.actor, ConfinedActor):  # which reads none, and is told so
+    if isinstance(
+        call.actor, ConfinedActor
+    ):  # the query refuses it tables of the catalog, with the reason
         return _listing(call)
     return _viewing(call.params.repository, call.params.path) or _listing(call)
 

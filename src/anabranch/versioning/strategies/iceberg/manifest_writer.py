@@ -14,6 +14,7 @@ from anabranch.tables.iceberg.avro_files import write_avro
 from anabranch.tables.iceberg.manifests import (
     DELETED,
     FILE_FIRST_ROW_ID,
+    FIRST_ROW_ID,
     FileEntry,
     ListedManifest,
 )
@@ -25,9 +26,6 @@ EXISTING, ADDED = range(2)
 
 _COUNTS = {ADDED: (504, 512), EXISTING: (505, 513), DELETED: (506, 514)}
 """The fields of a manifest list for the numbers of files and rows, by the status of entries."""
-
-_CONTENT, _FIRST_ROW_ID = 517, 520
-"""Fields of a manifest in the manifest list: what its files are, and the first id of their rows."""
 
 
 class ManifestWriter:
@@ -76,11 +74,11 @@ class ManifestWriter:
             if status != DELETED
         ]
         row_ids: dict[int, int | None] = {}
-        if like.value(_CONTENT):  # files of deletes, whose rows have no ids
-            row_ids = {_FIRST_ROW_ID: None}
+        if like.is_of_deletes:  # their rows have no ids
+            row_ids = {FIRST_ROW_ID: None}
         else:
             if self._first_row is not None:
-                row_ids = {_FIRST_ROW_ID: self._first_row + self.added_rows}
+                row_ids = {FIRST_ROW_ID: self._first_row + self.added_rows}
             self.added_rows += counts[_COUNTS[ADDED][1]]
         return {
             **{number: like.value(number) for number in like.names},

@@ -16,7 +16,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from anabranch.tables.iceberg.commits.normal_metadata import LINEAGE_VERSION
-from anabranch.tables.iceberg.manifests import DATA, FILE_FIRST_ROW_ID, read_manifest_list
+from anabranch.tables.iceberg.manifests import (
+    DATA,
+    FILE_FIRST_ROW_ID,
+    FIRST_ROW_ID,
+    read_manifest_list,
+)
 from anabranch.versioning.strategies.iceberg.changes import (
     SideChanges,
     TableVersion,
@@ -26,9 +31,6 @@ from anabranch.versioning.strategies.iceberg.changes import (
 from anabranch.versioning.strategies.side_objects import refusal
 
 __all__ = ["require_row_ids"]
-
-_CONTENT, _FIRST_ROW_ID = 517, 520
-"""Fields of a manifest list: what the files of a manifest are, and the first id of their rows."""
 
 
 def require_row_ids(
@@ -46,7 +48,7 @@ def require_row_ids(
     _require_copies_of_base(base, source, changes)
     for manifest in destination.manifests.manifests.values():
         is_rewritten = any(entry.key in changes.removed for entry in manifest.live)
-        has_rows = is_rewritten and not manifest.value(_CONTENT)
+        has_rows = is_rewritten and not manifest.is_of_deletes
         if has_rows and FILE_FIRST_ROW_ID not in manifest.file.names("data_file"):
             raise refusal(f"{manifest.address} cannot store ids of rows: rewrite manifests")
 
@@ -74,7 +76,7 @@ def _require_copies_of_base(base: TableVersion, source: TableVersion, changes: S
 def _require_ids(version: TableVersion, advice: str) -> None:
     """Raises Conflict for files whose rows have no ids: the table was of an older format."""
     for manifest in version.manifests.manifests.values():
-        if not manifest.value(_CONTENT) and manifest.value(_FIRST_ROW_ID) is None:
+        if not manifest.is_of_deletes and manifest.value(FIRST_ROW_ID) is None:
             raise refusal(f"{manifest.address} has rows without ids: {advice}")
 
 
