@@ -98,6 +98,7 @@ def _outcome(client: Client, import_id: str, *, cancels: bool) -> JobStatus:
             client.restart(skew=client.server.skew)
         except AnabranchError as error:
             expect(error, {*_REFUSED, "import_completed"})
+            cancels = cancels and error.kind != "import_completed"
 
 
 def look(client: Client) -> None:
