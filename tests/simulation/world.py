@@ -52,6 +52,7 @@ _WAITING = (
     *("versioning.commits.branch_locks", "versioning.commits.moves"),
 )
 """Modules that start threads, or wait for others while those call a store."""
+_PROTECTION = "anabranch.catalog.protection.Protection"
 _BUILD_TREE = "anabranch.pipelines.imports.build_tree"
 
 
@@ -238,6 +239,7 @@ class World:
     def __enter__(self) -> Self:
         for module in _TIMED:
             self.replace(f"anabranch.{module}.time", self)
+        self.replace(f"{_PROTECTION}.__init__.__defaults__", (self.monotonic,))
         for module in _THREADED:
             self.replace(f"anabranch.{module}.ThreadPoolExecutor", SameThread)
         for module in _WAITING:

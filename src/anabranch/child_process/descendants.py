@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["children", "descendants", "kill_descendants"]
+__all__ = ["children", "descendants", "has_ended", "kill_descendants"]
 
 _MAX_ROUNDS = 100
 
@@ -22,7 +22,7 @@ def kill_descendants(pid: int) -> None:
         return
     _signal(pid, signal.SIGSTOP)
     for _ in range(_MAX_ROUNDS):  # one that is killed may have started another one before
-        living = [child for child in descendants(pid) if not _is_zombie(child)]
+        living = [child for child in descendants(pid) if not has_ended(child)]
         if not living:
             return
         for child in living:
@@ -50,7 +50,10 @@ def children(pid: int) -> list[int]:
     return found
 
 
-def _is_zombie(pid: int) -> bool:
+def has_ended(pid: int) -> bool:
+    """Returns whether a process has ended, also if its parent has not asked for its exit status, as
+    Linux says.
+    """
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
