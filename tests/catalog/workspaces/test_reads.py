@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 from anabranch.errors import Busy, Gone, NotFound
+from anabranch.keyvalue.memory import MemoryStore
 from anabranch.model.references.workspace import MAX_READS, WorkspaceRead
 from anabranch.model.references.workspace_request import WorkspaceRequest
 from anabranch.testing.lake import lake_in
@@ -64,6 +67,40 @@ def test_two_servers_keep_both_reads(sea, clock, tmp_path):
         other.core.branches.workspaces.with_reads = after_the_other
         other.workspaces.reads.flush()
     assert sorted(each.path for each in stored(sea).reads) == ["in/a", "in/b"]
+
+
+class Waiting(MemoryStore):
+    """A store that lets another thread go on before its next write."""
+
+    other: threading.Thread | None = None
+
+    def apply(self, writes, expect=()):
+        other, self.other = self.other, None
+        if other is not None:
+            other.start()
+            other.join(0.2)  # ends then only if it does not wait for this write
+        return super().apply(writes, expect)
+
+
+def test_a_proposal_keeps_reads_that_are_just_being_stored(tmp_path, clock):
+    store = Waiting()
+    with lake_in(tmp_path, clock, store) as lake:
+        lake.repositories.create("sea", "local://sea")
+        lake.workspaces.create(
+            "sea", WorkspaceRequest(source="main", branch="ws-1", writable=["out/**"])
+        )
+        lake.objects.upload("sea", "ws-1", "out/a", [b"a"])
+        lake.workspaces.reads.note("sea", "ws-1", "ws-1", ["in/a"])
+        pulls = []
+
+        def propose():
+            pulls.append(lake.workspaces.propose("sea", "ws-1", author="ann", committer="ann"))
+
+        other = store.other = threading.Thread(target=propose)
+        lake.workspaces.reads.flush()
+        other.join()
+        kept = lake.workspaces.reads.of_pull("sea", pulls[0].id)
+        assert [each.path for each in kept.reads] == ["in/a"]
 
 
 def test_a_later_workspace_of_the_name_has_not_read_what_the_earlier_one_has(sea):

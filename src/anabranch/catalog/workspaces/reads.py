@@ -33,6 +33,7 @@ class ReadRecorder:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._lock = threading.Lock()
+        self._storing = threading.Lock()
         self._waiting: dict[tuple[str, str], dict[WorkspaceRead, None]] = {}
         self._amount = 0
         self._left_out: dict[tuple[str, str], int] = {}
@@ -60,7 +61,13 @@ class ReadRecorder:
                 self._amount += 1
 
     def flush(self) -> None:
-        """Stores what was collected. Raises what prevents that, and then tries again later."""
+        """Stores what was collected, also what another thread is storing already. Raises what
+        prevents that, and then tries again later.
+        """
+        with self._storing:
+            self._flush()
+
+    def _flush(self) -> None:
         with self._lock:
             waiting, self._waiting = self._waiting, {}
             left_out, self._left_out = self._left_out, {}
