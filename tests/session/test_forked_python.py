@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -29,13 +30,59 @@ def test_a_program_has_its_words_streams_environment_and_folder(tmp_path):
     ("program", "status"),
     [
         ("import sys; sys.exit(7)", 7),
+        ("import sys; sys.exit('no')", 1),
         ("raise ValueError", 1),
+        ("raise KeyboardInterrupt", -2),
         ("import os; os.kill(os.getpid(), 9)", -9),
         ("import os; os.kill(os.getpid(), 15)", -15),
     ],
 )
 def test_the_status_is_that_of_the_program(program, status):
     assert run("-c", program).returncode == status
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import atexit; atexit.register(print, 'exit'); print('end')",
+        "import threading, time\n"
+        "def work(): time.sleep(0.2); print('thread')\n"
+        "threading.Thread(target=work).start(); print('end')",
+        "import tempfile; held = tempfile.TemporaryDirectory(); print(held.name)",
+        "import sys; sys.stderr.write('unfinished'); sys.stdout.write('line')",
+        "import sys; sys.exit('a reason')",
+        "raise ValueError('why')",
+    ],
+)
+def test_a_program_ends_as_python_ends_it(program, tmp_path):
+    """Threads are waited for, functions of `atexit` called, streams flushed, folders removed."""
+    given = {"capture_output": True, "text": True, "check": False}
+    expected = subprocess.run(
+        [sys.executable, "-c", program], env=environment_of(tmp_path / "a"), **given
+    )
+    ran = run("-c", program, env=environment_of(tmp_path / "b"))
+    assert ran.returncode == expected.returncode
+    assert len(ran.stdout) == len(expected.stdout)
+    assert ran.stderr.splitlines()[-1:] == expected.stderr.splitlines()[-1:]
+    if "tempfile" not in program:
+        assert ran.stdout == expected.stdout
+    for folder in ("a", "b"):
+        assert [*(tmp_path / folder).iterdir()] == []
+
+
+def environment_of(folder):
+    folder.mkdir()
+    return {**os.environ, "TMPDIR": str(folder)}
+
+
+def test_output_that_cannot_be_written_fails_the_program():
+    with open("/dev/full", "w") as full:  # noqa: PTH123  a device
+        words = ["-c", "print('lost')"]
+        given = {"stdout": full, "stderr": subprocess.PIPE, "check": False, "env": {}}
+        expected = subprocess.run([sys.executable, *words], **given)
+        ran = subprocess.run([forked_python(), *words], **given)
+    assert ran.returncode == expected.returncode == 120
+    assert b"No space left" in ran.stderr
 
 
 def test_a_signal_reaches_the_program():

@@ -14,6 +14,7 @@ import sys
 
 from anabranch.child_process import fork_server, forking
 from anabranch.child_process.environment import interpreter_environment
+from anabranch.testing.exits import exit_after
 from anabranch.testing.forked_programs import ForkedPrograms, start_programs
 
 __all__ = ["share_libraries"]
@@ -44,7 +45,7 @@ def _main() -> None:
     _, name, descriptor = programs.serve()
     module = importlib.import_module(name)
     module.prepare()
-    forking.serve(module, socket.socket(fileno=int(descriptor)))
+    exit_after(lambda: forking.serve(module, socket.socket(fileno=int(descriptor))))
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from anabranch.testing.exits import exit_after
 from anabranch.testing.forked_libraries import share_libraries
 
 __all__ = ["ForkedServer", "fork_server"]
@@ -216,7 +217,7 @@ def _main() -> None:
     share_libraries()
     words = _read_request(socket.socket(fileno=int(sys.argv[1])))
     sys.argv[:] = ["anabranch", *words]
-    sys.exit(sys.modules["anabranch.cli.main"].main(words))
+    exit_after(lambda: sys.exit(sys.modules["anabranch.cli.main"].main(words)))
 
 
 if __name__ == "__main__":

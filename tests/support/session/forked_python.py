@@ -19,6 +19,7 @@ import types
 from functools import cache
 from pathlib import Path
 
+from anabranch.testing.exits import exit_after
 from anabranch.testing.forked_programs import ForkedPrograms, start_programs
 from support.session.sizes import WEEKLY
 
@@ -78,7 +79,8 @@ def _main() -> None:
     assert threads == 1, "threads are not forked"
     gc.collect()
     gc.freeze()  # a collection would copy the memory that the processes share
-    _run(*ForkedPrograms(int(sys.argv[1])).serve())
+    words = ForkedPrograms(int(sys.argv[1])).serve()
+    exit_after(lambda: _run(*words))
 
 
 if __name__ == "__main__":
