@@ -14,9 +14,10 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux fork
 ECHO = "import os, sys; print(os.getcwd(), os.environ['A'], sys.argv[1:], sys.stdin.read())"
 
 
-def run(*words, **options):
+def run(*words, python=None, stdout=subprocess.PIPE, **options):
+    command = [python or forked_python(), *words]
     return subprocess.run(
-        [forked_python(), *words], capture_output=True, text=True, check=False, **options
+        command, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False, **options
     )
 
 
@@ -45,9 +46,7 @@ def test_the_status_is_that_of_the_program(program, status):
     "program",
     [
         "import atexit; atexit.register(print, 'exit'); print('end')",
-        "import threading, time\n"
-        "def work(): time.sleep(0.2); print('thread')\n"
-        "threading.Thread(target=work).start(); print('end')",
+        "import threading; threading.Timer(0.2, lambda: print('thread')).start(); print('end')",
         "import tempfile; held = tempfile.TemporaryDirectory(); print(held.name)",
         "import sys; sys.stderr.write('unfinished'); sys.stdout.write('line')",
         "import sys; sys.exit('a reason')",
@@ -56,10 +55,7 @@ def test_the_status_is_that_of_the_program(program, status):
 )
 def test_a_program_ends_as_python_ends_it(program, tmp_path):
     """Threads are waited for, functions of `atexit` called, streams flushed, folders removed."""
-    given = {"capture_output": True, "text": True, "check": False}
-    expected = subprocess.run(
-        [sys.executable, "-c", program], env=environment_of(tmp_path / "a"), **given
-    )
+    expected = run("-c", program, python=sys.executable, env=environment_of(tmp_path / "a"))
     ran = run("-c", program, env=environment_of(tmp_path / "b"))
     assert ran.returncode == expected.returncode
     assert len(ran.stdout) == len(expected.stdout)
@@ -78,11 +74,10 @@ def environment_of(folder):
 def test_output_that_cannot_be_written_fails_the_program():
     with open("/dev/full", "w") as full:  # noqa: PTH123  a device
         words = ["-c", "print('lost')"]
-        given = {"stdout": full, "stderr": subprocess.PIPE, "check": False, "env": {}}
-        expected = subprocess.run([sys.executable, *words], **given)
-        ran = subprocess.run([forked_python(), *words], **given)
+        expected = run(*words, python=sys.executable, stdout=full, env={})
+        ran = run(*words, stdout=full, env={})
     assert ran.returncode == expected.returncode == 120
-    assert b"No space left" in ran.stderr
+    assert "No space left" in ran.stderr
 
 
 def test_a_signal_reaches_the_program():

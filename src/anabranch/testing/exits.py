@@ -42,7 +42,7 @@ def _status_after(work: Callable[[], object]) -> int:
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             return (end.code or 0) & 0xFF
-        print(end.code, file=sys.stderr)
+        sys.stderr.write(f"{end.code}\n")
         return _FAILED
     except BaseException as error:  # noqa: BLE001  as an interpreter does
         sys.excepthook(type(error), error, error.__traceback__)
@@ -60,5 +60,5 @@ def _flush() -> bool:
         except OSError as error:
             written = False
             if stream is not sys.stderr:
-                print(f"Exception ignored at the end: {error!r}", file=sys.stderr)
+                sys.stderr.write(f"Exception ignored at the end: {error!r}\n")
     return written

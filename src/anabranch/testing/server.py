@@ -96,8 +96,8 @@ def running_server(
     `database` is the connection string of a migrated PostgreSQL database, used instead of SQLite;
     `env` is added to the environment; `within` is a command that runs the server's command, which
     is appended to it; `source` is the folder of the package, by default of this one. With `fresh`,
-    with several workers, or without `FORKED_TEST_SERVERS=1` in the environment, it is an
-    interpreter of its own, as users start it; else it is forked: see `forked_servers`. Raises
+    or without `FORKED_TEST_SERVERS=1` in the environment, it is an interpreter of its own, as users
+    start it; else it is forked: see `forked_servers`. Workers beside it are interpreters. Raises
     AssertionError with the server's log if it does not start.
     """
     package_folder = str(source or Path(anabranch.__file__).parent.parent)
@@ -112,7 +112,7 @@ def running_server(
     }
     words = ["serve", "--data", str(data), "--listen", listen, "--workers", str(workers)]
     can_fork = sys.platform == "linux" and os.environ.get(_FORKED) == "1"
-    fresh = fresh or workers > 1 or bool(within or source) or not can_fork
+    fresh = fresh or bool(within or source) or not can_fork
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         process: subprocess.Popen[str] | ForkedServer
