@@ -37,6 +37,7 @@ def server(tmp_path_factory):
         yield running
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
 def test_a_configuration_starts_the_tools(configuration, server, tmp_path):
     with anabranch.open(tmp_path / "lake"):

@@ -89,6 +89,7 @@ def test_unknown_tools_and_prompts_are_errors_of_the_protocol(session):
         session.ask("get_prompt", "audit_change", {"repository": "a"})
 
 
+@pytest.mark.sample(1)
 def test_long_listings_end_early_and_can_be_continued(session, new_repository):
     paths = {f"{number:03}-" + "ä" * 450: b"" for number in range(150)}
     name = new_repository(paths)

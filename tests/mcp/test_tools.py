@@ -27,7 +27,13 @@ READING = {
 }
 BEFORE = b"place,metres\nMariana,10935\nTonga,10800\n"
 AFTER = b"place,metres\nMariana,10920\nTonga,10800\n"
-WAYS = ["folder", "folder, older protocol", "server", "http", "http, older protocol"]
+WAYS = [
+    "folder",
+    pytest.param("folder, older protocol", marks=pytest.mark.slow),
+    "server",
+    pytest.param("http", marks=pytest.mark.slow),
+    "http, older protocol",
+]
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,9 @@ def writing_server(tmp_path_factory):
         yield running
 
 
-@pytest.fixture(scope="module", params=["stdio", "http", "folder"])
+@pytest.fixture(
+    scope="module", params=[pytest.param("stdio", marks=pytest.mark.slow), "http", "folder"]
+)
 def lake(request, connect, writing_server, tmp_path_factory):
     """A session that may write, and a function that opens its lake."""
     server = writing_server

@@ -117,6 +117,7 @@ def test_large_objects_and_tables_come_from_the_store(run, s3):
     assert copy.read("open/big") == BIG
 
 
+@pytest.mark.slow
 def test_an_address_that_expires_in_the_middle_is_renewed(run):
     server, lake = run({**SIGNED, "ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED_EXPIRY": "5s"})
     snapshot = lake.snapshot("sea", "main")
@@ -145,6 +146,7 @@ def test_the_server_delivers_what_the_store_refuses_without_seeing_credentials(r
 LOGIN_PAGE = b"<html>log in to the network"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("status", "content"),
     [(200, BIG + BIG[:1]), (200, LOGIN_PAGE), (206, LOGIN_PAGE), (206, BIG + BIG), (302, b"")],

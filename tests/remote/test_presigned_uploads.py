@@ -62,6 +62,7 @@ def test_bytes_go_to_the_store_alone(run, s3):
     lake.commits.commit("sea", "main", message="big")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("status", [200, 302, 403, 500])
 def test_what_the_store_does_not_take_goes_through_the_server_and_the_store_sees_no_key(
     run, status

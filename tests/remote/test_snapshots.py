@@ -79,6 +79,7 @@ class TestCache:
         assert {path.name: path.stat().st_ino for path in tables(cache)} == downloaded
         assert cache.stat().st_mode & 0o777 == 0o700
 
+    @pytest.mark.sample(2)
     @pytest.mark.parametrize("damage", ["flip", "truncate", "empty", "other"])
     def test_a_damaged_table_is_fetched_again(self, connect, cache, filled, damage):
         # in other processes: this one has the tables open

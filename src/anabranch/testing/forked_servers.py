@@ -32,7 +32,15 @@ from anabranch.testing.forked_libraries import share_libraries
 
 __all__ = ["ForkedServer", "fork_server"]
 
-_MODULES = ("anabranch.cli.main", "anabranch.server.serve", "anabranch.server.config.loader")
+_MODULES = (
+    "anabranch.cli.main",
+    "anabranch.cli.commands.servers.serve",
+    "anabranch.server.serve",
+    "anabranch.server.config.loader",
+    "encodings.idna",
+    "uvicorn.lifespan.off",
+    "uvicorn.loops.auto",
+)
 _PID = struct.Struct("<q")
 
 

@@ -218,7 +218,7 @@ STUBBORN = {
 
 
 @pytest.mark.parametrize("script", STUBBORN.values(), ids=STUBBORN)
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_a_script_that_does_not_want_to_end_is_killed(script):
     start = time.monotonic()
     reason = fails(script, timeout=1)
@@ -249,7 +249,7 @@ HUNGRY = {
 
 
 @pytest.mark.parametrize("script", HUNGRY.values(), ids=HUNGRY)
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_a_script_that_takes_memory_ends(script):
     start = time.monotonic()
     reason = fails(script, timeout=2)

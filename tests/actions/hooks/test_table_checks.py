@@ -354,6 +354,7 @@ os._exit(0)  # a thread of DuckDB may still have an iterator of Python's
 """
 
 
+@pytest.mark.slow
 def test_keys_that_do_not_fit_in_memory_are_compared_in_parts():
     """300,000 keys of 61 characters are more than DuckDB may hold there."""
     command = [sys.executable, "-c", SCARCE]

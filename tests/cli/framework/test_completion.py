@@ -58,6 +58,7 @@ def program(tmp_path):
     return tmp_path
 
 
+@pytest.mark.sample(3)
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 @pytest.mark.parametrize(
     ("words", "expected"),

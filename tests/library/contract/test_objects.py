@@ -106,6 +106,7 @@ def test_metadata_are_stored_as_they_are(lake, sea):
     assert lake.objects.open(sea, "main", "long").entry.metadata == long
 
 
+@pytest.mark.sample(2)
 def test_large_objects_are_uploaded_in_pieces_and_read_in_order(lake, sea):
     piece = random.Random(3).randbytes(1 << 20)
 

@@ -188,7 +188,7 @@ def test_objects_are_pinned_while_they_are_copied_and_not_longer(folder, target)
         assert list(keyvalue.scan("anabranch-restored")) == []
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("step", [1, 2, 5, 15, 40, 60])
 def test_a_killed_backup_leaves_a_target_that_can_be_used(folder, back_up, target, step):
     back_up()

@@ -151,6 +151,7 @@ class OlderServer:
         return self._calls.change(method, *segments, body=body, query=query)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("refuses", [False, True])
 def test_server_without_paths_of_staged_objects_checks_only_commits(
     lake, served, data, tmp_path, refuses

@@ -64,7 +64,7 @@ def secret(tmp_path):
         "FROM request",
     ],
 )
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 def test_nothing_but_objects_can_be_reached(query, secret, sql):
     sql = sql.format(file=secret, folder=secret.parent)
     with pytest.raises((Invalid, NotFound)) as caught:
@@ -125,7 +125,7 @@ def test_no_request_leaves_the_process(query):
         do_HEAD = do_GET  # noqa: N815  the library's own name
 
     with http.server.HTTPServer(("127.0.0.1", 0), Server) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}"
         for sql in (
             f"FROM '{url}/a.csv'",

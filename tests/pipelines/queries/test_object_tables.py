@@ -64,7 +64,7 @@ def spellings(path):
     yield f"SELECT t.* FROM '{address}' t, (SELECT 1)"
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("path", PATHS)
 def test_each_spelling_has_the_rows_of_tables(query, path):
     expected = query("FROM t", tables={"t": path})
@@ -99,7 +99,7 @@ def test_paths_that_differ_in_case_are_different_files(lake, query):
     assert query(sql)["rows"] == [[name] for name in names]
 
 
-@pytest.mark.sample(9)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("sql", "reason", "hint"),
     [

@@ -58,7 +58,7 @@ def test_a_planted_fault_is_found(folder, kind, fault):
     assert all(bool(each.repair) == (kind in MENDED) for each in found)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(("kind", "fault"), [case for case in CASES if case.values[0] in MENDED])
 def test_a_repair_mends_what_it_names_and_nothing_else(folder, kind, fault):
     fault(folder)

@@ -43,6 +43,7 @@ def contents(api, repository, reference, body):
     return api.post(f"/repositories/{repository}/refs/{reference}/objects/contents", json=body)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_snapshot_has_what_the_user_may_read(team, tmp_path, seed):
     paths = random_paths(seed)

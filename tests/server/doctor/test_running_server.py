@@ -74,7 +74,7 @@ def answering(metrics, health="alive!"):
             pass
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield Address("127.0.0.1", server.server_address[1])
         server.shutdown()
 

@@ -46,6 +46,7 @@ def test_most_operations_require_credentials():
     assert len(AUTHENTICATED) > 120
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("credentials", INVALID)
 def test_every_operation_authenticates_before_it_validates(anonymous, credentials):
     statuses = {}

@@ -75,6 +75,7 @@ def short_timeout(tmp_path_factory):
         yield server
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("dribbling", [False, True])
 def test_connections_with_slow_heads_are_closed_after_the_timeout(short_timeout, wires, dribbling):
     before = ended(short_timeout, "slow_head")
@@ -249,6 +250,7 @@ FORWARDED = b"GET /_health HTTP/1.1\r\nHost: sea\r\nX-Forwarded-For: 192.0.2.7\r
 TOLD = "requests with X-Forwarded-For from addresses that are not in http.trusted_proxies"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("trusted", [False, True])
 def test_a_proxy_that_is_not_trusted_is_told(tmp_path, wires, trusted):
     env = limits(trusted_proxies="127.0.0.1") if trusted else {}

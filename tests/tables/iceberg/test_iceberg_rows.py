@@ -29,7 +29,7 @@ from .conftest import PLACE, ROWS, append, assert_same, create, stored
     ],
     ids="-".join,
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_rows_of_partitions_by_every_type_are_those_of_pyiceberg(folder, read, columns):
     catalog = FolderCatalog(folder)
     create(catalog, *columns)

@@ -75,7 +75,7 @@ def diverge(lake, extension, *sides):
 
 @pytest.mark.parametrize("name", TABLE)
 @pytest.mark.parametrize(("extension", "strategy"), STRATEGIES)
-@pytest.mark.sample(30)
+@pytest.mark.sample(15)
 def test_what_does_not_conflict_is_the_same_under_every_strategy(lake, name, extension, strategy):
     *sides, result = TABLE[name]
     path = diverge(lake, extension, *sides)
@@ -87,7 +87,7 @@ def test_what_does_not_conflict_is_the_same_under_every_strategy(lake, name, ext
 
 @pytest.mark.parametrize("kind", CONFLICTS)
 @pytest.mark.parametrize(("extension", "strategy"), STRATEGIES)
-@pytest.mark.sample(13)
+@pytest.mark.sample(7)
 def test_conflicts_are_settled_by_the_strategy_or_stay_open(lake, kind, extension, strategy):
     sides = CONFLICTS[kind]
     path = diverge(lake, extension, *sides)

@@ -85,6 +85,7 @@ def settled(tables, rows, kept, chosen, key_of):
     return {key: rows[key] for key in order if key in rows}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", WRITERS)
 @settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))
@@ -138,6 +139,7 @@ def test_choices_are_those_of_the_model_for_all_types(name, tmp_path_factory, dr
             assert merged[each].equals(whole[each]), specs[each]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", FORMATS)
 @QUICK
 @given(TABLES, TABLES, TABLES, st.randoms(use_true_random=False))

@@ -47,7 +47,7 @@ def test_differences_are_those_of_dictionaries(name, left, right):
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("amount", [1, 2, 7])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_pages_hold_every_difference_once_in_the_order_of_keys(name, amount):
     write, _ = FORMATS[name]
     left = {str(number): dict.fromkeys(COLUMNS, "x") for number in range(20)}
@@ -153,7 +153,7 @@ def test_nothing_differs_between_equal_tables_of_all_types():
         ("UBIGINT", ["2", "10", "18446744073709551615"]),
     ],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_pages_continue_after_keys_of_any_type(kind, values):
     rows = ", ".join("({})".format("'" + value.replace("'", "''") + "'") for value in values)
     content = copied(f"SELECT k::{kind} AS k, k::{kind} AS k2 FROM (VALUES {rows}) AS t(k)")

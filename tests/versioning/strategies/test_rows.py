@@ -48,6 +48,7 @@ def merge_rows(base, source, destination):
     return merged, conflicts
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", FORMATS)
 @QUICK
 @given(TABLES, TABLES, TABLES)
@@ -68,6 +69,7 @@ def test_a_merge_is_that_of_dictionaries(name, base, source, destination):
         assert names == ["id", *COLUMNS]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", FORMATS)
 @QUICK
 @given(TABLES, TABLES, TABLES)
@@ -85,7 +87,7 @@ def test_both_directions_have_the_same_rows(name, base, left, right):
 @pytest.mark.parametrize("name", FORMATS)
 @QUICK
 @given(TABLES, TABLES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_merges_with_the_base_and_with_itself_change_nothing(name, base, changed):
     write, read = FORMATS[name]
     before, after = write(base, COLUMNS), write(changed, COLUMNS)

@@ -197,6 +197,7 @@ def test_errors_keep_their_class_kind_message_and_hint(left, matching, tmp_path)
     assert (there.kind, there.message, there.hint) == (here.kind, here.message, here.hint)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["csv", "jsonl", "parquet"])
 def test_a_process_returns_the_bytes_and_conflicts_that_the_strategy_does(name):
     contents = {

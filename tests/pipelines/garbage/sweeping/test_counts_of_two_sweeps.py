@@ -89,7 +89,7 @@ def two(tmp_path):
         yield TwoSweeps(tmp_path, stack)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("number", range(STEPS))
 def test_a_second_sweep_at_any_step_of_the_first_counts_no_object_again(two, number):
     two.scenario.steps.arm(number, lambda: two.sweep(1))

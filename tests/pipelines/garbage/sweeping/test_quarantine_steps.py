@@ -146,7 +146,7 @@ def test_restoration_before_any_step_of_a_sweep_succeeds_or_reports_the_object(
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_interleaved_sweeps_purges_and_restorations_lose_no_object(local_scenario, seed):
     scenario, made = local_scenario(), []
     other = Collector(

@@ -48,7 +48,7 @@ def kill():
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("first", range(8))
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_a_collection_that_is_killed_at_any_step_loses_nothing(first, way, tmp_path):
     number = first
     while True:
@@ -84,7 +84,7 @@ def test_a_collection_that_is_killed_at_any_step_loses_nothing(first, way, tmp_p
 
 
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 def test_two_collections_and_two_writers_take_turns(seed, tmp_path):
     way = WAYS[seed % len(WAYS)]
     scenario, chance = TableScenario(tmp_path, way=way), random.Random(seed)

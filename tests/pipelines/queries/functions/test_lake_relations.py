@@ -128,7 +128,7 @@ def typed(tmp_path_factory):
     return Tables(folder)
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", VALUES)
 def test_each_comparison_has_the_rows_that_it_has_over_all_files(typed, name):
     read = []

@@ -236,7 +236,7 @@ READ, LIST = "fs:ReadObject", "fs:ListObjects"
     ],
 )
 @pytest.mark.parametrize("where", ["true", "metadata['owner'] = 'team-1'", "path > 'a/05'"])
-@pytest.mark.sample(9)
+@pytest.mark.sample(5)
 def test_only_readable_objects_are_rows(query, metadata_lake, statements, where):
     actor = member(("allow", LIST, ""), *statements)
     readable = metadata_lake.images.readable_paths(actor, "sea", "main", "")

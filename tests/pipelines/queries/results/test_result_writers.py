@@ -215,7 +215,7 @@ def test_the_order_and_repeated_names_are_kept(queries, file_format):
         "SELECT count(*) FROM objects('sea', 'main')",
     ],
 )
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 def test_every_result_is_a_file(queries, file_format, sql):
     content = file_of(queries, sql, file_format)
     assert content or (file_format == "jsonl" and "false" in sql)

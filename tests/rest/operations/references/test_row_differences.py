@@ -169,7 +169,7 @@ def offset(matched_by, key, *position):
         ({"format": "jsonl"}, 400, "JSON"),
     ],
 )
-@pytest.mark.sample(15)
+@pytest.mark.sample(8)
 def test_bad_requests(lake, params, status, message):
     refused = lake.rows(**params)
     assert (refused.status_code, message in refused.text) == (status, True), refused.text

@@ -59,6 +59,7 @@ def test_the_merged_table_can_be_written_to(branches):
     assert branches.rows(branches.save()) == {**BASE, 6: "mon", 7: "tue"}
 
 
+@pytest.mark.sample(1)
 def test_partition_that_the_source_overwrote(branches):
     branches.change_source(lambda table: table.overwrite(rows_table({5: "mon"}), "day = 'mon'"))
     branches.change_destination(lambda table: table.append(rows_table({6: "tue", 7: "wed"})))
@@ -71,6 +72,7 @@ def test_partition_that_the_source_overwrote(branches):
         assert branches.rows(merged) == {5: "mon", 3: "tue", 4: "wed", 6: "tue", 7: "wed"}
 
 
+@pytest.mark.sample(1)
 def test_rows_that_both_sides_deleted_in_different_partitions(branches):
     branches.change_source(lambda table: table.delete("id = 2"))
     branches.change_destination(lambda table: table.delete("day = 'wed'"))
@@ -87,6 +89,7 @@ def test_a_merge_that_is_repeated_gives_the_same_bytes(branches):
     assert read_tree(branches.merge()[0]) == read_tree(branches.merge()[0])
 
 
+@pytest.mark.sample(1)
 def test_merges_in_a_row_and_back(branches):
     was, dev, main = branches.base, branches.source, branches.destination
     expected = dict(BASE)

@@ -18,6 +18,7 @@ def lake(tmp_path):
         yield lake
 
 
+@pytest.mark.sample(1)
 def test_branches_are_merged_again_and_again(lake, branches, tmp_path):
     commit_folder(lake, "main", branches.base)
     lake.branches.create("sea", "dev", "main")
@@ -33,6 +34,7 @@ def test_branches_are_merged_again_and_again(lake, branches, tmp_path):
         assert branches.rows(branches.destination) == expected
 
 
+@pytest.mark.sample(1)
 def test_a_conflict_names_the_file_and_changes_nothing(lake, branches, tmp_path):
     commit_folder(lake, "main", branches.base)
     lake.branches.create("sea", "dev", "main")
