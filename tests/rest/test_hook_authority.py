@@ -6,10 +6,12 @@ import msgspec
 import pytest
 from support.changes import Background
 from support.eventually import eventually
+from support.hooks.forked_hooks import hook_interpreter
 from support.hooks.hook_installation import hook_installation
 
 from anabranch.actions.files.events import EventType
 from anabranch.catalog.actions.hook_lake import HookRights
+from anabranch.child_process import child
 from anabranch.errors import Denied, PreconditionFailed
 from anabranch.model.caller import Caller, acting_as
 from anabranch.rest.hook_authority import RestAuthority
@@ -28,6 +30,11 @@ ATTEMPTS = """
 LIMITED = ["private 401", "other denied", "tag denied"]
 UNLIMITED = ["private 200", "other denied", "tag denied"]
 NOTHING = ["private denied", "other denied", "tag denied"]
+
+
+@pytest.fixture(autouse=True)
+def _hooks_are_forked(monkeypatch):
+    monkeypatch.setattr(child, "INTERPRETER", [hook_interpreter()])
 
 
 @pytest.fixture

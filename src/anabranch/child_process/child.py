@@ -19,7 +19,10 @@ import msgspec
 from anabranch.child_process.descendants import kill_descendants
 from anabranch.child_process.environment import interpreter_environment
 
-__all__ = ["Child", "ChildEnded", "ChildHangs"]
+__all__ = ["INTERPRETER", "Child", "ChildEnded", "ChildHangs"]
+
+INTERPRETER = [sys.executable]
+"""The command of an interpreter. In tests of many hooks it is another."""
 
 _MAX_LINE_BYTES = 64 << 20
 _MAX_BYTES = 64 << 20
@@ -52,7 +55,7 @@ class Child:
         self._errors = tempfile.TemporaryFile("w+b")  # noqa: SIM115  closed with the process
         try:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", module],
+                [*INTERPRETER, "-m", module],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,

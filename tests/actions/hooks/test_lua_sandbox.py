@@ -5,14 +5,21 @@ import re
 import time
 
 import pytest
+from support.hooks.forked_hooks import hook_interpreter
 from support.hooks.hook_runs import EVENT, hook_context
 
 from anabranch.actions.hooks.contract import HookSettings
 from anabranch.actions.hooks.lua.libraries.registry import Libraries
 from anabranch.actions.hooks.lua.sandbox import Sandbox
 from anabranch.actions.hooks.registry import make_hook
+from anabranch.child_process import child
 from anabranch.errors import HookFailed, Invalid
 from anabranch.model.commits.commit import Commit
+
+
+@pytest.fixture(autouse=True)
+def _hooks_are_forked(monkeypatch):
+    monkeypatch.setattr(child, "INTERPRETER", [hook_interpreter()])
 
 
 def run(script, lake=None, *, args=None, timeout=60, **context):

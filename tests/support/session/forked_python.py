@@ -23,7 +23,7 @@ from anabranch.testing.exits import exit_after
 from anabranch.testing.forked_programs import ForkedPrograms, start_programs
 from support.session.sizes import WEEKLY
 
-__all__ = ["forked_python", "program_path"]
+__all__ = ["can_fork", "forked_python", "program_path"]
 
 _MODULES = (
     "anabranch.cli.main",
@@ -39,16 +39,17 @@ _MODULES = (
 
 def forked_python() -> str:
     """Returns a program that runs `-c` with a text and `-m` with a module as Python does."""
-    return str(_start() / "python") if _can_fork() else sys.executable
+    return str(_start() / "python") if can_fork() else sys.executable
 
 
 def program_path() -> str:
     """Returns a `PATH` of folders where a shell finds `anabranch`, Python and the system's own."""
-    folders = [str(_start() / "bin")] if _can_fork() else []
+    folders = [str(_start() / "bin")] if can_fork() else []
     return os.pathsep.join([*folders, f"{sys.prefix}/bin", "/usr/bin", "/bin"])
 
 
-def _can_fork() -> bool:
+def can_fork() -> bool:
+    """Returns whether programs of this test run are forked."""
     return sys.platform == "linux" and os.environ.get("FORKED_TEST_SERVERS") == "1" and not WEEKLY
 
 
