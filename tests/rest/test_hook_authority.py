@@ -32,13 +32,9 @@ UNLIMITED = ["private 200", "other denied", "tag denied"]
 NOTHING = ["private denied", "other denied", "tag denied"]
 
 
-@pytest.fixture(autouse=True)
-def _hooks_are_forked(monkeypatch):
-    monkeypatch.setattr(child, "INTERPRETER", [hook_interpreter()])
-
-
 @pytest.fixture
-def installation(tmp_path):
+def installation(tmp_path, monkeypatch):
+    monkeypatch.setattr(child, "INTERPRETER", [hook_interpreter()])
     with hook_installation(tmp_path / "server") as opened:
         yield opened
 
