@@ -10,6 +10,7 @@ characters UTF-8 encodes is said here: in a new checkout each worker would try a
 from __future__ import annotations
 
 import os
+from functools import cache
 
 import hypothesis
 from hypothesis.internal import charmap
@@ -47,6 +48,7 @@ def load_profile() -> None:
 _compute = charmap.intervals_from_codec
 
 
+@cache
 def _intervals(codec: str) -> tuple[IntervalSet, IntervalSet]:
     """Returns the characters that a codec encodes, and those that change when they are decoded."""
     return (_UTF_8, _NONE) if codec == "utf-8" else _compute(codec)
