@@ -20,7 +20,7 @@ from anabranch.keyvalue.sqlite.writer import SQLiteWriter, Work
 
 
 def cache_of(path: str, store: SQLiteStore) -> ReadCache:
-    return ReadCache(SeqlockCounter(path), store.get)
+    return ReadCache(SeqlockCounter(path), store.get, store._page)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -35,11 +36,20 @@ class Database:
         self.changes = SeqlockCounter(str(path))
         self.values = {("p", b"k"): b"one"}
         self.reads = 0
-        self.cache = ReadCache(self.changes, self.read)
+        self.cache = ReadCache(self.changes, self.read, self.read_page)
 
     def read(self, partition, key):
         self.reads += 1
         return self.values.get((partition, key))
+
+    def read_page(self, partition, start, end, limit):
+        self.reads += 1
+        rows = sorted(self.values.items())
+        return [
+            (key, value)
+            for (of, key), value in rows
+            if of == partition and start <= key and (end is None or key < end)
+        ][:limit]
 
     def set(self, value, key=b"k", written=None):
         """Writes a value as this process does; without `written`, the cache does not know where."""
@@ -95,7 +105,7 @@ def test_value_changed_while_it_is_read_is_not_cached(stored):
         stored.set(b"two")
         return old
 
-    cache = ReadCache(stored.changes, read)
+    cache = ReadCache(stored.changes, read, stored.read_page)
     assert cache.get("p", b"k") == b"one", "it was the value when the read began"
     assert cache.get("p", b"k") == b"two"
 
@@ -184,7 +194,7 @@ def test_a_value_read_before_a_commit_is_not_cached_after_it(stored):
             cache.end_commit(before, [("p", b"k")])
         return old
 
-    cache = ReadCache(stored.changes, read)
+    cache = ReadCache(stored.changes, read, stored.read_page)
     stored.values["p", b"other"] = b"same"
     assert cache.get("p", b"other") == b"same"  # so that there is something to keep
     assert cache.get("p", b"k") == b"one", "it was the value when the read began"
@@ -212,6 +222,109 @@ def test_a_counter_that_was_replaced_keeps_nothing(stored, tmp_path):
     other.end()
     stored.set(b"x", b"unrelated", written=[("p", b"unrelated")])
     assert stored.cache.get("p", b"k") == b"two"
+
+
+def test_an_empty_range_is_read_once_until_a_key_in_it_is_written(stored):
+    def rows(start, end=None):
+        return list(stored.cache.page("p", start, end, 10))
+
+    assert rows(b"l") == rows(b"l") == []
+    assert rows(b"a", b"c") == rows(b"a", b"c") == []
+    assert stored.reads == 2
+    stored.set(b"outside", b"c", written=[("p", b"c")])
+    stored.set(b"elsewhere", b"b", written=[("q", b"b")])
+    del stored.values["p", b"b"]
+    assert rows(b"a", b"c") == rows(b"l") == []
+    assert stored.reads == 2, "neither range holds what was written"
+    stored.set(b"first", b"a", written=[("p", b"a")])
+    assert rows(b"a", b"c") == [(b"a", b"first")]
+    assert rows(b"l") == []
+    assert stored.reads == 3
+    stored.set(b"last", b"z", written=[("p", b"y"), ("p", b"z")])
+    assert rows(b"l") == [(b"z", b"last")]
+
+
+def test_an_empty_range_is_forgotten_as_values_are(stored, tmp_path):
+    def rows():
+        return list(stored.cache.page("p", b"l", None, 1))
+
+    other = SeqlockCounter(str(tmp_path / "db"))
+
+    def commit_elsewhere(key):
+        other.begin()
+        stored.values["p", key] = b"new"
+        other.end()
+
+    assert rows() == []
+    commit_elsewhere(b"m")
+    assert rows() == [(b"m", b"new")]
+    del stored.values["p", b"m"]
+    other.begin()
+    assert rows() == rows() == []
+    stored.values["p", b"m"] = b"during a commit"
+    assert rows() == [(b"m", b"during a commit")]
+    other.end()
+    del stored.values["p", b"m"]
+    assert rows() == []
+    stored.set(b"unknown", b"n")
+    assert rows() == [(b"n", b"unknown")]
+
+
+def test_a_range_found_empty_before_a_commit_is_not_known_after_it(stored):
+    """A read that began before the commit of a key in it, and ends after it."""
+
+    def read_page(*place):
+        rows = stored.read_page(*place)
+        if not rows:
+            before = cache.begin_commit()
+            stored.values["p", b"m"] = b"new"
+            cache.end_commit(before, [("p", b"m")])
+        return rows
+
+    cache = ReadCache(stored.changes, stored.read, read_page)
+    assert cache.get("p", b"k") == b"one"  # so that there is something to keep
+    assert list(cache.page("p", b"l", None, 1)) == [], "it was so when the read began"
+    assert list(cache.page("p", b"l", None, 1)) == [(b"m", b"new")]
+
+
+def test_number_of_empty_ranges_is_bounded(stored):
+    for number in range(9_000):
+        stored.cache.page(str(number), b"", None, 1)
+        stored.cache.page("p", b"l%d" % number, b"m", 1)
+    assert len(stored.cache._cached.empty) <= 8192
+    assert len(stored.cache._cached.empty["p"]) <= 4
+
+
+def test_scans_of_a_store_are_those_of_its_rows_while_it_is_written(database):
+    """Random writes and removals in few partitions, beside scans of any range and limit."""
+    chance = random.Random(3)
+    store = SQLiteStore(database)
+    rows: dict[tuple[str, bytes], bytes] = {}
+    found_empty = 0
+    for number in range(sized(600, weekly=6_000)):
+        partition, key = chance.choice("pq"), b"%d" % chance.randrange(12)
+        kind = chance.randrange(8)
+        if kind == 0:
+            store.drop(partition)
+            rows = {place: value for place, value in rows.items() if place[0] != partition}
+        elif kind < 3:
+            value = None if chance.randrange(3) else b"%d" % number
+            assert store.apply([Write(partition, key, value)])
+            rows.pop((partition, key), None)
+            if value is not None:
+                rows[partition, key] = value
+        else:
+            end = chance.choice([None, b"%d" % chance.randrange(12)])
+            limit = chance.choice([None, 0, 1, 2])
+            expected = [
+                (at, value)
+                for (of, at), value in sorted(rows.items())
+                if of == partition and at >= key and (end is None or at < end)
+            ]
+            found_empty += not expected
+            assert list(store.scan(partition, key, end, limit=limit)) == expected[:limit]
+    assert found_empty > 50
+    store.close()
 
 
 def test_reads_beside_writes_of_a_store_are_answered_from_the_cache(database):

@@ -7,13 +7,13 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["scan_in_pages"]
 
 _FIRST_PAGE_SIZE, _PAGE_SIZE = 64, 1_000
 
-Page = Callable[[bytes, bytes | None, int], list[tuple[bytes, bytes]]]
+Page = Callable[[bytes, bytes | None, int], Sequence[tuple[bytes, bytes]]]
 """Returns the pairs with start <= key < end, in order, at most as many as its last argument."""
 
 

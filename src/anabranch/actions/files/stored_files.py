@@ -124,8 +124,14 @@ class StoredActionFiles:
         tree = self._core.commits.get(repository, place.commit_id).metarange_id
         return self._trees.get(
             (repository.storage_namespace, tree),
-            lambda: self._list(repository, Resolved(place.commit_id)),
+            lambda: self._list_committed(repository, place.commit_id),
         )
+
+    def _list_committed(self, repository: Repository, commit_id: str) -> _Files:
+        tree = self._core.objects.tree(repository, commit_id)
+        if not self._core.trees.read(tree.contains_prefix, _START):
+            return ()
+        return self._list(repository, Resolved(commit_id))
 
     def _list(self, repository: Repository, place: Resolved) -> _Files:
         listing = self._core.objects.listing_at(

@@ -105,7 +105,7 @@ class SQLiteStore:
         self._reader = _Reader()
         self._opening_lock = threading.Lock()
         self._readers: weakref.WeakSet[apsw.Connection] = weakref.WeakSet()
-        self._cache = ReadCache(_open_counter(self._path), self._read)
+        self._cache = ReadCache(_open_counter(self._path), self._read, self._page)
         self._writer = SQLiteWriter(self._path, timeout_seconds, self._cache, checkpoints)
         self._writes: GroupCommit[Work, int | Exception] = GroupCommit(
             self._writer.commit,
@@ -148,7 +148,7 @@ class SQLiteStore:
 
         Reads in pages, so that an unfinished scan holds no lock.
         """
-        return scan_in_pages(partial(self._page, partition), start, end, limit)
+        return scan_in_pages(partial(self._cache.page, partition), start, end, limit)
 
     @timed("keyvalue")
     def snapshot(self, partition: str, ranges: Sequence[KeyRange]) -> list[list[Row]]:
