@@ -55,7 +55,10 @@ class Database:
         """Writes a value as this process does; without `written`, the cache does not know where."""
         before = self.cache.begin_commit()
         self.values["p", key] = value
-        self.cache.end_commit(before, written)
+        self.cache.end_commit(before, None if written is None else self.writes(written))
+
+    def writes(self, locations):
+        return [Write(*location, self.values.get(location)) for location in locations]
 
 
 @pytest.fixture
@@ -135,18 +138,33 @@ def test_cache_size_is_bounded(stored):
     assert stored.reads == 20_002
 
 
-def test_a_commit_forgets_what_it_has_written_and_nothing_else(stored):
+def test_what_a_commit_has_written_takes_the_place_of_what_is_cached(stored):
     stored.values["p", b"other"] = b"same"
-    for key in (b"k", b"other", b"absent"):
+    for key in (b"k", b"other", b"absent", b"grown"):
         stored.cache.get("p", key)
     stored.set(b"two", written=[("p", b"k")])
-    stored.set(b"now", b"absent", written=[("p", b"absent")])
+    stored.set(b"now", b"absent", written=[("p", b"absent"), ("q", b"k")])
+    stored.set(None, b"k", written=[("p", b"k")])
+    stored.set(b"unread", b"new", written=[("p", b"new")])
     reads = stored.reads
     assert stored.cache.get("p", b"other") == b"same"
-    assert stored.reads == reads
-    assert stored.cache.get("p", b"k") == b"two"
+    assert stored.cache.get("p", b"k") is None
     assert stored.cache.get("p", b"absent") == b"now"
-    assert stored.reads == reads + 2
+    assert stored.reads == reads
+    assert stored.cache.get("p", b"new") == b"unread"
+    assert stored.reads == reads + 1, "what nobody has read is not kept"
+    stored.set(b"v" * 5000, b"grown", written=[("p", b"grown")])
+    assert len(stored.cache.get("p", b"grown")) == 5000
+    assert ("p", b"grown") not in stored.cache._cached.values
+
+
+def test_of_several_writes_of_a_commit_the_last_counts(stored):
+    stored.cache.get("p", b"k")
+    before = stored.cache.begin_commit()
+    stored.values["p", b"k"] = b"last"
+    stored.cache.end_commit(before, [Write("p", b"k", word) for word in (b"one", None, b"last")])
+    assert stored.cache.get("p", b"k") == b"last"
+    assert stored.reads == 1
 
 
 def test_a_commit_that_does_not_know_its_writes_forgets_everything(stored):
@@ -191,7 +209,7 @@ def test_a_value_read_before_a_commit_is_not_cached_after_it(stored):
         if old == b"one":
             before = cache.begin_commit()
             stored.values["p", b"k"] = b"two"
-            cache.end_commit(before, [("p", b"k")])
+            cache.end_commit(before, stored.writes([("p", b"k")]))
         return old
 
     cache = ReadCache(stored.changes, read, stored.read_page)
@@ -208,7 +226,7 @@ def test_a_value_read_while_the_commit_runs_is_forgotten_with_the_old_ones(store
     before = stored.cache.begin_commit()
     stored.cache._keep(counter, number, ("p", b"k"), b"one")
     stored.values["p", b"k"] = b"two"
-    stored.cache.end_commit(before, [("p", b"k")])
+    stored.cache.end_commit(before, stored.writes([("p", b"k")]))
     stored.cache._keep(counter, number, ("p", b"k"), b"one")
     assert stored.cache.get("p", b"k") == b"two"
 
@@ -278,7 +296,7 @@ def test_a_range_found_empty_before_a_commit_is_not_known_after_it(stored):
         if not rows:
             before = cache.begin_commit()
             stored.values["p", b"m"] = b"new"
-            cache.end_commit(before, [("p", b"m")])
+            cache.end_commit(before, stored.writes([("p", b"m")]))
         return rows
 
     cache = ReadCache(stored.changes, stored.read, read_page)
@@ -341,9 +359,13 @@ def test_reads_beside_writes_of_a_store_are_answered_from_the_cache(database):
         )
         assert store.get("p", b"moved") == b"%d" % number
         assert store.get("p", b"branch") == b"main"
-    assert keys == [b"moved"] * 100
+    assert keys == []
+    assert not store.apply([Write("p", b"moved", b"not made")], [Expect("p", b"branch", b"other")])
+    assert store.get("p", b"moved") == b"99"
+    assert keys == []
     store.drop("p")
     assert store.get("p", b"branch") is None
+    assert store.get("p", b"moved") is None
     store.close()
 
 

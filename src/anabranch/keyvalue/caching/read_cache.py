@@ -6,8 +6,8 @@ take and release its locks each time.
 
 A value that was read after the counter had an even number is current for as long as the counter has
 that number: a process increases it before it commits, and it never decreases. A commit of this
-process says which values it has written, so the others stay; a commit of another process empties
-the cache.
+process says which values it has written: they take the place of those that are cached, and the
+others stay. A commit of another process empties the cache.
 
 The same holds for a range of keys that was found empty, as the staging area of most branches is: it
 stays so until a key in it is written.
@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 from anabranch.keyvalue.caching.shared_version import SeqlockCounter, SharedCounter
-from anabranch.keyvalue.contract import Row
+from anabranch.keyvalue.contract import Row, Write
 
 __all__ = ["Location", "ReadCache"]
 
@@ -112,10 +112,10 @@ class ReadCache:
         self._changes.begin()
         return before
 
-    def end_commit(self, before: int, written: Iterable[Location] | None) -> None:
-        """Marks the end of a commit: from now on, no reader finds the old values. Only the cached
-        values at `written`, and the empty ranges around them, are forgotten, or all if that is
-        None.
+    def end_commit(self, before: int, written: Iterable[Write] | None) -> None:
+        """Marks the end of a commit: from now on, no reader finds the old values. Those that are
+        cached are replaced by what was `written`, in this order, and the empty ranges around it
+        are forgotten; all is forgotten if that is None.
 
         Must not be called for a commit that has failed: its writes may appear later.
         """
@@ -124,9 +124,14 @@ class ReadCache:
             cached = self._cached
             # other numbers mean that other processes have committed, or that a writer has died
             if written is not None and not before & 1 and cached.are_of(counter, before):
-                for location in written:
-                    cached.values.pop(location, None)
-                    if location[0] in cached.empty:
+                for partition, key, value in written:
+                    location = (partition, key)
+                    if location in cached.values:  # others may never be read
+                        if value is None or len(value) <= _MAX_VALUE_BYTES:
+                            cached.values[location] = value
+                        else:
+                            del cached.values[location]
+                    if partition in cached.empty:
                         _forget_around(location, cached.empty)
                 self._cached = cached._replace(number=before + 2)
         self._changes.end()

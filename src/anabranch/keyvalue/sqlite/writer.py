@@ -14,20 +14,20 @@ from typing import NamedTuple
 import apsw
 
 from anabranch.errors import Busy, OutcomeUnknown
-from anabranch.keyvalue.caching.read_cache import Location, ReadCache
+from anabranch.keyvalue.caching.read_cache import ReadCache
 from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.sqlite.database import SQLITE_ERRORS, open_connection, translate
 from anabranch.keyvalue.sqlite.writer_lock import WriterLock
 
 __all__ = ["CHECKPOINT_POLICY", "CheckpointPolicy", "SQLiteWriter", "Work"]
 
-_MAX_WRITES_FORGOTTEN_ONE_BY_ONE = 10_000
+_MAX_WRITES_CACHED = 10_000
 
 
 class Work(NamedTuple):
-    """What is done in a transaction: `run` returns a number for its caller. It makes at most
-    `writes`; None stands for writes that are not known before. One that is not `durable` becomes so
-    with the next that is.
+    """What is done in a transaction: `run` returns a number for its caller. If that is not 0, it
+    has made all `writes`, else none; None stands for writes that are not known before. One that is
+    not `durable` becomes so with the next that is.
     """
 
     run: Callable[[apsw.Cursor], int]
@@ -50,7 +50,7 @@ CHECKPOINT_POLICY = CheckpointPolicy()
 
 class SQLiteWriter:
     """Commits works, and makes checkpoints, for a `GroupCommit` that holds `lock`. The first commit
-    opens the connection. Of the values in `cache`, those that are written are forgotten.
+    opens the connection. Of the values in `cache`, those that are written are replaced.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class SQLiteWriter:
             self._sync_if(any(work.durable for work in works), cursor)
             cursor.execute("BEGIN IMMEDIATE")
             values = [work.run(cursor) for work in works]
-            self._commit(cursor, works)
+            self._commit(cursor, _written(works, values))
         except SQLITE_ERRORS as error:
             translated = translate(error, self._path, connection)
             self._roll_back()
@@ -148,8 +148,7 @@ class SQLiteWriter:
             cursor.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
             self._syncs = durable
 
-    def _commit(self, cursor: apsw.Cursor, works: Sequence[Work]) -> None:
-        written = _locations(works)
+    def _commit(self, cursor: apsw.Cursor, written: Sequence[Write] | None) -> None:
         before = self._cache.begin_commit()
         try:
             cursor.execute("COMMIT")
@@ -194,9 +193,12 @@ class SQLiteWriter:
         return apsw.SQLITE_OK
 
 
-def _locations(works: Sequence[Work]) -> list[Location] | None:
-    """Returns where the works write, or None if that is not known or too much."""
-    writes = [work.writes for work in works if work.writes is not None]
-    if len(writes) < len(works) or sum(map(len, writes)) > _MAX_WRITES_FORGOTTEN_ONE_BY_ONE:
-        return None
-    return [(partition, key) for each in writes for partition, key, _ in each]
+def _written(works: Sequence[Work], outcomes: Sequence[int]) -> Sequence[Write] | None:
+    """Returns what works have written, in order, or None if that is not known or too much."""
+    made: list[Write] = []
+    for work, outcome in zip(works, outcomes, strict=True):
+        if work.writes is None:
+            return None
+        if outcome:
+            made += work.writes
+    return made if len(made) <= _MAX_WRITES_CACHED else None
