@@ -40,7 +40,7 @@ another before they are written.
 _COLLECTED = ("garbage", "expired")
 """The kinds of worlds in which garbage is collected."""
 _CLIENTS = 3
-_ACTIONS = {"database": 18, "garbage": 14, "expired": 8, "jobs": 9}
+_ACTIONS = {"database": 30, "garbage": 14, "expired": 8, "jobs": 9}
 _ACTIONS_OF_OTHERS = 12
 
 

@@ -9,12 +9,14 @@ from typing import Any, NamedTuple, Self
 import greenlet
 from simulation.disk import Disk
 from simulation.folder import FolderBlocks, FolderStore
-from simulation.postgres import Database, open_store
+from simulation.postgres import Database, Disturbance, open_store
 from simulation.stores import SimulatedBlocks, SimulatedStore
-from simulation.world import Fate, Killed, Server, World
+from simulation.threads import Threads
+from simulation.world import FATES, Fate, Killed, Server, World
 
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.local.paths import QUARANTINE
+from anabranch.errors import Busy
 from anabranch.keyvalue.caching.prefetch import PrefetchedReads
 from anabranch.keyvalue.postgres.connection import Statement
 from anabranch.model.repositories.repository import Repository
@@ -22,6 +24,12 @@ from anabranch.versioning.trees.tree_writers import TreeWriter
 from anabranch.versioning.trees.trees import Trees
 
 __all__ = ["DatabaseWorld", "FolderWorld"]
+
+WRITES_FAIL = 0.25
+"""The probability that a transaction fails that writes: each way to fail has other consequences."""
+_WRITES = (b"INSERT", b"DELETE")
+CRASHES = 2
+"""How many times as often as a server the database crashes."""
 
 
 class FolderWorld(World):
@@ -133,12 +141,19 @@ class _NotedWriter(NamedTuple):
 
 
 class DatabaseWorld(World):
-    """Servers that have their records in PostgreSQL, each with connections of its own."""
+    """Servers that have their records in PostgreSQL, each with connections of its own. Its owner
+    has set that transactions do not wait for the disk. It crashes now and then, and in the end.
+    """
 
     def __init__(self, cache: Path, seed: int) -> None:
         super().__init__(cache, seed)
-        self.database = Database()
-        self.faults = 0.05  # of the four kinds of them, each has other consequences
+        self.database = Database("off", self.random)
+        self.database.is_up = lambda: self.now >= self._up_at
+        self.faults = 0.02
+        self._up_at = 0.0
+        self._clients: dict[Server, Disturbance] = {}
+        self._broken: dict[Server, int] = {}
+        """How often the network fails for a server from now on."""
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -146,6 +161,7 @@ class DatabaseWorld(World):
         for module in ("executor", "pool"):
             self.replace(f"{postgres}.{module}.time", self)
         self.replace(f"{postgres}.executor.random", self.random)
+        self.replace(f"{postgres}.pool.threading", Threads(self))
         self.replace("anabranch.keyvalue.recent_values.time", self)
         return self
 
@@ -153,19 +169,60 @@ class DatabaseWorld(World):
         def disturb(statements: Sequence[Statement]) -> str:
             return self._disturb(server, statements) if server.is_ready else "made"
 
+        self._clients[server] = disturb
         store = open_store(self.database, disturb, self.time)
         return PrefetchedReads(store), SimulatedBlocks(server, self.blocks)
 
+    def server(self, skew: float | None = None) -> Server:
+        """Returns a new server, as soon as the database is there."""
+        while True:
+            try:
+                return super().server(skew)
+            except Busy:
+                self.sleep(1.0)
+
+    def after_death(self, server: Server) -> None:
+        self.database.leave(self._clients[server])
+
     def end(self) -> None:
-        self.database.finish()
+        if self.random.random() < 0.5:
+            self.database.finish()
+        self.database.crash()
+        self._up_at = self.now
 
     def _disturb(self, server: Server, statements: Sequence[Statement]) -> str:
-        if self.random.random() < 0.02:
+        if self.random.random() < 0.03:
             self.database.finish()  # what was left running has ended by now
-        fate = server.step("run", f"{len(statements)} statements")
+        if self.random.random() < 0.02:
+            self.database.flush()
+        fate = self._fate(server, any(sql.startswith(_WRITES) for sql, _ in statements))
         if fate is Fate.LAST:
-            self.database.make(statements)
-            server.die()
+            server.alive = False
+            self.after_death(server)
+            return "lost"
+        if self._crashes(server):
+            self.trace.append("the database crashes")
+            self._up_at = self.now + self.random.choice((0.0, 0.5, 5.0))
+            return "crash after" if fate.is_performed else "crash"
+        if self._broken.get(server):
+            self._broken[server] -= 1
+            return "unsent"
         if fate is Fate.UNKNOWN:
-            return self.random.choice(("unsent", "late", "late"))
+            self._broken[server] = self.random.choice((0, 1, 2))
+            return self.random.choice(("unsent", "late", "late", "late", "late"))
         return {Fate.DONE: "made", Fate.REFUSED: "refused", Fate.LOST: "lost"}[fate]
+
+    def _fate(self, server: Server, writes: bool) -> Fate:
+        """Decides what becomes of a transaction; one that writes fails more often."""
+        fate = server.step("write" if writes else "read", "")
+        is_actor = greenlet.getcurrent() is not self.main
+        if writes and is_actor and self.random.random() < WRITES_FAIL * server.luck:
+            fate = self.random.choice((*FATES, Fate.UNKNOWN, Fate.UNKNOWN))
+        return fate
+
+    def _crashes(self, server: Server) -> bool:
+        """Decides whether the database crashes; more often if that would lose something."""
+        if greenlet.getcurrent() is self.main:
+            return False
+        likely = 0.1 if self.database.is_behind else self.kills * CRASHES
+        return self.random.random() < likely * server.luck

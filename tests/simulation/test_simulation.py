@@ -82,14 +82,8 @@ def test_the_tests_of_the_page_exist():
     assert [path for path in named if not (PAGE.parents[1] / path).is_file()] == []
 
 
-@pytest.mark.parametrize("seed", range(14, 21))
+@pytest.mark.parametrize("seed", range(14, 22))
 def test_a_seed_runs_the_same_way_again(folder, seed):
-    first = simulate(folder / "a", seed)
-    again = simulate(folder / "b", seed)
-    assert [_without_random(line) for line in again] == [_without_random(line) for line in first]
+    first = simulate(folder, seed)
+    assert simulate(folder, seed) == first
     assert len(first) > 100
-
-
-def _without_random(line):
-    """Leaves out the random part of names in the store."""
-    return re.sub(r"[0-9a-v]{20}|[0-9a-f-]{36}", "?", line)

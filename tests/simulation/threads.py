@@ -1,7 +1,7 @@
 """Threads of a simulated world: what jobs ask of the module `threading`, on its scheduler.
 
-A thread is an actor more, which ends when its server is killed. Events, locks and semaphores hand
-over while they wait, and time passes.
+A thread is an actor more, which ends when its server is killed. Events, locks,
+semaphores and conditions hand over while they wait, and time passes.
 """
 
 from __future__ import annotations
@@ -43,6 +43,10 @@ class Threads:
     def Semaphore(self, free: int) -> _Semaphore:  # noqa: N802
         """Returns a semaphore."""
         return _Semaphore(self._world, free)
+
+    def Condition(self, _lock: object = None) -> _Condition:  # noqa: N802
+        """Returns a condition."""
+        return _Condition(self._world)
 
 
 class _Thread:
@@ -102,3 +106,28 @@ class _Semaphore:
 
     def release(self) -> None:
         self._free += 1
+
+
+class _Condition:
+    """Others go on only while somebody waits, so that a lock is not needed."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._notices = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def notify(self) -> None:
+        self._notices += 1
+
+    notify_all = notify
+
+    def wait(self, seconds: float = math.inf) -> bool:
+        before = self._notices
+        return self.wait_for(lambda: self._notices != before, seconds)
+
+    def wait_for(self, is_over: Callable[[], bool], seconds: float = math.inf) -> bool:
+        return self._world.wait(is_over, seconds)

@@ -36,7 +36,7 @@ from anabranch.pipelines.imports.merge_sorted_runs import merge_latest
 if TYPE_CHECKING:
     from simulation.garbage import Leavings
 
-__all__ = ["START", "Actor", "Fate", "Killed", "Server", "World"]
+__all__ = ["FATES", "START", "Actor", "Fate", "Killed", "Server", "World"]
 
 _MAX_STEPS = 20_000
 
@@ -54,6 +54,8 @@ _WAITING = (
 """Modules that start threads, or wait for others while those call a store."""
 _PROTECTION = "anabranch.catalog.protection.Protection"
 _BUILD_TREE = "anabranch.pipelines.imports.build_tree"
+_IDENTIFIERS = "anabranch.versioning.identifiers.Identifiers"
+_CACHED_RULES = "anabranch.catalog.protection.Protection"
 
 
 class Fate(enum.Enum):
@@ -71,7 +73,7 @@ class Fate(enum.Enum):
         return self.name in ("DONE", "LOST", "LAST")
 
 
-_FATES = (Fate.REFUSED, Fate.LOST, Fate.UNKNOWN)
+FATES = (Fate.REFUSED, Fate.LOST, Fate.UNKNOWN)
 
 
 class SameThread:
@@ -197,6 +199,7 @@ class World:
     def __init__(self, cache: Path, seed: int) -> None:
         self.seed = seed
         self.random = random.Random(seed)
+        self._names = random.Random(seed)
         self.cache = cache
         self.faults, self.kills = 0.01, 0.002
         self.now = START
@@ -248,6 +251,9 @@ class World:
         merge = merge_latest  # a store is listed before the kernel is called, and not by it
         self.replace(f"{_BUILD_TREE}.merge_latest", lambda streams: iter(list(merge(streams))))
         self.replace("secrets.token_hex", lambda size=32: self.random.randbytes(size).hex())
+        self.replace("secrets.choice", self._names.choice)
+        self.replace(f"{_IDENTIFIERS}.__init__.__defaults__", (self._names.randbytes,))
+        self.replace(f"{_CACHED_RULES}.__init__.__defaults__", (self.time,))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -313,7 +319,7 @@ class World:
         """Decides what becomes of a call."""
         fate = Fate.DONE
         if self.random.random() < self.faults * server.luck:
-            fate = self.random.choice(_FATES)
+            fate = self.random.choice(FATES)
         elif self.random.random() < self.kills * server.luck:
             fate = Fate.LAST
         self.trace.append(f"{server.number} {call} {subject} {fate.name}")

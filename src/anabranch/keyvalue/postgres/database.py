@@ -85,13 +85,7 @@ class PostgresDatabase:
         """Returns a new connection. Raises Busy when the database cannot be reached or rejects the
         connection.
         """
-        try:
-            raw = psycopg.connect(self._conninfo, autocommit=True)
-        except (psycopg.Error, OSError) as error:
-            raise Busy(
-                f"the database cannot be reached: {_reason(error)}", kind="database_unreachable"
-            ) from error
-        connection = Connection(raw, self._timeout + _GRACE_SECONDS)
+        connection = self._open()
         try:
             milliseconds = b"%d" % (self._timeout * 1000)
             result = connection.run((_BEGIN_SESSION, (milliseconds,)))[0]
@@ -100,6 +94,15 @@ class PostgresDatabase:
             raise Busy(f"the database cannot be used: {error}", kind="database_unusable") from error
         connection.backend = Backend(result.get_value(0, 0) or b"", result.get_value(0, 1) or b"")
         return connection
+
+    def _open(self) -> Connection:
+        try:
+            raw = psycopg.connect(self._conninfo, autocommit=True)
+        except (psycopg.Error, OSError) as error:
+            raise Busy(
+                f"the database cannot be reached: {_reason(error)}", kind="database_unreachable"
+            ) from error
+        return Connection(raw, self._timeout + _GRACE_SECONDS)
 
     def version(self, connection: Connection) -> int | None:
         """Returns the version of the schema, or None for a database without a schema."""

@@ -127,27 +127,30 @@ class RequestExecutor:
         return results[: len(statements)]
 
     def _terminate(self, backend: Backend) -> None:
-        """Terminates the server process of a broken connection, if it and the database exist: what
-        breaks one connection may break the next one, too.
+        """Terminates the server process of a broken connection, if it exists, and waits until it
+        has ended. What breaks one connection may refuse the next ones for a moment, too.
         """
         deadline = time.monotonic() + _TERMINATE_TIMEOUT_SECONDS
-        for _ in range(_MAX_ATTEMPTS):
-            try:
-                connection = self._pool.acquire()
-            except Busy:
+        attempt = 1
+        while not self._has_ended(backend):
+            if attempt >= _MAX_ATTEMPTS and time.monotonic() > deadline:
                 return
-            try:
-                while connection.run((_TERMINATE_BACKEND, backend))[0].ntuples:
-                    if time.monotonic() > deadline:
-                        break
-                    time.sleep(_BACKOFF_SECONDS)
-            except (ConnectionLost, StatementFailed):
-                self._pool.discard(connection)
-                if time.monotonic() > deadline:
-                    return
-            else:
-                self._pool.release(connection)
-                return
+            time.sleep(_BACKOFF_SECONDS)
+            attempt += 1
+
+    def _has_ended(self, backend: Backend) -> bool:
+        """Terminates a server process; returns whether there is none, as far as can be known."""
+        try:
+            connection = self._pool.acquire()
+        except Busy as error:
+            return error.kind == "closed"
+        try:
+            (result,) = connection.run((_TERMINATE_BACKEND, backend))
+        except (ConnectionLost, StatementFailed):
+            self._pool.discard(connection)
+            return False
+        self._pool.release(connection)
+        return not result.ntuples
 
 
 def _connection_lost(error: ConnectionLost) -> Busy:
