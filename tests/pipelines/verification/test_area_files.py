@@ -9,6 +9,7 @@ from support.verification.used_installation import commit, open_lake, verificati
 
 from anabranch.catalog.tables.iceberg.areas import TableAreas
 from anabranch.model.tables.table_record import TableRecord
+from tests.pipelines.garbage.tables.table_engine import manifest, manifest_list
 
 
 @pytest.fixture
@@ -19,12 +20,19 @@ def table(tmp_path):
         lake.repositories.create("sea", "local://sea")
         areas = TableAreas(lake.core, lake.blocks)
         area = areas.create(lake.core.repositories.get("sea"), "_tables/t/table.json")
-        lists = [f"{area.location}/metadata/{n}.avro" for n in range(2)]
+        at = area.location
+        lists = [f"{at}/metadata/{n}.avro" for n in range(2)]
         elsewhere = "s3://sea/main/old/metadata/1.avro"
         snapshots = [{"manifest-list": each} for each in (*lists, elsewhere)]
-        areas.put(area, "metadata/0.json", [json.dumps({"snapshots": snapshots}).encode()])
-        for number in range(2):
-            areas.put(area, f"metadata/{number}.avro", [b"a" * 70_000])
+        metadata = {"format-version": 2, "snapshots": snapshots}
+        areas.put(area, "metadata/0.json", [json.dumps(metadata).encode()])
+        areas.put(area, "metadata/0.avro", [manifest_list([f"{at}/metadata/m.avro", elsewhere])])
+        areas.put(area, "metadata/1.avro", [b"not understood"])
+        data = [f"{at}/data/{name}" for name in ("a", "b", "removed", "c%20d")]
+        content = manifest([*data[:2], data[3], "s3://sea/main/elsewhere"], data[2:3], of=data[2])
+        areas.put(area, "metadata/m.avro", [content])
+        for name in ("a", "b"):
+            areas.put(area, f"data/{name}", [name.encode()])
         record = TableRecord(
             uuid="u", area=area.id, metadata=f"{area.location}/metadata/0.json"
         ).to_bytes()
@@ -42,16 +50,29 @@ def test_an_upload_of_a_file_that_goes_on_is_no_finding(table):
     with open_lake(folder) as lake:
         areas = TableAreas(lake.core, lake.blocks)
         found = areas.find_by_address("sea", area.name)
-        areas.put_part(found, "data/a", areas.open_upload(found, "data/a"), 1, [b"1"])
+        areas.put_part(found, "data/new", areas.open_upload(found, "data/new"), 1, [b"1"])
     assert verification_of(folder, sample=None).findings == []
 
 
 def test_missing_files_of_tables_are_found(table):
     folder, area = table
-    (area / "metadata" / "1.avro").unlink()
+    with open_lake(folder) as lake:
+        lake.blocks.delete([f"local://sea/tables/{area.name}/metadata/1.avro"])
     (finding,) = verification_of(folder).findings
     assert (finding.kind, finding.subject) == ("object_missing", "sea _tables/t/table.json")
     assert "metadata/1.avro" in finding.message
+
+
+@pytest.mark.parametrize("name", ["metadata/0.avro", "metadata/m.avro", "data/b"])
+def test_each_missing_file_that_metadata_lead_to_is_found(table, name):
+    folder, area = table
+    with open_lake(folder) as lake:
+        for each in list(lake.blocks.list("local://sea/tables/")):
+            if each.address.endswith(f"/{name}"):
+                lake.blocks.delete([each.address])
+    (finding,) = verification_of(folder).findings
+    assert (finding.kind, finding.subject) == ("object_missing", "sea _tables/t/table.json")
+    assert f"{area.name}/{name}" in finding.message
 
 
 @pytest.mark.parametrize("metadata", ["../../../x", "", "a//b", "x" * 300, "/", "\0"])

@@ -168,8 +168,16 @@ class Verification:
             return self._verify_objects(sources, Path(folder))
 
     def _area_files(self, records: list[RecordTrees], progress: Progress) -> Iterator[Finding]:
-        core = self._stores.core
-        return check_area_files(core, self._stores.blocks, LiveNeeds(core), records, progress)
+        """Yields what is missing at two moments: engines remove what nothing needs any more."""
+        core, blocks = self._stores.core, self._stores.blocks
+        found = list(check_area_files(core, blocks, LiveNeeds(core), records, progress))
+        if not found:
+            return
+        with self._stores.snapshot() as snapshot:
+            records = record_trees(self._inspect(snapshot))
+        now = check_area_files(core, blocks, LiveNeeds(core), records, progress)
+        again = {each.identity for each in now}
+        yield from (each for each in found if each.identity in again)
 
     def _verify_objects(self, sources: ObjectSources, folder: Path) -> VerificationReport:
         counted = _Counted(self._progress)

@@ -21,7 +21,13 @@ from anabranch.tables.iceberg.plain_content import plain_content
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import MAX_METADATA_BYTES
 
-__all__ = ["NamedFiles", "named_in_manifest", "named_in_manifest_list", "named_in_metadata"]
+__all__ = [
+    "NamedFiles",
+    "named_in_manifest",
+    "named_in_manifest_list",
+    "named_in_metadata",
+    "needed_by_manifest",
+]
 
 _TABLE_VERSIONS = (1, 2, 3)
 _VIEW_VERSIONS = (1,)
@@ -85,8 +91,21 @@ def named_in_manifest(name: str, content: bytes) -> frozenset[str]:
     """Returns the files of the entries of a manifest that its snapshots need, and what these name:
     the data files of deletes. Raises Invalid.
     """
-    file = read_avro(name, content)
     found: set[str] = set()
+    for path, about in _entries(name, content):
+        found.add(path)
+        found.update(value for value in about.values() if isinstance(value, str))
+    return frozenset(found)
+
+
+def needed_by_manifest(name: str, content: bytes) -> frozenset[str]:
+    """Returns the files of the entries of a manifest that its snapshots need. Raises Invalid."""
+    return frozenset(path for path, _ in _entries(name, content))
+
+
+def _entries(name: str, content: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields the path of each file that a manifest adds or keeps, and what it says of the file."""
+    file = read_avro(name, content)
     try:
         names = file.names()
         status, data_file = names[_STATUS], names[_DATA_FILE]
@@ -94,14 +113,11 @@ def named_in_manifest(name: str, content: bytes) -> frozenset[str]:
         for record in file.records:
             if record[status] not in _STATUSES:
                 raise unreadable(f"{name} has an entry with the status {record[status]!r:.40}")
-            if record[status] == DELETED:
-                continue
-            about = record[data_file]
-            found.add(_path(name, about[path]))
-            found.update(value for value in about.values() if isinstance(value, str))
+            if record[status] != DELETED:
+                about = record[data_file]
+                yield _path(name, about[path]), dict(about.items())
     except (KeyError, TypeError, AttributeError, StopIteration) as error:
         raise unreadable(f"{name} is no manifest: {error!r}") from error
-    return frozenset(found)
 
 
 def _snapshots(name: str, metadata: dict[str, Any]) -> Sequence[dict[str, Any]]:

@@ -21,6 +21,7 @@ from anabranch.tables.iceberg.named_files import (
     named_in_manifest,
     named_in_manifest_list,
     named_in_metadata,
+    needed_by_manifest,
 )
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import MAX_METADATA_BYTES
@@ -89,6 +90,10 @@ class TableFiles:
     ) -> frozenset[str]:
         """Returns the files that a manifest names."""
         return named_in_manifest(address, self._read(home, address, stored))
+
+    def needed_by_manifest(self, home: Repository, address: str) -> frozenset[str]:
+        """Returns the files that the snapshots with a manifest need."""
+        return needed_by_manifest(address, self._read(home, address, None))
 
     def find(self, home: Repository, address: str) -> BlockInfo:
         """Returns where a file is stored, its size and its time."""

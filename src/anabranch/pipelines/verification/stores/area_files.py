@@ -1,21 +1,21 @@
-"""The check of tables of the Iceberg catalog: the records on branches and tags name metadata, and
-these lists of manifests, which no entry names.
+"""The check of tables of the Iceberg catalog: the records on branches and tags name metadata, these
+lists of manifests, these manifests, and these the files with data and deletes. No entry names them.
 
-Manifests and the data files that they name are not read.
+Each file is read once, and the area of a table is listed once; what is missing there is looked up.
+Files that cannot be understood name nothing here: that an engine cannot read them is not known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
-
-import msgspec
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 from anabranch import _kernel as kernel
-from anabranch.blocks.contract import BlockStore
-from anabranch.errors import AnabranchError, Corrupt, Gone, Invalid
+from anabranch.blocks.contract import BlockInfo, BlockStore
+from anabranch.errors import AnabranchError, Corrupt, Gone, Invalid, NotFound
 from anabranch.model.repositories.repository import Repository
-from anabranch.model.tables.table_area import area_location, areas_folder
+from anabranch.model.tables.area_files import area_paths
+from anabranch.model.tables.table_area import areas_folder
 from anabranch.model.tables.table_record import (
     NAMESPACE_FILE,
     RECORDS_ROOT,
@@ -27,14 +27,17 @@ from anabranch.pipelines.verification.findings import Finding
 from anabranch.pipelines.verification.inspected import Inspected
 from anabranch.pipelines.verification.stores.entries import EntryReader
 from anabranch.pipelines.verification.stores.live_needs import Needs
+from anabranch.tables.iceberg.named_files import NamedFiles
 from anabranch.versioning.core import Core
+from anabranch.versioning.garbage.table_files import TableFiles
 from anabranch.versioning.records import keys, references
 
 __all__ = ["RecordTrees", "check_area_files", "record_trees"]
 
 CHECK = "objects"
 _MAX_RECORD_BYTES = 1 << 20
-_MAX_METADATA_BYTES = 1 << 28
+
+T = TypeVar("T")
 
 
 class RecordTrees(NamedTuple):
@@ -42,17 +45,6 @@ class RecordTrees(NamedTuple):
 
     repository: Repository
     trees: Sequence[str]
-
-
-class _Snapshot(msgspec.Struct):
-    manifest_list: str = msgspec.field(default="", name="manifest-list")
-
-
-class _Metadata(msgspec.Struct):
-    snapshots: list[_Snapshot] | None = None
-
-
-_METADATA = msgspec.json.Decoder(_Metadata)
 
 
 def record_trees(inspected: Inspected) -> list[RecordTrees]:
@@ -75,24 +67,88 @@ def record_trees(inspected: Inspected) -> list[RecordTrees]:
 def check_area_files(
     core: Core, blocks: BlockStore, live: Needs, found: Sequence[RecordTrees], progress: Progress
 ) -> Iterator[Finding]:
-    """Yields the files that records name and that are missing."""
+    """Yields the files that records lead to and that are missing."""
+    files = TableFiles(blocks, core.repositories.of_name)
     for repository, trees in found:
         progress.begin(f"reading the tables of {repository.id}", len(trees))
-        named: dict[str, str] = {}
+        metadata: dict[str, dict[str, str]] = {}
         for tree in trees:
             try:
                 for path, record in _records(core, blocks, repository, tree):
-                    named.update(dict.fromkeys(_named(blocks, repository, record), path))
+                    metadata.setdefault(record.area, {})[record.metadata] = path
             except (AnabranchError, kernel.KernelError, ValueError):
                 continue  # the check of tables says what is damaged
             progress.advance(1)
-        missing = [each for each in named if _is_missing(blocks, each)]
-        if missing and live.has_repository(repository):
-            for address in missing:
-                yield Finding(
-                    *(CHECK, "object_missing", f"{repository.id} {named[address]}"),
-                    f"a file of the table is missing: {address}",
-                )
+        for area, tables in metadata.items():
+            missing = _Area(files, blocks, repository, area).missing(tables)
+            if missing and live.has_repository(repository):
+                for address, path in missing.items():
+                    yield Finding(
+                        *(CHECK, "object_missing", f"{repository.id} {path}"),
+                        f"a file of the table is missing: {address}",
+                    )
+
+
+class _Area:
+    """The files of an area of tables."""
+
+    def __init__(
+        self, files: TableFiles, blocks: BlockStore, repository: Repository, area: str
+    ) -> None:
+        self._files = files
+        self._blocks = blocks
+        self._repository = repository
+        self._area = area
+        self._folder = f"{areas_folder(repository)}/{area}/"
+        self._named: dict[str, str] = {}
+        """The addresses in the store of files that were named, and the path of a record."""
+
+    def missing(self, tables: Mapping[str, str]) -> dict[str, str]:
+        """Returns the addresses of files that are missing, and the path of a record that leads to
+        each. `tables` has the paths of records by the metadata that they name.
+        """
+        read = self._files
+        for metadata, path in tables.items():
+            found = self._read(read.metadata, metadata, path) or NamedFiles()
+            manifests = {*self._note(found.manifests, path)}
+            for listed in self._note(found.manifest_lists, path):
+                manifests.update(self._note(self._read(read.manifest_list, listed, path), path))
+            for manifest in manifests:
+                self._note(self._read(read.needed_by_manifest, manifest, path), path)
+        lost = dict(self._named)
+        for info in _listing(self._blocks, self._folder):
+            lost.pop(info.address, None)
+        return {each: path for each, path in lost.items() if _is_missing(self._blocks, each)}
+
+    def _read(self, read: Callable[[Repository, str], T], address: str, path: str) -> T | tuple[()]:
+        """Returns what a file names; nothing if it is missing, or not understood."""
+        self._note([address], path)
+        try:
+            return read(self._repository, address)
+        except (Corrupt, Gone, Invalid, NotFound):
+            return ()
+
+    def _note(self, addresses: Iterable[str], path: str) -> list[str]:
+        """Notes files of the area that are named, and returns those that were not yet. An address
+        that clients may understand in several ways is left out.
+        """
+        new = []
+        for address in addresses:
+            places = area_paths(address)
+            if len(places) != 1 or places[0][:2] != (self._repository.id, self._area):
+                continue
+            stored = self._folder + places[0].path
+            if stored not in self._named:
+                self._named[stored] = path
+                new.append(address)
+        return new
+
+
+def _listing(blocks: BlockStore, folder: str) -> Iterator[BlockInfo]:
+    try:
+        yield from blocks.list(folder)
+    except (NotFound, Invalid):
+        return
 
 
 def _is_missing(blocks: BlockStore, address: str) -> bool:
@@ -116,24 +172,3 @@ def _records(
                 yield path, table_from(blocks.read(address), repository.id, path)
             except (Corrupt, Gone, Invalid):
                 continue  # no record, or an object that the check of objects misses
-
-
-def _named(blocks: BlockStore, repository: Repository, record: TableRecord) -> Iterator[str]:
-    """Yields the addresses of the files in the area that a record names."""
-    location = f"{area_location(repository.id, record.area)}/"
-    folder = f"{areas_folder(repository)}/{record.area}/"
-    address = folder + record.metadata.removeprefix(location)
-    try:
-        info = blocks.stat(address)
-    except Invalid:
-        return  # everybody who may write to the path of a record can name what is no file
-    yield address
-    if info is None or info.size > _MAX_METADATA_BYTES:
-        return
-    try:
-        snapshots = _METADATA.decode(blocks.read(address)).snapshots or []
-    except (Gone, msgspec.MsgspecError):
-        return
-    for snapshot in snapshots:
-        if snapshot.manifest_list.startswith(location):
-            yield folder + snapshot.manifest_list.removeprefix(location)
