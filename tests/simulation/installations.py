@@ -12,7 +12,7 @@ from simulation.folder import FolderBlocks, FolderStore
 from simulation.postgres import Database, Disturbance, open_store
 from simulation.stores import SimulatedBlocks, SimulatedStore
 from simulation.threads import Threads
-from simulation.world import FATES, Fate, Killed, Server, World
+from simulation.world import CACHED_RULES, FATES, Fate, Killed, Server, World
 
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.local.paths import QUARANTINE
@@ -161,6 +161,7 @@ class DatabaseWorld(World):
         for module in ("executor", "pool"):
             self.replace(f"{postgres}.{module}.time", self)
         self.replace(f"{postgres}.executor.random", self.random)
+        self.replace(f"{CACHED_RULES}.__init__.__defaults__", (self.time,))
         self.replace(f"{postgres}.pool.threading", Threads(self))
         self.replace("anabranch.keyvalue.recent_values.time", self)
         return self

@@ -36,7 +36,7 @@ from anabranch.pipelines.imports.merge_sorted_runs import merge_latest
 if TYPE_CHECKING:
     from simulation.garbage import Leavings
 
-__all__ = ["FATES", "START", "Actor", "Fate", "Killed", "Server", "World"]
+__all__ = ["CACHED_RULES", "FATES", "START", "Actor", "Fate", "Killed", "Server", "World"]
 
 _MAX_STEPS = 20_000
 
@@ -55,7 +55,7 @@ _WAITING = (
 _PROTECTION = "anabranch.catalog.protection.Protection"
 _BUILD_TREE = "anabranch.pipelines.imports.build_tree"
 _IDENTIFIERS = "anabranch.versioning.identifiers.Identifiers"
-_CACHED_RULES = "anabranch.catalog.protection.Protection"
+CACHED_RULES = "anabranch.catalog.protection.Protection"
 
 
 class Fate(enum.Enum):
@@ -253,7 +253,7 @@ class World:
         self.replace("secrets.token_hex", lambda size=32: self.random.randbytes(size).hex())
         self.replace("secrets.choice", self._names.choice)
         self.replace(f"{_IDENTIFIERS}.__init__.__defaults__", (self._names.randbytes,))
-        self.replace(f"{_CACHED_RULES}.__init__.__defaults__", (self.time,))
+        self.replace(f"{CACHED_RULES}.__init__.__defaults__", (lambda: 0.0,))
         return self
 
     def __exit__(self, *_: object) -> None:
