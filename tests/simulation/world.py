@@ -52,7 +52,6 @@ _WAITING = (
     *("versioning.commits.branch_locks", "versioning.commits.moves"),
 )
 """Modules that start threads, or wait for others while those call a store."""
-_PROTECTION = "anabranch.catalog.protection.Protection"
 _BUILD_TREE = "anabranch.pipelines.imports.build_tree"
 _IDENTIFIERS = "anabranch.versioning.identifiers.Identifiers"
 CACHED_RULES = "anabranch.catalog.protection.Protection"
@@ -242,8 +241,6 @@ class World:
     def __enter__(self) -> Self:
         for module in _TIMED:
             self.replace(f"anabranch.{module}.time", self)
-        # nobody changes the rules of protection, so a server reads them once
-        self.replace(f"{_PROTECTION}.__init__.__defaults__", (lambda: 0.0,))
         for module in _THREADED:
             self.replace(f"anabranch.{module}.ThreadPoolExecutor", SameThread)
         for module in _WAITING:
@@ -253,6 +250,7 @@ class World:
         self.replace("secrets.token_hex", lambda size=32: self.random.randbytes(size).hex())
         self.replace("secrets.choice", self._names.choice)
         self.replace(f"{_IDENTIFIERS}.__init__.__defaults__", (self._names.randbytes,))
+        # nobody changes the rules of protection, so a server reads them once
         self.replace(f"{CACHED_RULES}.__init__.__defaults__", (lambda: 0.0,))
         return self
 
