@@ -181,7 +181,7 @@ $(VENV)/unsynced.so: tools/unsynced.c | $(VENV)/.libraries
 	cc -shared -fPIC -fno-builtin -o $@ $<
 
 .PHONY: test-systems
-test-systems: install components clients $(UNSYNCED) ## run the tests of services, clients, stores, pages and Spark
+test-systems: install components clients examples-dbt $(UNSYNCED) ## run the tests of services, clients, stores, pages and Spark
 	env $(WITHOUT_SYNC) $(BIN)/pytest -n $(WORKERS) -m 'not slow and systems' --junitxml=$(REPORT)-systems.xml
 
 .PHONY: test-changed
@@ -293,6 +293,9 @@ $(EXAMPLES)-%/.installed: tools/example_environments/%.txt
 
 .PHONY: examples
 examples: install $(EXAMPLE_ENVIRONMENTS) ## install Dagster, dbt, MLflow, Airflow and others, whose examples tests run
+
+.PHONY: examples-dbt
+examples-dbt: $(EXAMPLES)-dbt/.installed ## install dbt for DuckDB and Spark; its Spark is that of .venv
 
 # 5 GB, so it is not one of the above
 .PHONY: examples-torch

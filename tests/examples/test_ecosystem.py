@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import io
 import re
-import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,29 +15,18 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 from support.checkout import ROOT
-from support.session.environments import environment
 
 import anabranch
 from anabranch import examples
 from anabranch.testing.server import running_server
 
-PAGE = (ROOT / "docs" / "ecosystem.md").read_text(encoding="utf-8")
+from .conftest import PAGE, commands, connected
+
 NAMES = sorted(re.findall(r"\(\.\./examples/(\w+\.py)\)", PAGE))
 pytestmark = pytest.mark.timeout(900)
 PATH = "flights/delays.csv"
 BEFORE = b"id,delay\n1,5\n2,7\n"
 AFTER = b"id,delay\n1,5\n2,7\n3,9\n"
-
-
-def commands(title):
-    """Returns the commands of a section; without a title, those before the first section."""
-    begin = PAGE.index(f"\n## {title}\n") if title else 0
-    (block,) = re.findall(
-        r"^```sh\n(.*?)^```$",
-        PAGE[begin : f"{PAGE}\n## ".index("\n## ", begin + 1)],
-        re.MULTILINE | re.DOTALL,
-    )
-    return block
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -56,33 +43,6 @@ def test_the_page_has_all_examples():
     }
     here = {path.name for path in folder.glob("*.py")} - {"__init__.py", "flights.py", "lakes.py"}
     assert here == listed
-
-
-@pytest.fixture
-def shell(tmp_path):
-    """A function that runs commands in a folder, with the programs of an environment."""
-
-    def run(name, script):
-        word = "examples-torch" if name == "torch" else "examples"
-        programs = environment(f"examples-{name}", word) / "bin"
-        variables = {
-            "HOME": str(tmp_path),
-            "PATH": f"{programs}:/usr/bin:/bin",
-            "PYTHONPATH": str(ROOT / "src"),
-            "DO_NOT_TRACK": "1",
-            "DAGSTER_DISABLE_TELEMETRY": "1",
-        }
-        return subprocess.run(
-            ["/bin/sh", "-eu", "-c", script],
-            cwd=tmp_path,
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    return run
 
 
 @contextmanager
@@ -125,13 +85,6 @@ def test_airflow_merges_the_branch_of_a_run_whose_check_passes(shell, tmp_path):
     assert "a delay of more than a day" in ran.stdout + ran.stderr
     assert rows_on_main(tmp_path) == AFTER
     assert len(new_branches(tmp_path)) == 2
-
-
-def connected(script, server):
-    """Returns commands with the address and the keys of a server."""
-    script = script.replace("http://127.0.0.1:8000", server.url)
-    script = re.sub(r"(\w+_ACCESS_KEY_ID)=\.\.\.", rf"\1={server.access_key_id}", script)
-    return re.sub(r"(\w+_SECRET_ACCESS_KEY)=\.\.\.", rf"\1={server.secret_access_key}", script)
 
 
 TWO_RUNS = """
@@ -220,13 +173,9 @@ def test_dbt_builds_in_a_workspace_and_proposes_what_it_made(shell, tmp_path):
         opened.repositories.create("flights")
         opened.objects.upload("flights", "main", PATH, [BEFORE])
         opened.commits.commit("flights", "main", message="Delays of May")
-    command = tmp_path / "bin" / "anabranch"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m anabranch "$@"\n')
-    command.chmod(0o755)
     with running_server(tmp_path / "my-lake") as server:
         script = connected(commands("dbt in a workspace"), server)
-        ran = shell("dbt", f'export PATH="{command.parent}:$PATH"\n{script}')
+        ran = shell("dbt", script)
         assert ran.returncode == 0, ran.stdout + ran.stderr
         (branch,) = new_branches(tmp_path)
         remote = anabranch.connect(server.url, *server.auth)
