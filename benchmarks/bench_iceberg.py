@@ -4,7 +4,7 @@
 
 A table with many snapshots is loaded, with all of them and with those that its refs name, and
 committed to: an append of one snapshot, each commit of its own. A namespace with many tables is
-listed.
+listed, also with the last commit of each table, and so are folders without tables.
 """
 
 from __future__ import annotations
@@ -29,8 +29,17 @@ SCHEMA = {
         for number in range(1, 21)
     ],
 }
-TARGETS = {"load": 2.0, "load refs": 2.0, "commit": 10.0, "list tables": 20.0}
-"""Milliseconds that a request may take, with 1,000 snapshots and 1,000 tables."""
+TARGETS = {
+    "load": 2.0,
+    "load refs": 2.0,
+    "commit": 10.0,
+    "list tables": 20.0,
+    "last commits": 20.0,
+    "no tables": 20.0,
+}
+"""Milliseconds that a request may take, with 1,000 snapshots, 1,000 tables and 600 folders."""
+
+FOLDERS = 600
 
 
 def snapshot(location: str, number: int, now: int) -> dict[str, Any]:
@@ -101,6 +110,10 @@ def run(server: Server, snapshots: int, tables: int) -> None:
         post(PLACE, {"namespace": ["many"], "properties": staged})
         for number in range(tables):
             post(f"{PLACE}/many/tables", {"name": f"t{number:06}", "schema": SCHEMA})
+        for number in range(FOLDERS):
+            place = f"/api/v1/repositories/{LAKE}/branches/main/objects"
+            path = f"folders/f{number:06}/1.bin"
+            assert client.post(place, params={"path": path}, content=b"x").is_success
         post(f"/api/v1/repositories/{LAKE}/branches/main/commits", {"message": "tables"})
         post(PLACE, {"namespace": ["one"]})
         made = post(f"{PLACE}/one/tables", {"name": "trips", "schema": SCHEMA})["metadata"]
@@ -119,6 +132,9 @@ def run(server: Server, snapshots: int, tables: int) -> None:
 
         measure(server, "commit", commit, 100)
         measure(server, "list tables", lambda _: get(f"{PLACE}/many/tables"), 50)
+        listed = f"/api/v1/repositories/{LAKE}/refs/main/tables?amount=1000"
+        measure(server, "last commits", lambda _: get(f"{listed}&prefix=_tables/many/"), 50)
+        measure(server, "no tables", lambda _: get(f"{listed}&prefix=folders/"), 50)
 
 
 def main() -> None:

@@ -100,6 +100,20 @@ def test_all_tables_are_found_in_order_whatever_is_around_them(lake, put, seed):
         assert paths(listed(lake, prefix=prefix)) == expected(made, prefix), prefix
 
 
+def test_tables_are_found_in_folders_with_many_other_names(lake, put):
+    """What tells that a folder is a table is among its first names, or behind a page of them."""
+    made = {f"z/metadata/{HADOOP}", f"ab/metadata/{CATALOG}", f"A/_delta_log/{COMMIT}"}
+    for folder in ("A", "ab", "z", "none", "inner"):
+        for number in range(60):
+            made |= {f"{folder}/{letter}{number:02}/1.bin" for letter in "Akz"}
+    made |= {f"inner/k{number:02}/metadata/{HADOOP}" for number in (0, 59)}
+    made |= {"none/metadata/x.avro", "none/_delta_log/x.json", f"inner/zz/_delta_log/{COMMIT}"}
+    put(*made)
+    assert paths(listed(lake)) == expected(made)
+    assert len(expected(made)) == 6
+    assert paths(listed(lake, amount=1)) == expected(made)
+
+
 def test_names_and_namespaces_are_decoded(lake, put):
     put("_tables/a.b/%3Cb%3E%F0%9F%8C%8A/table.json", "_tables/a%2Fb/c/d/table.json", "x/y.txt")
     put(

@@ -87,13 +87,16 @@ class ListedTables:
         """Returns the tables that the commit of a reference has, without staged changes."""
         if not resolved.tokens:
             return list(tables)
-        at = Resolved(resolved.commit_id)
-        walk = TableWalk(self._core, repository, at, None)
+        core = self._core
+        tree = core.objects.tree(repository, resolved.commit_id)
+        records = [encode_path(each.path) for each in tables if each.in_catalog]
+        values = iter(core.trees.read(tree.get_many, records))
+        walk = TableWalk(core, repository, Resolved(resolved.commit_id), None)
         return [
             each
             for each in tables
             if (
-                self._core.objects.entry_at(repository, at, each.path) is not None
+                next(values) is not None
                 if each.in_catalog
                 else walk.folder_format(each.path) is not None
             )

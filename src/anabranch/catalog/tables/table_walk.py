@@ -25,12 +25,17 @@ from anabranch.versioning.references.references import Resolved
 __all__ = ["FoundTable", "Step", "TableFormat", "TableWalk"]
 
 _PAGE = 1_000
+_FEW_ROWS = 50
+"""How much of a folder is looked at first: all of most, which tells that it is no table."""
+
 _FEW_NAMES = 5
 """How many names are looked at of a log, and of metadata that begin with `v`: all but a few say
 which version they belong to.
 """
 
 TableFormat = Literal["iceberg", "delta"]
+_Page = tuple[list[tuple[str, bool]], bool]
+"""Paths, each with whether it is a folder, and whether more follow."""
 
 
 class FoundTable(NamedTuple):
@@ -93,11 +98,23 @@ class TableWalk:
         """Returns the format of the table in a folder, which has a slash at its end; None without
         one. A Delta table that has metadata for readers of Iceberg is Delta's.
         """
+        return self._format(folder, self._list(folder, "", "/", _FEW_ROWS))
+
+    def _format(self, folder: str, first: _Page) -> TableFormat | None:
+        """Returns the format of the table in a folder whose first paths are known."""
+        rows, has_more = first
+        known = {path for path, _ in rows}
+        end = encode_path(rows[-1][0]) if rows else b""
+
+        def may_have(inner: str) -> bool:
+            return inner in known or (has_more and encode_path(inner) > end)
+
         log = folder + LOG_FOLDER
-        if any(file_version(name) is not None for name in self._names(log, "", _FEW_NAMES)):
+        names = self._names(log, "", _FEW_NAMES) if may_have(log) else []
+        if any(file_version(name) is not None for name in names):
             return "delta"
         metadata = folder + METADATA_FOLDER
-        if not self._names(metadata, "", 1):
+        if not (may_have(metadata) and self._names(metadata, "", 1)):
             return None
         # Hadoop tables: `v1.metadata.json`; catalogs: `00001-….metadata.json`, which are first but
         # for a few of the manifests, whose names begin with a UUID
@@ -115,30 +132,34 @@ class TableWalk:
         if folder == RECORDS_ROOT:
             yield from self._records(folder, after)
             return
-        was_entered = after.startswith(folder) and after != folder
-        table_format = None if was_entered else self.folder_format(folder)
+        if after.startswith(folder) and after != folder:
+            yield from self._inner(folder, after)
+            return
+        first = self._list(folder, "", "/", _FEW_ROWS)
+        table_format = self._format(folder, first)
         if table_format is not None:
             if encode_path(folder) > encode_path(after):
                 yield Step(folder, FoundTable(table_format, folder, (), folder.rstrip("/")))
             return
         yield Step(folder)
-        yield from self._inner(folder, after)
+        yield from self._inner(folder, after, first)
 
-    def _inner(self, prefix: str, after: str) -> Iterator[Step]:
+    def _inner(self, prefix: str, after: str, first: _Page | None = None) -> Iterator[Step]:
         begin = ""
         if after.startswith(prefix):
             begin = prefix + after[len(prefix) :].partition("/")[0]
         elif encode_path(after) > encode_path(prefix):
             return
-        has_more = True
-        while has_more:
-            rows, has_more = self._list(prefix, begin, "/", _PAGE)
+        page: _Page | None = first or self._list(prefix, begin, "/", _PAGE)
+        while page is not None:
+            rows, has_more = page
             for path, is_folder in rows:
                 if is_folder:
                     yield from self._folder(path, after)
             if rows:
                 begin = rows[-1][0]
                 yield Step(begin)
+            page = self._list(prefix, begin, "/", _PAGE) if has_more else None
 
     def _records(self, prefix: str, after: str) -> Iterator[Step]:
         begin, has_more = after if after.startswith(RECORDS_ROOT) else "", True
@@ -152,10 +173,8 @@ class TableWalk:
                 begin = rows[-1][0]
                 yield Step(begin)
 
-    def _list(
-        self, prefix: str, after: str, delimiter: str, amount: int
-    ) -> tuple[list[tuple[str, bool]], bool]:
-        """Returns a page of paths, each with whether it is a folder, and whether more follow."""
+    def _list(self, prefix: str, after: str, delimiter: str, amount: int) -> _Page:
+        """Returns a page of paths."""
         listing = list_objects(
             *(self._core, self._repository, self._resolved, self._readable),
             prefix=prefix,

@@ -96,7 +96,8 @@ class _Walk:
                 commit, compared = self._skip(graph, commit, numbers)
                 if commit.parents:
                     complete(commit, self._read(commit.parents[0]))
-            unchanged = [number for number in numbers if number not in set(compared)]
+            examined = set(compared)
+            unchanged = [number for number in numbers if number not in examined]
             for parent in map(self._read, commit.parents[: self._most_parents]):
                 differ = self._differ(parent, commit, compared)
                 same = [n for n, differs in zip(compared, differ, strict=True) if not differs]
