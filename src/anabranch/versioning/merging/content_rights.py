@@ -24,6 +24,12 @@ class ContentRights(Protocol):
     def may_delete(self, path: str) -> bool:
         """Returns whether the object at a path may be deleted."""
 
+    @property
+    def on_tables(self) -> ContentRights:
+        """The rights for the rules of the Iceberg catalog itself: besides these, those to tables
+        and namespaces, of which a path is the record.
+        """
+
 
 class _UniformRights(NamedTuple):
     granted: bool
@@ -36,6 +42,10 @@ class _UniformRights(NamedTuple):
 
     def may_delete(self, path: str) -> bool:  # noqa: ARG002
         return self.granted
+
+    @property
+    def on_tables(self) -> ContentRights:
+        return self
 
 
 ALL_CONTENT: ContentRights = _UniformRights(True)

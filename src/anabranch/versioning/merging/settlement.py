@@ -3,7 +3,8 @@
 Strategies read objects and write files of this machine; nothing is stored here. A strategy that
 fails leaves its conflict open, with the reason. So does a rule that needs a right which the caller
 of the merge does not have: all rules pass through here, and act with the caller's rights. To take
-the version of a side needs none, as for paths without a conflict.
+the version of a side needs none, as for paths without a conflict. For the rules of the Iceberg
+catalog, which make what a commit of the table could make, rights to the table suffice.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.merging.conflict_view import ConflictView
 from anabranch.versioning.merging.conflicts import Conflict, MergeTrees
 from anabranch.versioning.merging.content_rights import ContentRights
-from anabranch.versioning.merging.rules import MergeRules, Rule, require_versions
+from anabranch.versioning.merging.rules import CATALOG_RULES, MergeRules, Rule, require_versions
 from anabranch.versioning.merging.strategy_output import Outcome, StrategyOutput
 from anabranch.versioning.merging.table_files import TableFiles
 from anabranch.versioning.records.entries import entry_value
@@ -122,7 +123,8 @@ class Settler:
             require_versions(path, rule.versions, trees.versions(conflict))
             settlement.chosen.add(path)
         if path not in settlement.outcomes:  # else settled with another path of the same table
-            applied = self._apply(trees, conflict, rule, rules.rights)
+            rights = rules.rights.on_tables if rule in CATALOG_RULES else rules.rights
+            applied = self._apply(trees, conflict, rule, rights)
             if isinstance(applied, OpenConflict):
                 settlement.leave_open(applied)
                 return

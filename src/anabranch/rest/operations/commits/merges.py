@@ -25,6 +25,7 @@ from anabranch.rest.protocol.resources import (
     on_resolved_objects,
     on_resolved_sources,
 )
+from anabranch.rest.protocol.unreadable_conflicts import ToldPaths
 from anabranch.rest.schemas.merge_conflicts import (
     ConflictEntry,
     ConflictList,
@@ -190,18 +191,14 @@ def merge_refs(call: Call[MergeRefs, Merge], extra_writes: Sequence[ExtraWritesF
 
 def dry_run(call: Call[Any, Any], preview: MergePreview) -> MergeResult:
     """Returns the schema of what a merge would do, with the paths that the caller may read."""
-    readable = call.readable_paths("", "")
-    settled = [each for each in preview.settled if readable is None or each.path in readable]
+    told = ToldPaths(call)
+    settled = [each for each in preview.settled if each.path in told]
     return MergeResult(
         reference="",
         summary=MergeSummary(preview.added, preview.changed, preview.removed),
         settled=[SettledPath(*each) for each in settled[:MAX_CONFLICTS]],
         settled_count=len(preview.settled),
-        conflicts=[
-            conflict_entry(conflict)
-            for conflict in preview.conflicts
-            if readable is None or conflict.path in readable
-        ],
+        conflicts=[conflict_entry(each) for each in told.conflicts(preview.conflicts)],
         conflict_count=preview.conflict_count,
     )
 

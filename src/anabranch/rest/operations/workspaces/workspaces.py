@@ -215,7 +215,9 @@ def merge_workspace(call: Call[AtWorkspace, MergeCreation]) -> Merged:
     fields: dict[str, Any] = {
         "committer": call.committer,
         "message": call.body.message,
-        "rights": ObjectRights(actor.creator, params.repository, destination),
+        "rights": ObjectRights(
+            actor.creator, params.repository, destination, by_catalog=actor.opens_sessions
+        ),
     }
     with described_conflicts(call):
         if actor.opens_sessions:
