@@ -159,9 +159,12 @@ class Catalog:
         self.transfers = Transfers(core, self.protection, self.objects)
         self.symlinks = Symlinks(core, blocks, self.objects)
         self.completion = Completion(core, blocks, self.writes)
-        self.tables, self.listed_tables = Tables(core, blocks), ListedTables(core)
         self.iceberg = IcebergCatalog(
             *(core, blocks, self.protection, self.changes, self.objects, clock)
+        )
+        self.tables, self.listed_tables = (
+            Tables(core, blocks),
+            ListedTables(core, self.iceberg.registered_folders),
         )
         urls = PresignedUrls(signing_secret, clock)
         self.presigning = Presigner(blocks, urls, clock, presigned_seconds)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from anabranch.access.actors.readable_paths import ReadablePaths
+from anabranch.catalog.tables.iceberg.registered_folders import RegisteredFolders
 from anabranch.catalog.tables.table_walk import FoundTable, TableWalk
 from anabranch.model.commits.commit import Commit
 from anabranch.model.names import encode_path
@@ -31,8 +32,9 @@ class ListedTable(NamedTuple):
 class ListedTables:
     """Lists tables."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, registered: RegisteredFolders) -> None:
         self._core = core
+        self._registered = registered
 
     def page(
         self,
@@ -46,8 +48,9 @@ class ListedTables:
         readable: ReadablePaths | None = None,
     ) -> Page[ListedTable]:
         """Returns a page of the readable tables and views at a reference whose paths begin with a
-        prefix and whose names contain a text, whatever its case. A page ends after so many folders,
-        also without a table: it says where the next one begins.
+        prefix and whose names contain a text, whatever its case. A folder is left out if a readable
+        table of the catalog was registered from it. A page ends after so many folders, also without
+        a table: it says where the next one begins.
         """
         core = self._core
         stored = core.repositories.get(repository)
@@ -55,8 +58,13 @@ class ListedTables:
         steps = TableWalk(core, stored, resolved, readable).steps(prefix, after)
         found: list[FoundTable] = []
         last, wanted, more = after, search.casefold(), True
+        registered: frozenset[str] | None = None
         for step in itertools.islice(steps, _MAX_STEPS):
             table = step.table
+            if table is not None and table.format == "iceberg" and not table.in_catalog:
+                if registered is None:
+                    registered = self._registered.at(stored, resolved, readable)
+                table = None if table.path in registered else table
             if table is not None and wanted in ".".join((*table.namespace, table.name)).casefold():
                 if len(found) == amount:
                     break

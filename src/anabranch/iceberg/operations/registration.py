@@ -32,6 +32,7 @@ from anabranch.iceberg.operations.recorded_tables import (
 from anabranch.iceberg.operations.tables import find_table, writing_properties
 from anabranch.model.tables.table_area import AREAS
 from anabranch.tables.iceberg.commits.updates import apply_updates
+from anabranch.tables.iceberg.metadata_files import METADATA_FOLDER
 
 __all__ = ["OPERATIONS"]
 
@@ -43,10 +44,11 @@ class _Registration(msgspec.Struct, rename="kebab"):
 
 
 class _Source(msgspec.Struct, frozen=True):
-    """Metadata to register; `area` is theirs if they are in one."""
+    """Metadata to register; `area` is theirs if they are in one, else `folder` that of a table."""
 
     metadata: dict[str, Any]
     area: Area | None
+    folder: str = ""
 
 
 _registration = msgspec.json.Decoder(_Registration)
@@ -63,7 +65,7 @@ def register_table(call: Call) -> Response:
     identifier = Identifier(call.namespace, body.name)
     tables.require_free(place, identifier)
     source = _read(call, place, body.metadata_location)
-    area = source.area or tables.new_area(place, identifier, registered=True)
+    area = source.area or tables.new_area(place, identifier, registered=True, folder=source.folder)
     metadata = _moved(call, source, area, body.metadata_location)
     properties = [metadata.get("properties") or {}]
     writing = call.writing(
@@ -139,7 +141,12 @@ def _read(call: Call, place: Place, location: str) -> _Source:
         return _Source(tables.read_area_file(area, file), area)
     resource = object_arn(place.repository, path)
     authorize(call.actor, [Permission(Action.READ_OBJECT, resource)])
-    return _Source(tables.read_registered(place, reference, path), None)
+    folder, is_in_one, name = path.rpartition(f"/{METADATA_FOLDER}")
+    return _Source(
+        tables.read_registered(place, reference, path),
+        area=None,
+        folder=f"{folder}/" if is_in_one and "/" not in name else "",
+    )
 
 
 def _to_register(call: Call) -> list[Permission]:

@@ -44,12 +44,15 @@ _TABLE_FILE = re.compile(rf"(?:^|/){AREAS_FOLDER}[0-9a-f]{{32}}/", re.DOTALL)
 
 
 class AreaRecord(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is stored beside an area: the path of the record that the area was made for, and whether
-    that was of a table that was registered with files elsewhere.
+    """What is stored beside an area: the path of the record that the area was made for, whether
+    that was of a table that was registered with files elsewhere, and the folder of the repository
+    that had its metadata then, with a slash at its end; empty if there was none, and of earlier
+    versions.
     """
 
     path: str
     registered: bool = False
+    folder: str = ""
 
 
 _decoder = msgspec.json.Decoder(AreaRecord)

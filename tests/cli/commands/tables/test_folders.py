@@ -66,6 +66,9 @@ def test_an_iceberg_folder_is_listed_shown_and_registered_by_the_command_that_is
     registered = tables.catalog().load_table("raw.flights")
     assert registered.metadata.table_uuid == old.metadata.table_uuid
     assert registered.current_snapshot() == old.current_snapshot()
+    names = [item["name"] for item in ana.ok("table", "list", at, "--json").json]
+    assert "raw.flights" in names
+    assert "raw/flights/" not in names
 
 
 def test_a_folder_that_is_not_to_be_registered_is_refused(ana, tables, upload, tmp_path):

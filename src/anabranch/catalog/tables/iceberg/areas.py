@@ -58,13 +58,14 @@ _MAX_FILE_BYTES = 700
 
 class Area(NamedTuple):
     """An area of a repository, the path of the record that it was made for, and whether that was of
-    a table that was `registered`, so that its files may be elsewhere too.
+    a table that was `registered`, so that its files may be elsewhere too: from a folder.
     """
 
     repository: Repository
     id: str
     path: str
     registered: bool = False
+    folder: str = ""
 
     @property
     def location(self) -> str:
@@ -90,13 +91,14 @@ class TableAreas:
         self._blocks = blocks
         self._records: OrderedDict[tuple[str, str], AreaRecord] = OrderedDict()
 
-    def create(self, repository: Repository, path: str, *, registered: bool = False) -> Area:
+    def create(
+        self, repository: Repository, path: str, *, registered: bool = False, folder: str = ""
+    ) -> Area:
         """Returns a new area for the table whose record has a path."""
-        area = Area(repository, self._core.identifiers.random_hex(), path, registered)
+        record = AreaRecord(path, registered, folder)
+        area = Area(repository, self._core.identifiers.random_hex(), path, registered, folder)
         address = f"{areas_folder(repository)}/{area.id}.json"
-        self._blocks.put(
-            address, [msgspec.json.encode(AreaRecord(path, registered))], if_absent=True
-        )
+        self._blocks.put(address, [msgspec.json.encode(record)], if_absent=True)
         return area
 
     def find(self, repository: Repository, area_id: str) -> Area:
@@ -108,7 +110,7 @@ class TableAreas:
             while len(self._records) > _CACHED:
                 with suppress(KeyError):  # another thread was faster
                     self._records.popitem(last=False)
-        return Area(repository, area_id, record.path, record.registered)
+        return Area(repository, area_id, record.path, record.registered, record.folder)
 
     def find_by_address(self, repository: str, area_id: str) -> Area:
         """Returns an area of a repository by its id. Raises NotFound."""

@@ -13,6 +13,7 @@ from anabranch.catalog.tables.iceberg.changes import RecordChanges
 from anabranch.catalog.tables.iceberg.metadata_files import MetadataFiles
 from anabranch.catalog.tables.iceberg.namespaces import Namespaces
 from anabranch.catalog.tables.iceberg.record_store import RecordStore
+from anabranch.catalog.tables.iceberg.registered_folders import RegisteredFolders
 from anabranch.catalog.tables.iceberg.table_commits import TableParts
 from anabranch.catalog.tables.iceberg.table_folders import TableFolders
 from anabranch.catalog.tables.iceberg.tables import IcebergTables
@@ -36,6 +37,7 @@ class IcebergCatalog:
         self.areas = TableAreas(core, blocks)
         records = RecordStore(core, blocks)
         self.folders = TableFolders(core, blocks, records, self.areas)
+        self.registered_folders = RegisteredFolders(core, records, self.areas)
         self.changes = record_changes = RecordChanges(core, protection, changes)
         self.namespaces = Namespaces(records, record_changes)
         parts = TableParts(

@@ -129,14 +129,16 @@ class IcebergTables:
         file: str = TABLE_FILE,
         *,
         registered: bool = False,
+        folder: str = "",
     ) -> Area:
-        """Returns an area for a new table of a branch. Raises NotFound for its namespace, and
-        AlreadyExists if there is a table or a view of the name.
+        """Returns an area for a new table of a branch, which may be registered from a folder.
+        Raises NotFound for its namespace, and AlreadyExists if there is a table or a view of the
+        name.
         """
         repository, _ = self._changes.require_branch(place)
         self.require_free(place, identifier, file)
         path = record_path(identifier, file)
-        return self._parts.areas.create(repository, path, registered=registered)
+        return self._parts.areas.create(repository, path, registered=registered, folder=folder)
 
     def require_free(
         self, place: Place, identifier: Identifier, file: str = TABLE_FILE, before: str = ""
