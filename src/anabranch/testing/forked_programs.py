@@ -63,10 +63,11 @@ def start_programs(
     module: str,
     names: Sequence[str],
     *,
+    python: str = sys.executable,
     environment: Mapping[str, str] | None = None,
     first_descriptor: int = sys.maxsize,
 ) -> Path:
-    """Starts a process that runs a module with the descriptor of a socket, for `ForkedPrograms`.
+    """Starts a Python that runs a module with the descriptor of a socket, for `ForkedPrograms`.
     Returns the folder of the programs that stand for what it forks, which have these names; their
     words from `first_descriptor` on are descriptors that what is forked has as well.
     """
@@ -75,7 +76,7 @@ def start_programs(
     listener.bind(str(folder / "socket"))
     listener.listen(100)
     text = _CLIENT.format(
-        python=sys.executable, address=str(folder / "socket"), first_descriptor=first_descriptor
+        python=python, address=str(folder / "socket"), first_descriptor=first_descriptor
     )
     for name in names:
         program = folder / name
@@ -86,7 +87,7 @@ def start_programs(
     reading, _ = os.pipe()
     with listener, open(reading, "rb") as stdin:  # noqa: PTH123  a descriptor
         subprocess.Popen(
-            [sys.executable, "-m", module, str(listener.fileno())],
+            [python, "-m", module, str(listener.fileno())],
             stdin=stdin,
             env=environment,
             pass_fds=[listener.fileno()],

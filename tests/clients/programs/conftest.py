@@ -16,6 +16,7 @@ from pathlib import Path
 import duckdb
 import lakefs_sdk
 import pytest
+from support.clients.forked_aws import forked_aws
 from support.clients.no_retry_client import Caller
 from support.services.program import Program
 
@@ -81,7 +82,7 @@ def aws_home(page, home):
 @pytest.fixture
 def aws(clients_bin, aws_home):
     """The newest AWS command line, from PyPI."""
-    return Program([clients_bin / "aws"], folder=aws_home, env=AWS_ENVIRONMENT)
+    return Program([forked_aws(clients_bin)], folder=aws_home, env=AWS_ENVIRONMENT)
 
 
 @pytest.fixture

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 
 import pytest
+from support.clients.forked_aws import forked_aws
 from support.services.program import Program
 
 
 @pytest.fixture
 def shell(home, request):
     """A shell in which the newest AWS command line is `aws`."""
-    path = f"{request.getfixturevalue('clients_bin')}:/usr/bin:/bin"
+    programs = request.getfixturevalue("clients_bin")
+    path = f"{forked_aws(programs).parent}:{programs}:/usr/bin:/bin"
     return Program(["bash", "-euxc"], folder=home, env={"PATH": path})
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch.testing.server import Server
+from support.session.spark_workers import spark_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -91,11 +91,11 @@ def _settings(jars: Path, folder: Path) -> dict[str, str]:
 
 @contextmanager
 def _environment(folder: Path) -> Iterator[None]:
-    """Sets the variables that Spark reads at its start: workers use the Python of the tests, and
+    """Sets the variables that Spark reads at its start: tasks run in the Python of the tests, and
     the user's configuration of Spark is ignored.
     """
     variables = {
-        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": spark_python(folder),
         "SPARK_CONF_DIR": str(folder),
         "SPARK_LOCAL_IP": "127.0.0.1",
     }

@@ -49,7 +49,7 @@ def program_path() -> str:
 
 
 def can_fork() -> bool:
-    """Returns whether programs of this test run are forked."""
+    """Returns whether programs of this test run are forked: not in `make test-all`."""
     return sys.platform == "linux" and os.environ.get("FORKED_TEST_SERVERS") == "1" and not WEEKLY
 
 
