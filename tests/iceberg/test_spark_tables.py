@@ -183,7 +183,9 @@ def test_types_of_version_3(lake, sql):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
+@pytest.mark.parametrize(
+    "mode", ["copy-on-write", pytest.param("merge-on-read", marks=pytest.mark.slow)]
+)
 def test_branches_that_spark_has_changed_are_merged(lake, sql, mode):
     name = mode.replace("-", "_")
     levels = ", ".join(
@@ -216,6 +218,7 @@ def test_branches_that_spark_has_changed_are_merged(lake, sql, mode):
     assert dict(sql(f"select id, value from main.city.{name}")) == expected | {22: 4}
 
 
+@pytest.mark.slow  # the test after it appends on both branches, too
 @pytest.mark.timeout(600)
 def test_appends_to_a_table_of_version_3_are_merged(lake, sql):
     sql(
@@ -250,7 +253,9 @@ def test_appends_to_a_table_of_version_3_are_merged(lake, sql):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
+@pytest.mark.parametrize(
+    "mode", [pytest.param("copy-on-write", marks=pytest.mark.slow), "merge-on-read"]
+)
 def test_rows_of_version_3_keep_their_ids_whatever_both_branches_did(lake, sql, mode):
     """Each row has the id that it had, and new ones have ids of their own, as Spark reads them."""
     name = f"ids_{mode.replace('-', '_')}"

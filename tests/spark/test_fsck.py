@@ -77,7 +77,7 @@ def test_a_sound_installation_has_no_findings(spark, folder, monkeypatch):
     assert told(report) == told(verification_of(folder, sample=None))
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(("kind", "fault"), CASES)
 def test_tasks_find_what_one_process_finds(spark, folder, kind, fault):
     fault(folder)

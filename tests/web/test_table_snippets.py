@@ -13,6 +13,7 @@ import pytest
 from deltalake import write_deltalake
 from pyiceberg.catalog import load_catalog
 from support.browser.snippet_programs import snippet_environment
+from support.session.sizes import sized
 
 WEB = Path(__file__).parents[2] / "web"
 NAMES = (
@@ -24,7 +25,7 @@ NAMES = (
     "back\\slash\\n",
     "new\nline",
     "st*ar[1]{a,b}?#h&=+;@",
-)
+)[:: sized(2, weekly=1)]
 FOLDERS = ("plain", 'a b/it\'s "quoted"', "ünï/海 🌊", "p%20%", "n=1/x==2:y")
 LOAD = """
 import { createServer } from "vite";

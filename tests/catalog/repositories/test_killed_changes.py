@@ -50,5 +50,6 @@ def test_killed_processes_leave_the_state_before_or_after(tmp_path, scenario, ac
 
 @pytest.mark.systems
 @pytest.mark.parametrize(("scenario", "actions"), GROUPS)
+@pytest.mark.sample(2)
 def test_so_do_those_over_postgresql(tmp_path, postgres_database, scenario, actions):
     check(tmp_path, scenario, postgres_database, actions)

@@ -37,6 +37,7 @@ def test_streams(s3cmd, repo):
 
 
 @pytest.mark.parametrize("version", ["", "--signature-v2"])
+@pytest.mark.sample(1)
 def test_synchronizing_transfers_only_what_changed(s3cmd, repo, tree, home, contents, version):
     def sync(*words):
         return transferred(s3cmd("sync", *filter(None, [version]), *words))

@@ -48,6 +48,7 @@ def written(spark, folder, numbers, timestamps, added=""):
 
 
 @pytest.mark.parametrize("timestamps", ["INT96", "TIMESTAMP_MICROS"])
+@pytest.mark.sample(1)
 def test_spark_reads_merged_files_as_its_own(spark, tmp_path, timestamps):
     base = written(spark, tmp_path / "base", [1, 2, 3], timestamps)
     source = written(spark, tmp_path / "source", [10, 2, 3], timestamps, "'new' AS added")

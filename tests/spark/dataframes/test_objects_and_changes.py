@@ -97,6 +97,7 @@ def rows(table):
 
 
 @pytest.mark.parametrize("prefix", ["", "a b/é", "nothing"])
+@pytest.mark.sample(2)
 def test_objects_equal_those_of_a_listing(spark, filled, prefix):
     table = anabranch.spark.objects(
         spark, filled, "sea", "after", prefix=prefix, entries_per_task=20

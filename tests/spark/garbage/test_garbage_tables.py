@@ -19,7 +19,6 @@ from anabranch.versioning.garbage.record_admission import RecordAdmission
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, LEASE_SECONDS
 from anabranch.versioning.garbage.table_files import TableFiles
 from tests.pipelines.garbage.tables.scenario import (
-    WAYS,
     TableScenario,
     add_dead_files,
     append_as_usual,
@@ -67,7 +66,7 @@ def due(run):
     return {name for batch in run.due() for name in batch.column("address").to_pylist()}
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["server", pytest.param("database", marks=pytest.mark.slow)])
 def test_both_engines_find_and_remove_the_same_files(make, way):
     scenario = make(way)
     stray = f"{scenario.namespace}/tables/{'0' * 32}/no-area.parquet"
@@ -98,20 +97,30 @@ def test_both_engines_find_and_remove_the_same_files(make, way):
     assert attempt(scenario, add_dead_files) is None
 
 
-def steps_of_a_run(scenario):
+@pytest.fixture(scope="module")
+def counted():
+    """What the first run of the module has counted, which is the same for each run."""
+    return []
+
+
+@pytest.fixture
+def steps(make, counted):
     """The number of the driver's steps at the end of marking, and of a whole run."""
-    scenario.steps.arm(-1, lambda: None)
-    with scenario.mark() as run:
-        marked = scenario.steps.count
-        run.sweep()
-    return marked, scenario.steps.count
+    if not counted:
+        scenario = make()
+        scenario.steps.arm(-1, lambda: None)
+        with scenario.mark() as run:
+            counted.append(scenario.steps.count)
+            run.sweep()
+        counted.append(scenario.steps.count)
+    return counted
 
 
 @pytest.mark.parametrize("place", [0.05, 0.2, 0.4, 0.6, 0.8, 0.95])
 @pytest.mark.parametrize("refer", [add_dead_files, stage_dead_files, make_branch, append_as_usual])
 @pytest.mark.sample(1)
-def test_a_reference_ahead_of_a_step_is_refused_or_keeps_its_files(make, refer, place):
-    marked, whole = steps_of_a_run(make())
+def test_a_reference_ahead_of_a_step_is_refused_or_keeps_its_files(make, steps, refer, place):
+    marked, whole = steps
     scenario, made = make(), []
     number = marked + int((whole - marked) * place)
     scenario.steps.arm(number, lambda: made.append(attempt(scenario, refer)))
@@ -126,8 +135,8 @@ def test_a_reference_ahead_of_a_step_is_refused_or_keeps_its_files(make, refer, 
 
 @pytest.mark.parametrize("place", [0.2, 0.5, 0.7, 0.9])
 @pytest.mark.sample(1)
-def test_a_killed_driver_loses_nothing(make, place):
-    marked, whole = steps_of_a_run(make())
+def test_a_killed_driver_loses_nothing(make, steps, place):
+    marked, whole = steps
     scenario = make()
 
     def kill():
@@ -163,6 +172,7 @@ def test_names_are_refused_while_an_attempt_may_still_remove_their_files(make, m
     assert attempt(scenario, add_dead_files) is not None
 
 
+@pytest.mark.slow
 def test_without_its_tombstones_such_a_name_would_be_accepted(make, monkeypatch):
     keep = RemovalByTasks._remove
 
@@ -182,6 +192,7 @@ def test_without_its_tombstones_such_a_name_would_be_accepted(make, monkeypatch)
 
 
 @pytest.mark.parametrize("first", ["spark", "local"])
+@pytest.mark.sample(1)
 def test_the_window_counts_across_engines(make, first):
     scenario = make()
     engines = {"spark": {}, "local": {"engine": None}}
@@ -208,6 +219,7 @@ def no_record(patch):
 
 
 @pytest.mark.parametrize("fault", [no_manifests, no_record])
+@pytest.mark.sample(1)
 def test_a_planted_fault_is_found(make, fault, monkeypatch):
     fault(monkeypatch)
     scenario = make()

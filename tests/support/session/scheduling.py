@@ -13,6 +13,8 @@ from support.session.tiers import SPARK
 
 _DURATIONS = Path(__file__).parents[2] / "durations.json"
 _UNKNOWN_SECONDS = 1.0
+_OWN_SPARK = "tests/iceberg/"
+"""Tests of tables of the catalog start a Spark of their own, which others need not wait for."""
 
 
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]
@@ -41,7 +43,7 @@ def longest_first(items: list[pytest.Item]) -> None:
 
 def _scope(nodeid: str) -> str:
     file = nodeid.partition("::")[0]
-    return "spark" if SPARK.search(file) else file
+    return "spark" if SPARK.search(file) and not file.startswith(_OWN_SPARK) else file
 
 
 @cache

@@ -202,7 +202,7 @@ def test_what_is_not_there_is_told(page, repository):
 
 
 @pytest.mark.parametrize("name", [HOSTILE, "a.b/c", "🌊", "?q=1&r#h", "50%25", "x" * 120])
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_hostile_names_are_shown_as_text_and_lead_to_their_table(
     page, site, repository, tmp_path, name
 ):

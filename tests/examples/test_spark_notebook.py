@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import sys
 
 import pytest
 from support.checkout import ROOT
@@ -33,23 +32,18 @@ def test_the_notebook_has_no_results_of_somebody():
         assert cell.get("execution_count") is None
 
 
+@pytest.mark.usefixtures("spark")  # the notebook gets the session that there is
 def test_the_cells_run_in_their_order(tmp_path, monkeypatch):
-    pytest.importorskip("pyspark")
     monkeypatch.setenv("ANABRANCH_CACHE_FOLDER", str(tmp_path / "cache"))
-    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     env = {
         "ANABRANCH_INSTALLATION_ACCESS_KEY_ID": ACCESS_KEY_ID,
         "ANABRANCH_INSTALLATION_SECRET_ACCESS_KEY": SECRET_ACCESS_KEY,
     }
     names = {}
     with running_server(tmp_path / "lake", env=env) as server:
-        try:
-            shown = [
-                run_cell(cell.replace("http://127.0.0.1:8000", server.url), names) for cell in CELLS
-            ]
-        finally:
-            if "spark" in names:
-                names["spark"].stop()
+        shown = [
+            run_cell(cell.replace("http://127.0.0.1:8000", server.url), names) for cell in CELLS
+        ]
     _, _, objects, rows, _, messages, changed, table = shown
     assert [(each.kind, each.path) for each in objects.items] == [("changed", "depths.parquet")]
     assert "10935" in rows._repr_html_()
