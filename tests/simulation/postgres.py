@@ -95,9 +95,13 @@ class Database:
         self._locks = {lock: of for lock, of in self._locks.items() if of is not session}
 
     def leave(self, client: Disturbance) -> None:
-        """Ends the sessions of a client that has ended, but for those that still run something."""
+        """Ends the sessions of a client that has ended; what they still run is made before. The
+        real one may take half a minute for that, and nobody ends such a backend meanwhile.
+        """
         for session in list(self._sessions.values()):
-            if session.client == client and session not in self._running:
+            if session.client == client:
+                if session in self._running:
+                    self.make(session, self._running.pop(session))
                 self.end(session)
 
     def finish(self) -> None:
