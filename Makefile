@@ -181,7 +181,7 @@ $(VENV)/unsynced.so: tools/unsynced.c | $(VENV)/.libraries
 	cc -shared -fPIC -fno-builtin -o $@ $<
 
 .PHONY: test-systems
-test-systems: install components clients examples-dbt $(UNSYNCED) ## run the tests of services, clients, stores, pages and Spark
+test-systems: install components clients $(UNSYNCED) ## run the tests of services, clients, stores, pages and Spark
 	env $(WITHOUT_SYNC) $(BIN)/pytest -n $(WORKERS) -m 'not slow and systems' --junitxml=$(REPORT)-systems.xml
 
 .PHONY: test-changed

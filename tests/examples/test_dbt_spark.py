@@ -22,7 +22,9 @@ from anabranch.testing.server import running_server
 
 from .conftest import commands, connected
 
-pytestmark = [pytest.mark.systems, pytest.mark.timeout(900)]  # Spark is in the process of dbt
+pytestmark = [pytest.mark.slow, pytest.mark.systems, pytest.mark.timeout(900)]
+"""Each run of dbt starts Java."""
+
 JARS = ROOT / ".components" / "jars"
 PACKAGES = re.compile(r" +spark\.jars\.packages: .*\n.*\n")
 DEFAULTS = """
@@ -118,7 +120,6 @@ def test_a_run_builds_a_table_on_its_branch_which_is_merged(rides):
     ]
 
 
-@pytest.mark.slow  # a Java process for each run
 @pytest.mark.timeout(1800)
 def test_a_run_whose_tests_fail_is_not_merged(rides):
     assert rides.run("dbt-1").returncode == 0
