@@ -113,9 +113,18 @@ def test_rights_to_other_tables_and_branches_do_not(lake, appender, rights, reas
     assert ids(lake.catalog().load_table("city.rides")) == [1, 3]
 
 
-@pytest.mark.parametrize("strategy", ["json", "iceberg"])
-def test_rules_of_a_file_and_of_a_request_need_the_record_as_an_object(lake, appender, strategy):
-    rule = {"path": "_tables/**", "strategy": strategy}
+@pytest.mark.parametrize(
+    ("path", "strategy"),
+    [
+        ("_tables/**", "json"),
+        ("_tables/**", "iceberg"),
+        ("_tables/**/table.json", "iceberg"),  # as the catalog's own
+    ],
+)
+def test_rules_of_a_file_and_of_a_request_need_the_record_as_an_object(
+    lake, appender, path, strategy
+):
+    rule = {"path": path, "strategy": strategy}
     assert merged(lake, appender(), resolutions=[rule]).status_code == 401
     place, content = f"{lake.root}/branches/main", f"rules: [{json.dumps(rule)}]"
     path = {"path": "_lakefs_merge.yaml"}
@@ -151,3 +160,43 @@ def test_properties_of_a_namespace_are_merged_by_rights_to_it(team, lake):
     assert merged(lake, team.member(*rights, changing)).status_code == 200
     found = lake.catalog().load_namespace_properties("city")
     assert {"main": "1", "dev": "1"}.items() <= found.items()
+
+
+def test_who_may_not_load_a_namespace_is_told_of_no_properties(team, lake):
+    """A denial to list objects refuses to load it, so also to be told of it by a conflict."""
+    for branch in ("main", "dev"):
+        lake.catalog(branch).update_namespace_properties("city", updates={"key": branch})
+    rights = (
+        allow("fs:CreateCommit", "catalog:ReadTable", "catalog:UpdateTable"),
+        allow("catalog:GetNamespace", "catalog:UpdateNamespace"),
+    )
+    record = "_tables/city/namespace.json"
+    told = merged(lake, team.member(*rights), dry_run=True).json()["conflicts"]
+    assert [each["path"] for each in told] == [record]
+    assert [each["key"] for each in told[0]["details"]] == [{"pointer": "/properties/key"}]
+    member = team.member(*rights, deny("fs:ListObjects"))
+    for answer in (merged(lake, member, dry_run=True), merged(lake, member)):
+        assert (answer.json()["conflicts"], answer.json()["conflict_count"]) == ([], 1)
+
+
+def test_a_record_that_names_another_area_reads_and_writes_none_of_it(lake, appender):
+    """Who may write the record alone forges it before both sides change the table."""
+    lake.catalog().create_table("city.secret", trips().schema).append(trips(7))
+    place, forged = f"{lake.root}/branches/main", "_tables/city/mine/table.json"
+    at = {"path": "_tables/city/secret/table.json"}
+    content = lake.api.get(f"{lake.root}/refs/main/objects", params=at).content
+    lake.api.post(f"{place}/objects", params={"path": forged}, content=content).raise_for_status()
+    lake.api.post(f"{place}/commits", json={"message": "forged"}).raise_for_status()
+    lake.branch("side").load_table("city.mine").append(trips(8))
+    lake.catalog().load_table("city.mine").append(trips(9))
+    secret = f"arn:lakefs:catalog:::table/{lake.name}/city/secret"
+    for action, reason in (
+        ("catalog:ReadTable", "another object, which you may not read"),
+        ("catalog:UpdateTable", "you may not write to the table"),
+    ):
+        member = appender(deny(action, on=secret))
+        refused = member.api.post(f"{lake.root}/refs/side/merge/main", json={})
+        assert refused.status_code == 409
+        (told,) = refused.json()["conflicts"]
+        assert (told["path"], "details" in told) == (forged, False)
+        assert reason in told["reason"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from anabranch.access.actors.actor import Actor
 from anabranch.access.policies.permissions import Action, Permission, object_arn
-from anabranch.access.policies.table_permissions import record_permission
+from anabranch.access.policies.table_permissions import merge_permission
 
 __all__ = ["ObjectRights"]
 
@@ -51,5 +51,5 @@ class ObjectRights:
 class _RecordRights(ObjectRights):
     def _may(self, action: Action, path: str) -> bool:
         # keys of workspaces have no rights to tables, but some to objects
-        on_record = record_permission(action, self._repository, path, self._branch)
+        on_record = merge_permission(action, self._repository, path, self._branch)
         return super()._may(action, path) or self._actor.may(on_record)

@@ -36,6 +36,7 @@ __all__ = [
     "creation_permission",
     "denying_permissions",
     "listing_permission",
+    "merge_permission",
     "objects_below",
     "permission_on",
     "record_permission",
@@ -98,8 +99,21 @@ def table_view_permission(repository: str, path: str) -> Permission:
     the path: that to read the table, or else to read the record as an object and to list objects.
     """
     reading = record_permission(Action.READ_OBJECT, repository, path, "")
+    return _with_listing(reading, repository) if reading.objects else reading
+
+
+def merge_permission(action: Action, repository: str, path: str, branch: str) -> Permission:
+    """Returns the permission by which a merge reads, writes or deletes what has its record at a
+    path. To be told of a namespace is refused by a denial to list objects, as everywhere.
+    """
+    permission = record_permission(action, repository, path, branch)
+    is_telling = permission.action == Action.GET_NAMESPACE
+    return _with_listing(permission, repository) if is_telling else permission
+
+
+def _with_listing(permission: Permission, repository: str) -> Permission:
     listing = Permission(Action.LIST_OBJECTS, repository_arn(repository))
-    return reading._replace(objects=(*reading.objects, listing)) if reading.objects else reading
+    return permission._replace(objects=(*permission.objects, listing))
 
 
 def creation_permission(repository: str, path: str, branch: str) -> Permission:

@@ -123,7 +123,9 @@ class Settler:
             require_versions(path, rule.versions, trees.versions(conflict))
             settlement.chosen.add(path)
         if path not in settlement.outcomes:  # else settled with another path of the same table
-            rights = rules.rights.on_tables if rule in CATALOG_RULES else rules.rights
+            # the catalog's own, and no rule of others that equals one
+            is_own = any(rule is each for each in CATALOG_RULES)
+            rights = rules.rights.on_tables if is_own else rules.rights
             applied = self._apply(trees, conflict, rule, rights)
             if isinstance(applied, OpenConflict):
                 settlement.leave_open(applied)
