@@ -31,8 +31,8 @@ def lake(lake_of_team):
     return lake
 
 
-def listed(lake, api=None, reference="main"):
-    answer = (api or lake.api).get(f"{lake.root}/refs/{reference}/tables")
+def listed(lake, api=None, reference="main", **query):
+    answer = (api or lake.api).get(f"{lake.root}/refs/{reference}/tables", params=query)
     assert answer.status_code == 200, answer.text
     return [each["path"] for each in answer.json()["results"]]
 
@@ -60,6 +60,36 @@ def test_a_folder_stays_for_who_may_not_read_its_table(team, lake):
         allow("fs:ReadObject", on=f"arn:lakefs:fs:::repository/{lake.name}/object/raw/*"),
     )
     assert listed(lake, member.api) == ["raw/old/"]
+    # all that has the prefix may be read, and that says nothing of the table
+    assert listed(lake, member.api, prefix="raw/") == ["raw/old/"]
+
+
+def test_a_folder_stays_for_who_may_not_read_its_renamed_table(team, lake):
+    """The files are those of the path that the table was made for."""
+    lake.catalog().register_table("city.old", lake.metadata)
+    lake.catalog().rename_table("city.old", "city.new")
+    objects, new = f"arn:lakefs:fs:::repository/{lake.name}/object/", "_tables/city/new/table.json"
+    raw = allow("fs:List*"), allow("fs:ReadObject", on=f"{objects}raw/*")
+    member = team.member(*raw, allow("fs:ReadObject", on=objects + new))
+    assert listed(lake, member.api) == [new, "raw/old/"]
+    member = team.member(*raw, allow("fs:ReadObject", on=f"{objects}_tables/*"))
+    assert listed(lake, member.api) == [new]
+
+
+def test_a_folder_of_another_branch_hides_none_of_the_same_path(lake):
+    """Who writes to a branch of their own chooses what is at a path there."""
+    lake.branch("dev")
+    name = lake.metadata.rpartition("/")[2]
+    path = {"path": f"raw/old/metadata/{name}"}
+    content = lake.api.get(f"{lake.root}/refs/main/objects", params=path).content
+    place = f"{lake.root}/branches/dev/objects"
+    lake.api.post(place, params=path, content=content).raise_for_status()
+    copy = lake.metadata.replace("/main/", "/dev/")
+    lake.catalog().register_table("city.own", copy)
+    own = "_tables/city/own/table.json"
+    assert listed(lake) == [own, "raw/old/"]
+    lake.catalog().register_table("city.old", lake.metadata)
+    assert listed(lake) == [RECORD, own]
 
 
 def test_records_that_are_damaged_hide_no_folder(lake):

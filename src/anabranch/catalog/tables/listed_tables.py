@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from anabranch.access.actors.readable_paths import ReadablePaths
@@ -13,6 +13,7 @@ from anabranch.model.commits.commit import Commit
 from anabranch.model.names import encode_path
 from anabranch.model.page import Page
 from anabranch.model.repositories.repository import Repository
+from anabranch.model.tables.table_area import Origin
 from anabranch.versioning.core import Core
 from anabranch.versioning.references.references import Resolved
 
@@ -46,11 +47,13 @@ class ListedTables:
         after: str = "",
         amount: int,
         readable: ReadablePaths | None = None,
+        records: ReadablePaths | None = None,
     ) -> Page[ListedTable]:
         """Returns a page of the readable tables and views at a reference whose paths begin with a
-        prefix and whose names contain a text, whatever its case. A folder is left out if a readable
-        table of the catalog was registered from it. A page ends after so many folders, also without
-        a table: it says where the next one begins.
+        prefix and whose names contain a text, whatever its case. A folder is left out if a table of
+        the catalog was registered from it which may be read: by `records`, unless that is None,
+        since `readable` may be None for what has the prefix alone. A page ends after so many
+        folders, also without a table: it says where the next one begins.
         """
         core = self._core
         stored = core.repositories.get(repository)
@@ -58,13 +61,16 @@ class ListedTables:
         steps = TableWalk(core, stored, resolved, readable).steps(prefix, after)
         found: list[FoundTable] = []
         last, wanted, more = after, search.casefold(), True
-        registered: frozenset[str] | None = None
+        registered: Mapping[str, Iterable[Origin]] | None = None
         for step in itertools.islice(steps, _MAX_STEPS):
             table = step.table
             if table is not None and table.format == "iceberg" and not table.in_catalog:
                 if registered is None:
-                    registered = self._registered.at(stored, resolved, readable)
-                table = None if table.path in registered else table
+                    registered = self._registered.at(
+                        stored, resolved, readable if records is None else records
+                    )
+                origins = registered.get(table.path, ())
+                table = None if self._registered.has_any(stored, resolved, origins) else table
             if table is not None and wanted in ".".join((*table.namespace, table.name)).casefold():
                 if len(found) == amount:
                     break

@@ -30,9 +30,8 @@ from anabranch.iceberg.operations.recorded_tables import (
     recorded_metadata,
 )
 from anabranch.iceberg.operations.tables import find_table, writing_properties
-from anabranch.model.tables.table_area import AREAS
+from anabranch.model.tables.table_area import AREAS, Origin
 from anabranch.tables.iceberg.commits.updates import apply_updates
-from anabranch.tables.iceberg.metadata_files import METADATA_FOLDER
 
 __all__ = ["OPERATIONS"]
 
@@ -44,11 +43,11 @@ class _Registration(msgspec.Struct, rename="kebab"):
 
 
 class _Source(msgspec.Struct, frozen=True):
-    """Metadata to register; `area` is theirs if they are in one, else `folder` that of a table."""
+    """Metadata to register; `area` is theirs if they are in one, else `origin` the object."""
 
     metadata: dict[str, Any]
     area: Area | None
-    folder: str = ""
+    origin: Origin | None = None
 
 
 _registration = msgspec.json.Decoder(_Registration)
@@ -65,7 +64,7 @@ def register_table(call: Call) -> Response:
     identifier = Identifier(call.namespace, body.name)
     tables.require_free(place, identifier)
     source = _read(call, place, body.metadata_location)
-    area = source.area or tables.new_area(place, identifier, registered=True, folder=source.folder)
+    area = source.area or tables.new_area(place, identifier, registered=True, origin=source.origin)
     metadata = _moved(call, source, area, body.metadata_location)
     properties = [metadata.get("properties") or {}]
     writing = call.writing(
@@ -141,12 +140,8 @@ def _read(call: Call, place: Place, location: str) -> _Source:
         return _Source(tables.read_area_file(area, file), area)
     resource = object_arn(place.repository, path)
     authorize(call.actor, [Permission(Action.READ_OBJECT, resource)])
-    folder, is_in_one, name = path.rpartition(f"/{METADATA_FOLDER}")
-    return _Source(
-        tables.read_registered(place, reference, path),
-        area=None,
-        folder=f"{folder}/" if is_in_one and "/" not in name else "",
-    )
+    metadata, origin = tables.read_registered(place, reference, path)
+    return _Source(metadata, area=None, origin=origin)
 
 
 def _to_register(call: Call) -> list[Permission]:

@@ -21,6 +21,7 @@ __all__ = [
     "AREAS_FOLDER",
     "AREA_ID",
     "AreaRecord",
+    "Origin",
     "area_location",
     "area_record_from",
     "areas_folder",
@@ -43,16 +44,30 @@ _FILE = re.compile(rf"{AREAS_FOLDER}(?:[0-9a-f]{{32}}(?:\.json|/.+)|uploads/.+)"
 _TABLE_FILE = re.compile(rf"(?:^|/){AREAS_FOLDER}[0-9a-f]{{32}}/", re.DOTALL)
 
 
+class Origin(msgspec.Struct, frozen=True):
+    """The object with the metadata that were registered: its path, and the address of its bytes in
+    the store, by which it is known from others that have the path on other branches.
+    """
+
+    path: str
+    address: str
+
+    @property
+    def folder(self) -> str:
+        """The folder of the table, with a slash at its end; empty if the object is in none."""
+        folder, is_in_one, name = self.path.rpartition("/metadata/")
+        return f"{folder}/" if is_in_one and "/" not in name else ""
+
+
 class AreaRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """What is stored beside an area: the path of the record that the area was made for, whether
-    that was of a table that was registered with files elsewhere, and the folder of the repository
-    that had its metadata then, with a slash at its end; empty if there was none, and of earlier
-    versions.
+    that was of a table that was registered with files elsewhere, and which object had its metadata
+    then; None if none had, and of earlier versions.
     """
 
     path: str
     registered: bool = False
-    folder: str = ""
+    origin: Origin | None = None
 
 
 _decoder = msgspec.json.Decoder(AreaRecord)

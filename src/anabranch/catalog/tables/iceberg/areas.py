@@ -39,6 +39,7 @@ from anabranch.model.tables.table_area import (
     AREAS,
     AREAS_FOLDER,
     AreaRecord,
+    Origin,
     area_location,
     area_record_from,
     areas_folder,
@@ -58,14 +59,14 @@ _MAX_FILE_BYTES = 700
 
 class Area(NamedTuple):
     """An area of a repository, the path of the record that it was made for, and whether that was of
-    a table that was `registered`, so that its files may be elsewhere too: from a folder.
+    a table that was `registered`, so that its files may be elsewhere too: from its origin.
     """
 
     repository: Repository
     id: str
     path: str
     registered: bool = False
-    folder: str = ""
+    origin: Origin | None = None
 
     @property
     def location(self) -> str:
@@ -92,11 +93,16 @@ class TableAreas:
         self._records: OrderedDict[tuple[str, str], AreaRecord] = OrderedDict()
 
     def create(
-        self, repository: Repository, path: str, *, registered: bool = False, folder: str = ""
+        self,
+        repository: Repository,
+        path: str,
+        *,
+        registered: bool = False,
+        origin: Origin | None = None,
     ) -> Area:
         """Returns a new area for the table whose record has a path."""
-        record = AreaRecord(path, registered, folder)
-        area = Area(repository, self._core.identifiers.random_hex(), path, registered, folder)
+        record = AreaRecord(path, registered, origin)
+        area = Area(repository, self._core.identifiers.random_hex(), path, registered, origin)
         address = f"{areas_folder(repository)}/{area.id}.json"
         self._blocks.put(address, [msgspec.json.encode(record)], if_absent=True)
         return area
@@ -110,7 +116,7 @@ class TableAreas:
             while len(self._records) > _CACHED:
                 with suppress(KeyError):  # another thread was faster
                     self._records.popitem(last=False)
-        return Area(repository, area_id, record.path, record.registered, record.folder)
+        return Area(repository, area_id, record.path, record.registered, record.origin)
 
     def find_by_address(self, repository: str, area_id: str) -> Area:
         """Returns an area of a repository by its id. Raises NotFound."""

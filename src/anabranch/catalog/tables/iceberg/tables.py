@@ -42,6 +42,7 @@ from anabranch.errors import (
 )
 from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
+from anabranch.model.tables.table_area import Origin
 from anabranch.model.tables.table_record import TableRecord, table_from
 from anabranch.tables.iceberg.commits.encoded_metadata import (
     MAX_BYTES,
@@ -129,16 +130,16 @@ class IcebergTables:
         file: str = TABLE_FILE,
         *,
         registered: bool = False,
-        folder: str = "",
+        origin: Origin | None = None,
     ) -> Area:
-        """Returns an area for a new table of a branch, which may be registered from a folder.
+        """Returns an area for a new table of a branch, which may be registered from an object.
         Raises NotFound for its namespace, and AlreadyExists if there is a table or a view of the
         name.
         """
         repository, _ = self._changes.require_branch(place)
         self.require_free(place, identifier, file)
         path = record_path(identifier, file)
-        return self._parts.areas.create(repository, path, registered=registered, folder=folder)
+        return self._parts.areas.create(repository, path, registered=registered, origin=origin)
 
     def require_free(
         self, place: Place, identifier: Identifier, file: str = TABLE_FILE, before: str = ""
@@ -290,10 +291,15 @@ class IcebergTables:
             writing,
         )
 
-    def read_registered(self, place: Place, reference: str, path: str) -> dict[str, Any]:
-        """Returns the metadata in an object at a reference. Raises NotFound, Invalid."""
+    def read_registered(
+        self, place: Place, reference: str, path: str
+    ) -> tuple[dict[str, Any], Origin]:
+        """Returns the metadata in an object at a reference, and which object that is. Raises
+        NotFound, Invalid.
+        """
         opened = self._objects.open(place.repository, reference, path)
-        return decode_metadata(b"".join(opened.chunks(0, min(opened.entry.size, MAX_BYTES + 1))))
+        content = b"".join(opened.chunks(0, min(opened.entry.size, MAX_BYTES + 1)))
+        return decode_metadata(content), Origin(path, opened.entry.address)
 
     def read_area_file(self, area: Area, path: str) -> dict[str, Any]:
         """Returns the metadata in a file of an area. Raises NotFound, Invalid."""

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from anabranch.access.policies.permissions import Action
 from anabranch.model.page import DEFAULT_AMOUNT
+from anabranch.model.tables.table_record import RECORDS_ROOT
 from anabranch.rest.operations.commits.commits import Commit, to_commit
 from anabranch.rest.protocol.call import Call
 from anabranch.rest.protocol.operation import Need, Operation
@@ -70,6 +71,7 @@ def list_tables(call: Call[ListTables, None]) -> TableList:
         after=params.after,
         amount=page_amount(params.amount),
         readable=call.readable_paths(params.ref, params.prefix),
+        records=call.readable_paths(params.ref, RECORDS_ROOT),
     )
     results = [
         ListedTable(
