@@ -254,3 +254,24 @@ def test_a_missing_folder_of_the_address_is_created_again(local, root):
     Path(root / "space/data/a").rmdir()
     assert local.quarantine.restore(removed_block) == "restored"
     assert local.read(removed_block.address) == b"body"
+
+
+def test_content_is_durable_before_its_name_in_quarantine_can_be(local, root, monkeypatch):
+    """A loss of power between may keep the new name, whose content the journal has for the old."""
+    local.put("local://space/a", [b"body"])
+    path, synced, renamed = root / "space/a", [], []
+    fsync, rename = os.fsync, os.rename
+
+    def fsync_noted(descriptor):
+        synced.append(os.fstat(descriptor).st_ino)
+        fsync(descriptor)
+
+    def rename_noted(source, target):
+        renamed.append(Path(source).stat().st_ino in synced)
+        rename(source, target)
+
+    monkeypatch.setattr(os, "fsync", fsync_noted)
+    monkeypatch.setattr(os, "rename", rename_noted)
+    local.quarantine.remove([removal(local, "local://space/", "a")])
+    assert renamed == [True]
+    assert not path.exists()

@@ -50,6 +50,12 @@ class LocalQuarantine:
         """Moves blocks into quarantine, durably. Raises NotSupported where the folder of the data
         is another file system than the namespace's.
         """
+        if not removals:
+            return
+        # what another process has stored may not be synced yet, and its journal names the old path:
+        # a loss of power may keep the new name before this returns, so the content is synced first
+        sources = map(self._path, removals)
+        self._sync([path for path in sources if _status(path) is not None], removals[0])
         kept = []
         for removal in removals:
             try:
@@ -63,16 +69,22 @@ class LocalQuarantine:
                         hint="Sweep without quarantine, or mount the namespace as a whole.",
                     ) from error
                 raise translate_error(error, removal.address) from error
-        if not kept:
-            return
-        # what another process has stored may not be synced yet, and its journal names the old path
-        descriptor = os.open(kept[0].rpartition("/")[0], os.O_RDONLY | os.O_DIRECTORY)
+        self._sync(kept, removals[0])
+
+    def _path(self, removal: Removal) -> str:
+        place = parse_address(removal.address, self._root)
+        return f"{self._folders.path(place.folder)}/{place.name}"
+
+    def _sync(self, paths: Sequence[str], removal: Removal) -> None:
+        """Makes files and their names durable."""
         try:
-            sync_files(kept, descriptor)
+            descriptor = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                sync_files(paths, descriptor)
+            finally:
+                os.close(descriptor)
         except OSError as error:
-            raise translate_error(error, removals[0].address) from error
-        finally:
-            os.close(descriptor)
+            raise translate_error(error, removal.address) from error
 
     def restore(self, removal: Removal) -> Outcome:
         """Links a block to its address again and removes it from quarantine."""
