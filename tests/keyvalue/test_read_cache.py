@@ -132,7 +132,7 @@ def test_what_a_commit_has_written_takes_the_place_of_what_is_cached(stored):
     assert stored.cache.get("p", b"absent") == b"now"
     assert stored.reads == reads
     assert stored.cache.get("p", b"new") == b"unread"
-    assert stored.reads == reads + 1, "what nobody has read is not kept"
+    assert stored.reads == reads + 1, "values that were never read are not cached"
     stored.set(b"v" * 5000, b"grown", written=[("p", b"grown")])
     assert len(stored.cache.get("p", b"grown")) == 5000
     assert ("p", b"grown") not in stored.cache._cached.values

@@ -95,8 +95,8 @@ class Database:
         self._locks = {lock: of for lock, of in self._locks.items() if of is not session}
 
     def leave(self, client: Disturbance) -> None:
-        """Ends the sessions of a client that has ended; what they still run is made before. The
-        real one may take half a minute for that, and nobody ends such a backend meanwhile.
+        """Ends the sessions of a client that has ended, after making the transactions that they
+        still run. PostgreSQL may need half a minute for that, and no server ends them meanwhile.
         """
         for session in list(self._sessions.values()):
             if session.client == client:

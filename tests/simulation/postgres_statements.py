@@ -1,6 +1,6 @@
 """What PostgreSQL does with the statements of the store, on records in memory.
 
-Statements are told apart by how they begin.
+Each kind of statement is recognized by its first words.
 """
 
 from __future__ import annotations

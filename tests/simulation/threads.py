@@ -109,7 +109,7 @@ class _Semaphore:
 
 
 class _Condition:
-    """Others go on only while somebody waits, so that a lock is not needed."""
+    """Needs no lock, because other actors run only while one waits."""
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -250,7 +250,7 @@ class World:
         self.replace("secrets.token_hex", lambda size=32: self.random.randbytes(size).hex())
         self.replace("secrets.choice", self._names.choice)
         self.replace(f"{_IDENTIFIERS}.__init__.__defaults__", (self._names.randbytes,))
-        # nobody changes the rules of protection, so a server reads them once
+        # histories never change protection rules, so each server reads them once
         self.replace(f"{CACHED_RULES}.__init__.__defaults__", (lambda: 0.0,))
         return self
 

@@ -12,6 +12,8 @@ The process with the modules ends with the process that has started it.
 from __future__ import annotations
 
 import contextlib
+import gc
+import importlib
 import marshal
 import os
 import selectors
@@ -21,10 +23,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["ForkedPrograms", "start_programs"]
+__all__ = ["ForkedPrograms", "prepare_to_fork", "start_programs"]
 
 _HEAD = 8
 _STREAMS = 3
@@ -57,6 +59,18 @@ if number := status & 0x7f:
     os.kill(os.getpid(), number)
 os._exit(status >> 8)
 """
+
+
+def prepare_to_fork(modules: Iterable[str]) -> None:
+    """Imports the modules that forks of this process need. Raises AssertionError if that has
+    started a thread.
+    """
+    for name in modules:
+        importlib.import_module(name)
+    threads = len([*Path("/proc/self/task").iterdir()])
+    assert threads == 1, "threads are not forked"
+    gc.collect()
+    gc.freeze()  # a collection would copy the memory that the processes share
 
 
 def start_programs(

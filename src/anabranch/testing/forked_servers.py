@@ -10,8 +10,6 @@ it is given, and nothing of the servers before it.
 from __future__ import annotations
 
 import contextlib
-import gc
-import importlib
 import io
 import json
 import os
@@ -29,6 +27,7 @@ from typing import IO
 
 from anabranch.testing.exits import exit_after
 from anabranch.testing.forked_libraries import share_libraries
+from anabranch.testing.forked_programs import prepare_to_fork
 
 __all__ = ["ForkedServer", "fork_server"]
 
@@ -216,12 +215,7 @@ def _text(descriptor: int, errors: str) -> IO[str]:
 
 
 def _main() -> None:
-    for name in _MODULES:
-        importlib.import_module(name)
-    threads = len([*Path("/proc/self/task").iterdir()])
-    assert threads == 1, "threads are not forked"
-    gc.collect()
-    gc.freeze()  # a collection would copy the memory that the servers share
+    prepare_to_fork(_MODULES)
     share_libraries()
     words = _read_request(socket.socket(fileno=int(sys.argv[1])))
     sys.argv[:] = ["anabranch", *words]

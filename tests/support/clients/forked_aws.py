@@ -7,14 +7,14 @@ itself, as people do.
 
 from __future__ import annotations
 
-import gc
 import importlib
 import sys
 import time
 from functools import cache
 from pathlib import Path
 
-from anabranch.testing.forked_programs import ForkedPrograms, start_programs
+from anabranch.testing.exits import exit_after
+from anabranch.testing.forked_programs import ForkedPrograms, prepare_to_fork, start_programs
 from support.session.forked_python import can_fork
 
 __all__ = ["forked_aws"]
@@ -31,14 +31,11 @@ def forked_aws(clients_bin: Path) -> Path:
 
 
 def _main() -> None:
-    for name in _MODULES:
-        importlib.import_module(name)
-    gc.collect()
-    gc.freeze()  # a collection would copy the memory that the processes share
+    prepare_to_fork(_MODULES)
     sys.argv[:] = ForkedPrograms(int(sys.argv[1])).serve()
     time.tzset()
     importlib.reload(sys.modules["awscli"])  # it says in the environment where its data are
-    sys.exit(sys.modules["awscli.clidriver"].main())
+    exit_after(lambda: sys.exit(sys.modules["awscli.clidriver"].main()))
 
 
 if __name__ == "__main__":

@@ -7,13 +7,11 @@ interpreters of their own, as all hooks have in `make test-all`.
 
 from __future__ import annotations
 
-import gc
-import importlib
 import sys
 from functools import cache
 
 from anabranch.testing.exits import exit_after
-from anabranch.testing.forked_programs import ForkedPrograms, start_programs
+from anabranch.testing.forked_programs import ForkedPrograms, prepare_to_fork, start_programs
 from support.session.forked_python import can_fork
 
 __all__ = ["hook_interpreter"]
@@ -33,10 +31,7 @@ def _start() -> str:
 
 
 def _main() -> None:
-    for name in _MODULES:
-        importlib.import_module(name)
-    gc.collect()
-    gc.freeze()  # a collection would copy the memory that the processes share
+    prepare_to_fork(_MODULES)
     _, _, module = ForkedPrograms(int(sys.argv[1])).serve()
     exit_after(sys.modules[module].main)
 

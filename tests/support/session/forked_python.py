@@ -10,8 +10,6 @@ interpreters, as users do.
 
 from __future__ import annotations
 
-import gc
-import importlib
 import os
 import runpy
 import sys
@@ -20,7 +18,7 @@ from functools import cache
 from pathlib import Path
 
 from anabranch.testing.exits import exit_after
-from anabranch.testing.forked_programs import ForkedPrograms, start_programs
+from anabranch.testing.forked_programs import ForkedPrograms, prepare_to_fork, start_programs
 from support.session.sizes import WEEKLY
 
 __all__ = ["can_fork", "forked_python", "program_path"]
@@ -74,12 +72,7 @@ def _run(program: str, *words: str) -> None:
 
 
 def _main() -> None:
-    for name in _MODULES:
-        importlib.import_module(name)
-    threads = len([*Path("/proc/self/task").iterdir()])
-    assert threads == 1, "threads are not forked"
-    gc.collect()
-    gc.freeze()  # a collection would copy the memory that the processes share
+    prepare_to_fork(_MODULES)
     words = ForkedPrograms(int(sys.argv[1])).serve()
     exit_after(lambda: _run(*words))
 

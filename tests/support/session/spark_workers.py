@@ -3,8 +3,8 @@
 Spark starts a daemon, which forks a process for each task at a time. Such a process imports
 pyarrow, pandas and this package, for a second of the processor, and before each task it reads the
 directory of `pyspark.zip` sixteen times, for a sixth of a second: Spark puts archives on the path,
-beside the installed package, and has the caches of imports made anew. `spark_python` is a program
-that imports first, and takes archives off the path. `make test-all` has Spark's own.
+beside the installed package, and clears the import caches before each task. `spark_python` is a
+program that imports first, and takes archives off the path. `make test-all` has Spark's own.
 """
 
 from __future__ import annotations

@@ -42,8 +42,7 @@ class LocalQuarantine:
 
     def size_and_version(self, address: str) -> tuple[int, str] | None:
         """Returns the size of the block at an address and an empty version; None without."""
-        place = parse_address(address, self._root)
-        status = _status(f"{self._folders.path(place.folder)}/{place.name}")
+        status = _status(self._path(parse_address(address, self._root)))
         return None if status is None else (status.st_size, "")
 
     def remove(self, removals: Sequence[Removal]) -> None:
@@ -54,7 +53,7 @@ class LocalQuarantine:
             return
         # what another process has stored may not be synced yet, and its journal names the old path:
         # a loss of power may keep the new name before this returns, so the content is synced first
-        sources = map(self._path, removals)
+        sources = [self._path(parse_address(each.address, self._root)) for each in removals]
         self._sync([path for path in sources if _status(path) is not None], removals[0])
         kept = []
         for removal in removals:
@@ -71,8 +70,7 @@ class LocalQuarantine:
                 raise translate_error(error, removal.address) from error
         self._sync(kept, removals[0])
 
-    def _path(self, removal: Removal) -> str:
-        place = parse_address(removal.address, self._root)
+    def _path(self, place: Place) -> str:
         return f"{self._folders.path(place.folder)}/{place.name}"
 
     def _sync(self, paths: Sequence[str], removal: Removal) -> None:
@@ -89,7 +87,7 @@ class LocalQuarantine:
     def restore(self, removal: Removal) -> Outcome:
         """Links a block to its address again and removes it from quarantine."""
         place, hidden = parse_address(removal.address, self._root), self._hidden_place(removal)
-        source = f"{self._folders.path(hidden.folder)}/{hidden.name}"
+        source = self._path(hidden)
         try:
             if _status(source) is None:
                 return "gone" if self.size_and_version(removal.address) is None else "present"
@@ -115,7 +113,7 @@ class LocalQuarantine:
     def purge(self, removal: Removal, before: float) -> int | None:  # noqa: ARG002  each has its own file
         """Removes a block from quarantine; returns its size, None if it does not exist."""
         hidden = self._hidden_place(removal)
-        path = f"{self._folders.path(hidden.folder)}/{hidden.name}"
+        path = self._path(hidden)
         try:
             status = _status(path)
             if status is None:
@@ -131,7 +129,7 @@ class LocalQuarantine:
     def _move(self, removal: Removal) -> str:
         """Renames a block's file, if it exists; returns its path in quarantine."""
         place, hidden = parse_address(removal.address, self._root), self._hidden_place(removal)
-        source = f"{self._folders.path(place.folder)}/{place.name}"
+        source = self._path(place)
         target = f"{self._folders.make(hidden.folder)}/{hidden.name}"
         if _status(source) is not None:
             try:

@@ -64,7 +64,7 @@ def register_table(call: Call) -> Response:
     identifier = Identifier(call.namespace, body.name)
     tables.require_free(place, identifier)
     source = _read(call, place, body.metadata_location)
-    area = source.area or tables.new_area(place, identifier, registered=True, origin=source.origin)
+    area = source.area or tables.new_area(place, identifier, origin=source.origin)
     metadata = _moved(call, source, area, body.metadata_location)
     properties = [metadata.get("properties") or {}]
     writing = call.writing(

@@ -22,9 +22,9 @@ from typing import NamedTuple, TypeAlias
 from anabranch.keyvalue.caching.shared_version import SeqlockCounter, SharedCounter
 from anabranch.keyvalue.contract import Row, Write
 
-__all__ = ["Location", "ReadCache"]
+__all__ = ["ReadCache"]
 
-Location: TypeAlias = tuple[str, bytes]
+_Location: TypeAlias = tuple[str, bytes]
 """A partition and a key."""
 
 _Range: TypeAlias = tuple[bytes, bytes | None]
@@ -43,7 +43,7 @@ class _CachedValues(NamedTuple):
 
     counter: SharedCounter | None
     number: int
-    values: dict[Location, bytes | None]
+    values: dict[_Location, bytes | None]
     empty: dict[str, tuple[_Range, ...]]
     """By partition, ranges of keys without a value."""
 
@@ -150,7 +150,7 @@ class ReadCache:
         self.close()
 
     def _keep(
-        self, counter: SharedCounter, number: int, location: Location, value: bytes | None
+        self, counter: SharedCounter, number: int, location: _Location, value: bytes | None
     ) -> None:
         """Caches a value that was read after the counter had the number."""
         with self._lock:
@@ -185,7 +185,7 @@ class ReadCache:
         return self._cached
 
 
-def _forget_around(location: Location, empty: dict[str, tuple[_Range, ...]]) -> None:
+def _forget_around(location: _Location, empty: dict[str, tuple[_Range, ...]]) -> None:
     """Removes the ranges that hold a key from those of its partition."""
     partition, key = location
     for keys in empty[partition]:

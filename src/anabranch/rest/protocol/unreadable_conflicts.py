@@ -23,6 +23,11 @@ class ToldPaths:
         self._objects = call.readable_paths("", "")
         self._records = call.object_rights.on_tables
 
+    @property
+    def are_all(self) -> bool:
+        """Whether the caller may read all objects."""
+        return self._objects is None
+
     def __contains__(self, path: str) -> bool:
         """Returns whether a path is named."""
         return self._is_readable(path) or self._records.may_read(path)
@@ -47,9 +52,9 @@ def hide_unreadable(error: MergeConflict, call: Call[Any, Any]) -> None:
     """Removes the conflicts of paths that the caller may not read, and the message, which may quote
     their content.
     """
-    if call.readable_paths("", "") is None:
-        return
     told = ToldPaths(call)
+    if told.are_all:
+        return
     paths = tuple(path for path in error.paths if path in told)
     error.conflicts = tuple(told.conflicts(error.conflicts))
     if paths != error.paths:

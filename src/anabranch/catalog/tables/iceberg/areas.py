@@ -92,15 +92,11 @@ class TableAreas:
         self._blocks = blocks
         self._records: OrderedDict[tuple[str, str], AreaRecord] = OrderedDict()
 
-    def create(
-        self,
-        repository: Repository,
-        path: str,
-        *,
-        registered: bool = False,
-        origin: Origin | None = None,
-    ) -> Area:
-        """Returns a new area for the table whose record has a path."""
+    def create(self, repository: Repository, path: str, origin: Origin | None = None) -> Area:
+        """Returns a new area for the table whose record has a path, with the object from which it
+        is registered, if it is.
+        """
+        registered = origin is not None
         record = AreaRecord(path, registered, origin)
         area = Area(repository, self._core.identifiers.random_hex(), path, registered, origin)
         address = f"{areas_folder(repository)}/{area.id}.json"

@@ -128,8 +128,6 @@ class IcebergTables:
         place: Place,
         identifier: Identifier,
         file: str = TABLE_FILE,
-        *,
-        registered: bool = False,
         origin: Origin | None = None,
     ) -> Area:
         """Returns an area for a new table of a branch, which may be registered from an object.
@@ -139,7 +137,7 @@ class IcebergTables:
         repository, _ = self._changes.require_branch(place)
         self.require_free(place, identifier, file)
         path = record_path(identifier, file)
-        return self._parts.areas.create(repository, path, registered=registered, origin=origin)
+        return self._parts.areas.create(repository, path, origin)
 
     def require_free(
         self, place: Place, identifier: Identifier, file: str = TABLE_FILE, before: str = ""

@@ -45,9 +45,8 @@ def of_compared_table(call: _Call) -> Permission:
 
 def of_shown_table(call: _Call) -> Permission:
     """To list objects, for the table in a folder; or else to read the table of the catalog."""
-    if isinstance(
-        call.actor, ConfinedActor
-    ):  # the query refuses it tables of the catalog, with the reason
+    # the query refuses tables of the catalog to such an actor, with the reason
+    if isinstance(call.actor, ConfinedActor):
         return _listing(call)
     return _viewing(call.params.repository, call.params.path) or _listing(call)
 
