@@ -13,6 +13,7 @@ from anabranch.errors import Busy, Conflict, Denied, Invalid, StoreRefused
 from anabranch.keyvalue.memory import MemoryStore
 from anabranch.library import Lake
 from anabranch.model.repositories.retention import RetentionRules
+from anabranch.model.tables.table_area import Origin
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.purges.purge import purge_namespace
 from anabranch.testing.lake import Clock
@@ -21,6 +22,8 @@ from anabranch.testing.stores import FaultyBlocks
 from .catalog_requests import served_in_process
 from .scenario import WAYS
 from .table_engine import Engine, identifier, path_of, read
+
+ORIGIN = Origin("elsewhere/trips/metadata/v1.metadata.json", "data/elsewhere")
 
 
 class Two:
@@ -150,7 +153,7 @@ def test_a_collection_reads_metadata_in_the_areas_of_a_deleted_repository(two, r
     two.sea.append("trips", files=own)
     metadata = two.sea.metadata("trips")
     area = two.lake.iceberg.tables.new_area(
-        two.land.place("main"), identifier("again"), registered=True
+        two.land.place("main"), identifier("again"), origin=ORIGIN
     )
     tables = two.lake.iceberg.tables
     metadata = {**metadata, "location": area.location}

@@ -18,7 +18,7 @@ from anabranch.pipelines.garbage.marking import table_marks
 from anabranch.versioning.records import keys, references
 
 from .table_engine import identifier, path_of, read
-from .test_files_of_other_repositories import Two
+from .test_files_of_other_repositories import ORIGIN, Two
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def register_elsewhere(two):
     own = two.land.append("own", [3, 4])
     two.sea.append("trips", files=own)
     place, tables = two.land.place("main"), two.lake.iceberg.tables
-    area = tables.new_area(place, identifier("again"), registered=True)
+    area = tables.new_area(place, identifier("again"), origin=ORIGIN)
     metadata = {**two.sea.metadata("trips"), "location": area.location}
     new = tables.new_record(area, metadata, tables.store(area, metadata), registered=True)
     two.land.drop("own")
