@@ -13,13 +13,9 @@ from anabranch.actions.files.events import EventType
 from anabranch.catalog.actions.hook_lake import HookRights
 from anabranch.child_process import child
 from anabranch.errors import Denied, PreconditionFailed
-from anabranch.keyvalue.contract import Write
 from anabranch.model.caller import Caller, acting_as
 from anabranch.rest.hook_authority import RestAuthority
-from anabranch.versioning.records import keys, references
-from anabranch.versioning.records.expiring_branches import due_writes
 
-DAY = 86_400
 PRIVATE = "arn:lakefs:fs:::repository/sea/object/private/*"
 ATTEMPTS = """
     local lakefs = require("lakefs")
@@ -34,18 +30,6 @@ ATTEMPTS = """
 LIMITED = ["private 401", "other denied", "tag denied"]
 UNLIMITED = ["private 200", "other denied", "tag denied"]
 NOTHING = ["private denied", "other denied", "tag denied"]
-
-
-def end(lake, branch):
-    """Records that a branch has expired a day earlier than it would."""
-    repository, now = lake.core.repositories.get("sea"), branch.expires_at - DAY
-    record = references.branch_bytes(msgspec.structs.replace(branch, expires_at=now))
-    lake.core.keyvalue.apply(
-        [
-            Write(repository.partition, keys.branch(branch.id), record),
-            *due_writes(repository, branch.id, branch.expires_at, now),
-        ]
-    )
 
 
 @pytest.fixture
@@ -97,7 +81,7 @@ def test_hooks_before_a_branch_expires_have_no_user_and_no_api(installation, eve
     with acting_as(eve):
         installation.act(ATTEMPTS, "pre-expire-branch")
     lake = installation.lake
-    end(lake, lake.branches.create("sea", "brief", "main", expires_at=int(lake.core.clock()) + DAY))
+    installation.add_expired_branch("sea", "brief")
     lake.expiry.delete_due()
     assert lake.expiry.wait()
     assert seen(installation, "pre-expire-branch") == NOTHING

@@ -14,12 +14,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
 from anabranch.access.identities.users import User
 from anabranch.access.policies.policies import Policy
 from anabranch.access.policies.statements import Effect, Statement
+from anabranch.keyvalue.contract import Write
 from anabranch.model.caller import Caller, acting_as, current_caller
 from anabranch.server.composition import Composition
 from anabranch.server.config.loader import load_settings
+from anabranch.versioning.records import keys, references
+from anabranch.versioning.records.expiring_branches import due_writes
 from support.eventually import eventually
 
 __all__ = ["HookInstallation", "hook_installation"]
@@ -75,6 +80,20 @@ class HookInstallation:
         """Commits, and returns the commit's id."""
         name = committer or current_caller().username
         return self.lake.commits.commit(repository, branch, message="m", committer=name).id
+
+    def add_expired_branch(self, repository: str, name: str) -> None:
+        """Creates a branch from `main`, and records that it has expired a day before its end."""
+        lake, day = self.lake, 86_400
+        later = int(lake.core.clock()) + day
+        branch = lake.branches.create(repository, name, "main", expires_at=later)
+        ended = msgspec.structs.replace(branch, expires_at=later - day)
+        stored = lake.core.repositories.get(repository)
+        lake.core.keyvalue.apply(
+            [
+                Write(stored.partition, keys.branch(name), references.branch_bytes(ended)),
+                *due_writes(stored, name, branch.expires_at, ended.expires_at),
+            ]
+        )
 
     def act(
         self, script: str, *events: str, branch: str = "main", args: str = "{}", commit: bool = True
