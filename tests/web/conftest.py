@@ -11,6 +11,8 @@ import pytest
 from playwright.sync_api import expect
 from support.browser.conditions import limit_network, limit_processor, watch_requests
 from support.browser.kept_page import KeptPage
+from support.browser.page_functions import can_run_page_functions, running_page_functions
+from support.browser.snippet_programs import running_interpreter, snippet_environment
 from support.services.chromium import (
     chromium_program,
     headless_shell_program,
@@ -258,3 +260,25 @@ def shared_repository(api):
 def axe():
     """The source of axe-core, which finds what keeps people from using a page."""
     return (PROJECT / "web/node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def page_functions():
+    """Functions of the page that write snippets."""
+    if not can_run_page_functions():
+        pytest.skip("Node.js and the packages of web/ are needed: `make web` installs them")
+    with running_page_functions() as functions:
+        yield functions
+
+
+@pytest.fixture(scope="session")
+def snippet_variables(site, tmp_path_factory):
+    """The environment of programs that snippets are for."""
+    return snippet_environment(site, tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="session")
+def interpreter(snippet_variables):
+    """A Python that runs snippets."""
+    with running_interpreter(snippet_variables) as python:
+        yield python

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import io
 import json
-import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import pandas as pd
 import pytest
-from support.browser.snippet_programs import snippet_environment
+from support.session.sizes import sized
 
-WEB = Path(__file__).parents[2] / "web"
 NASTY = (
     "plain",
     'a b/it\'s "quoted" `id` $HOME $(id)',
@@ -34,41 +30,10 @@ FORMATS = {
     ".csv": lambda frame, file: frame.to_csv(file, index=False),
     ".jsonl": lambda frame, file: frame.to_json(file, orient="records", lines=True),
 }
+SOME = NASTY[1 :: sized(5, weekly=1)]
+"""Paths with quotes, a new line and a blank; in `make test-all`, all but the plain one."""
 PYTHON = ("pandas", "polars", "duckdb", "boto3")
 SHELL = ("anabranch", "curl")
-LOAD = """
-import { createServer } from "vite";
-import { text } from "node:stream/consumers";
-const server = await createServer({
-  configFile: false,
-  logLevel: "error",
-  optimizeDeps: { noDiscovery: true },
-  server: { middlewareMode: true, ws: false },
-});
-const { TOOLS } = await server.ssrLoadModule("/src/snippets/snippets.ts");
-const { pythonString, shellWord } = await server.ssrLoadModule("/src/snippets/quoting.ts");
-const { sources, texts } = JSON.parse(await text(process.stdin));
-const write = (source) => Object.fromEntries(TOOLS.map(({ id, write }) => [id, write(source)]));
-const literals = texts.map((each) => [pythonString(each), shellWord(each)]);
-console.log(JSON.stringify({ snippets: sources.map(write), literals }));
-await server.close();
-"""
-
-
-def ask_the_page(**questions):
-    """Returns what the functions of the page return, which run in Node."""
-    if shutil.which("node") is None or not (WEB / "node_modules/vite").exists():
-        pytest.skip("Node.js and the packages of web/ are needed: `make web` installs them")
-    ran = subprocess.run(
-        ["node", "--input-type=module", "-e", LOAD],
-        cwd=WEB,
-        input=json.dumps({"sources": [], "texts": [], **questions}),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -85,56 +50,34 @@ def files_repository(shared_repository):
     return shared_repository
 
 
-@pytest.fixture
-def environment(site, tmp_path):
-    """Variables of the programs."""
-    return snippet_environment(site, tmp_path)
-
-
 def source(site, repository, path, ref="main"):
     return {"server": site.url, "repository": repository.name, "ref": ref, "path": path}
 
 
-def run_python(snippets, environment, cwd):
-    """Runs snippets one after another in one process, which imports are made in once."""
-    program = (
-        "import json, sys, traceback\n"
-        "for name, text in json.load(sys.stdin):\n"
-        "    print('==', name)\n"
-        "    try: exec(compile(text, name, 'exec'), {})\n"
-        "    except BaseException: traceback.print_exc(file=sys.stdout)\n"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-W", "error::SyntaxWarning", "-c", program],
-        input=json.dumps(snippets),
-        env=environment,
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    outputs = ran.stdout.split("== ")[1:]
-    return {name: outputs[index] for index, (name, _) in enumerate(snippets)}
+def run_python(interpreter, snippets):
+    """Returns what each named snippet prints."""
+    outputs = interpreter.outputs_of([text for _, text in snippets])
+    return dict(zip([name for name, _ in snippets], outputs, strict=True))
 
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_programs_read_the_object_at_every_path(
-    site, files_repository, environment, tmp_path, suffix
+    site, files_repository, page_functions, interpreter, suffix
 ):
     paths = [path + suffix for path in NASTY]
-    answer = ask_the_page(sources=[source(site, files_repository, path) for path in paths])
+    answer = page_functions.snippets([source(site, files_repository, path) for path in paths])
     snippets = [
         (f"{tool} {index}", each[tool])
-        for index, each in enumerate(answer["snippets"])
+        for index, each in enumerate(answer)
         for tool in PYTHON
         if each[tool]
     ]
     assert len(snippets) >= len(PYTHON) * len(NASTY) - 1  # DuckDB reads no `..`, but of Parquet
-    outputs = run_python(snippets, environment, tmp_path)
+    outputs = run_python(interpreter, snippets)
     for name, output in outputs.items():
         if name.startswith("boto3"):
-            assert output.split()[2] == str(len(files_repository.get(paths[0]))), (name, output)
+            assert output.split()[0] == str(len(files_repository.get(paths[0]))), (name, output)
         else:
             assert "10935" in output, (name, output)
             assert "Tonga" in output, (name, output)
@@ -142,16 +85,16 @@ def test_programs_read_the_object_at_every_path(
 
 @pytest.mark.parametrize("tool", SHELL)
 def test_commands_download_the_object_at_every_path(
-    site, files_repository, environment, tmp_path, tool
+    site, files_repository, page_functions, snippet_variables, tmp_path, tool
 ):
     paths = [f"{path}.csv" for path in NASTY]
-    answer = ask_the_page(sources=[source(site, files_repository, path) for path in paths])
-    for index, each in enumerate(answer["snippets"]):
+    answer = page_functions.snippets([source(site, files_repository, path) for path in paths])
+    for index, each in enumerate(answer):
         folder = tmp_path / str(index)
         folder.mkdir()
         ran = subprocess.run(
             ["bash", "--norc", "-euc", each[tool]],
-            env=environment,
+            env=snippet_variables,
             cwd=folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -164,35 +107,35 @@ def test_commands_download_the_object_at_every_path(
         assert file.read_bytes() == files_repository.get(paths[index])
 
 
-def test_folders_are_read_whole_or_not_offered(site, files_repository, environment, tmp_path):
+def test_folders_are_read_whole_or_not_offered(
+    site, files_repository, page_functions, interpreter, snippet_variables, tmp_path
+):
     folders = [f"folder of {path}/" for path in NASTY]
     files_repository.branch("folders")
-    answer = ask_the_page(
-        sources=[source(site, files_repository, path, "folders") for path in folders]
+    answer = page_functions.snippets(
+        [source(site, files_repository, path, "folders") for path in folders]
     )
-    offered = {tool: sum(bool(each[tool]) for each in answer["snippets"]) for tool in PYTHON}
+    offered = {tool: sum(bool(each[tool]) for each in answer) for tool in PYTHON}
     assert offered == {"pandas": 10, "polars": 7, "duckdb": 9, "boto3": 13}
+    tried = [(NASTY.index(path), answer[NASTY.index(path)]) for path in SOME]
     snippets = [
-        (f"{tool} {index}", each[tool])
-        for index, each in enumerate(answer["snippets"])
-        for tool in PYTHON
-        if each[tool]
+        (f"{tool} {index}", each[tool]) for index, each in tried for tool in PYTHON if each[tool]
     ]
     # of each folder, the Parquet file alone
     for path in folders:
         for suffix in (".csv", ".jsonl"):
             files_repository.delete(f"{path}part{suffix}", "folders")
-    for name, output in run_python(snippets, environment, tmp_path).items():
+    for name, output in run_python(interpreter, snippets).items():
         if name.startswith("boto3"):
             assert "part.parquet" in output, (name, output)
         else:
             assert "10935" in output, (name, output)
-    for index, each in enumerate(answer["snippets"]):
+    for index, each in tried:
         folder = tmp_path / f"folder {index}"
         folder.mkdir()
         ran = subprocess.run(
             ["bash", "--norc", "-euc", each["curl"]],
-            env=environment,
+            env=snippet_variables,
             cwd=folder,
             capture_output=True,
             text=True,
@@ -203,24 +146,24 @@ def test_folders_are_read_whole_or_not_offered(site, files_repository, environme
         ]
 
 
-def test_a_pinned_snippet_reads_the_commit(site, files_repository, environment, tmp_path):
+def test_a_pinned_snippet_reads_the_commit(site, files_repository, page_functions, interpreter):
     commit = files_repository.head()["id"]
     files_repository.branch("moving")
     files_repository.put("plain.csv", b"depth,name\n1,Changed\n", "moving")
-    answer = ask_the_page(
-        sources=[source(site, files_repository, "plain.csv", ref) for ref in ("moving", commit)]
+    answer = page_functions.snippets(
+        [source(site, files_repository, "plain.csv", ref) for ref in ("moving", commit)]
     )
     snippets = [
         (f"{tool} {index}", each[tool])
-        for index, each in enumerate(answer["snippets"])
+        for index, each in enumerate(answer)
         for tool in ("pandas", "polars", "duckdb")
     ]
-    for name, output in run_python(snippets, environment, tmp_path).items():
+    for name, output in run_python(interpreter, snippets).items():
         assert ("Changed" in output) == name.endswith(" 0"), (name, output)
         assert ("10935" in output) == name.endswith(" 1"), (name, output)
 
 
-def test_python_and_shells_read_literals_as_they_are_meant():
+def test_python_and_shells_read_literals_as_they_are_meant(page_functions):
     texts = [
         *NASTY,
         "",
@@ -231,7 +174,7 @@ def test_python_and_shells_read_literals_as_they_are_meant():
         *map(chr, range(1, 0x300)),
         *(f"a{chr(code)}0" for code in (*range(1, 0x100), 0x200B, 0xE0001, 0x1F30A)),
     ]
-    literals = ask_the_page(texts=texts)["literals"]
+    literals = page_functions.literals(texts)
     assert [eval(python) for python, _ in literals] == texts  # noqa: S307  what is tested
     words = [word for _, word in literals]
     for shell, known in (("bash", words), ("sh", [each for each in words if each[:1] != "$"])):
