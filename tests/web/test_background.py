@@ -137,6 +137,7 @@ def test_page_that_is_left_or_loaded_again_during_a_commit_tells_its_outcome(pag
 
 
 @pytest.mark.parametrize("received", [100, 250], ids=["in its head", "in its body"])
+@pytest.mark.sample(1)
 def test_commit_is_followed_after_a_response_that_breaks_off(
     open_page, site, held_up, gate, received
 ):
@@ -152,6 +153,7 @@ def test_commit_is_followed_after_a_response_that_breaks_off(
         expect(page.get_by_text("Committed to main as")).to_be_visible()
 
 
+@pytest.mark.slow  # as its button does
 def test_escape_leaves_a_commit_to_the_background(page, held_up, gate):
     dialog = begin_commit(page, held_up.name)
     page.keyboard.press("Escape")
@@ -219,6 +221,7 @@ def test_merge_goes_on_in_the_background(page, diverged, gate):
     expect(page.get_by_role("grid").get_by_role("link", name="new.txt")).to_be_visible()
 
 
+@pytest.mark.slow  # so is a merge, above
 def test_pull_request_that_is_left_while_it_is_merged_is_merged(page, diverged, gate):
     body = {"title": "New", "source_branch": "dev", "destination_branch": "main"}
     pull = call(diverged, "POST", "pulls", body)["id"]
@@ -249,6 +252,7 @@ def test_tasks_of_somebody_else_who_used_the_tab_are_not_shown(page, held_up, ap
     expect(background(page)).to_have_count(0)
 
 
+@pytest.mark.slow  # waits as long as a server does
 def test_server_that_restarts_during_a_commit_tells_that_nothing_was_committed(
     open_page, tmp_path, gate
 ):
@@ -276,7 +280,7 @@ def test_server_that_restarts_during_a_commit_tells_that_nothing_was_committed(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.sample(1)
+@pytest.mark.slow  # a size of the page; the dialog's work is above
 def test_background_work_is_accessible_and_fits_a_narrow_page(
     open_page, site, held_up, axe, scheme
 ):
@@ -303,6 +307,7 @@ def problems(page, axe):
     return found
 
 
+@pytest.mark.slow  # web/tests/tasks; left later above
 def test_commit_that_is_left_before_it_has_started_is_told_of(page, held_up, gate):
     starting = []
 

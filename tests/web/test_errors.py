@@ -20,6 +20,7 @@ def test_message_of_the_server_is_shown_as_it_was_sent(page, api, repository):
 
 
 @pytest.mark.parametrize("place", ["objects?ref=main", "branches", "storage", "pulls"])
+@pytest.mark.sample(1)
 def test_missing_repository_cannot_be_tried_again(page, place):
     page.goto(f"/repositories/no-such-repository/{place}")
     expect(page.get_by_role("alert").first).to_contain_text("repository")
@@ -27,7 +28,7 @@ def test_missing_repository_cannot_be_tried_again(page, place):
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 409, 501])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_refusal_cannot_be_tried_again(page, repository, status):
     refuse(page, repository, status)
     page.goto(f"/repositories/{repository.name}/tags")
@@ -36,7 +37,7 @@ def test_refusal_cannot_be_tried_again(page, repository, status):
 
 
 @pytest.mark.parametrize("status", [0, 408, 429, 500, 502, 503, 504])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_failure_that_may_pass_is_tried_again(page, api, repository, status):
     tag = {"id": "first", "ref": "main"}
     api.post(f"{repository.path}/tags", json=tag).raise_for_status()

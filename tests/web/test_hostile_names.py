@@ -59,7 +59,7 @@ def test_hostile_paths_are_listed_as_text(page, hostile):
 
 
 @pytest.mark.parametrize("path", PATHS, ids=range(len(PATHS)))
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_hostile_path_leads_to_its_object(page, hostile, path):
     page.goto(f"/repositories/{hostile.name}/objects?ref=main&path={quote(IMAGE + '/', safe='')}")
     rows(page).nth(sorted(PATHS, key=str.encode).index(path)).click()
@@ -113,6 +113,7 @@ def test_hostile_address_is_an_error_that_is_told(page, hostile):
         assert page.evaluate("window.attacked") is None
 
 
+@pytest.mark.slow  # a size of the page
 def test_long_names_fit_a_narrow_page(open_page, site, repository):
     name, more = "n" * 200, "m" * 200
     repository.branch(name)

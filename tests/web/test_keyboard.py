@@ -19,6 +19,7 @@ def listed(page, repository):
     return page
 
 
+@pytest.mark.slow  # as to branches and objects
 def test_palette_goes_to_a_repository(page, repository):
     page.goto("/repositories")
     expect(page.get_by_role("heading", name="Repositories")).to_be_visible()
@@ -62,6 +63,7 @@ def test_the_menu_of_the_user_says_which_version_the_server_has(listed, api):
     assert listed.evaluate("navigator.clipboard.readText()") == version
 
 
+@pytest.mark.slow  # a link, for a server of its own
 def test_the_menu_of_the_user_leads_to_the_documentation_that_is_set(open_page, listed, tmp_path):
     listed.get_by_role("button", name="User tester").click()
     expect(listed.get_by_role("menuitem", name="API description")).to_be_visible()

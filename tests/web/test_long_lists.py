@@ -78,6 +78,7 @@ def test_a_large_folder_is_scrolled_to_its_end_and_back(open_page, library):
     assert any("/objects/ls" in url for url in first_page)
 
 
+@pytest.mark.slow  # test_keyboard.py moves by lines
 def test_keys_move_by_pages(open_page, library):
     page = open_page(library)
     page.goto("/repositories/long/objects?ref=main")
@@ -143,6 +144,7 @@ def test_list_is_where_it_was_when_one_comes_back(open_page, library, view, row,
     expect(page.get_by_role("link", name=path(0))).to_be_in_viewport()
 
 
+@pytest.mark.slow  # pages/test_data.py
 def test_prefix_search_finds_what_is_far_away(open_page, library):
     page = open_page(library)
     page.goto("/repositories/long/objects?ref=main")

@@ -104,6 +104,7 @@ def test_sql_runs_over_the_file_and_is_part_of_the_address(show):
     expect(result).to_have_count(0)
 
 
+@pytest.mark.slow  # pages/test_query.py
 def test_sql_compares_two_references(show, repository, page):
     show("a.csv", b"day,level\n1,5\n2,6\n")
     repository.commit()
@@ -124,6 +125,7 @@ def test_a_damaged_table_says_so(show):
     expect(page.get_by_role("alert")).to_contain_text("cannot be shown as a table")
 
 
+@pytest.mark.slow  # web/tests/preview/highlight.test.ts
 def test_code_is_highlighted_with_numbers_of_lines(show):
     page = show("flow.py", b"def flow(level):\n    return level * 2  # double\n")
     code = page.get_by_role("region", name="Content of flow.py")
@@ -133,6 +135,7 @@ def test_code_is_highlighted_with_numbers_of_lines(show):
     assert page.locator(".numbers").inner_text().split() == ["1", "2"]
 
 
+@pytest.mark.slow  # web/tests/preview/kinds.test.ts
 def test_json_is_text_or_a_table(show):
     page = show("levels.json", b'[{"river": "Spree", "level": 7}, {"river": "Oder"}]')
     code = page.get_by_role("region", name="Content of levels.json")
@@ -142,6 +145,7 @@ def test_json_is_text_or_a_table(show):
     expect(table.locator("tbody td")).to_have_text(["Spree", "7", "Oder", "null"])
 
 
+@pytest.mark.slow  # web/tests/preview/content.test.ts
 def test_a_long_text_is_shown_in_part(show):
     page = show("long.log", b"0123456789abcde\n" * (3 << 16))
     expect(page.get_by_text("The first 1.00 MiB of 3.00 MiB")).to_be_visible()
@@ -197,6 +201,7 @@ def test_a_pdf_document_is_drawn(show):
     expect(page.get_by_role("alert")).to_contain_text("cannot be read")
 
 
+@pytest.mark.slow  # web/tests/preview/notebook.test.ts, test_hostile_contents.py
 def test_a_notebook_shows_cells_and_outputs(show):
     outputs = [
         {"output_type": "stream", "text": ["one\n", "two\n"]},
@@ -269,6 +274,7 @@ def test_a_map_is_moved_and_its_features_are_selected(show):
     page.get_by_role("button", name="Show all").click()
 
 
+@pytest.mark.slow  # web/tests/preview/content.test.ts
 def test_bytes_are_shown_as_digits(show):
     page = show("data.bin", bytes(range(256)) * 10)
     dump = page.get_by_role("region", name="The first bytes")
@@ -279,6 +285,7 @@ def test_bytes_are_shown_as_digits(show):
     expect(page.get_by_text("The object is empty")).to_be_visible()
 
 
+@pytest.mark.slow  # web/tests/preview/kinds.test.ts
 def test_a_file_without_an_extension_is_text_if_it_reads_as_text(show):
     page = show("NOTES", "Pegelstände an der Spree\n".encode())
     expect(page.get_by_role("region", name="Content of NOTES")).to_contain_text("Pegelstände")

@@ -55,6 +55,7 @@ def test_a_check_that_is_filled_in_guards_the_branch(written):
     assert written.api.post(commits, json={"message": "m"}).status_code == 201
 
 
+@pytest.mark.slow  # web/tests/pages/action-form.test.ts
 def test_a_file_of_the_form_is_edited_in_the_form(page, written):
     page.goto(f"/repositories/{written.name}/action-files?ref=main")
     row = page.get_by_role("table", name="Action files").get_by_role("row").nth(1)
@@ -99,6 +100,7 @@ def test_what_the_server_finds_wrong_is_said_at_its_field_and_nothing_is_written
     assert repository.paths() == ["a.txt"]
 
 
+@pytest.mark.slow  # web/tests/pages/action-form.test.ts
 def test_a_file_with_comments_is_edited_as_text_and_kept(page, repository):
     repository.put(PATH, MINE)
     repository.commit()
@@ -127,6 +129,7 @@ def test_a_file_that_changed_meanwhile_is_not_replaced(page, written):
     assert written.get(PATH) == MINE
 
 
+@pytest.mark.slow  # as one that changed meanwhile
 def test_a_new_file_replaces_none(page, written):
     open_form(page, written)
     page.get_by_label("File", exact=True).fill("whole-data.yaml")

@@ -53,6 +53,7 @@ def test_run_shows_its_hooks_and_the_output_of_the_failed_one(page, repository, 
     expect(page).to_have_url(re.compile("hook="))
 
 
+@pytest.mark.slow  # waits until the page asks again
 def test_new_runs_appear_while_the_list_is_looked_at(page, repository, refused):
     page.goto(f"/repositories/{repository.name}/actions")
     rows = page.get_by_role("table", name="Runs").locator("tbody tr")

@@ -166,6 +166,7 @@ def test_policy_is_written_with_its_meaning_beside_it(page, api, name):
         ),
     ],
 )
+@pytest.mark.sample(1)
 def test_errors_of_a_policy_are_told_at_their_lines(page, text, line, message):
     page.goto("/auth/policies/FSReadAll")
     field = page.get_by_label("Statements")
@@ -206,6 +207,7 @@ def test_permission_is_explained(page, api, user):
     expect(answer.get_by_role("link", name="FSReadWriteAll")).to_be_visible()
 
 
+@pytest.mark.slow  # one sentence of the page
 def test_server_without_an_audit_log_says_so(page):
     page.goto("/auth/audit")
     expect(page.get_by_text("This server writes no audit log to a file")).to_be_visible()

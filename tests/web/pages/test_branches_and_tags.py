@@ -50,6 +50,7 @@ def test_name_that_is_taken_is_told_in_the_dialog(page, repository):
     expect(dialog.get_by_role("alert")).to_contain_text("The branch was not created")
 
 
+@pytest.mark.slow  # a filter of the API
 def test_hidden_branches_are_shown_when_asked_for(page, repository):
     call(repository, "POST", "branches", {"name": "secret", "source": "main", "hidden": True})
     page.goto(f"/repositories/{repository.name}/branches")
@@ -108,7 +109,7 @@ def test_branch_is_protected_and_shown_so(page, repository):
         ("release-[1-2]x", ["release-2x"]),
     ],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_patterns_protect_the_branches_that_the_server_protects(page, repository, pattern, matched):
     for name in ["release-1", "release-2x"]:
         repository.branch(name)
@@ -129,6 +130,7 @@ def test_patterns_protect_the_branches_that_the_server_protects(page, repository
         assert response.status_code == (403 if name in matched else 201)
 
 
+@pytest.mark.slow  # web/tests/format/addresses.test.ts
 def test_addresses_and_ids_are_copied(page, repository):
     page.goto(f"/repositories/{repository.name}/branches")
     for entry, text in [
@@ -157,6 +159,7 @@ def test_tag_is_created_and_deleted(page, repository):
     assert call(repository, "GET", "tags")["results"] == []
 
 
+@pytest.mark.slow  # a link to pages/test_compare.py
 def test_tag_is_compared_with_the_default_branch(page, repository):
     call(repository, "POST", "tags", {"id": "v1", "ref": "main"})
     repository.put("b.txt")
@@ -180,6 +183,7 @@ def test_branches_show_when_they_end_and_workspaces_what_they_are_for(page, repo
     expect(rows.nth(2)).to_contain_text(re.compile("ends in [23] hours"))
 
 
+@pytest.mark.slow  # figures of the API
 def test_branches_that_are_not_merged_are_shown_by_age_and_size(page, repository):
     for name, size in (("small", 1), ("large", 3000)):
         repository.branch(name)

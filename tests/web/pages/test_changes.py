@@ -49,6 +49,7 @@ def test_changes_are_a_tree_with_counts_and_sizes(page, edited):
     expect(rows.nth(3)).to_contain_text("2.93 KiB")
 
 
+@pytest.mark.slow  # web/tests/changes/change-tree.test.ts
 def test_folders_fold(page, edited):
     open_changes(page, edited)
     rows = tree(page).locator("[data-row]")
@@ -69,6 +70,7 @@ def test_one_change_is_reverted(page, edited):
     assert "depth/pacific.csv" in edited.changes()
 
 
+@pytest.mark.slow  # as everything is, below
 def test_folder_is_reverted(page, edited):
     open_changes(page, edited)
     act(page, "soundings/2024/", "Revert this folder")
@@ -122,6 +124,7 @@ def test_changed_object_leads_to_it_and_a_removed_one_to_its_last_version(page, 
     expect(page.get_by_role("link", name="Download").first).to_be_visible()
 
 
+@pytest.mark.slow  # one sentence of the page
 def test_tag_has_no_changes_and_says_so(page, edited):
     tag = {"id": "v1", "ref": "main"}
     assert edited.api.post(f"{edited.path}/tags", json=tag).is_success
@@ -129,6 +132,7 @@ def test_tag_has_no_changes_and_says_so(page, edited):
     expect(page.get_by_text("“v1” is not a branch")).to_be_visible()
 
 
+@pytest.mark.slow  # pages/test_data.py
 def test_prefix_search_limits_the_tree(page, edited):
     open_changes(page, edited)
     page.get_by_label("Search by prefix").fill("depth/p")
@@ -136,6 +140,7 @@ def test_prefix_search_limits_the_tree(page, edited):
     expect(page).to_have_url(re.compile("prefix=depth"))
 
 
+@pytest.mark.slow  # web/tests/changes/change-tree.test.ts
 def test_folders_stay_as_one_left_them_when_one_goes_back(page, repository):
     for path in ("deep/a.txt", "deep/b.txt", "flat/c.txt"):
         repository.put(path)
@@ -162,6 +167,7 @@ SQUARE = (
 )
 
 
+@pytest.mark.slow  # pages/test_compare.py
 def test_rows_text_and_images_of_uncommitted_changes_are_compared_with_the_last_commit(
     page, repository
 ):

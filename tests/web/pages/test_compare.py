@@ -84,6 +84,7 @@ def test_merge_with_a_conflict_and_no_choice_is_refused_and_changes_nothing(page
     assert diverged.head()["id"] == before
 
 
+@pytest.mark.slow  # as a chosen text with its merge base
 def test_versions_of_a_conflict_are_shown(page, diverged):
     page.goto(compare_url(diverged, more="&merge=1"))
     page.get_by_role("button", name="Show the versions of config.json").click()
@@ -114,6 +115,7 @@ def test_dry_run_says_that_a_choice_settles_the_conflict_and_changes_nothing(pag
         ("json", b'{"retries": 5, "region": "us"}\n'),
     ],
 )
+@pytest.mark.sample(1)
 def test_merge_follows_the_choice_for_a_path(page, diverged, choice, content):
     page.goto(compare_url(diverged))
     page.get_by_role("button", name="Merge…").click()
@@ -128,6 +130,7 @@ def test_merge_follows_the_choice_for_a_path(page, diverged, choice, content):
     assert len(head["parents"]) == 2
 
 
+@pytest.mark.slow  # web/tests/merge/choices.test.ts
 def test_merge_follows_a_rule_for_a_pattern(page, diverged):
     page.goto(compare_url(diverged, more="&merge=1"))
     page.get_by_role("button", name="Add a rule").click()
@@ -208,6 +211,7 @@ def test_second_of_two_browsers_is_told_that_the_branch_has_moved_on(open_page, 
     assert diverged.head()["id"] == head
 
 
+@pytest.mark.slow  # a merge is told so above
 def test_dry_run_finds_conflicts_that_have_come_up_since(page, diverged):
     page.goto(compare_url(diverged, more="&merge=1"))
     page.get_by_label("Choice for config.json").select_option("json")
@@ -219,6 +223,7 @@ def test_dry_run_finds_conflicts_that_have_come_up_since(page, diverged):
     expect(page.get_by_text("1 conflict open")).to_be_visible()
 
 
+@pytest.mark.slow  # web/tests/merge/choices.test.ts
 def test_strategies_and_their_options_are_sent_as_they_are_chosen(page, diverged):
     page.goto(compare_url(diverged, more="&merge=1"))
     page.get_by_label("Choice for config.json").select_option("rows")
@@ -285,6 +290,7 @@ def test_rows_in_conflict_are_chosen_by_row_and_cell(page, tables):
     assert tables.get("t.csv") == b"id,a,b\n1,s,\n3,d,s\n2,x,x\n"
 
 
+@pytest.mark.slow  # web/tests/merge/row-choices.test.ts
 def test_one_side_is_taken_for_all_rows_that_are_shown(page, tables):
     list_rows(page, tables)
     page.get_by_role("button", name="Take dev for the rows shown").click()
@@ -294,6 +300,7 @@ def test_one_side_is_taken_for_all_rows_that_are_shown(page, tables):
     assert tables.get("t.csv") == b"id,a,b\n1,s,s\n3,d,s\n2,s,x\n"
 
 
+@pytest.mark.slow  # web/tests/merge/row-choices.test.ts
 def test_choices_for_rows_that_changed_since_are_refused_and_made_again(page, tables):
     rows = list_rows(page, tables)
     page.get_by_role("button", name="Keep main for them").click()

@@ -71,6 +71,7 @@ def test_prefix_search_filters_and_stays_in_the_address(page, repository):
     expect(page.get_by_text("Nothing here begins with “nothing”")).to_be_visible()
 
 
+@pytest.mark.slow  # other pages use it
 def test_reference_selector_offers_branches_tags_and_commits(page, repository):
     open_data(page, repository, path="depth/")
     page.get_by_role("button", name="Reference: main").click()
@@ -91,6 +92,7 @@ def test_missing_reference_is_told(page, repository):
     expect(page.get_by_role("alert")).to_contain_text("There is nothing at “no-such-branch”")
 
 
+@pytest.mark.slow  # web/tests/format/addresses.test.ts
 def test_addresses_are_copied(page, repository):
     open_data(page, repository, path="depth/")
     for action, expected in (
@@ -141,6 +143,7 @@ def test_rename_onto_an_object_needs_the_consent(page, repository):
     assert repository.get("depth/atlantic.csv") == b"Java,7192\n"
 
 
+@pytest.mark.slow  # as an object; the API does it
 def test_folder_is_renamed_with_all_below(page, repository):
     open_data(page, repository)
     act(page, "depth/", "Rename or move")
@@ -176,6 +179,7 @@ def test_new_folder_is_there_and_empty(page, repository):
     expect(entries(page)).to_have_text(["README.md", "charts/", "depth/", "maps/"])
 
 
+@pytest.mark.slow  # a figure of the API
 def test_size_of_a_folder_is_calculated(page, repository):
     open_data(page, repository)
     act(page, "depth/", "Calculate size")
@@ -195,6 +199,7 @@ def test_uncommitted_changes_are_pointed_out(page, repository):
     expect(page).to_have_url(re.compile("/changes.ref=main"))
 
 
+@pytest.mark.slow  # pages/test_compare.py has two browsers
 def test_second_browser_sees_the_truth_after_refresh(open_page, site, repository):
     first, second = open_page(site), open_page(site)
     open_data(first, repository)

@@ -42,6 +42,7 @@ def test_history_shows_commits_with_their_branches(page, merged):
     expect(row.get_by_role("link", name="History of branch dev")).to_be_visible()
 
 
+@pytest.mark.slow  # web/tests/history/lanes.test.ts
 def test_graph_has_a_lane_for_the_merged_branch(page, merged):
     page.goto(f"/repositories/{merged.name}/commits?ref=main")
     expect(messages(page)).to_have_count(5)
@@ -67,7 +68,7 @@ def test_graph_has_a_lane_for_the_merged_branch(page, merged):
         ("since=2001-01-01&until=2099-01-01", ["Both", "On main", "On dev", "First"]),
     ],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_filters_leave_the_commits_that_pass(page, merged, query, found):
     page.goto(f"/repositories/{merged.name}/commits?ref=main&{query}")
     if found:
@@ -170,6 +171,7 @@ def test_conflicting_revert_names_the_paths_and_changes_nothing(page, repository
     assert repository.get("a.txt") == b"1"
 
 
+@pytest.mark.slow  # pages/test_branches_and_tags.py
 def test_branch_and_tag_are_created_at_a_commit(page, merged):
     commit = merged.head("dev")
     page.goto(f"/repositories/{merged.name}/commits?ref=main")
@@ -191,6 +193,7 @@ def test_commit_id_is_copied(page, merged):
     assert page.evaluate("navigator.clipboard.readText()") == merged.head()["id"]
 
 
+@pytest.mark.slow  # one is above; web/tests/history
 def test_several_commits_are_reverted_together(page, merged):
     merged.put("d.txt")
     merged.commit("Another")
@@ -208,6 +211,7 @@ def test_several_commits_are_reverted_together(page, merged):
     assert merged.paths() == ["a.txt", "docs/c.txt"]
 
 
+@pytest.mark.slow  # test_long_lists.py
 def test_long_history_is_where_it_was_when_one_goes_back(page, repository):
     for number in range(120):
         body = {"message": f"Commit {number}", "allow_empty": True}

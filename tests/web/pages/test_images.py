@@ -54,6 +54,7 @@ def test_image_is_built_from_a_lakefile_after_a_dry_run(page, api, source, tag):
         ("ARG WHAT\nADD lakefs://x/main/${WHAT}/ a/\n", 1, "WHAT"),
     ],
 )
+@pytest.mark.sample(1)
 def test_errors_of_a_lakefile_are_told_at_their_lines(page, lakefile, line, message):
     page.goto("/images/build")
     field = page.get_by_label("Lakefile")
@@ -79,6 +80,7 @@ def test_strict_build_refuses_branches(page, api, source, tag):
     assert api.get(f"/images/{tag}").status_code == 404
 
 
+@pytest.mark.slow  # web/tests/pages/images/image-build.test.ts
 def test_build_arguments_replace_their_names(page, api, source, tag):
     page.goto("/images/build")
     lakefile = f"ARG FOLDER\nADD lakefs://{source.name}/main/${{FOLDER}}/ data/\n"
@@ -117,6 +119,7 @@ def test_images_are_found_by_label_and_deleted(page, api, source, tag):
     assert api.delete(f"/images/{tag}-other").is_success
 
 
+@pytest.mark.slow  # web/tests/pages/images/image-build.test.ts
 def test_lakefile_of_an_image_begins_another(page, api, source, tag):
     lakefile = f"FROM lakefs://{source.name}/main\n"
     build(api, tag, lakefile)

@@ -76,6 +76,7 @@ def test_import_is_cancelled(page, repository, long_import):
     assert repository.head()["id"] == head
 
 
+@pytest.mark.slow  # so is one that is looked at, above
 def test_import_in_the_background_is_cancelled(page, repository, long_import):
     head = repository.head()["id"]
     long_import.get_by_role("button", name="Continue in the background").click()
@@ -86,6 +87,7 @@ def test_import_in_the_background_is_cancelled(page, repository, long_import):
     assert repository.head()["id"] == head
 
 
+@pytest.mark.slow  # the order of two answers
 def test_cancelled_import_is_told_before_the_response_to_the_cancellation(
     page, repository, long_import
 ):

@@ -92,6 +92,7 @@ def test_last_change_after_a_merge_that_took_the_sources_side_is_the_sources(pag
     expect(rows.filter(has_text="last change")).to_contain_text("Measured by sonar")
 
 
+@pytest.mark.slow  # web/tests/snippets, test_snippets.py
 def test_snippets_read_it_as_the_branch_or_the_commit_has_it(page, charted):
     open_object(page, charted)
     page.get_by_role("button", name="Use", exact=True).click()
@@ -136,6 +137,7 @@ def test_metadata_is_edited_on_a_branch_only(page, charted):
     expect(page.get_by_role("button", name="Edit metadata")).to_have_count(0)
 
 
+@pytest.mark.slow  # pages/test_data.py renames and deletes
 def test_renamed_object_is_followed_and_a_deleted_one_left(page, charted):
     open_object(page, charted)
     page.get_by_role("button", name="Actions on mariana.csv").click()

@@ -66,6 +66,7 @@ def test_list_has_open_ones_and_on_request_the_others(page, proposed):
     expect(pulls.get_by_role("link")).to_have_text(["Given up", "Still open"])
 
 
+@pytest.mark.slow  # one state of many; tests/catalog has it
 def test_an_open_one_says_that_its_source_was_deleted(page, proposed):
     pull = create(proposed)
     call(proposed, "PUT", f"pulls/{pull}/merge")
@@ -98,6 +99,7 @@ def test_comment_is_added_and_its_markdown_runs_no_script(page, proposed):
     assert dialogs == []
 
 
+@pytest.mark.slow  # one on a line, below
 def test_comment_on_a_path_leads_back_to_its_difference(page, proposed):
     pull = create(proposed)
     page.goto(pull_url(proposed, pull, "?tab=changes"))
@@ -143,6 +145,7 @@ def test_comment_on_a_line_moves_with_it_until_the_line_is_gone(page, proposed):
     expect(page.get_by_role("list", name="Comments and reviews")).to_contain_text("line 2 of a.txt")
 
 
+@pytest.mark.slow  # web/tests/diff/comments.test.ts
 def test_comment_on_a_row_is_beside_the_row_of_its_key(page, proposed):
     proposed.put("t.csv", b"id,name\n1,ada\n2,bob\n")
     proposed.commit("A table")
@@ -243,6 +246,7 @@ def test_reviewers_are_asked_and_their_answers_shown(page, proposed, reviewer):
     expect(reviewer.get_by_text("reviewer approved")).to_be_visible()
 
 
+@pytest.mark.slow  # as an approval, with another button
 def test_changes_are_requested(page, proposed):
     pull = create(proposed)
     page.goto(pull_url(proposed, pull))
@@ -276,6 +280,7 @@ def test_conflicts_are_among_the_checks(page, proposed):
     assert proposed.get("a.txt") == b"two\n"
 
 
+@pytest.mark.slow  # approvals and conflicts have tests of their own
 def test_settled_conflicts_need_another_approval(page, proposed, reviewer):
     rules = [{"pattern": "main", "required_approvals": 1}]
     proposed.put("a.txt", b"three\n")

@@ -85,6 +85,7 @@ def test_an_example_runs_and_is_part_of_the_address(page, rivers):
         ("Objects and bytes by folder", ["levels.csv", "notes.txt"]),
     ],
 )
+@pytest.mark.sample(1)
 def test_examples_of_metadata_run(query, example, expected):
     page = query()
     page.get_by_role("button", name=example).click()
@@ -93,6 +94,7 @@ def test_examples_of_metadata_run(query, example, expected):
         expect(cells(page).filter(has_text=text)).to_have_count(1)
 
 
+@pytest.mark.slow  # web/tests/pages/query/examples.test.ts
 def test_a_table_of_delta_lake_is_an_example(query, rivers, tmp_path):
     write_deltalake(tmp_path, pa.table({"n": [1, 2]}))
     for path in sorted(tmp_path.rglob("*")):
@@ -167,6 +169,7 @@ def test_a_result_that_is_cut_off_says_so_and_a_download_has_all_rows(query, riv
             assert lines[-1] == ("1499" if extension == "csv" else '{"n": 1499}')
 
 
+@pytest.mark.slow  # web/tests/pages/query/recent-queries.test.ts
 def test_last_queries_are_kept_here_and_cleared(query):
     page = query()
     for sql in ("SELECT 1 AS one", "SELECT 2 AS two"):
@@ -188,6 +191,7 @@ def test_last_queries_are_kept_here_and_cleared(query):
     expect(last).to_have_count(0)
 
 
+@pytest.mark.slow  # a size of the page
 def test_a_result_and_last_queries_keep_nobody_from_using_the_page(query, axe):
     page = query()
     long = f"SELECT '{'x' * 900}' AS a, 2 AS b, 3 AS c, 4 AS d, 5 AS e"
@@ -222,6 +226,7 @@ def test_names_and_values_are_text(query, rivers):
     assert page.evaluate("window.attacked") is None
 
 
+@pytest.mark.slow  # test_keyboard.py
 def test_keys_lead_to_the_page_and_the_palette_runs_the_query(page, rivers):
     page.goto(f"/repositories/{rivers.name}/branches")
     expect(page.get_by_role("link", name="dev").first).to_be_visible()

@@ -49,6 +49,7 @@ def test_selected_objects_and_folders_are_deleted_together(data, repository):
     assert repository.paths() == ["b.csv", "maps/world.png"]
 
 
+@pytest.mark.slow  # a move that needs consent is below
 def test_selected_objects_and_folders_move_into_a_folder(data, repository):
     box(data, "b.csv").check()
     box(data, "deep/").check()
@@ -96,6 +97,7 @@ def test_a_move_onto_an_object_needs_the_consent(data, repository):
     assert repository.get("old/b.csv") == b"b.csv"
 
 
+@pytest.mark.slow  # web/tests/pages/data/selection.test.ts
 def test_a_range_is_selected_with_shift_and_everything_by_the_header(data):
     box(data, "b.csv").click()
     box(data, "maps/").click(modifiers=["Shift"])
@@ -112,6 +114,7 @@ def test_a_range_is_selected_with_shift_and_everything_by_the_header(data):
     expect(box(data, "a.csv")).not_to_be_checked()
 
 
+@pytest.mark.slow  # web/tests/pages/data/selection.test.ts
 def test_the_selection_ends_with_the_folder_the_search_and_the_branch(data, repository):
     repository.commit()
     repository.branch("dev")

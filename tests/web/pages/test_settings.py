@@ -52,6 +52,7 @@ def test_rules_of_protection_are_added_changed_and_deleted(page, repository):
     ("tab", "name", "fields"),
     [("branches", "branch_protection", {}), ("ends", "branch_ends", {"expires": "7d"})],
 )
+@pytest.mark.sample(1)
 def test_rules_changed_at_once_are_changed_one_after_the_other(page, repository, tab, name, fields):
     rules = [{"pattern": each, **fields} for each in "abc"]
     call(repository, "PUT", f"settings/{name}", rules)
@@ -106,6 +107,7 @@ def test_retention_rules_are_set_in_the_form_and_deleted(page, repository):
     assert repository.api.get(f"{repository.path}/settings/gc_rules").status_code == 404
 
 
+@pytest.mark.slow  # web/tests/pages/settings/retention-rules.test.ts
 def test_retention_rules_are_written_as_json(page, repository):
     page.goto(settings_url(repository, "retention?as=json"))
     text = page.get_by_label("Rules as JSON")
@@ -134,6 +136,7 @@ def test_metadata_of_the_repository_are_added_and_removed(page, repository):
     assert call(repository, "GET", "metadata") == {"kept": "2", "owner": "<geology>"}
 
 
+@pytest.mark.slow  # a moment that fast hands alone notice
 def test_a_new_key_has_the_focus_before_anything_can_be_typed(page, repository):
     page.goto(settings_url(repository, "metadata"))
     page.get_by_role("button", name="Add a key").wait_for()
@@ -142,6 +145,7 @@ def test_a_new_key_has_the_focus_before_anything_can_be_typed(page, repository):
     expect(page.get_by_role("textbox", name="Key 1")).to_be_focused()
 
 
+@pytest.mark.slow  # web/tests/deletion, tests/catalog
 def test_repository_is_deleted_with_its_data_if_that_is_chosen(page, repository):
     repository.put("a", b"12345")
     page.goto(settings_url(repository, "general"))
@@ -187,6 +191,7 @@ def test_notifications_are_sent_to_addresses_that_are_not_shown_again(page, repo
     assert call(repository, "GET", "settings/notifications")["results"] == []
 
 
+@pytest.mark.slow  # as those of protection, by the same form
 def test_rules_of_ends_are_added_and_deleted(page, repository):
     page.goto(settings_url(repository, "ends"))
     expect(page.get_by_text("No branch ends by its name")).to_be_visible()

@@ -121,6 +121,7 @@ def test_first_setup_shows_keys_that_sign_in(open_page, tmp_path):
 
 
 @pytest.mark.parametrize("is_default", [False, True], ids=["offered", "preferred"])
+@pytest.mark.sample(1)
 def test_provider_signs_in_and_leads_back(open_page, tmp_path, is_default):
     with running_provider() as provider:
         provider.claims = {"sub": "1", "preferred_username": "jane"}
@@ -193,6 +194,7 @@ def test_a_link_signs_in_once_and_asks_before_it_leads_into_a_colleagues_account
 
 
 @pytest.mark.parametrize("target", ["/auth/cli/allow?confirm=x", "/logout"])
+@pytest.mark.sample(1)
 def test_signing_in_never_leads_to_an_act_of_the_server(open_page, site, target):
     page = open_page(site, signed_in=False)
     page.goto(f"/auth/login?{urlencode({'next': target})}")

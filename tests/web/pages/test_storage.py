@@ -79,6 +79,7 @@ def test_garbage_is_found_from_the_page_which_says_how_old_the_figure_is(page, g
     expect(page.get_by_role("button", name="Save rules")).to_be_visible()
 
 
+@pytest.mark.slow  # a task, as in test_background.py
 def test_search_for_garbage_shows_elapsed_time_and_its_failure(page, grown):
     page.goto(f"/repositories/{grown.name}/storage")
     facts = page.get_by_role("region", name="Garbage collection")
@@ -96,6 +97,7 @@ def test_search_for_garbage_shows_elapsed_time_and_its_failure(page, grown):
     expect(facts.get_by_role("button", name="Find out")).to_be_enabled()
 
 
+@pytest.mark.slow  # web/tests/pages/storage; found from the page below
 def test_garbage_that_a_run_has_found_is_shown(open_page, tmp_path):
     with running_server(tmp_path / "data") as server:
         with httpx2.Client(base_url=server.api, auth=server.auth, timeout=60) as api:

@@ -171,6 +171,7 @@ def test_a_delta_table_shows_its_versions_and_partitions(page, filled):
     expect(page.get_by_role("region", name="First rows of the table")).not_to_contain_text("trip 8")
 
 
+@pytest.mark.slow  # web/tests/tables/changes.test.ts
 def test_a_table_is_compared_with_another_reference(page, filled):
     table_page(page, filled, tab="compare")
     expect(page.get_by_text("Choose what to compare main with")).to_be_visible()
@@ -228,6 +229,7 @@ def test_hostile_names_are_shown_as_text_and_lead_to_their_table(
         assert "/table?" in page.url
 
 
+@pytest.mark.slow  # test_keyboard.py; web/tests/shell/tabs.test.ts
 def test_the_tabs_are_reached_by_keys(page, filled):
     page.goto(f"/repositories/{filled.name}/objects?ref=main")
     expect(page.get_by_role("grid", name="Objects")).to_be_visible()

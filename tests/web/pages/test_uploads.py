@@ -54,6 +54,7 @@ def test_chosen_files_are_uploaded_to_the_folder(page, repository):
     expect(page).to_have_url(re.compile("path=depth%2Fa.csv"))
 
 
+@pytest.mark.slow  # web/tests/uploads
 def test_destination_can_be_changed_and_files_left_out(page, repository):
     open_data(page, repository)
     upload = choose(page, file("a.csv", b"one"), file("b.csv", b"two"), folder="new/place")
@@ -82,6 +83,7 @@ def test_dropped_files_and_folders_are_uploaded_once_confirmed(page, repository,
     assert repository.get("top.txt") == b"at the top"
 
 
+@pytest.mark.slow  # web/tests/uploads/dropped-files.test.ts
 def test_files_dragged_from_another_page_are_uploaded(page, repository):
     open_data(page, repository)
     expect(page.get_by_text("There are no objects yet")).to_be_visible()
@@ -135,7 +137,7 @@ def test_refused_upload_says_why_and_can_be_tried_again(page, repository):
 @pytest.mark.parametrize("in_parts", [True, False], ids=["in parts", "whole"])
 @pytest.mark.sample(1)
 def test_server_that_restarts_during_an_upload_loses_nothing(open_page, tmp_path, in_parts):
-    content = random_bytes(48 * MEBIBYTE, seed=1)
+    content = random_bytes(32 * MEBIBYTE, seed=1)
     env = {"ANABRANCH_BLOCKSTORE_LOCAL_PRE_SIGNED": str(in_parts).lower()}
     address = f"127.0.0.1:{free_port()}"
     with running_server(tmp_path / "data", listen=address, env=env) as server:
