@@ -17,6 +17,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from support.services.nginx import nginx_program, running_nginx
+from support.session.forked_python import forked_python
 from support.session.free_port import free_port
 
 from anabranch.server.config.field import declared, variable
@@ -130,7 +131,7 @@ def test_what_the_units_start_serves_behind_nginx(environment, postgres_cluster,
         assert words.pop(0) == PROGRAM
         log = (tmp_path / f"log-{instance}").open("w")
         return subprocess.Popen(
-            [sys.executable, "-m", "anabranch", *words],
+            [forked_python(), "-m", "anabranch", *words],
             env=clean | given | {"PYTHONPATH": str(PROJECT / "src")},
             cwd=tmp_path,
             stdout=log,

@@ -13,6 +13,7 @@ from support.clients.no_retry_client import Caller
 from support.eventually import eventually
 from support.faults.faulty_proxy import FaultyProxy
 from support.session.service_fixtures import new_database
+from support.session.sizes import sized
 
 from anabranch.testing.server import running_server, shared_environment
 
@@ -20,6 +21,7 @@ REPOSITORY = "sea"
 BASE = f"/repositories/{REPOSITORY}"
 COMMITS = f"{BASE}/branches/main/commits"
 ROUNDS = 5
+LOST_ANSWERS = sized(12, weekly=40)
 TRIES = 6
 
 
@@ -72,7 +74,7 @@ def test_a_commit_whose_answer_was_lost_is_made_once(postgres_cluster, tmp_path)
             call = Caller(server)
             call.make_repository(REPOSITORY)
             seen = set()
-            for number in range(40):
+            for number in range(LOST_ANSWERS):
                 put = partial(call.put, REPOSITORY, "main", f"{number}", b"1")
                 assert _connected(put).status == 201
                 proxy.pass_answers(chance.randrange(1_500))
@@ -90,11 +92,13 @@ def test_a_commit_whose_answer_was_lost_is_made_once(postgres_cluster, tmp_path)
                 }
                 again = _connected(partial(_answer, client, f"{number}"))
                 assert again.content == reply.content
-            assert [message for _, message in log(call)][:-1] == [str(n) for n in range(39, -1, -1)]
+            assert [message for _, message in log(call)][:-1] == [
+                str(number) for number in reversed(range(LOST_ANSWERS))
+            ]
             assert len(seen) > 1, "no connection broke"
 
 
-@pytest.mark.parametrize("keyed", [True, False])
+@pytest.mark.parametrize("keyed", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_error_of_an_unknown_outcome_has_a_hint(postgres_cluster, tmp_path, keyed):
     database = new_database(postgres_cluster)
     with FaultyProxy(("127.0.0.1", postgres_cluster.port)) as proxy:

@@ -6,12 +6,12 @@ import json
 import lzma
 import os
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from support.session.forked_python import forked_python
 from upgrades.installation import DATA, DUMP
 
 from anabranch.testing.server import running_server
@@ -45,7 +45,7 @@ class Installation(NamedTuple):
 
     def run(self, *words):
         """Runs a command over it."""
-        command = [sys.executable, "-m", "anabranch", *words, "--data", str(self.data)]
+        command = [forked_python(), "-m", "anabranch", *words, "--data", str(self.data)]
         return subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=300, env=self.environment
         )

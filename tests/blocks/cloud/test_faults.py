@@ -107,7 +107,7 @@ def test_a_slow_store_is_not_an_error(s3, proxy, address):
     assert list(store.list(address + "2"))
 
 
-@pytest.mark.parametrize("key", ["large", "odd\x7flarge"])
+@pytest.mark.parametrize("key", ["large", pytest.param("odd\x7flarge", marks=pytest.mark.slow)])
 def test_a_store_that_fails_during_a_large_put_stores_no_block(s3, proxy, bucket, key):
     store = s3.blocks(proxy.port, SHORT)
     address = f"s3://{bucket}/{key}"

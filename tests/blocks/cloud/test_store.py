@@ -121,6 +121,30 @@ class TestLarge:
 
 
 class TestListing:
+    def test_goes_on_after_a_page(self, emulated_s3):
+        bucket, pages = f"paged-{uuid.uuid4()}", []
+        emulated_s3.make_bucket(bucket)
+        store = emulated_s3.blocks()
+        addresses = [f"s3://{bucket}/{number // 9}/{number:02d}" for number in range(45)]
+        for address in addresses:
+            store.put(address, [b""])
+
+        def answer_in_tens(environ, start):
+            pages.append(environ["QUERY_STRING"])
+            environ["QUERY_STRING"] += "&max-keys=10"
+            return emulated_s3.pass_on(environ, start)
+
+        emulated_s3.answer = answer_in_tens
+        try:
+            listed = [info.address for info in store.list(f"s3://{bucket}/")]
+            rest = [info.address for info in store.list(f"s3://{bucket}/", addresses[20])]
+        finally:
+            emulated_s3.answer = None
+        assert listed == addresses
+        assert rest == addresses[21:]
+        assert len(pages) == 5 + 3
+
+    @pytest.mark.slow  # the store's own pages, above with shorter ones
     def test_has_all_pages(self, s3_store, bucket):
         keys = sorted(f"{number % 7}/{number:04d}" for number in range(1_020))
         each = threading.Semaphore(8)

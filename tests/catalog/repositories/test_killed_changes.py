@@ -12,14 +12,19 @@ import pytest
 from support.faults import killed_access, killed_repositories
 from support.session.forked_python import forked_python
 
-GROUPS = [
-    pytest.param(scenario, actions, id=f"{scenario}-{number}")
-    for scenario, found in (
-        ("killed_repositories", list(killed_repositories.ACTIONS)),
-        ("killed_access", list(killed_access.ACTIONS)),
-    )
-    for number, actions in enumerate((found[::2], found[1::2]))
-]
+SCENARIOS = {
+    "killed_repositories": list(killed_repositories.ACTIONS),
+    "killed_access": list(killed_access.ACTIONS),
+}
+
+
+def in_groups(count):
+    """Returns the actions of each scenario as `count` cases."""
+    return [
+        pytest.param(scenario, found[number::count], id=f"{scenario}-{number}")
+        for scenario, found in SCENARIOS.items()
+        for number in range(count)
+    ]
 
 
 def check(folder, scenario, database, actions):
@@ -43,13 +48,13 @@ def check(folder, scenario, database, actions):
             assert final == after, action
 
 
-@pytest.mark.parametrize(("scenario", "actions"), GROUPS)
+@pytest.mark.parametrize(("scenario", "actions"), in_groups(2))
 def test_killed_processes_leave_the_state_before_or_after(tmp_path, scenario, actions):
     check(tmp_path, scenario, "", actions)
 
 
 @pytest.mark.systems
-@pytest.mark.parametrize(("scenario", "actions"), GROUPS)
+@pytest.mark.parametrize(("scenario", "actions"), in_groups(4))
 @pytest.mark.sample(2)
 def test_so_do_those_over_postgresql(tmp_path, postgres_database, scenario, actions):
     check(tmp_path, scenario, postgres_database, actions)

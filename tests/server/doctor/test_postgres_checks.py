@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 import psycopg
 import pytest
 from support.eventually import eventually
+from support.session.sizes import sized
 
 from anabranch.keyvalue.postgres.database import PostgresDatabase
 from anabranch.model.secret import Secret
@@ -185,11 +186,14 @@ def count_connections(database):
 
 def test_a_server_that_runs_here_is_counted_once(postgres_database, tmp_path):
     before = connections(check(postgres_database, max_connections=1, processes=0))
-    with running_server(tmp_path, database=postgres_database, workers=2):
+    processes = sized(1, weekly=2)
+    wanted = 25 * processes
+    with running_server(tmp_path, database=postgres_database, workers=processes):
         now = connections(check(postgres_database, max_connections=1, processes=0))
-        assert (now[2] - before[2], now[3] - before[3]) == (2, 50)
+        assert (now[2] - before[2], now[3] - before[3]) == (processes, wanted)
         total = now[3]
-        assert connections(check(postgres_database, processes=2))[3] == max(total, 50)
+        found = connections(check(postgres_database, processes=processes))
+        assert found[3] == max(total, wanted)
 
 
 def test_a_clock_that_is_off_is_wrong(postgres_database):

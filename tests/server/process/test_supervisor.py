@@ -37,7 +37,7 @@ def health_status(server, timeout=30):
         connection.close()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_accepted_connections_get_responses_while_a_server_stops(tmp_path, workers):
     with running_server(tmp_path, workers=workers) as server:
         outcomes: list[object] = []
@@ -90,6 +90,7 @@ def test_a_signal_that_interrupts_the_handler_of_another_waits_for_nothing():
         process.kill()
 
 
+@pytest.mark.slow  # signals at once, above, and a stop under load
 def test_two_stop_signals_result_in_a_normal_exit(tmp_path):
     with running_server(tmp_path, workers=2) as server:
         server.process.send_signal(signal.SIGTERM)

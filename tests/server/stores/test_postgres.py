@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import subprocess
-import sys
 import threading
 import time
 
@@ -13,6 +12,8 @@ import httpx2
 import pytest
 from support.clients.no_retry_client import Caller
 from support.services.postgres import running_cluster
+from support.session.forked_python import forked_python
+from support.session.service_fixtures import new_database
 
 from anabranch.errors import NotFound, OutcomeUnknown
 from anabranch.testing.lake import lake_of
@@ -27,7 +28,7 @@ def run(*words, **settings):
     """Runs a command of ours and returns its exit code and both outputs together."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("ANABRANCH_")}
     done = subprocess.run(
-        [sys.executable, "-m", "anabranch", *words],
+        [forked_python(), "-m", "anabranch", *words],
         env=clean | {f"ANABRANCH_DATABASE_{name}": value for name, value in settings.items()},
         capture_output=True,
         text=True,
@@ -105,11 +106,7 @@ def mortal():
 
 @pytest.fixture
 def url(mortal):
-    from anabranch.keyvalue.postgres.database import PostgresDatabase
-
-    url = mortal.url(mortal.make_database())
-    PostgresDatabase(url).migrate()
-    return url
+    return new_database(mortal)
 
 
 @pytest.mark.parametrize("seconds", [1, pytest.param(10, marks=pytest.mark.slow)])

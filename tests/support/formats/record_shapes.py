@@ -18,7 +18,7 @@ RAGGEDNESS = 50_000
 IDENTITY = bytes(range(32))
 
 
-def objects(count: int = sized(300_000, weekly=600_000)) -> Iterator[Record]:
+def objects(count: int = sized(120_000, weekly=600_000)) -> Iterator[Record]:
     """What a lake looks like: partitioned paths, random identities, entries of about 125 bytes."""
     dice = random.Random(1)
     time = b"\x12\x0c\x08\xa0\xd1\xb6\xb9\x06\x10\x80\x84\xaf\x5f"

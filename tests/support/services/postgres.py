@@ -72,12 +72,14 @@ class Cluster:
         """Returns a connection over which every statement is a transaction of its own."""
         return psycopg.connect(self.url(database), autocommit=True)
 
-    def make_database(self) -> str:
-        """Makes an empty database and returns its name."""
+    def make_database(self, template: str = "template1") -> str:
+        """Makes a database like another one, to which nobody may be connected, and returns its
+        name. PostgreSQL's own template is empty.
+        """
         self._databases += 1
         name = f"test_{self._databases}"
         with self.connect() as connection:
-            connection.execute(f"CREATE DATABASE {name}".encode())
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
         return name
 
     def start(self) -> None:

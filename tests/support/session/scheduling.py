@@ -1,4 +1,6 @@
-"""Which worker runs which tests: whole files, the longest first, those of Spark together."""
+"""Which worker runs which tests: whole files, the longest first, and those together whose services
+take long to start.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,14 @@ _UNKNOWN_SECONDS = 1.0
 _OWN_SPARK = "tests/iceberg/"
 """Tests of tables of the catalog start a Spark of their own, which others need not wait for."""
 
+_TOGETHER = ("tests/web/", "tests/blocks/")
+"""Folders whose tests share a browser, a server and programs, and the stores of three clouds."""
+
 
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]
     """Gives workers whole files, and those that need Spark to one worker: its Java process takes
-    half a minute to start and a gigabyte. The mark `xdist_group` would say so, but xdist 3.8 does
+    half a minute to start and a gigabyte. So it is with folders whose services each worker would
+    start for a part of the files. The mark `xdist_group` would say so, but xdist 3.8 does
     not see it with pytest 9.2 (pytest-xdist issue 1386).
     """
 
@@ -43,7 +49,9 @@ def longest_first(items: list[pytest.Item]) -> None:
 
 def _scope(nodeid: str) -> str:
     file = nodeid.partition("::")[0]
-    return "spark" if SPARK.search(file) and not file.startswith(_OWN_SPARK) else file
+    if SPARK.search(file) and not file.startswith(_OWN_SPARK):
+        return "spark"
+    return next((folder for folder in _TOGETHER if file.startswith(folder)), file)
 
 
 @cache

@@ -13,6 +13,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import pytest
 
@@ -30,13 +31,22 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).parents[3]
 
 
+_templates: WeakKeyDictionary[Cluster, str] = WeakKeyDictionary()
+"""The database of each cluster that others are copied from."""
+
+
 def new_database(cluster: Cluster) -> str:
-    """Makes a database with all tables and returns its connection string."""
+    """Makes a database with all tables and returns its connection string. To copy one takes less
+    than half of what it takes to make the tables.
+    """
     from anabranch.keyvalue.postgres.database import PostgresDatabase
 
-    url = cluster.url(cluster.make_database())
-    PostgresDatabase(url).migrate()
-    return url
+    template = _templates.get(cluster)
+    if template is None:
+        template = cluster.make_database()
+        PostgresDatabase(cluster.url(template)).migrate()
+        _templates[cluster] = template
+    return cluster.url(cluster.make_database(template))
 
 
 @pytest.fixture(scope="session")

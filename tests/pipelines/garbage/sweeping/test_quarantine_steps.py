@@ -15,6 +15,11 @@ from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.garbage.sweeping.restore import PROTECTION_SECONDS
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 
+# over both stores, a killed sweep alone runs each time
+STORES = pytest.mark.parametrize(
+    "make_scenario", ["local", pytest.param("s3", marks=pytest.mark.slow)], indirect=True
+)
+
 
 @pytest.fixture(params=[11, pytest.param(1, marks=pytest.mark.slow)])
 def steps(request):
@@ -42,6 +47,7 @@ def test_sweep_killed_before_any_step_loses_no_object(make_scenario, steps):
     assert number > 10
 
 
+@STORES
 def test_restoration_killed_before_any_step_can_be_repeated(make_scenario, steps):
     for number in steps():
         scenario = make_scenario(f"sea{number}")
@@ -58,6 +64,7 @@ def test_restoration_killed_before_any_step_can_be_repeated(make_scenario, steps
     assert number > 5
 
 
+@STORES
 def test_next_purge_completes_one_killed_before_any_step(make_scenario, steps):
     for number in steps():
         scenario = make_scenario(f"sea{number}")
@@ -88,6 +95,7 @@ def attempt(act):
         return None
 
 
+@STORES
 def test_restoration_before_any_step_of_a_purge_succeeds_or_reports_the_object(
     make_scenario, steps
 ):
@@ -115,6 +123,7 @@ def test_restoration_before_any_step_of_a_purge_succeeds_or_reports_the_object(
     assert outcomes == {0, 3}
 
 
+@STORES
 def test_restoration_before_any_step_of_a_sweep_succeeds_or_reports_the_object(
     make_scenario, steps
 ):
@@ -194,6 +203,7 @@ def test_object_that_the_store_refuses_to_move_is_kept(local_scenario):
     assert (done.restored.objects, done.present) == (0, 3)
 
 
+@STORES
 def test_earlier_part_of_a_killed_sweep_does_not_purge_objects_of_a_later_part(make_scenario):
     scenario = make_scenario()
 
