@@ -70,6 +70,7 @@ def run(
     )
 
 
+@pytest.mark.slow  # tests/server/installation/test_lakefs_migration.py
 def test_commands_in_place_print_what_the_page_says(place):
     dry, real = blocks("sh")[:2]
     (report,) = blocks("")

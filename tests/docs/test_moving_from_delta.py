@@ -40,6 +40,7 @@ def original(emulated_s3):
     return f"s3://{bucket}"
 
 
+@pytest.mark.slow  # an example
 def test_a_table_is_imported_written_on_a_branch_and_restored(emulated_s3, original, tmp_path):
     with running_server(tmp_path / "lake", env=emulated_s3.settings) as server:
         key, secret = server.auth

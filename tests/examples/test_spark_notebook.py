@@ -33,6 +33,7 @@ def test_the_notebook_has_no_results_of_somebody():
 
 
 @pytest.mark.usefixtures("spark")  # the notebook gets the session that there is
+@pytest.mark.slow  # an example
 def test_the_cells_run_in_their_order(tmp_path, monkeypatch):
     monkeypatch.setenv("ANABRANCH_CACHE_FOLDER", str(tmp_path / "cache"))
     env = {

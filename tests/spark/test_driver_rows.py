@@ -39,6 +39,7 @@ def partitions(spark):
 
 
 @pytest.mark.usefixtures("partitions")
+@pytest.mark.slow  # a cost of the driver
 def test_import_joins_the_ranges_of_tasks_in_tasks(spark, lake, monkeypatch):
     rewritten = []
     rewrite = boundary_tasks._rewrite
@@ -66,6 +67,7 @@ def test_import_joins_the_ranges_of_tasks_in_tasks(spark, lake, monkeypatch):
 
 
 @pytest.mark.parametrize("on_invalid", ["skip", "fail"])
+@pytest.mark.sample(1)
 def test_rejected_rows_reach_the_file_and_not_the_driver(spark, lake, tmp_path, on_invalid):
     path = tmp_path / "left-out.parquet"
     listing = spark.range(0, ROWS, 1, 3).selectExpr(

@@ -69,6 +69,7 @@ def test_export_runs_on_the_chosen_engine(run, tmp_path, capsys):
     assert done["result"]["stored"] == 30
 
 
+@pytest.mark.slow  # an export does, too
 def test_collection_runs_on_the_chosen_engine(run):
     first = run("gc", "lakefs://sea", "--grace", "0")
     assert (first["engine"], first["result"]["engine"]) == ("local", "local")

@@ -136,6 +136,7 @@ def test_each_block_of_tables_is_read_by_one_task(spark, lake, remote, tmp_path,
 
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("to", ["folder", "store"])
+@pytest.mark.slow  # a cost
 def test_the_next_export_reads_each_block_of_tables_once(spark, lake, remote, tmp_path, to):
     """In a folder, one phase removes and another copies."""
     address = str(tmp_path / "out") if to == "folder" else "local://out"
@@ -179,6 +180,7 @@ def range_end(prefix):
     )
 
 
+@pytest.mark.slow  # a cost
 def test_the_number_of_jobs_does_not_grow_with_the_objects(
     spark, lake, remote, tmp_path, monkeypatch
 ):
@@ -284,6 +286,7 @@ def test_missing_and_damaged_parts_of_a_range_are_errors_with_its_name(lake, rem
         read()
 
 
+@pytest.mark.slow  # a cost
 def test_plans_follow_the_cluster_and_not_the_objects():
     def tree(ranges, entries):
         keys = [b"%08d" % number for number in range(2 * ranges)]

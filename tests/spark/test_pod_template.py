@@ -27,6 +27,7 @@ def load(spark, path):
         client.close()
 
 
+@pytest.mark.slow  # a file that is rarely changed
 def test_spark_loads_the_template_of_executors(spark):
     loaded = load(spark, TEMPLATE)
     container, spec = loaded.container(), loaded.pod().getSpec()

@@ -52,6 +52,7 @@ def test_totals_are_those_of_the_tasks_of_a_phase(spark):
     assert two.shuffled_bytes == 0
 
 
+@pytest.mark.slow  # figures
 def test_repeated_phases_add_up_and_are_counted_once(spark):
     monitor = JobMonitor(spark, "job")
     for _ in range(3):
@@ -68,6 +69,7 @@ def test_failed_tasks_of_a_failed_phase_are_counted(spark):
     assert monitor.tasks["failing"].failed >= 1
 
 
+@pytest.mark.slow  # figures
 def test_earlier_jobs_in_the_group_of_the_caller_are_left_out(spark):
     spark.sparkContext.setLocalProperty(GROUP, "mine")
     try:

@@ -153,6 +153,7 @@ def test_job_of_spark_submit_imports_a_listing(run, data, raw, tmp_path, capsys)
 
 
 @pytest.mark.usefixtures("spark")
+@pytest.mark.slow  # tests/spark/test_exports.py
 def test_both_engines_export_the_same_files(run, data, tmp_path):
     with anabranch.open(data) as lake:
         lake.repositories.create("sea", "local://sea")

@@ -31,6 +31,7 @@ def test_a_file_goes_up_and_comes_down(any_aws, repo, home):
     assert (home / "back.csv").read_bytes() == content
 
 
+@pytest.mark.slow  # as a file
 def test_streams(aws, repo):
     key = f"s3://{repo.id}/main/stream"
     aws("s3", "cp", "-", key, send=b"from a stream")
@@ -121,6 +122,7 @@ def test_reading_the_past_and_not_writing_it(any_aws, past, home):
     assert past.get("depth.csv", "v1") == b"Mariana,10935\n"
 
 
+@pytest.mark.slow  # test_boto3.py has its errors
 def test_missing_resource(aws, repo):
     missing = aws.attempt("s3", "cp", f"s3://{repo.id}/main/none", "-")
     assert missing.status == 1
@@ -182,6 +184,7 @@ def test_a_large_file(any_aws, repo, stat, large, home):
 
 
 @pytest.mark.usefixtures("in_parts")
+@pytest.mark.slow  # as a large file
 def test_a_large_stream(aws, repo, large):
     there = f"s3://{repo.id}/main/stream"
     aws("s3", "cp", "-", there, send=large)

@@ -66,6 +66,7 @@ def test_keys_that_are_wrong(duck, secret, repo, wrong):
         duck.sql(f"SELECT * FROM 's3://{repo.id}/main/a.csv'")
 
 
+@pytest.mark.slow  # a size
 def test_a_large_table(duck, repo):
     there = f"s3://{repo.id}/main/large.parquet"
     duck.execute("CREATE TABLE t AS SELECT range AS n, random() AS x FROM range(2_000_000)")

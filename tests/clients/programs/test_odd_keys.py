@@ -178,6 +178,7 @@ def not_for_duckdb(key):
     return dot_segments(key) or "\0" in key
 
 
+@pytest.mark.slow  # tests/clients/s3/test_boto3_odd_keys.py
 def test_duckdb(duck, odd):
     odd.branch("duck")
     # without this, `?` begins parameters, and `*`, `[` and the backslash are patterns

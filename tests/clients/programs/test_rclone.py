@@ -128,6 +128,7 @@ def test_missing_resource(rclone, repo):
     assert "directory not found" in unknown.errors
 
 
+@pytest.mark.slow  # test_s3cmd.py, with both signatures
 def test_keys_that_are_wrong(rclone, repo):
     there = f"lake:{repo.id}/main"
     for version in ([], ["--s3-v2-auth"]):

@@ -31,6 +31,7 @@ def test_a_file_goes_up_and_comes_down(s3cmd, repo, home):
     assert "x-amz-meta-depth: 10935" in response
 
 
+@pytest.mark.slow  # as a file
 def test_streams(s3cmd, repo):
     s3cmd("put", "-", f"s3://{repo.id}/main/stream", send=b"from a stream")
     assert s3cmd("get", f"s3://{repo.id}/main/stream", "-").bytes == b"from a stream"
@@ -99,6 +100,7 @@ def test_presigned_urls(s3cmd, repo, fetch):
     assert b"<Code>AccessDenied</Code>" in response
 
 
+@pytest.mark.slow  # test_aws.py and test_rclone.py, by the same requests
 def test_reading_the_past_and_not_writing_it(s3cmd, past, home):
     for ref in ("v1", past.first, "main~1"):
         assert s3cmd("get", f"s3://{past.id}/{ref}/depth.csv", "-").out == "Mariana,10935\n"
@@ -112,6 +114,7 @@ def test_reading_the_past_and_not_writing_it(s3cmd, past, home):
     assert past.get("depth.csv", "v1") == b"Mariana,10935\n"
 
 
+@pytest.mark.slow  # test_keys_that_are_wrong
 def test_missing_resource(s3cmd, repo):
     missing = s3cmd.attempt("get", f"s3://{repo.id}/main/none", "-")
     assert missing.status == 64
@@ -131,7 +134,7 @@ def test_keys_that_are_wrong(s3cmd, repo):
 
 
 @pytest.mark.usefixtures("large_file")
-@pytest.mark.parametrize("version", ["", "--signature-v2"])
+@pytest.mark.parametrize("version", ["", pytest.param("--signature-v2", marks=pytest.mark.slow)])
 def test_a_large_file(s3cmd, repo, stat, large, home, version):
     words = [*filter(None, [version]), "--multipart-chunk-size-mb=5"]
     here = f"s3://{repo.id}/main"
@@ -144,6 +147,7 @@ def test_a_large_file(s3cmd, repo, stat, large, home, version):
     assert (home / "back.bin").read_bytes() == large
 
 
+@pytest.mark.slow  # tests/clients/s3/test_boto3_transfers.py
 def test_uploads_that_were_begun(s3cmd, aws, repo, large_file, large):
     # begun by another client, and its first part sent; s3cmd sends the rest
     it = ("--bucket", repo.id, "--key", "main/large.bin")

@@ -67,6 +67,7 @@ def test_synchronizing_transfers_only_what_changed(s5cmd, repo, tree, home, cont
     assert len(repo.paths()) == 6
 
 
+@pytest.mark.slow  # test_aws.py and test_rclone.py, by the same requests
 def test_copying_moving_and_deleting(s5cmd, repo):
     here = f"s3://{repo.id}/main"
     repo.put("a", b"content")
@@ -94,6 +95,7 @@ def test_a_large_file(s5cmd, repo, stat, large, home):
     assert (home / "back.bin").read_bytes() == large
 
 
+@pytest.mark.slow  # tests/clients/s3/test_boto3_odd_keys.py
 def test_odd_keys(s5cmd, repo, home, contents):
     """Names with `*` and `?` are patterns to it, a backslash is not a part of a name on a way up,
     and characters of control do not survive the listing it asks for without `encoding-type`.
@@ -119,6 +121,7 @@ def test_presigned_urls(s5cmd, repo, fetch):
     assert (status, b"<Code>SignatureDoesNotMatch</Code>" in body) == (403, True)
 
 
+@pytest.mark.slow  # test_aws.py and test_rclone.py, by the same requests
 def test_reading_the_past_and_not_writing_it(s5cmd, past, home):
     for ref in ("v1", past.first, "main~1"):
         assert s5cmd("cat", f"s3://{past.id}/{ref}/depth.csv").out == "Mariana,10935\n"

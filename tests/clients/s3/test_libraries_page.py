@@ -19,6 +19,7 @@ def test_every_example_is_found():
 
 
 @pytest.mark.parametrize("section", EXAMPLES)
+@pytest.mark.sample(1)
 def test_an_example_runs(section, server, repo, tmp_path, request):
     text = EXAMPLES[section]
     for written, meant in {

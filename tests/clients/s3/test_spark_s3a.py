@@ -141,6 +141,7 @@ def test_partitioned_table_is_merged_to_main_and_tagged(spark, lake, repo, root,
     )
 
 
+@pytest.mark.slow  # the committer's test appends, below
 def test_append_adds_rows_and_a_second_write_without_mode_fails(spark, root, rides):
     for part in (rides.where("id < 500"), rides.where("id >= 500")):
         part.write.mode("append").partitionBy("day").parquet(f"{root}/rides")
@@ -164,6 +165,7 @@ def test_append_adds_rows_and_a_second_write_without_mode_fails(spark, root, rid
     ],
     ids=["partitioned", "file"],
 )
+@pytest.mark.sample(1)
 def test_only_written_partitions_are_overwritten(spark, repo, root, rides, mode, options):
     rides.write.partitionBy("day").parquet(f"{root}/rides")
     before = files(repo, "dev", "rides/")
@@ -179,6 +181,7 @@ def test_only_written_partitions_are_overwritten(spark, repo, root, rides, mode,
     assert not set(before).difference(untouched).intersection(after)
 
 
+@pytest.mark.slow  # a refusal of Hadoop's
 def test_magic_committer_refuses_dynamic_partition_overwrite(repo, root, rides):
     rides.write.partitionBy("day").parquet(f"{root}/rides")
     before = repo.paths("dev")
@@ -210,7 +213,7 @@ def failing(spark):
 
 
 @pytest.mark.parametrize("committer", COMMITTERS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_failed_job_leaves_no_files(spark, server, repo, root, committer):
     """Its task has already uploaded two files when it fails."""
     writer = failing(spark).write.options(**COMMITTERS[committer], maxRecordsPerFile=100)
@@ -265,6 +268,7 @@ def failing_last(spark):
     ],
     ids=["magic", "file, version 2"],
 )
+@pytest.mark.slow  # a job that fails is above
 def test_files_of_completed_tasks_of_a_failed_job(
     spark, lake, server, repo, root, options, remaining
 ):
@@ -290,6 +294,7 @@ def test_files_of_completed_tasks_of_a_failed_job(
     assert repo.paths("dev") == committed
 
 
+@pytest.mark.slow  # Spark's formats over the same requests as Parquet's
 def test_csv_json_and_orc_are_read_back(spark, root, rides):
     simple = rides.select("id", "city", "distance").where("city is not null")
     for name, options in (("csv", {"header": "true"}), ("json", {}), ("orc", {})):
@@ -300,6 +305,7 @@ def test_csv_json_and_orc_are_read_back(spark, root, rides):
         assert sorted(read.collect()) == sorted(simple.collect())
 
 
+@pytest.mark.slow  # test_s3a_filesystem.py reads ranges
 def test_parquet_column_and_row_selection(spark, repo, root, rides):
     rides.coalesce(1).write.parquet(f"{root}/rides")
     with closing(HadoopFileSystem(spark, f"s3a://{repo.id}")) as system:

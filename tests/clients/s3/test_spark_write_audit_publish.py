@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from support.checkout import ROOT
 
 import anabranch
@@ -13,6 +14,7 @@ S3A_PAGE = (ROOT / "docs/spark-s3a.md").read_text(encoding="utf-8")
 CONFIGURED, JOB = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.slow  # an example; test_spark_s3a.py writes and merges
 def test_a_night_is_published_only_if_its_rows_are_right(spark, server, repo, capsys):
     named = JOB
     for old, new in (

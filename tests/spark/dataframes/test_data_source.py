@@ -280,6 +280,7 @@ def test_missing_server_and_lake_raises_invalid():
     assert data_source(None).name() == "anabranch"
 
 
+@pytest.mark.slow  # two sessions are rare
 def test_each_session_and_each_name_has_its_own_source(spark, lake, tmp_path):
     other_folder = tmp_path / "other"
     with anabranch.open(other_folder) as other:

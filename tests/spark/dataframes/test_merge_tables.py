@@ -188,7 +188,7 @@ def test_tables_that_both_sides_added(merges):
         ((), (), ()),
     ],
 )
-@pytest.mark.sample(1)
+@pytest.mark.slow  # a dropped column and widened ones are below
 def test_dropped_added_and_reordered_columns(merges, columns):
     rng = random.Random(3)
     base = random_rows(rng, 60)
@@ -212,6 +212,7 @@ def test_value_of_a_column_that_the_other_side_dropped(merges):
     assert merges.compare(tables) == {(2, "a", "text"): ["y", "z", None]}
 
 
+@pytest.mark.slow  # tests/versioning/strategies; types are those of random tables
 def test_widened_columns(merges):
     narrow = {"text": pa.string(), "number": pa.int32(), "pair": pa.date32()}
     wide = {"text": pa.string(), "number": pa.float64(), "pair": pa.timestamp("us")}
@@ -310,6 +311,7 @@ def test_a_merge_with_conflicts_is_not_written(spark, tmp_path):
     assert sorted(pq.read_table(path)["name"].to_pylist()) == ["c", "same"]
 
 
+@pytest.mark.slow  # an example; its writes and its merge have tests of their own
 def test_example_of_the_page_runs(spark, server, repository):
     *_, example = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert example.count("rides-of-the-city") == 3

@@ -22,6 +22,7 @@ TABLES_PAGE = (Path(__file__).parents[3] / "docs" / "spark-tables.md").read_text
 FORMAT_PAGE = (Path(__file__).parents[3] / "docs" / "spark-format.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow  # an example; tests/spark/imports
 def test_import_example_runs(spark, emulated_s3, tmp_path, capsys):
     _, example = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     bucket = f"bucket-{uuid.uuid4()}"

@@ -130,6 +130,7 @@ def test_export_pins_its_commit(spark, scenario):
     assert scenario.sweep() == len(PATHS)
 
 
+@pytest.mark.slow  # of an expired commit, above
 def test_export_that_lost_its_pin_raises_conflict(spark, scenario):
     def during_export():
         scenario.expire_head()
@@ -171,6 +172,7 @@ def readable(scenario, frame):
 
 
 @pytest.mark.sample(1)
+@pytest.mark.slow  # of an import, above
 def test_objects_of_a_dataframe_are_kept_by_a_sweep(spark, scenario):
     frame = objects(spark, scenario, "main")
     gc.collect()
@@ -255,6 +257,7 @@ def test_pin_of_a_session_expires(scenario, monkeypatch):
 
 
 @pytest.mark.sample(1)
+@pytest.mark.slow  # a session's pins are tested above
 def test_query_of_the_format_pins_its_commits(spark, scenario):
     folder = str(scenario.lake.blocks.local_path(f"local://{scenario.name}")).rpartition("/block/")[
         0

@@ -133,6 +133,7 @@ def test_import_changes_no_branch_and_can_be_repeated(
     assert paths == {f"in/f/{n}" for n in range(500)} | {f"p/{n}" for n in range(OBJECTS)}
 
 
+@pytest.mark.slow  # before it, above
 def test_import_succeeds_if_the_key_is_deleted_after_the_merge(
     client, repository, listing, store, caplog
 ):

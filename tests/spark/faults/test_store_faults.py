@@ -130,6 +130,7 @@ def test_jobs_outlast_a_store_that_throttles_for_a_minute(
 
 @JOBS
 @pytest.mark.sample(1)
+@pytest.mark.slow  # renewed ones are below
 def test_expired_credentials_fail_a_job_which_can_be_repeated(
     spark, emulated_s3, remote, store, tmp_path, job
 ):

@@ -64,6 +64,7 @@ def test_the_clocks_of_workers_are_wrong_in_these_tests(spark, shifted, shift):
 
 @pytest.mark.sample(1)
 @SHIFTS
+@pytest.mark.slow  # nothing is removed late, below
 def test_garbage_collection_finds_and_removes_the_same_objects(
     spark, lake, shifted, collector, garbage
 ):

@@ -63,6 +63,7 @@ def history(lake):
     return table, dead.entry.address
 
 
+@pytest.mark.slow  # random histories, below
 def test_both_engines_find_the_same_candidates(spark, lake, history, collector):
     _, revived = history
     aged(lake, "local://sea")
@@ -147,6 +148,7 @@ def test_both_engines_report_the_same_missing_objects(spark, lake, collector, se
     assert missing(lake, collector, engine=engine(), check_only=True) == expected
 
 
+@pytest.mark.slow  # a limit of the summary
 def test_missing_references_are_sampled_in_the_summary_and_complete_in_the_file(
     spark, lake, collector, monkeypatch
 ):
@@ -218,7 +220,7 @@ def test_sweep_by_tasks_keeps_objects_referenced_after_marking(spark, lake, coll
 
 @pytest.mark.usefixtures("history")
 @pytest.mark.parametrize("quarantine_seconds", [None, 60])
-@pytest.mark.sample(1)
+@pytest.mark.slow  # figures of a race
 def test_a_sweep_by_tasks_beside_another_one_counts_each_object_once(
     spark, lake, tmp_path, collector, quarantine_seconds
 ):

@@ -112,6 +112,7 @@ def test_time_of_first_finding_is_kept_across_engines(spark, collector, filled):
     assert found[0] == found[1] == found[2] == found[3]
 
 
+@pytest.mark.slow  # an odd listing
 def test_object_that_is_listed_twice_is_a_candidate_once(spark, collector, filled):
     first, *_ = sorted(filled)
     rows = [(first, 5, LONG_AGO), (first, 5, LONG_AGO + 9), (first, 5, LONG_AGO)]

@@ -30,6 +30,7 @@ def sweep(spark, scenario, seconds=WEEK):
         return run.sweep()
 
 
+@pytest.mark.slow  # so are those of a purge, below
 def test_objects_are_restored_after_a_sweep_by_tasks(spark, scenario):
     summary = sweep(spark, scenario)
     assert (summary.engine, summary.state, summary.late) == ("spark", "swept", 0)
@@ -45,6 +46,7 @@ def test_objects_are_restored_after_a_sweep_by_tasks(spark, scenario):
     assert scenario.data() == {scenario.kept, *scenario.dead}
 
 
+@pytest.mark.slow  # nor removed, in test_garbage.py
 def test_object_referenced_meanwhile_is_not_moved(spark, scenario):
     engine = SparkEngine(spark, partial(LocalBlocks, str(scenario.folder / "blocks")), tasks=2)
     with scenario.collector.mark("sea", quarantine_seconds=WEEK, engine=engine, **NOW) as run:

@@ -118,7 +118,7 @@ def steps(make, counted):
 
 @pytest.mark.parametrize("place", [0.05, 0.2, 0.4, 0.6, 0.8, 0.95])
 @pytest.mark.parametrize("refer", [add_dead_files, stage_dead_files, make_branch, append_as_usual])
-@pytest.mark.sample(1)
+@pytest.mark.slow  # tests/pipelines/garbage/tables, at each step
 def test_a_reference_ahead_of_a_step_is_refused_or_keeps_its_files(make, steps, refer, place):
     marked, whole = steps
     scenario, made = make(), []
@@ -157,6 +157,7 @@ def test_a_killed_driver_loses_nothing(make, steps, place):
     assert attempt(scenario, append_as_usual) is not None
 
 
+@pytest.mark.slow  # test_garbage_quarantine.py
 def test_names_are_refused_while_an_attempt_may_still_remove_their_files(make, monkeypatch):
     """An engine writes a file again under its name, which an attempt that was given up removes."""
     monkeypatch.setattr(RoundGate, "close", lambda *_: False)
@@ -192,7 +193,7 @@ def test_without_its_tombstones_such_a_name_would_be_accepted(make, monkeypatch)
 
 
 @pytest.mark.parametrize("first", ["spark", "local"])
-@pytest.mark.sample(1)
+@pytest.mark.slow  # tests/pipelines/garbage/tables
 def test_the_window_counts_across_engines(make, first):
     scenario = make()
     engines = {"spark": {}, "local": {"engine": None}}
@@ -219,7 +220,7 @@ def no_record(patch):
 
 
 @pytest.mark.parametrize("fault", [no_manifests, no_record])
-@pytest.mark.sample(1)
+@pytest.mark.slow  # tests/pipelines/garbage/tables
 def test_a_planted_fault_is_found(make, fault, monkeypatch):
     fault(monkeypatch)
     scenario = make()

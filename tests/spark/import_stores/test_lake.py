@@ -19,6 +19,7 @@ from .unstored_listings import import_locally, import_unverified
 pytestmark = pytest.mark.timeout(600)
 
 
+@pytest.mark.slow  # test_server.py imports to one
 def test_import_to_a_lake_in_a_bucket(spark, lake, listing, s3_service, bucket, store, tmp_path):
     with Lake(
         MemoryStore(), s3_service.blocks(), cache_folder=tmp_path / "cache", signing_secret=b"s"

@@ -18,6 +18,7 @@ from .unstored_listings import (
 pytestmark = pytest.mark.timeout(600)
 
 
+@pytest.mark.slow  # a third store; tests/blocks has its listings
 def test_import_to_google_cloud_storage(spark, emulated_s3, tmp_path):
     listing = listing_at(spark, "gs://elsewhere")
     store = anabranch.spark.GoogleStore(
@@ -33,6 +34,7 @@ def test_import_to_google_cloud_storage(spark, emulated_s3, tmp_path):
         assert len(list(repository.branch("main").objects(max_amount=10))) == 10
 
 
+@pytest.mark.slow  # a second store; tests/blocks has its listings
 def test_import_to_azure_blob_storage(spark, azure, tmp_path):
     settings = azure.settings
     names = ("STORAGE_ACCOUNT", "STORAGE_ACCESS_KEY", "TEST_ENDPOINT_URL")

@@ -97,6 +97,7 @@ def test_invalid_imports_through_a_server_are_refused(listing, served, repositor
     assert branches(repository) == {"main"}
 
 
+@pytest.mark.slow  # tests/spark/imports verifies rows
 def test_rows_are_verified_through_a_server(spark, served, repository, store, bucket):
     """By the rules of the server's store, and with the objects in it."""
     root = f"s3://{bucket}/{uuid.uuid4().hex}"

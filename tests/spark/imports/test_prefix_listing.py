@@ -57,6 +57,7 @@ def test_imported_tree_equals_that_of_the_server(spark, lake, import_folder):
     assert status.metarange_id == imported.commit.metarange_id
 
 
+@pytest.mark.slow  # tests/pipelines/imports
 def test_name_that_is_not_utf8_is_a_row_without_a_path(spark, lake, import_folder):
     (import_folder / os.fsdecode(b"bad\xff")).write_bytes(b"")
     listing = anabranch.spark.prefix_listing(spark, lake, f"local://{import_folder}/", min_tasks=8)

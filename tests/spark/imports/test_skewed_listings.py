@@ -33,6 +33,7 @@ def skewed(spark):
     return rows.unionAll(older).unionAll(empty).unionAll(few).unionAll(older)
 
 
+@pytest.mark.slow  # test_three_engines.py
 def test_import_equals_that_of_the_local_engine(spark, lake, skewed):
     lake.branches.create("sea", "local", "main")
     before = spark.conf.get("spark.sql.shuffle.partitions")
@@ -49,6 +50,7 @@ def test_import_equals_that_of_the_local_engine(spark, lake, skewed):
     assert done.commit.metarange_id == expected.commit.metarange_id
 
 
+@pytest.mark.slow  # an odd listing
 def test_listing_without_rows_raises_not_found(lake, skewed):
     with pytest.raises(anabranch.errors.NotFound, match="the listing has no objects"):
         anabranch.spark.import_listing(lake, "sea", "main", skewed.where("size < 0"), verify="none")

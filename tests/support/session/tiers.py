@@ -53,7 +53,7 @@ _STARTS = re.compile(r"(running|spark)_\w+")
 _SEVERAL_SERVERS = re.compile(r"tests/(cli|clients(?!/(images|programs)))/")
 # the tests of clients that run a second time, over PostgreSQL and S3; the others do so among slow
 # ones, as all do over PostgreSQL and a folder
-_CLUSTER = ("test_lakefs_sdk_objects", "test_lakefs_transactions", "test_merge.py", "test_boto3.py")
+_CLUSTER = ("test_lakefs_sdk_objects", "test_lakefs_transactions")
 # these put files where a server with a folder finds them
 _NEEDS_FOLDER = ("test_import.py", "test_imports.py")
 
