@@ -84,6 +84,7 @@ def test_commands_in_place_print_what_the_page_says(place):
     assert options == ["--config", "lakefs.yaml"]
 
 
+@pytest.mark.slow  # tests/server/installation/test_lakefs_migration.py
 def test_commands_of_a_copy_fill_a_data_folder(place):
     folder, names = place
     dry, real, serve = blocks("sh")[2].splitlines()

@@ -74,6 +74,7 @@ def test_unmigrated_database_is_rejected(postgres_cluster, new):
 @pytest.mark.parametrize(
     ("version", "kind"), [(b"5", "newer_schema"), (b"3", "older_schema"), (b"x", "newer_schema")]
 )
+@pytest.mark.sample(2)
 def test_other_schema_versions_are_rejected_unchanged(postgres_cluster, new, version, kind):
     url = postgres_cluster.url(new)
     PostgresDatabase(url).migrate()

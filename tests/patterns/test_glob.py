@@ -91,6 +91,7 @@ def gobwas(build_go) -> Path:
 
 
 @pytest.mark.timeout(900)  # the first run on a machine fetches and builds
+@pytest.mark.slow  # its patterns of a file are tested above
 def test_patterns_match_as_in_lakefs(gobwas):
     given = patterns(seed=4, amount=4000)
     lines = "\n".join(json.dumps([pattern, *TEXTS]) for pattern in given)

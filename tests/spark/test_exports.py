@@ -162,6 +162,7 @@ def test_summary_equals_that_of_the_local_engine(spark, lake, tmp_path):
     assert times[0] == times[1]
 
 
+@pytest.mark.slow  # tests/pipelines/exports
 def test_invalid_exports_raise_errors(spark, lake, tmp_path):
     commit(lake, {"a": b"12345", "b//c": b"678"})
     out = str(tmp_path / "out")

@@ -30,6 +30,7 @@ def test_tasks_begin_with_modules_and_without_archives(spark):
         assert (row["archives"], row["imported"]) == (0, 1)
 
 
+@pytest.mark.slow  # each task of the other tests is run by it
 def test_the_program_runs_a_module_with_its_words(tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     ran = subprocess.run(

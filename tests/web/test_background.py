@@ -126,6 +126,7 @@ def test_commit_goes_on_on_other_pages_and_after_the_page_is_loaded_again(page, 
     expect(background(page)).to_have_count(0)
 
 
+@pytest.mark.slow  # as one that goes on, above
 def test_page_that_is_left_or_loaded_again_during_a_commit_tells_its_outcome(page, held_up, gate):
     begin_commit(page, held_up.name)
     page.reload()
@@ -174,6 +175,7 @@ def test_refused_commit_keeps_the_message_and_can_be_tried_again(page, held_up, 
     assert held_up.head()["message"] == "Long work"
 
 
+@pytest.mark.slow  # an error of the API, as others
 def test_hint_of_a_failed_commit_is_told(page, repository):
     repository.put("a.txt")
     page.goto(f"/repositories/{repository.name}/changes?ref=main")

@@ -35,6 +35,7 @@ def test_what_a_test_leaves_is_taken_away(open_page, site, kept):
     ]
 
 
+@pytest.mark.slow  # the fixture of these tests alone
 def test_a_page_with_more_than_that_is_closed(open_page, site, kept):
     for change in (
         lambda page: page.route("**/*", lambda route: route.continue_()),

@@ -30,6 +30,7 @@ def test_palette_goes_to_a_repository(page, repository):
     expect(page).to_have_url(re.compile(f"/repositories/{repository.name}/objects"))
 
 
+@pytest.mark.slow  # as places
 def test_palette_offers_what_the_page_can_do(listed):
     listed.keyboard.press("Control+k")
     listed.get_by_role("combobox", name="Go to or do").fill("new fold")
@@ -135,6 +136,7 @@ def test_new_page_has_the_focus_on_its_heading(listed):
     expect(listed).to_have_title(re.compile("^a.csv · "))
 
 
+@pytest.mark.slow  # web/tests/changes/change-tree.test.ts
 def test_tree_folds_by_arrows(page, repository):
     repository.put("a/b.csv")
     repository.put("a/c.csv")

@@ -94,6 +94,7 @@ def test_keys_move_by_pages(open_page, library):
     expect(page.get_by_role("link", name=path(row))).to_be_in_viewport()
 
 
+@pytest.mark.slow  # a large folder above
 def test_many_changes_are_counted_and_scrolled(open_page, library):
     page = open_page(library)
     page.goto("/repositories/long/changes?ref=edited")

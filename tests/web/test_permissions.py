@@ -93,6 +93,7 @@ def test_an_administrator_is_offered_everything(page, repository):
     expect(page.get_by_role("menuitem", name="Delete folder")).to_be_enabled()
 
 
+@pytest.mark.slow  # web/tests/access/own-permissions.test.ts
 def test_without_an_answer_everything_is_offered(member, repository):
     page = member(groups=["Viewers"])
     page.route("**/user/permissions?*", lambda route: route.abort())

@@ -70,6 +70,7 @@ def show(page, repository):
 @pytest.mark.parametrize(
     ("path", "write"), [("gauges.parquet", pq.write_table), ("gauges.orc", orc.write_table)]
 )
+@pytest.mark.sample(1)
 def test_a_table_shows_rows_and_statistics(show, path, write):
     page = show(path, written(lambda stream: write(gauges(), stream)))
     table = page.get_by_role("region", name=f"First rows of {path}")
@@ -174,6 +175,7 @@ def test_markdown_has_links_and_images_of_the_lake(show, repository):
     expect(page.get_by_role("region", name="Content of README.md")).to_contain_text("# Levels")
 
 
+@pytest.mark.slow  # test_hostile_contents.py shows one
 def test_images_are_shown(show):
     page = show("level.png", png(40, 30))
     expect(page.get_by_role("img", name="level.png")).to_be_visible()
@@ -237,6 +239,7 @@ def test_a_notebook_shows_cells_and_outputs(show):
     )
 
 
+@pytest.mark.slow  # web/tests/preview/map
 def test_a_map_is_moved_and_its_features_are_selected(show):
     square = [[5, 45], [15, 45], [15, 55], [5, 55], [5, 45]]
     hole = [[9, 49], [11, 49], [11, 51], [9, 51], [9, 49]]
@@ -352,6 +355,7 @@ def test_no_preview_keeps_anybody_from_using_it(page, repository, axe):
     assert violations == []
 
 
+@pytest.mark.slow  # pages/test_tables.py
 def test_a_folder_with_a_delta_table_shows_its_rows_versions_and_partitions(
     page, repository, tmp_path
 ):

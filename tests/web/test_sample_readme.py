@@ -21,6 +21,7 @@ def sample(api):
     api.delete(f"/repositories/{name}")
 
 
+@pytest.mark.slow  # each page has tests of its own
 def test_the_steps_of_the_readme_lead_through_the_pages(page, api, sample):
     def rivers(ref="main"):
         url = f"/repositories/{sample}/refs/{ref}/objects"

@@ -99,6 +99,7 @@ def test_a_permanently_interrupted_response_raises_busy(s3, proxy, address):
         b"".join([*pieces, store.read(address)])
 
 
+@pytest.mark.slow  # a response that is interrupted is requested again, above
 def test_a_slow_store_is_not_an_error(s3, proxy, address):
     store = s3.blocks(proxy.port, LONG)
     proxy.delay(0.2)

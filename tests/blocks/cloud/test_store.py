@@ -88,6 +88,7 @@ class TestLarge:
         assert s3_store.stat(f"s3://{bucket}/large") is None
         assert "MultipartClient" not in client.list_multipart_uploads(Bucket=bucket)
 
+    @pytest.mark.slow  # shorter ones do in tests/blocks/test_contract.py
     def test_blocks_replace_each_other(self, s3_store, bucket):
         for number in (3, 4):
             for key in ("large", "a\x7flarge"):

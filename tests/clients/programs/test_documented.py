@@ -21,7 +21,7 @@ def shell(home, request):
     ("section", "client"),
     [("The AWS command line", "aws"), ("s3cmd", "s3cmd"), ("rclone", "rclone"), ("s5cmd", "s5cmd")],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_commands(request, page, past, shell, home, fetch, section, client):
     request.getfixturevalue(client)  # writes the settings of that section
     commands = page.commands(section)

@@ -154,6 +154,7 @@ def not_a_path(key):
     )
 
 
+@pytest.mark.slow  # test_boto3_odd_keys.py
 def test_odd_keys(make_store, odd_bucket):
     # what XML cannot hold cannot be deleted: object_store deletes by a document, even one key
     keys = [key for key in ODD_KEYS if not (not_a_path(key) or odd_keys.not_in_xml(key))]

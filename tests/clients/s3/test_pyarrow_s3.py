@@ -106,6 +106,7 @@ def test_folders(s3fs, repo):
     assert base in [info.path for info in s3fs.get_file_info(pafs.FileSelector(repo.id))]
 
 
+@pytest.mark.slow  # test_boto3.py has pages
 def test_more_files_than_one_request_lists_or_deletes(s3fs, repo):
     base = f"{repo.id}/main"
     write(s3fs, f"{base}/many/0000", b"")

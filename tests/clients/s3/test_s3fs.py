@@ -24,7 +24,7 @@ PATHS = (TESTS.parent / "src", TESTS)
         "odd_keys",
     ],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(2)
 def test_step(clients_bin, aws_environment, tmp_path, odd_bucket, step):
     environment = {**aws_environment, "PYTHONPATH": ":".join(map(str, PATHS))}
     run = Program([clients_bin / "python", STEPS], folder=tmp_path, env=environment)

@@ -355,6 +355,7 @@ def test_running_lakefs_is_a_warning_and_needs_confirmation(recorded, block, tmp
     assert "--yes" in unconfirmed.stderr
 
 
+@pytest.mark.slow  # one form of its report
 def test_report_is_json(recorded, block, tmp_path):
     arguments = ["--postgres", recorded, "--data", str(tmp_path / "data"), "--json"]
     settings = {"ANABRANCH_BLOCKSTORE_LOCAL_PATH": str(block), **LAKEFS_KEY}

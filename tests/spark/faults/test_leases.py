@@ -116,6 +116,7 @@ class Scenario:
 
 
 @pytest.mark.sample(1)
+@pytest.mark.slow  # a session's pins are tested above
 def test_export_pins_its_commit(spark, scenario):
     def during_export():
         assert scenario.pinned == {scenario.head}
@@ -306,6 +307,7 @@ def import_object(spark, scenario, metadata=None):
 
 
 @pytest.mark.sample(1)
+@pytest.mark.slow  # one that begins later is, above
 def test_import_of_concurrently_swept_objects_is_refused(spark, scenario):
     scenario.land = f"{scenario.name}-land"
     scenario.lake.repositories.create(scenario.land, f"local://{scenario.land}")

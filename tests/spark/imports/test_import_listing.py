@@ -104,6 +104,7 @@ def test_tree_equals_that_of_staging(spark, lake, sizes, tasks, order):
     assert lake.commits.get("sea", "main") == result.commit
 
 
+@pytest.mark.slow  # tests/pipelines/imports
 def test_import_replaces_objects_under_the_destination(spark, lake):
     old = [row(path) for path in ("x/old", "x0", "w")]
     first = spark.createDataFrame(old, SCHEMA)

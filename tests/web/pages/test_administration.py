@@ -77,6 +77,7 @@ def test_user_joins_and_leaves_a_group(page, api, user):
     assert api.get(f"/auth/users/{user}/groups").json()["results"] == []
 
 
+@pytest.mark.slow  # as a user who joins a group
 def test_policy_is_attached_to_a_user_and_detached(page, api, user):
     page.goto(f"/auth/users/{user}/policies")
     page.get_by_role("button", name="Attach policies").click()
@@ -213,6 +214,7 @@ def test_server_without_an_audit_log_says_so(page):
     expect(page.get_by_text("This server writes no audit log to a file")).to_be_visible()
 
 
+@pytest.mark.slow  # web/tests/access/audit-record.test.ts
 def test_audit_log_is_shown_and_filtered(open_page, tmp_path):
     log = tmp_path / "audit.log"
     env = {"ANABRANCH_AUDIT_FILE": str(log)}

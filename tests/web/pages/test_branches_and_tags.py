@@ -170,6 +170,7 @@ def test_tag_is_compared_with_the_default_branch(page, repository):
     expect(page.get_by_role("button", name="Merge…")).to_have_count(0)
 
 
+@pytest.mark.slow  # texts of the API
 def test_branches_show_when_they_end_and_workspaces_what_they_are_for(page, repository):
     branch = {"name": "try", "source": "main", "expires": "7d"}
     call(repository, "POST", "branches", branch)

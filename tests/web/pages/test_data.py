@@ -57,6 +57,7 @@ def test_folders_open_and_breadcrumbs_lead_back(page, repository):
     expect(entries(page)).to_have_text(["mariana.csv"])
 
 
+@pytest.mark.slow  # web/tests/router
 def test_folder_of_a_link_without_slash_is_shown(page, repository):
     open_data(page, repository, path="depth")
     expect(entries(page)).to_have_text(["atlantic.csv", "indian.csv", "pacific/"])
@@ -167,6 +168,7 @@ def test_object_and_folder_are_deleted(page, repository):
     assert repository.paths() == ["maps/world.png"]
 
 
+@pytest.mark.slow  # uploads make folders
 def test_new_folder_is_there_and_empty(page, repository):
     open_data(page, repository)
     page.get_by_role("button", name="More actions").click()
@@ -191,6 +193,7 @@ def test_readme_is_shown_below_the_listing(page, repository):
     expect(page.get_by_role("region", name="README.md")).to_contain_text("The sea")
 
 
+@pytest.mark.slow  # pages/test_changes.py
 def test_uncommitted_changes_are_pointed_out(page, repository):
     open_data(page, repository)
     page.get_by_role("link", name="Uncommitted changes").click()

@@ -78,6 +78,7 @@ def test_filters_leave_the_commits_that_pass(page, merged, query, found):
         expect(page.get_by_text("No commit passes the filters")).to_be_visible()
 
 
+@pytest.mark.slow  # web/tests/history/commit-filters.test.ts
 def test_filter_that_is_typed_is_in_the_address(page, merged):
     page.goto(f"/repositories/{merged.name}/commits?ref=main")
     page.get_by_label("Path or folder/").fill("b.txt")
@@ -127,6 +128,7 @@ def test_commit_is_reverted_on_a_branch(page, merged):
     assert merged.paths() == ["a.txt", "docs/c.txt"]
 
 
+@pytest.mark.slow  # web/tests/history/commit-actions.test.ts
 def test_revert_of_a_merge_counts_from_the_chosen_parent(page, merged):
     merge = merged.head()
     page.goto(f"/repositories/{merged.name}/commits/{merge['id']}")
@@ -186,6 +188,7 @@ def test_branch_and_tag_are_created_at_a_commit(page, merged):
     assert merged.head("from-here")["id"] == commit["id"] == merged.head("v1")["id"]
 
 
+@pytest.mark.slow  # as addresses
 def test_commit_id_is_copied(page, merged):
     page.goto(f"/repositories/{merged.name}/commits?ref=main")
     page.get_by_role("button", name="Commit id of main").click()

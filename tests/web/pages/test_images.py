@@ -70,6 +70,7 @@ def test_errors_of_a_lakefile_are_told_at_their_lines(page, lakefile, line, mess
     expect(problem).to_have_count(0)
 
 
+@pytest.mark.slow  # one refusal of the API
 def test_strict_build_refuses_branches(page, api, source, tag):
     page.goto("/images/build")
     page.get_by_label("Lakefile").fill(f"FROM lakefs://{source.name}/main\n")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 from support.repository_calls import call
 
 
+@pytest.mark.slow  # as a repository
 def test_a_deleted_policy_returns(page, api):
     statement = {"effect": "allow", "action": ["fs:ReadObject"], "resource": "*"}
     body = {"id": "UndonePolicy", "statement": [statement]}
@@ -65,6 +67,7 @@ def test_a_deleted_repository_is_forgotten_once_its_name_is_typed(page, reposito
     assert repository.name not in [each["id"] for each in listed]
 
 
+@pytest.mark.slow  # as a repository
 def test_a_merged_pull_request_is_taken_back_with_its_branch(page, repository):
     repository.put("a.txt")
     repository.commit()

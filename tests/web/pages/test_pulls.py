@@ -209,6 +209,7 @@ def reviewer(open_page, site, api):
     api.delete("/auth/users/reviewer")
 
 
+@pytest.mark.slow  # web/tests/pages/pulls/reviewers.test.ts
 def test_reviewers_are_asked_and_their_answers_shown(page, proposed, reviewer):
     page.goto(pull_url(proposed, more="create?source=fix&destination=main"))
     page.get_by_label("Title").fill("Ask first")

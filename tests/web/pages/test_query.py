@@ -123,6 +123,7 @@ def test_nothing_runs_when_an_address_is_opened(query):
     expect(cells(page)).to_have_text(["42"])
 
 
+@pytest.mark.slow  # web/tests/pages/query/examples.test.ts
 def test_another_reference_is_named_by_the_sql_too(query, rivers):
     page = query()
     run(page, f"SELECT river FROM 'lakefs://{rivers.name}/main/levels.csv'")
@@ -205,6 +206,7 @@ def test_a_result_and_last_queries_keep_nobody_from_using_the_page(query, axe):
     wait_until(page, "document.documentElement.scrollWidth <= 320")
 
 
+@pytest.mark.slow  # a size of its text
 def test_sql_too_long_for_an_address_runs_and_stays_out_of_it(query):
     page = query("&sql=SELECT%201")
     run(page, f"SELECT length('{'x' * 9000}') AS size")

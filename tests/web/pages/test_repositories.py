@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 
+import pytest
 from playwright.sync_api import expect
 
 
@@ -12,6 +13,7 @@ def fresh_name():
     return f"web-{uuid.uuid4().hex[:12]}"
 
 
+@pytest.mark.slow  # pages/test_branches_and_tags.py
 def test_search_shows_repositories_whose_names_contain_it(page, repository):
     page.goto("/repositories")
     page.get_by_label("Search repositories").fill(repository.name[4:])

@@ -124,6 +124,7 @@ def test_retention_rules_are_written_as_json(page, repository):
     assert call(repository, "GET", "settings/gc_rules") == rules
 
 
+@pytest.mark.slow  # a form as that of retention
 def test_metadata_of_the_repository_are_added_and_removed(page, repository):
     call(repository, "POST", "metadata", {"metadata": {"old": "1", "kept": "2"}})
     page.goto(settings_url(repository, "metadata"))

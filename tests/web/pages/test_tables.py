@@ -90,6 +90,7 @@ def test_tables_of_both_formats_are_listed_and_found(page, filled):
     expect(page.get_by_role("heading", level=1)).to_have_text("Tables / raw/flights")
 
 
+@pytest.mark.slow  # texts of the API
 def test_views_show_their_sql_and_folders_of_iceberg_the_command_that_registers_them(
     page, site, filled
 ):

@@ -95,6 +95,7 @@ def test_sweep_with_keys_that_cannot_delete_fails(gc, lake, emulated_s3):
 
 @pytest.mark.parametrize("times", [2, 10**6])
 @pytest.mark.sample(1)
+@pytest.mark.slow  # tests/blocks/cloud/test_errors.py
 def test_throttled_sweep_is_retried(gc, lake, emulated_s3, monkeypatch, times):
     monkeypatch.setattr("anabranch.pipelines.garbage.sweeping.removal._RETRY_DELAYS", (0.01, 0.01))
     opened, old = lake
