@@ -165,7 +165,7 @@ def test_append_adds_rows_and_a_second_write_without_mode_fails(spark, root, rid
     ],
     ids=["partitioned", "file"],
 )
-@pytest.mark.sample(1)
+@pytest.mark.slow  # committers that are not the default one
 def test_only_written_partitions_are_overwritten(spark, repo, root, rides, mode, options):
     rides.write.partitionBy("day").parquet(f"{root}/rides")
     before = files(repo, "dev", "rides/")
