@@ -83,6 +83,7 @@ def test_images_do_not_depend_on_the_size_of_tasks(spark, lake, tmp_path, entrie
     assert objects.count() == lake.images.get("t-1").plan.objects
 
 
+@pytest.mark.slow  # tests/pipelines/images
 def test_invalid_builds_raise_errors(spark, lake):
     def build(text, **options):
         return anabranch.spark.build_image(spark, lake, "v", text, **options)

@@ -126,7 +126,7 @@ def scroll_to(page, number):
 @pytest.mark.parametrize(
     ("view", "row"), [("objects?ref=main", 8000), ("changes?ref=edited", 2000)]
 )
-@pytest.mark.sample(1)
+@pytest.mark.slow  # a large folder above; where one was is in the browser's history
 def test_list_is_where_it_was_when_one_comes_back(open_page, library, view, row, again):
     page = open_page(library)
     page.goto(f"/repositories/long/{view}")

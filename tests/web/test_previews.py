@@ -87,6 +87,7 @@ def test_a_table_shows_rows_and_statistics(show, path, write):
     expect(table.locator("tbody tr")).to_have_count(1000)
 
 
+@pytest.mark.slow  # pages/test_query.py
 def test_sql_runs_over_the_file_and_is_part_of_the_address(show):
     page = show("gauges.parquet", written(lambda stream: pq.write_table(gauges(), stream)))
     page.get_by_role("button", name="Query with SQL").click()

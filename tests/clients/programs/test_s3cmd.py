@@ -73,6 +73,7 @@ def test_listings(s3cmd, stocked, past):
     assert s3cmd("du", f"s3://{stocked}/main/").out.split()[:3] == ["13205", "1101", "objects"]
 
 
+@pytest.mark.slow  # test_aws.py and test_rclone.py, by the same requests
 def test_copying_moving_and_deleting(s3cmd, repo):
     repo.put("a", b"content")
     here = f"s3://{repo.id}/main"

@@ -17,6 +17,11 @@ from anabranch.pipelines.garbage.reports.page import render_page
 from anabranch.pipelines.garbage.sweeping.restore import PROTECTION_SECONDS
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
 
+# over both stores, one restoration, sweep and purge run each time
+STORES = pytest.mark.parametrize(
+    "make_scenario", ["local", pytest.param("s3", marks=pytest.mark.slow)], indirect=True
+)
+
 
 def test_restoration_of_a_run_restores_all_its_objects(make_scenario):
     scenario = make_scenario()
@@ -46,6 +51,7 @@ def test_quarantined_object_is_not_a_candidate(make_scenario):
         assert run.summary.unknown == 0
 
 
+@STORES
 def test_restoration_with_prefixes_restores_matching_objects(make_scenario):
     scenario = make_scenario()
     run = scenario.sweep().run_id
@@ -67,6 +73,7 @@ def test_restoration_of_a_run_without_quarantine_raises_not_found(local_scenario
         scenario.restorer.restore("land", run)
 
 
+@STORES
 def test_restored_object_is_protected_for_a_week(make_scenario):
     scenario = make_scenario()
     run = scenario.sweep().run_id
@@ -99,6 +106,7 @@ def test_lists_for_other_collectors_contain_restored_objects(local_scenario):
     assert set(table.column("physical_address").to_pylist()) == set(scenario.dead)
 
 
+@STORES
 def test_restoration_does_not_replace_another_object_at_the_address(make_scenario):
     scenario = make_scenario()
     run = scenario.sweep().run_id
@@ -160,6 +168,7 @@ def test_purge_keeps_referenced_objects(make_scenario):
     assert scenario.read(needed) == scenario.dead[needed]
 
 
+@STORES
 def test_missing_object_is_reported_with_the_run_that_quarantined_it(make_scenario):
     scenario = make_scenario()
     run = scenario.sweep().run_id
