@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from support.session.spark_workers import spark_python
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["settings_of", "spark_session"]
+__all__ = ["iceberg_settings", "settings_of", "spark_session"]
 
 _BLOCK = re.compile(r"^```properties\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -39,6 +40,17 @@ def settings_of(page: Path, server: Server) -> dict[str, str]:
     )
     lines = (line.split(maxsplit=1) for line in filled.splitlines() if line.strip())
     return {name: value for name, value in lines if not name.startswith("#")}
+
+
+def iceberg_settings(jars: Path) -> dict[str, str]:
+    """Returns what makes Spark know Iceberg's words, such as `CREATE TAG`, if the folder has the
+    library for this version of Spark.
+    """
+    version = ".".join(metadata.version("pyspark").split(".")[:2])
+    if not list(jars.glob(f"iceberg-spark-runtime-{version}_*.jar")):
+        return {}
+    extensions = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+    return {"spark.sql.extensions": extensions}
 
 
 @contextmanager

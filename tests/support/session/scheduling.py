@@ -15,9 +15,6 @@ from support.session.tiers import SPARK
 
 _DURATIONS = Path(__file__).parents[2] / "durations.json"
 _UNKNOWN_SECONDS = 1.0
-_OWN_SPARK = "tests/iceberg/"
-"""Tests of tables of the catalog start a Spark of their own, which others need not wait for."""
-
 _TOGETHER = ("tests/web/", "tests/blocks/")
 """Folders whose tests share a browser, a server and programs, and the stores of three clouds."""
 
@@ -49,7 +46,7 @@ def longest_first(items: list[pytest.Item]) -> None:
 
 def _scope(nodeid: str) -> str:
     file = nodeid.partition("::")[0]
-    if SPARK.search(file) and not file.startswith(_OWN_SPARK):
+    if SPARK.search(file):
         return "spark"
     return next((folder for folder in _TOGETHER if file.startswith(folder)), file)
 

@@ -114,19 +114,22 @@ def azure() -> Iterator[EmulatedAzure]:
 
 
 @pytest.fixture(scope="session")
-def spark(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A Spark that has the shared server's repositories, as `docs/spark-s3a.md` sets it up. Files
-    of tests that ask for it have `spark` or `s3a` in their path.
+def spark(
+    sqlite_server: Server, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SparkSession]:
+    """A Spark that has the shared server's repositories, as `docs/spark-s3a.md` sets it up, and
+    Iceberg's words. Files of tests that ask for it have `spark` or `s3a` in their path.
     """
-    from support.services.spark import settings_of, spark_session
+    from support.services.spark import iceberg_settings, settings_of, spark_session
 
     jars = PROJECT / ".components" / "jars"
     if not (jars.is_dir() and shutil.which("java")):
         pytest.skip("Spark needs Java, and the jars that `make components` fetches")
-    settings = settings_of(PROJECT / "docs" / "spark-s3a.md", server)
+    settings = settings_of(PROJECT / "docs" / "spark-s3a.md", sqlite_server)
     folder = tmp_path_factory.mktemp("spark")
     if version("pyspark").startswith("3."):
         jars, settings = folder / "none", {}  # these jars are for Spark 4
+    settings |= iceberg_settings(jars)
     with spark_session(settings, jars=jars, folder=folder) as session:
         yield session
 
