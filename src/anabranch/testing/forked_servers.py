@@ -40,6 +40,7 @@ _MODULES = (
     "uvicorn.lifespan.off",
     "uvicorn.loops.auto",
 )
+_DRAIN_SECONDS = 0.01
 _PID = struct.Struct("<q")
 
 
@@ -217,6 +218,8 @@ def _text(descriptor: int, errors: str) -> IO[str]:
 def _main() -> None:
     prepare_to_fork(_MODULES)
     share_libraries()
+    # a server that stops waits for connections that come meanwhile: hundreds of tests do not
+    vars(sys.modules["anabranch.server.serve"])["DRAIN_SECONDS"] = _DRAIN_SECONDS
     words = _read_request(socket.socket(fileno=int(sys.argv[1])))
     sys.argv[:] = ["anabranch", *words]
     exit_after(lambda: sys.exit(sys.modules["anabranch.cli.main"].main(words)))

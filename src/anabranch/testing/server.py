@@ -97,8 +97,8 @@ def running_server(
     `env` is added to the environment; `within` is a command that runs the server's command, which
     is appended to it; `source` is the folder of the package, by default of this one. With `fresh`,
     or without `FORKED_TEST_SERVERS=1` in the environment, it is an interpreter of its own, as users
-    start it; else it is forked: see `forked_servers`. Workers beside it are interpreters. Raises
-    AssertionError with the server's log if it does not start.
+    start it; else it is forked, and stops sooner: see `forked_servers`. Workers beside it are
+    interpreters. Raises AssertionError with the server's log if it does not start.
     """
     package_folder = str(source or Path(anabranch.__file__).parent.parent)
     environment = {

@@ -39,7 +39,7 @@ def health_status(server, timeout=30):
 
 @pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_accepted_connections_get_responses_while_a_server_stops(tmp_path, workers):
-    with running_server(tmp_path, workers=workers) as server:
+    with running_server(tmp_path, workers=workers, fresh=True) as server:
         outcomes: list[object] = []
         started = threading.Barrier(CLIENTS + 1)
 
