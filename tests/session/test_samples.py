@@ -13,9 +13,10 @@ import pytest
 from support.session.tiers import mark_tiers
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     mark_tiers(items)
+    for item in items:
+        print("slow" if item.get_closest_marker("slow") else "quick", item.name)
 """
 TESTS = """
 import pytest
@@ -45,6 +46,13 @@ def test_twelve_of_ten(number):
 def test_a_case_or_a_sweep(number):
     pass
 
+SYSTEMS = [pytest.param(number, marks=pytest.mark.systems) for number in range(4, 8)]
+
+@pytest.mark.parametrize("number", [*range(4), *SYSTEMS])
+@pytest.mark.sample(3)
+def test_cases_of_two_tiers(number):
+    pass
+
 def test_one():
     pass
 """
@@ -54,21 +62,21 @@ KEPT = {
     "test_ten_of_ten": range(10),
     "test_twelve_of_ten": range(10),
     "test_a_case_or_a_sweep": [0],
+    "test_cases_of_two_tiers": [0, 1, 2, 4, 5, 6],
 }
 
 
 def test_cases_of_a_sample_are_spread_over_all_and_the_others_are_slow(tmp_path):
+    found = collected(tmp_path)
     quick = [f"{name}[{case}]" for name, cases in KEPT.items() for case in cases]
-    assert collected(tmp_path, "not slow") == [*quick, "test_one"]
-    slow = collected(tmp_path, "slow")
-    assert {*slow}.isdisjoint({*quick, "test_one"})
-    assert len({*slow, *quick}) == 4 * 10 + 4
+    assert [name for tier, name in found if tier == "quick"] == [*quick, "test_one"]
+    assert len(found) == 4 * 10 + 4 + 8 + 1
 
 
-def collected(folder: Path, marks: str) -> list[str]:
+def collected(folder: Path) -> list[list[str]]:
     (folder / "conftest.py").write_text(CONFTEST)
     (folder / "test_it.py").write_text(TESTS)
-    options = ["-q", "--collect-only", "-p", "no:cacheprovider", "-m", marks]
+    options = ["-qq", "--collect-only", "-s", "-p", "no:cacheprovider", "-W", "ignore"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *options, "test_it.py"],
@@ -78,4 +86,4 @@ def collected(folder: Path, marks: str) -> list[str]:
         text=True,
         check=True,
     )
-    return re.findall(r"^test_it\.py::(\S+)$", run.stdout, re.MULTILINE)
+    return [line.split() for line in re.findall("^(?:slow|quick) .*$", run.stdout, re.MULTILINE)]

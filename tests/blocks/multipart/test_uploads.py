@@ -147,7 +147,7 @@ class TestCopies:
     @pytest.mark.parametrize(
         ("start", "length"), [(0, None), (0, 2_560_000), (5, 1), (1_000_000, None), (7, 1_500_000)]
     )
-    @pytest.mark.sample(7)
+    @pytest.mark.sample(3)
     def test_of_ranges_are_parts(self, store, at, enough, start, length):
         wanted = self.BODY[start : None if length is None else start + length]
         upload = store.open_upload(at("a"))
@@ -182,7 +182,7 @@ class TestUploads:
     @pytest.mark.parametrize(
         "odd", ["", "x", "..", "../../space", "0" * 32, "0" * 32 + "-" + "0" * 16]
     )
-    @pytest.mark.sample(8)
+    @pytest.mark.sample(4)
     def test_with_unknown_ids_raise_not_found(self, store, at, odd):
         for use in (
             lambda: store.put_part(at("a"), odd, 1, [b"x"]),
@@ -283,7 +283,7 @@ class TestCompletion:
         store.complete_upload(at("a"), upload, listed)
         assert store.read(at("a")) == enough(b"x") + b"y"
 
-    @pytest.mark.sample(2)
+    @pytest.mark.sample(1)
     def test_by_several_threads_succeeds_once(self, store, at, enough):
         for attempt in range(3 if enough(b"") else 10):
             address = at(f"race-{attempt}")

@@ -146,13 +146,14 @@ def raised(call, lake, name):
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.sample(111)
+@pytest.mark.sample(27)
 def test_errors_are_those_of_a_lake_in_a_folder(pairs, case):
     lake, folder, name = pairs
     ours, expected = raised(CASES[case], lake, name), raised(CASES[case], folder, name)
     assert ours == expected
 
 
+@pytest.mark.sample(1)
 def test_the_cases_have_many_kinds(pairs):
     _, folder, name = pairs
     found = [raised(call, folder, name) for call in CASES.values()]

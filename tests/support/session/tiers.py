@@ -4,8 +4,8 @@ What a test uses decides. It is marked `systems` if one of its fixtures, or what
 starts a service (PostgreSQL, S3, Azure, nginx, an identity provider, a browser, Spark), or if its
 folder is about published clients. The mark `wiring` keeps a test in `make test`: the one test of a
 client or a store that shows that it is connected to the rest. Tests marked `slow` run in
-`make test-all` alone, once a week. Of a test marked `sample(n)`, n of its cases run each time,
-spread over all of them, and the others once a week.
+`make test-all` alone, once a week. Of a test marked `sample(n)`, n of its cases in each tier run
+each time, spread over all of them, and the others once a week.
 """
 
 from __future__ import annotations
@@ -78,7 +78,6 @@ def parametrize_servers(metafunc: pytest.Metafunc) -> None:
 def mark_tiers(items: Iterable[pytest.Item]) -> None:
     """Marks the tests that belong to `make test-systems`, and as slow what is in no sample."""
     items = list(items)
-    _mark_samples(items)
     services_of_modules: dict[object, bool] = {}
     for item in items:
         module = getattr(item, "module", None)
@@ -92,6 +91,7 @@ def mark_tiers(items: Iterable[pytest.Item]) -> None:
             or not _FIXTURES.isdisjoint(_fixtures(item))
         ):
             item.add_marker("systems")
+    _mark_samples(items)
 
 
 def holds_no_test(path: Path, expression: str) -> bool:
@@ -127,10 +127,11 @@ def _conftests(folder: Path) -> list[Path]:
 
 
 def _mark_samples(items: Iterable[pytest.Item]) -> None:
-    cases: dict[str, list[pytest.Item]] = defaultdict(list)
+    cases: dict[tuple[str, bool], list[pytest.Item]] = defaultdict(list)
     for item in items:
         if item.get_closest_marker("sample") and not item.get_closest_marker("slow"):
-            cases[item.nodeid.partition("[")[0]].append(item)
+            is_of_systems = item.get_closest_marker("systems") is not None
+            cases[item.nodeid.partition("[")[0], is_of_systems].append(item)
     for of_one_test in cases.values():
         mark = of_one_test[0].get_closest_marker("sample")
         (wanted,) = mark.args if mark else (0,)
