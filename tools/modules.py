@@ -16,6 +16,7 @@ from pathlib import Path
 PROJECT = Path(__file__).parent.parent
 
 _FILES = ("src/anabranch/**/*.py", "kernel/*/src/**/*.rs", "web/src/**/*.ts", "web/src/**/*.svelte")
+_DOCSTRING = re.compile(r'""".*?"""', re.DOTALL)
 _GENERATED = re.compile(r"_pb2\.py$|/schema\.ts$")
 _NEXT_SENTENCE = re.compile(r"\.\s+(?=[A-Z`\"_])")
 _SVELTE = re.compile(r"<!--(.*?)-->", re.DOTALL)
@@ -35,7 +36,9 @@ def sentences(project: Path = PROJECT) -> Iterator[tuple[str, str]]:
 def _opening_comment(path: Path) -> str:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
-        return ast.get_docstring(ast.parse(text)) or ""
+        # to parse whole files takes seconds
+        literal = found[0] if (found := _DOCSTRING.match(text)) else text
+        return ast.get_docstring(ast.parse(literal)) or ""
     if path.suffix == ".svelte":
         return found[1] if (found := _SVELTE.match(text)) else ""
     slashes = found[0] if (found := _SLASHES.match(text)) else ""
