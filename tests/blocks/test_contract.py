@@ -9,6 +9,7 @@ import threading
 import time
 
 import pytest
+from support.session.sizes import sized
 
 from anabranch.blocks.cloud.addresses import is_path
 from anabranch.errors import AlreadyExists, Gone, Invalid
@@ -22,7 +23,7 @@ def md5(body: bytes) -> str:
 
 class TestPut:
     @pytest.mark.parametrize("size", [0, 1, 1_000, 65_536, MIB, 3 * MIB + 17])
-    @pytest.mark.sample(16)
+    @pytest.mark.sample(6)
     def test_stores_every_byte(self, store, at, size):
         body = os.urandom(size)
         before = int(time.time())
@@ -96,7 +97,7 @@ class TestCreate:
         assert len(list(store.list(at("")))) == 1
 
     def test_by_several_threads_succeeds_once(self, store, at):
-        for attempt in range(10):
+        for attempt in range(sized(3, weekly=10)):
             address = at(f"race-{attempt}")
             start = threading.Barrier(8)
             won: list[int] = []
@@ -140,7 +141,7 @@ class TestGet:
             (4 * MIB, 0),
         ],
     )
-    @pytest.mark.sample(24)
+    @pytest.mark.sample(9)
     def test_returns_the_range(self, store, at, start, length):
         expected = self.BODY[start:] if length is None else self.BODY[start : start + length]
         pieces = list(store.get(at("a"), start, length))
@@ -268,7 +269,7 @@ class TestList:
     @pytest.mark.parametrize(
         "begin", ["a", "c", "c/", "c/d", "c/e/", "data", "data/", "nothing", "nothing/", "é", ".."]
     )
-    @pytest.mark.sample(30)
+    @pytest.mark.sample(11)
     def test_has_only_blocks_with_the_prefix(self, store, at, begin, request):
         if begin == ".." and store.config.blockstore_type == "s3":
             begin += "a" * (request.getfixturevalue("s3").product == "MinIO")  # it refuses ".."

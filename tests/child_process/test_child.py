@@ -59,6 +59,7 @@ def test_errors_of_calls_keep_their_class_kind_and_hint(start):
             child.send({})
 
 
+@pytest.mark.slow
 def test_a_process_that_does_not_read_does_not_hold_up_the_writer(start):
     with start("import time; time.sleep(600)", 1.0) as child, pytest.raises(ChildHangs):
         child.send({}, bytes(8 << 20))
@@ -66,7 +67,7 @@ def test_a_process_that_does_not_read_does_not_hold_up_the_writer(start):
 
 def test_a_process_that_sends_for_ever_is_stopped_at_the_deadline(start):
     program = "while True: parent.send({'output': 'x' * 1000})"
-    with start(program, 2.0) as child, pytest.raises(ChildHangs):
+    with start(program, 0.5) as child, pytest.raises(ChildHangs):
         list(iter(child.receive, None))
 
 
@@ -130,6 +131,7 @@ def with_variable(name):
     return [pid for pid in found if pid != os.getpid()]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "program",
     [

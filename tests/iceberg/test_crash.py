@@ -16,7 +16,7 @@ from .conftest import Lake, ids, trips
 
 def test_what_was_acknowledged_survives_a_kill(tmp_path):
     acknowledged = []
-    for first in range(1, 100 * sized(2, weekly=3), 100):
+    for first in range(1, 100 * sized(1, weekly=3), 100):
         with running_server(tmp_path) as server:
             lake = Lake(server, None if first == 1 else "killed")
             if first == 1:

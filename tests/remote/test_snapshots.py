@@ -79,7 +79,7 @@ class TestCache:
         assert {path.name: path.stat().st_ino for path in tables(cache)} == downloaded
         assert cache.stat().st_mode & 0o777 == 0o700
 
-    @pytest.mark.sample(2)
+    @pytest.mark.sample(1)
     @pytest.mark.parametrize("damage", ["flip", "truncate", "empty", "other"])
     def test_a_damaged_table_is_fetched_again(self, connect, cache, filled, damage):
         # in other processes: this one has the tables open
@@ -109,6 +109,7 @@ class TestCache:
                 path.write_bytes(changed)
                 assert run(program, str(given)).split() == ["300", "300"]
 
+    @pytest.mark.slow
     def test_files_that_disappear_are_fetched_again(self, connect, cache, filled):
         lake = connect()
         snapshot = lake.snapshot(filled, "main")
@@ -118,6 +119,7 @@ class TestCache:
         copy = pickle.loads(pickle.dumps(snapshot))  # noqa: S301  made here
         assert [*copy.paths()] == PATHS
 
+    @pytest.mark.slow
     def test_a_folder_that_cannot_be_written_does_not_matter(self, connect, tmp_path, filled):
         place = tmp_path / "file"
         place.write_bytes(b"")
@@ -125,6 +127,7 @@ class TestCache:
         assert [*snapshot.paths()] == PATHS
         assert place.read_bytes() == b""
 
+    @pytest.mark.slow
     def test_a_full_disk_does_not_matter(self, connect, cache, filled):
         cache.mkdir(mode=0o700)
         mount = f'mount -t tmpfs -o size=4k,mode=700 none {cache} && exec "$@"'
@@ -169,6 +172,7 @@ class TestCache:
 
 
 class TestProcesses:
+    @pytest.mark.slow
     def test_processes_share_a_cache(self, connect, cache, filled):
         program = (
             "import pickle, sys; lake, name = pickle.load(open(sys.argv[1], 'rb'))\n"
@@ -184,6 +188,7 @@ class TestProcesses:
         assert [each.communicate(timeout=200)[0] for each in started] == [b"900\n"] * 4
         assert len(tables(cache)) == 2
 
+    @pytest.mark.slow
     def test_forked_processes_read_from_a_snapshot(self, connect, filled):
         snapshot = connect().snapshot(filled, "main")
         assert snapshot.read("000") == b"000"
@@ -224,6 +229,7 @@ class TestCollected:
         found = [path for path in data.glob("block/data/sea/**/*") if path.is_file()]
         return [path for path in found if ("_lakefs" in path.parts) == (kind == "tables")]
 
+    @pytest.mark.slow
     def test_a_commit_whose_tables_are_gone(self, own):
         lake, data = own
         pinned = lake.snapshot("sea", "main")
@@ -256,6 +262,7 @@ class TestCollected:
         with pytest.raises(Gone):
             next(reading)
 
+    @pytest.mark.slow
     def test_lost_objects_have_frames_of_their_length(self, own):
         """Small and large ones, beside others that are there."""
         lake, data = own
@@ -352,7 +359,7 @@ class TestBrokenResponses:
 
 def test_batches_have_all_objects_in_order():
     chance = random.Random(3)
-    for _ in range(50):
+    for _ in range(sized(10, weekly=50)):
         sizes = [chance.choice([0, 1, 512, 100_000, LARGE - 1, LARGE, 20 << 20]) for _ in range(90)]
         sizes += [0] * chance.choice([0, 3000])
         objects = [
@@ -366,6 +373,7 @@ def test_batches_have_all_objects_in_order():
             assert len(group) == 1 or (total <= 16 << 20 and len(group) <= 1000)
 
 
+@pytest.mark.slow
 def test_a_table_of_another_content_is_corrupt(connect, filled):
     """A server that answers with another table than that of the id."""
     snapshot = connect().snapshot(filled, "main")

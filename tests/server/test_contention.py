@@ -11,11 +11,12 @@ import time
 
 import pytest
 from support.clients.no_retry_client import Caller
+from support.session.sizes import sized
 
 from anabranch.testing.lake import lake_of
 from anabranch.testing.server import running_server, shared_environment
 
-WRITERS = 32
+WRITERS = sized(12, weekly=32)
 MOST_SECONDS = 120
 PUTS_BEFORE_A_COMMIT = 3
 PATHS = 5
@@ -83,15 +84,14 @@ class Writer(threading.Thread):
             self.surprises.append(reply)
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def database(request):
     """A database's connection string, the empty string for SQLite."""
     return "" if request.param == "sqlite" else request.getfixturevalue("postgres_database")
 
 
 @pytest.mark.timeout(3 * MOST_SECONDS)
-@pytest.mark.parametrize("seconds", [2, pytest.param(20, marks=pytest.mark.slow)])
-@pytest.mark.sample(1)
+@pytest.mark.parametrize("seconds", [1, pytest.param(20, marks=pytest.mark.slow)])
 def test_many_writers_on_one_branch(tmp_path, database, seconds, record_testsuite_property):
     writers = contend(tmp_path, database, seconds)
     check_nothing_failed(writers)

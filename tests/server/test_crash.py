@@ -113,7 +113,7 @@ class Writer(threading.Thread):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("lives", [4, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("lives", [2, pytest.param(20, marks=pytest.mark.slow)])
 def test_a_server_that_is_killed_keeps_what_it_acknowledged(tmp_path, lives, seed):
     moments = random.Random(seed)
     writers = [Writer(number, seed) for number in range(WRITERS)]
@@ -217,6 +217,7 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path):
     assert strays(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_workers_do_not_outlive_the_one_that_started_them(tmp_path):
     with running_server(tmp_path, workers=2) as server:
         call = Caller(server)

@@ -8,6 +8,7 @@ import threading
 
 import pytest
 from support.clients.no_retry_client import Caller
+from support.session.sizes import sized
 
 import anabranch
 from anabranch.testing.server import running_server, shared_environment
@@ -34,7 +35,8 @@ def two(request, tmp_path):
 
 @pytest.mark.sample(1)
 def test_each_sees_at_once_what_the_other_did(two):
-    for number in range(20):
+    rounds = sized(6, weekly=20)
+    for number in range(rounds):
         this, other = two[number % 2], two[(number + 1) % 2]
         path, content = f"path-{number}", b"%d" % number
         assert this.put(REPOSITORY, "main", path, content).status == 201
@@ -50,10 +52,10 @@ def test_each_sees_at_once_what_the_other_did(two):
         assert this.get(REPOSITORY, "main", path).status == 404
         assert this.get(REPOSITORY, "main@", path).body == content
     log = two[0]("GET", f"{BASE}/refs/main/commits?amount=1000").json["results"]
-    assert len(log) == 21
+    assert len(log) == rounds + 1
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 def test_a_repository_deleted_by_one_is_gone_for_the_other(two):
     one, other = two
     assert other("GET", BASE).status == 200
@@ -65,6 +67,7 @@ def test_a_repository_deleted_by_one_is_gone_for_the_other(two):
     assert one("GET", f"{BASE}/refs/main/objects/ls").json["results"] == []
 
 
+@pytest.mark.slow
 def test_a_token_of_one_is_good_for_the_other(tmp_path):
     with running_server(tmp_path) as one, running_server(tmp_path) as two:
         login = {"access_key_id": one.access_key_id, "secret_access_key": one.secret_access_key}
@@ -87,7 +90,7 @@ def test_library_works_while_a_server_runs(tmp_path):
 @pytest.mark.parametrize("two", ["one database"], indirect=True)
 def test_a_commit_of_a_repository_that_another_deletes_is_read_until_then_and_no_longer(two):
     one, other = two
-    for number in range(3):
+    for number in range(sized(1, weekly=3)):
         name = f"gone-{number}"
         one.make_repository(name)
         one.put(name, "main", "a", b"1")
@@ -103,7 +106,7 @@ def test_a_commit_of_a_repository_that_another_deletes_is_read_until_then_and_no
             assert other("GET", read).status == 404
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 def test_only_one_of_many_creates_a_name(two):
     replies = []
 
@@ -121,6 +124,7 @@ def test_only_one_of_many_creates_a_name(two):
         assert two[0]("DELETE", f"{BASE}/tags/v1").status == 204
 
 
+@pytest.mark.slow
 def test_one_server_continues_when_the_other_stops(tmp_path):
     with running_server(tmp_path) as stays:
         with running_server(tmp_path) as goes:

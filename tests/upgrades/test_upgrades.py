@@ -104,7 +104,7 @@ def test_it_can_be_changed_and_what_was_done_before_undone(written):
     assert found.returncode == 0, found.stdout + found.stderr
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [["serve", "--listen", "127.0.0.1:0"], ["fsck"], ["backup", "copies"]], ids=" ".join
 )

@@ -72,6 +72,7 @@ def test_an_error_is_the_reason_and_its_place_is_in_the_output():
     assert "script:4: in main chunk" in context.output.text()
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize(
     ("script", "reason"),
     [
@@ -197,9 +198,10 @@ def test_an_endless_script_ends_with_its_place(script):
 
 def test_an_endless_hook_ends_in_time_with_its_place():
     place = re.compile(r"script:2: the script did not finish within [\d.]+ s$")
-    for _ in range(5):  # on a busy machine the process can be killed before it has said where it is
+    # on a busy machine the process can be killed before it has said where it is
+    for seconds in (1, 2, 5, 10, 20):
         start = time.monotonic()
-        reason = fails("\nwhile true do end", timeout=5)
+        reason = fails("\nwhile true do end", timeout=seconds)
         assert time.monotonic() - start < 60
         assert "did not finish within" in reason
         if place.match(reason):
@@ -256,7 +258,7 @@ HUNGRY = {
 
 
 @pytest.mark.parametrize("script", HUNGRY.values(), ids=HUNGRY)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_a_script_that_takes_memory_ends(script):
     start = time.monotonic()
     reason = fails(script, timeout=2)
@@ -268,6 +270,7 @@ def test_a_script_that_takes_memory_ends(script):
     )
 
 
+@pytest.mark.slow
 def test_a_script_that_prints_for_ever_is_cut_off():
     context = hook_context()
     with pytest.raises(HookFailed, match="did not finish within"):
@@ -277,6 +280,7 @@ def test_a_script_that_prints_for_ever_is_cut_off():
     assert len(context.output.text()) < (1 << 20) + 200
 
 
+@pytest.mark.slow
 def test_one_print_of_megabytes_is_cut_off():
     assert len(run("print(('é'):rep(4e7))")) < (1 << 20) + 200
 

@@ -153,6 +153,7 @@ def test_a_hook_sends_requests_as_the_user(lake):
     assert seen == [("PUT", "/x", {"a": "b"}, b"body")]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -172,11 +173,14 @@ def test_a_hook_that_fails_gives_the_reason(lake, name, reason):
 
 
 def test_a_hook_that_hangs_is_killed_with_all_it_started(lake, eventually):
-    start = time.monotonic()
-    context = hook_context(lake)
-    with pytest.raises(HookFailed, match=r"the hook hanging did not finish within 5 s"):
-        make_hook("python", {"name": "hanging", "timeout": 5}).run(context)
-    assert time.monotonic() - start < 30
+    for seconds in (1, 5, 20):  # on a busy machine the hook may not have begun
+        start = time.monotonic()
+        context = hook_context(lake)
+        with pytest.raises(HookFailed, match=f"the hook hanging did not finish within {seconds} s"):
+            make_hook("python", {"name": "hanging", "timeout": seconds}).run(context)
+        assert time.monotonic() - start < 30 + seconds
+        if context.output.text():
+            break
     assert context.output.text() == "starting\n"
 
     def processes():
@@ -186,6 +190,7 @@ def test_a_hook_that_hangs_is_killed_with_all_it_started(lake, eventually):
     eventually(lambda: "sleep 617" not in processes())
 
 
+@pytest.mark.slow
 def test_the_time_of_all_hooks_ends_a_hook_earlier_than_its_timeout(lake):
     start = time.monotonic()
     with pytest.raises(HookFailed, match="did not finish within"):

@@ -17,20 +17,30 @@ from pyiceberg.io.fsspec import S3V4RestSigner
 
 from tests.iceberg.access.test_catalog_rights import TABLES
 from tests.iceberg.access.test_table_files import PART, Files, area_of
-from tests.iceberg.conftest import trips
+from tests.iceberg.conftest import Lake, trips
 from tests.server.access.conftest import allow, deny
 
 SIGNING = {"X-Iceberg-Access-Delegation": "remote-signing"}
 
 
 @pytest.fixture
-def lake(lake_of_team):
+def lake(team):
     """A lake with two tables whose names begin alike, on main and dev."""
-    catalog = lake_of_team.catalog()
+    return filled(Lake(team.server))
+
+
+@pytest.fixture(scope="module")
+def unchanged_lake(team):
+    """One for all requests for signatures, which change nothing."""
+    return filled(Lake(team.server))
+
+
+def filled(lake):
+    catalog = lake.catalog()
     for name in ("city.orders", "city.orders2"):
         catalog.create_table(name, trips().schema).append(trips(1))
-    lake_of_team.branch("dev")
-    return lake_of_team
+    lake.branch("dev")
+    return lake
 
 
 def token_of(lake, keys):
@@ -250,7 +260,8 @@ def test_nothing_but_files_of_the_table_is_signed(lake):
     ],
     ids=str,
 )
-def test_no_other_spelling_is_signed(lake, change):
+def test_no_other_spelling_is_signed(unchanged_lake, change):
+    lake = unchanged_lake
     area = area_of(lake, "orders")
     names = {
         "host": lake.url.removeprefix("http://"),

@@ -12,10 +12,11 @@ import msgspec
 import pytest
 from support.clients.odd_keys import ODD_KEYS
 from support.clients.s3_requests import Draft
+from support.session.sizes import sized
 
 from anabranch.s3.protocol.errors import S3Error
 
-EACH = 1000
+EACH = sized(250, weekly=1000)
 DAMAGES = 4
 QUERIES = (
     (),

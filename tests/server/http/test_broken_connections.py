@@ -86,7 +86,7 @@ BODIES = {
 
 @pytest.mark.parametrize("end", [socket.socket.close, reset], ids=["close", "reset"])
 @pytest.mark.parametrize("kind", BODIES)
-@pytest.mark.sample(6)
+@pytest.mark.sample(2)
 def test_an_interrupted_upload_leaves_no_files(shared_server, eventually, kind, end):
     headers, body = BODIES[kind]
     before = shared_server.files()
@@ -199,6 +199,7 @@ def test_uploads_that_stall_do_not_delay_others(shared_server):
     assert not absent(shared_server, "meanwhile")
 
 
+@pytest.mark.slow
 def test_uploads_that_stall_later_take_a_share_of_the_threads(shared_server, eventually):
     other = other_administrator(shared_server.api)
     body = [BLOCK, BLOCK, b"z"]
@@ -266,6 +267,7 @@ def test_an_object_is_not_read_further_after_its_client_disconnects(
     assert shared_server.bytes_read() - before < large // 2
 
 
+@pytest.mark.slow
 def test_clients_that_do_not_read_do_not_delay_others_and_use_little_memory(
     shared_server, eventually, large
 ):
@@ -290,7 +292,7 @@ def test_clients_that_do_not_read_do_not_delay_others_and_use_little_memory(
 
 def test_large_bodies_are_streamed_in_little_memory(shared_server):
     before = shared_server.memory()
-    size = sized(128, weekly=256) * 1024 * 1024
+    size = sized(80, weekly=256) * 1024 * 1024
     put(shared_server, "huge", (BLOCK for _ in range(size // len(BLOCK))))
     files = {"content": ("n", Zeros(64 * 1024 * 1024))}
     url = f"/repositories/sea/{OBJECTS}"

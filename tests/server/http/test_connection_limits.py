@@ -15,6 +15,7 @@ import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from support.clients.raw_connection import Wire
+from support.session.sizes import sized
 
 from anabranch.errors import Invalid
 from anabranch.server.http.client_address import TrustedProxies, address_group
@@ -98,6 +99,7 @@ def test_connections_with_slow_heads_are_closed_after_the_timeout(short_timeout,
     assert "connections refused or closed" in short_timeout.log.read_text()
 
 
+@pytest.mark.slow
 def test_a_slow_head_after_a_request_ends_its_connection(short_timeout, wires):
     wire = wires(short_timeout)
     wire.send(HEALTH, HALF)
@@ -112,7 +114,7 @@ def test_a_connection_without_a_request_is_closed(short_timeout, wires):
 
 def test_a_connection_between_requests_stays_open_longer(short_timeout, wires):
     wire = wires(short_timeout)
-    for _ in range(2):
+    for _ in range(sized(1, weekly=2)):
         wire.send(HEALTH)
         assert wire.read_response()[0] == 200
         assert not select.select([wire.socket], [], [], 1.5)[0]
@@ -202,6 +204,7 @@ def test_connections_of_a_trusted_proxy_count_for_all_clients(tmp_path, wires):
         assert all(is_open(wire) for wire in of_proxy)
 
 
+@pytest.mark.slow
 def test_a_thousand_slow_heads_do_not_exhaust_file_descriptors(tmp_path, wires):
     within = ("prlimit", "--nofile=1024:1024")
     with running_server(tmp_path, within=within) as server:
@@ -250,7 +253,7 @@ FORWARDED = b"GET /_health HTTP/1.1\r\nHost: sea\r\nX-Forwarded-For: 192.0.2.7\r
 TOLD = "requests with X-Forwarded-For from addresses that are not in http.trusted_proxies"
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("trusted", [False, True])
 def test_a_proxy_that_is_not_trusted_is_told(tmp_path, wires, trusted):
     env = limits(trusted_proxies="127.0.0.1") if trusted else {}

@@ -163,5 +163,5 @@ def main(scenario: Scenario, folder: str, database: str, *actions: str) -> None:
             assert code == -signal.SIGKILL, code
             steps.append(found)
             # the first steps and every so many after them
-            number += 1 if number < 3 else sized(13, weekly=1)
+            number += 1 if number < 3 else sized(40, weekly=1)
         print(json.dumps({"action": action, "states": states, "steps": steps}), flush=True)

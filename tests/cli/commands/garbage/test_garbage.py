@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from pathlib import Path
 
@@ -45,15 +46,22 @@ def test_invalid_rule_is_refused_before_a_request(ana, lake, words):
     assert ana("gc", "set-config", lake.uri, *words, stdin="no json").code == 2
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """A lake with one object that was overwritten long ago, and one that was now."""
-    data = tmp_path / "data"
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """A lake with an object that was overwritten, and one that was not, both a second old."""
+    data = tmp_path_factory.mktemp("garbage") / "data"
     with anabranch.open(data) as lake:
         lake.repositories.create("sea", "local://sea")
         lake.objects.upload("sea", "main", "a", [b"old"])
         lake.objects.upload("sea", "main", "a", [b"kept"])
+    wait_a_second()
     return data
+
+
+@pytest.fixture
+def folder(template, tmp_path):
+    """A copy of that lake."""
+    return shutil.copytree(template, tmp_path / "data")
 
 
 def data_files(folder):
@@ -65,7 +73,6 @@ def gc(run, folder, *words, **options):
 
 
 def test_report_removes_nothing(run, folder):
-    wait_a_second()
     ran = gc(run, folder)
     assert len(data_files(folder)) == 2
     report = {line.partition(":")[0]: line.partition(":")[2].strip() for line in ran.lines}
@@ -77,8 +84,8 @@ def test_report_removes_nothing(run, folder):
     assert "listing the store" in ran.err
 
 
+@pytest.mark.slow
 def test_engine_is_chosen_by_the_objects_of_the_last_run(run, folder):
-    wait_a_second()
     why = "which runs in this process, because no --master is given"
     for words in ((), ("--quarantine", "7d")):
         assert f"engine: local, {why}" in gc(run, folder, *words).err
@@ -94,7 +101,6 @@ def test_engine_is_chosen_by_the_objects_of_the_last_run(run, folder):
 
 
 def test_page_is_written_to_the_given_file(run, folder, tmp_path):
-    wait_a_second()
     ran = gc(run, folder, "--html", tmp_path / "page.html")
     report = {line.partition(":")[0]: line.partition(":")[2].strip() for line in ran.lines}
     page = (tmp_path / "page.html").read_bytes()
@@ -108,7 +114,6 @@ def test_page_is_written_to_the_given_file(run, folder, tmp_path):
 
 
 def test_sweep_asks_for_confirmation_and_removes_due_candidates(run, folder):
-    wait_a_second()
     first = gc(run, folder, "--sweep", "--yes", "--json").json
     assert (first["state"], first["due"]["objects"], first["swept"]["objects"]) == ("swept", 0, 0)
     ran = run("gc", "lakefs://sea", "--data", folder, "--grace=0", "--window=0", "--sweep")
@@ -142,7 +147,6 @@ def test_old_uploads_are_reported_and_ended_on_request(run, folder):
 
 
 def test_gc_through_a_server_needs_no_database(run, folder, tmp_path, monkeypatch):
-    wait_a_second()
     with running_server(folder) as server:
         monkeypatch.setenv("ANABRANCH_ACCESS_KEY_ID", server.access_key_id)
         monkeypatch.setenv("ANABRANCH_SECRET_ACCESS_KEY", server.secret_access_key)
@@ -203,7 +207,6 @@ def test_missing_objects_are_listed_and_fail_the_command(run, folder):
 
 
 def test_sweep_into_quarantine_can_be_restored(run, folder):
-    wait_a_second()
     words = ("--window=0", "--sweep", "--quarantine", "7d")
     ran = run("gc", "lakefs://sea", "--data", folder, "--grace=0", *words)
     assert (ran.code, "keep objects in quarantine for 7 days?" in ran.err) == (2, True)
@@ -230,7 +233,6 @@ def test_sweep_into_quarantine_can_be_restored(run, folder):
 
 
 def test_objects_that_cannot_be_restored_are_listed_and_fail_the_command(run, folder):
-    wait_a_second()
     words = ("--window=0", "--sweep", "--quarantine", "12h", "--yes")
     name = gc(run, folder, *words, "--json").json["run_id"]
     (hidden,) = (folder / "block" / "sea" / ".anabranch-quarantine").rglob("data/*/*")
@@ -248,8 +250,8 @@ def test_objects_that_cannot_be_restored_are_listed_and_fail_the_command(run, fo
     assert run("gc", "lakefs://sea", "--data", folder, *words).code == 2
 
 
+@pytest.mark.slow
 def test_sweep_into_quarantine_works_through_a_server(run, folder, tmp_path, monkeypatch):
-    wait_a_second()
     with running_server(folder) as server, monkeypatch.context() as patch:
         patch.setenv("ANABRANCH_ACCESS_KEY_ID", server.access_key_id)
         patch.setenv("ANABRANCH_SECRET_ACCESS_KEY", server.secret_access_key)

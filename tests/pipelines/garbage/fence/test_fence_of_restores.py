@@ -78,7 +78,7 @@ class RestoreCase:
 
 
 @pytest.mark.parametrize("act", [RestoreCase.restore, RestoreCase.create_record])
-@pytest.mark.parametrize("stride", [sized(13, weekly=7), pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("stride", [sized(25, weekly=7), pytest.param(1, marks=pytest.mark.slow)])
 def test_restore_at_any_step_of_a_sweep_is_refused_or_keeps_its_objects(act, stride, tmp_path):
     outcomes = set()
     for number in itertools.count(0, stride):
@@ -96,7 +96,7 @@ def test_restore_at_any_step_of_a_sweep_is_refused_or_keeps_its_objects(act, str
 
 
 @pytest.mark.parametrize("act", [RestoreCase.restore, RestoreCase.create_record])
-@pytest.mark.parametrize("rounds", [8, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rounds", [4, pytest.param(60, marks=pytest.mark.slow)])
 def test_interleaved_restores_and_sweeps_lose_no_object(act, rounds, tmp_path, seed):
     chance = random.Random(seed)
     outcomes = set()

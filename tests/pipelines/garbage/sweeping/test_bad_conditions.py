@@ -236,7 +236,7 @@ def test_store_that_forbids_deletes_fails_the_sweep_and_nothing_is_removed(
 def test_database_failure_at_any_step_of_a_sweep_loses_no_referenced_object(
     tmp_path, clock, for_good
 ):
-    for number in itertools.count(step=sized(4, weekly=1)):
+    for number in itertools.count(step=sized(8, weekly=1)):
         state = {"left": -1, "down": False}
 
         def fail(_operation, _partition, state=state):
@@ -292,7 +292,7 @@ XID = "cl9v204p8puinreq5ilg"
 )
 @pytest.mark.parametrize("collected", ["outer", "inner"])
 @pytest.mark.parametrize("committed", [False, True])
-@pytest.mark.sample(8)
+@pytest.mark.sample(2)
 def test_namespaces_with_a_common_prefix_are_collected_separately(
     tmp_path, clock, inner, collected, committed
 ):
