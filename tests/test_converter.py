@@ -82,6 +82,7 @@ def test_a_value_of_another_type_raises_validation_error():
         Converter(Point).convert({"x": "1"})
 
 
+@pytest.mark.slow
 def test_many_threads_use_types_for_the_first_time():
     done = subprocess.run(
         # a library has a thread, of which newer versions of Python warn before a fork

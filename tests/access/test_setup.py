@@ -108,6 +108,7 @@ for installation in installations:
 """
 
 
+@pytest.mark.slow
 def test_one_of_many_concurrent_processes_sets_up(tmp_path, installation_over):
     databases = [tmp_path / f"{number}.db" for number in range(6)]
     servers = [

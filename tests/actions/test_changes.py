@@ -223,6 +223,7 @@ def test_actions_of_the_source_run_when_it_is_merged(lake, webhook, add_action):
     assert len(webhook.of("pre-merge")) == 1
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("decision", [True, False])
 @pytest.mark.parametrize(
     ("kind", "change", "undone"),

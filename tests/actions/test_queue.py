@@ -160,6 +160,7 @@ def test_living_server_keeps_its_leases(open_lake, lake, webhook, add_action):
     assert runs(lake)[0].passed
 
 
+@pytest.mark.slow
 def test_hundred_commits_in_a_row_lose_no_event(open_lake, lake, webhook, add_action):
     add_action("post-commit", branches="[b-*]")
     open_lake()  # two servers share the queue

@@ -137,6 +137,7 @@ def test_colours_follow_the_wish(capsys):
     assert "\x1b" not in capsys.readouterr().err
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "words", [["--help"], ["repo", "--help"], ["log", "--help"], ["mcp", "--help"], ["brnch"]]
 )
@@ -165,7 +166,7 @@ def test_a_request_does_not_import_what_only_some_need():
     assert not loaded & {"httpx2", "rich", "yaml", "anabranch.library", "apsw", "asyncio"}
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [["repo", "list"], ["--help"], ["version"]], ids=lambda words: words[0]
 )

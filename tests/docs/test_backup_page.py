@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 
+import pytest
 from support.checkout import ROOT
 from support.session.forked_python import forked_python
 
@@ -15,6 +16,7 @@ PAGE = (ROOT / "docs" / "backup.md").read_text(encoding="utf-8")
 LINES = "".join(re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)).splitlines()
 
 
+@pytest.mark.slow
 def test_the_commands_run_in_their_order(tmp_path):
     with anabranch.open(tmp_path / "lake", committer="ada") as lake:
         lake.repositories.create("sea", "local://sea")

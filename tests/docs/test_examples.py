@@ -56,7 +56,7 @@ def test_there_are_examples():
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
-@pytest.mark.sample(7)
+@pytest.mark.sample(2)
 def test_an_example_runs(example, tmp_path):
     source = str(Path(anabranch.__file__).parent.parent)
     ran = subprocess.run(

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 
+import pytest
 from support.checkout import ROOT
 from support.session.forked_python import forked_python
 
@@ -16,6 +17,7 @@ PAGE = (ROOT / "docs" / "fsck.md").read_text(encoding="utf-8")
 ROWS = re.findall(r"^\| `(\w+)` \| (.+?) \| (.*?) ?\|$", PAGE, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_the_command_prints_what_the_page_shows(tmp_path):
     with anabranch.open(tmp_path / "lake", committer="ada") as lake:
         lake.repositories.create("sea", "local://sea")

@@ -94,6 +94,7 @@ def test_the_hook_in_python_runs_as_the_page_says(lake, tmp_path, monkeypatch):
         hook.run(hook_context(lake, reference="dev", base="main"))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("metadata", "reason"),
     [

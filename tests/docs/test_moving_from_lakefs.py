@@ -69,6 +69,7 @@ def run(line, servers, folder):
     return ran.stdout
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_move_a_repository_and_move_it_back(lakes):
     assert len(COMMANDS) > 12
     assert {shlex.split(line)[0] for line in COMMANDS} == {"lakectl", "anabranch"}

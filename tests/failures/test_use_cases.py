@@ -51,7 +51,7 @@ def test_each_use_case_that_changes_something_has_an_example(prepared):
         assert changing <= named, changing - named
 
 
-@pytest.mark.sample(11)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("failure", Failure)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_call_that_fails_leaves_the_state_before_or_after(prepared, before, name, failure):

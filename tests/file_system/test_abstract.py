@@ -34,17 +34,17 @@ class Server(Fixtures):
     kind = "server"
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(3)
 class TestCopyInAFolder(abstract.AbstractCopyTests, Folder):
     pass
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(3)
 class TestGetFromAFolder(abstract.AbstractGetTests, Folder):
     pass
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(3)
 class TestPutToAFolder(abstract.AbstractPutTests, Folder):
     pass
 

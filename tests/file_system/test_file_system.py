@@ -197,7 +197,7 @@ class TestTransactions:
 
 
 class TestManyFiles:
-    @pytest.mark.sample(1)
+    @pytest.mark.slow
     def test_thousands_of_files_at_once(self, fs, sea):
         names = [f"{number:04}" for number in range(sized(1100, weekly=2500))]
         with fs.transaction:
@@ -233,6 +233,7 @@ class TestManyFiles:
             fs.cat_ranges(good, 0, 1)
         assert fs.cat_ranges([], [], []) == []
 
+    @pytest.mark.slow
     def test_a_branch_is_read_by_few_requests(self, file_systems, monkeypatch):
         fs = file_systems["server"]
         fs.lake.repositories.create("few-requests")
@@ -285,6 +286,7 @@ class TestProcesses:
         assert fs.cat_file(f"{sea}/{head}/000") == b"000"
         return {f"{sea}/{head}/{name}": name.encode() for name in names}
 
+    @pytest.mark.sample(1)
     def test_forked_workers_read_from_what_they_inherit(self, fs, many, monkeypatch):
         """As those of a data loader do."""
         monkeypatch.setitem(inherited, "fs", fs)
@@ -292,6 +294,7 @@ class TestProcesses:
             assert pool.map(read_inherited, many, chunksize=5) == [*many.values()]
         assert fs.cat([*many]) == many
 
+    @pytest.mark.slow
     def test_spawned_workers_read_by_a_copy(self, fs, many):
         with multiprocessing.get_context("spawn").Pool(2) as pool:
             assert pool.map(fs.cat_file, many, chunksize=20) == [*many.values()]

@@ -195,6 +195,7 @@ def test_a_file_system_without_locks_has_folders_that_only_their_makers_remove(
     assert not list(place.iterdir())
 
 
+@pytest.mark.slow
 def test_makers_and_removers_at_once_lose_no_folder_that_is_in_use(place):
     stop = threading.Event()
 

@@ -35,7 +35,7 @@ def name_of(target: Target) -> str:
 
 @pytest.mark.parametrize("target", TARGETS, ids=name_of)
 def test_some_inputs(target):
-    run_inputs(target, target.inputs // sized(2, weekly=1), SEED)
+    run_inputs(target, target.inputs // sized(4, weekly=1), SEED)
 
 
 @pytest.mark.slow

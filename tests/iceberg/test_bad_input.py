@@ -150,6 +150,7 @@ def test_a_table_of_a_branch_is_registered(lake, table):
     assert ids(table) == [1, 2]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.usefixtures("table")
 @pytest.mark.parametrize("kind", ["data", "metadata", "object-storage", "folder-storage"])
 def test_places_of_a_registered_table_are_not_those_of_its_new_files(lake, kind):

@@ -118,6 +118,7 @@ def test_the_examples_of_pyiceberg_the_sql_and_the_commands_run(filled, tmp_path
     assert filled.lake.messages()[:2] == last
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not find_spec("duckdb_extension_iceberg") or not find_spec("duckdb_extension_avro"),
     reason="needs the packages duckdb-extension-iceberg and duckdb-extension-avro",

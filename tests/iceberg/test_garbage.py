@@ -206,6 +206,7 @@ def test_a_snapshot_whose_files_were_collected_is_refused_as_a_failed_commit(lak
     assert ids(lake.catalog().load_table(TRIPS)) == [2]
 
 
+@pytest.mark.slow
 def test_a_table_that_is_not_understood_is_kept_and_reported(lake):
     main = lake.catalog()
     table = main.create_table(TRIPS, trips().schema)
@@ -231,6 +232,7 @@ def test_a_table_that_is_not_understood_is_kept_and_reported(lake):
     assert "Avro" in kept.reason
 
 
+@pytest.mark.slow
 def test_duckdb_reads_what_is_left(lake):
     duckdb = pytest.importorskip("duckdb")
     main = lake.catalog()
@@ -261,6 +263,7 @@ def test_duckdb_reads_what_is_left(lake):
         lake.collect(retention=-1)
 
 
+@pytest.mark.slow
 def test_expiry_and_collection_on_the_command_line_free_space(lake):
     table = lake.catalog().create_table(TRIPS, trips().schema)
     for number in range(3):
@@ -322,6 +325,7 @@ def test_files_of_tables_are_restored_from_quarantine(lake):
     assert ids(main.load_table(TRIPS)) == [1, 2]
 
 
+@pytest.mark.slow
 def test_tables_are_written_branched_and_merged_after_a_collection(lake):
     main = lake.catalog()
     table = main.create_table(TRIPS, trips().schema)

@@ -53,6 +53,7 @@ def test_appends_of_both_branches_are_merged(lake, branches):
     assert all(entry.metadata_file.startswith(f"s3://{lake.name}/.tables/") for entry in log)
 
 
+@pytest.mark.slow
 def test_many_branches_are_merged_one_after_another(lake, branches):
     main, _ = branches
     others = [lake.branch(f"b{number}") for number in range(4)]
@@ -115,6 +116,7 @@ def test_a_table_that_one_branch_has_dropped_or_created_anew_is_a_conflict(lake,
     assert "the source created the table anew" in found[0]
 
 
+@pytest.mark.slow
 def test_a_strategy_of_the_merge_comes_first(lake, branches):
     main, dev = branches
     dev.load_table(TRIPS).append(trips(4))
@@ -149,6 +151,7 @@ def test_a_preview_tells_what_the_merge_will_do(lake, branches):
     assert [each["path"] for each in found["conflicts"]] == [RECORD]
 
 
+@pytest.mark.slow
 def test_a_change_of_another_branch_is_picked(lake, branches):
     main, dev = branches
     dev.load_table(TRIPS).append(trips(4))
@@ -230,6 +233,7 @@ def test_a_column_that_one_branch_adds_is_in_the_merge(lake, branches):
     assert found["score"] == [None, None, None, 7, None]
 
 
+@pytest.mark.slow
 def test_files_of_both_branches_have_each_row_once(lake, branches):
     main, dev = branches
     for number in range(10, 20):

@@ -86,6 +86,7 @@ def test_sql_reads_a_table_by_the_path_of_its_record(lake, table):
     assert rows_of(query(lake, "main", first)) == [1, 2]
 
 
+@pytest.mark.slow
 def test_rows_of_two_references_are_compared(lake, table):
     night = lake.branch("night").load_table("city.trips")
     night.delete("id = 2")
@@ -186,6 +187,7 @@ def test_a_writer_of_another_branch_does_not_choose_the_metadata(lake, table):
     assert len(differences(lake, "main", "dev").json()["results"]) == 1
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("path", ["data/x", "../secret", "metadata/version-hint.text"])
 def test_files_that_the_metadata_do_not_name_are_not_there(lake, table, path):
     assert table

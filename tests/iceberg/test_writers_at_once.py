@@ -75,6 +75,7 @@ def all_messages(lake):
     return [commit["message"] for commit in log["results"]]
 
 
+@pytest.mark.slow
 def test_commits_to_different_tables_do_not_disturb_each_other(servers):
     lake = Lake(servers[0])
     catalog = lake.catalog()
@@ -133,6 +134,7 @@ def test_of_a_table_and_a_view_of_a_name_one_is_made(servers):
         assert sorted(statuses) == [200, *[409] * (WRITERS - 1)]
 
 
+@pytest.mark.slow
 def test_equal_requests_at_once_are_one_staged_change(servers):
     """Those that lose do not go on trying."""
     lake = Lake(servers[0])

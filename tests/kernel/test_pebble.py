@@ -88,6 +88,7 @@ def test_trees_are_pebbles(shape, pebble, tmp_path):
     assert run(pebble, "check", *(ours / name for name in names)) == [[name] for name in names]
 
 
+@pytest.mark.slow
 def test_the_shapes_press_on_what_they_say(tmp_path):
     """Lone records make ranges of one record, the incompressible are cut by size."""
     by_name = {shape.__name__: shape for shape in SHAPES}

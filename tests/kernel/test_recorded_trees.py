@@ -71,6 +71,7 @@ def test_json_of_a_listing_shows_the_objects(recorded, first):
     ]
 
 
+@pytest.mark.slow
 def test_difference_is_what_was_changed(recorded):
     for before, after in steps(recorded):
         rows = recorded.tree(before).diff(recorded.tree(after), amount=10_000).rows

@@ -42,6 +42,7 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_tables_are_verified_and_dumped(folder):
     tables = [path for path in folder.iterdir() if len(path.name) == 64]
     assert len(tables) >= 4

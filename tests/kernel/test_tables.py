@@ -31,6 +31,7 @@ def small_table():
     return min((path.read_bytes() for path in table_folder("small").iterdir()), key=len)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("path", lakefs_tables())
 def test_tables_of_lakefs_are_read_alike(path):
     table = read_table(path.read_bytes())

@@ -90,6 +90,7 @@ print(slowest)
 )
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("processes", "threads", "rounds"), [(2, 1, 150), (4, 4, 15)])
 def test_concurrent_processes_lose_no_update_and_fail_no_commit(place, processes, threads, rounds):
     open_store(place).close()
@@ -133,6 +134,7 @@ print(done)
 """
 
 
+@pytest.mark.slow
 @repeated_after_stalls(0.3)
 def test_continuously_writing_processes_alternate(database):
     pressing = [

@@ -285,6 +285,7 @@ def test_a_range_found_empty_before_a_commit_is_not_known_after_it(stored):
     assert list(cache.page("p", b"l", None, 1)) == [(b"m", b"new")]
 
 
+@pytest.mark.slow
 def test_number_of_empty_ranges_is_bounded(stored):
     for number in range(9_000):
         stored.cache.page(str(number), b"", None, 1)

@@ -113,6 +113,7 @@ def test_commit_of_writer_killed_before_counting_it_is_visible(database, sqlite)
     assert [sqlite.get("p", b"k") for _ in range(2)] == [b"three"] * 2
 
 
+@pytest.mark.slow
 def test_reads_are_never_older_than_acknowledged_writes(database, tmp_path, sqlite):
     shared = tmp_path / "acknowledged"
     shared.write_bytes(bytes(16))

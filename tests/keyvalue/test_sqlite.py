@@ -260,6 +260,7 @@ class TestWriting:
 
 
 class TestLog:
+    @pytest.mark.slow
     def test_log_stays_short_while_readers_overlap(self, database):
         sqlite = SQLiteStore(database, checkpoints=CheckpointPolicy(50, 200))
         sqlite.apply([Write("p", b"%05d" % number, b"v" * 100) for number in range(500)])

@@ -36,6 +36,7 @@ with anabranch.open(sys.argv[1]) as lake:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have none of these")
 def test_lake_works_without_functions_of_linux(tmp_path):
     finished = subprocess.run(

@@ -44,6 +44,7 @@ def answers(session):
     return False
 
 
+@pytest.mark.slow
 def test_a_call_whose_time_is_over_ends_on_the_server(connect, narrow):
     with connect["stdio"]("--timeout", "2", **environment(narrow)) as session:
         error = session.call("query", repository="sea", sql=ENDLESS).error
@@ -51,6 +52,7 @@ def test_a_call_whose_time_is_over_ends_on_the_server(connect, narrow):
         assert answers(session)
 
 
+@pytest.mark.slow
 def test_a_cancelled_call_ends_on_the_server(connect, narrow):
     async def begin_and_cancel(client):
         arguments = {"repository": "sea", "sql": ENDLESS}
@@ -83,6 +85,7 @@ def test_a_call_whose_http_client_has_gone_ends(connect, narrow):
         assert answers(session)
 
 
+@pytest.mark.slow
 def test_several_calls_of_a_client_run_at_once(connect, narrow):
     async def both(client):
         async def query():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 
+import pytest
+
 from anabranch.testing.server import running_server
 
 
@@ -24,6 +26,7 @@ def test_wrong_credentials_are_an_error_of_each_tool(connect, server):
         assert error["hint"]
 
 
+@pytest.mark.slow
 def test_a_server_that_is_away_may_come_back(connect, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as held:
         port = held.getsockname()[1]

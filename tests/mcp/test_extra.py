@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 SERVES = """
 import sys
 from pathlib import Path
@@ -40,6 +42,7 @@ def run(*words, **environment):
     )
 
 
+@pytest.mark.slow
 def test_a_server_imports_the_sdk_with_the_first_message_and_says_if_it_is_missing(tmp_path):
     done = run("-c", SERVES, str(tmp_path))
     assert done.returncode == 0, done.stderr
@@ -61,6 +64,7 @@ def test_the_command_says_that_the_extra_is_missing(tmp_path):
     assert done.stdout == ""
 
 
+@pytest.mark.slow
 def test_the_command_names_what_is_wrong_with_its_options(tmp_path):
     for words, named in (
         (["--data", str(tmp_path / "none")], "no folder"),

@@ -38,6 +38,7 @@ def environment(server):
     }
 
 
+@pytest.mark.sample(1)
 def test_ten_megabytes_of_arguments_are_refused_and_the_session_goes_on(session, new_repository):
     name = new_repository({"a": b"1"})
     asked = {"repository": name, "sql": "x" * (10 << 20)}
@@ -89,7 +90,7 @@ def test_unknown_tools_and_prompts_are_errors_of_the_protocol(session):
         session.ask("get_prompt", "audit_change", {"repository": "a"})
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 def test_long_listings_end_early_and_can_be_continued(session, new_repository):
     paths = {f"{number:03}-" + "ä" * 450: b"" for number in range(150)}
     name = new_repository(paths)
@@ -106,6 +107,7 @@ def test_long_listings_end_early_and_can_be_continued(session, new_repository):
     assert pages > 2  # not two pages of 100: the bytes have ended them
 
 
+@pytest.mark.sample(1)
 def test_large_objects_and_rows_are_cut(session, new_repository):
     text = "0123456789" * 50_000
     row = "a,b\n" + "\n".join(f"{number},{'y' * 5000}" for number in range(200)) + "\n"
@@ -122,6 +124,7 @@ def test_large_objects_and_rows_are_cut(session, new_repository):
     assert table.data["rows"][0][1].endswith("… (cut)")
 
 
+@pytest.mark.sample(1)
 def test_columns_that_are_not_shown_are_counted(session, new_repository):
     name = new_repository({"wide.csv": (",".join(map(str, range(150))) + "\n").encode() * 2})
     table = session.call("preview_table", repository=name, path="wide.csv").data

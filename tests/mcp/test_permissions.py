@@ -86,7 +86,7 @@ def calls(name):
     ]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_hidden_paths_and_rows_are_in_no_result(sessions, lake):
     admin, user = sessions
     name, _, _ = lake

@@ -166,6 +166,7 @@ def session(connect, tmp_path_factory):
             yield opened
 
 
+@pytest.mark.slow
 def test_the_tools_describe_themselves_well_enough_for_twenty_tasks(session):
     assert len(TASKS) >= 20
     program = Program(session, {"repository": "sea"})

@@ -91,6 +91,7 @@ def sea(request, connect, server, folder, served):
             yield session, served
 
 
+@pytest.mark.sample(1)
 def test_tools_have_schemas_and_hints(sea):
     session, _ = sea
     tools = {tool.name: tool for tool in session.ask("list_tools").tools}
@@ -155,6 +156,7 @@ def test_objects_are_read_in_pieces_of_whole_characters(sea):
     assert raw.data["next"] == 210
 
 
+@pytest.mark.sample(1)
 def test_tables_show_their_rows(sea):
     session, name = sea
     table = session.call("preview_table", repository=name, path="deep/depth.csv", rows=1).data
@@ -165,6 +167,7 @@ def test_tables_show_their_rows(sea):
     assert session.call("query", repository=name, sql=sql).data["rows"] == [[10920]]
 
 
+@pytest.mark.sample(1)
 def test_differences_of_objects_and_rows(sea):
     session, name = sea
     changed = session.results("diff", repository=name, left="main", right="fix")
@@ -235,6 +238,7 @@ def test_prompts_take_their_arguments(sea):
     assert "{" not in message.content.text
 
 
+@pytest.mark.sample(1)
 def test_errors_have_kinds_and_hints(sea):
     session, name = sea
     error = session.call("log", repository="nowhere").error

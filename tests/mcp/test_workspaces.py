@@ -94,6 +94,7 @@ def begin(session, name, **more):
     return made.data["id"]
 
 
+@pytest.mark.sample(1)
 def test_hints_tell_which_tools_write_and_replace(writer):
     session, _, _ = writer
     tools = {tool.name: tool for tool in session.ask("list_tools").tools}
@@ -165,6 +166,7 @@ def test_a_workspace_returns_to_its_checkpoints(writer):
     assert session.call("read_object", **read).text == "a,b\n1,2\n"
 
 
+@pytest.mark.sample(1)
 def test_operations_of_a_workspace_are_undone_and_no_others(writer):
     session, name, opened = writer
     own = begin(session, name)
@@ -234,6 +236,7 @@ def test_nothing_but_the_writable_paths_of_the_workspace_can_be_changed(writer):
         assert not list(lake.repository(name).branch(own).changes())
 
 
+@pytest.mark.sample(1)
 def test_what_was_read_in_the_workspace_is_kept_with_the_proposal(writer):
     session, name, _ = writer
     own = begin(session, name)
@@ -265,7 +268,7 @@ hooks:
 """
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 def test_checks_refuse_a_checkpoint_and_show_why(writer):
     session, name, opened = writer
     with opened() as lake:

@@ -221,7 +221,7 @@ def drip(*pieces):
         drip(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
     ],
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_a_server_that_is_slow_for_ever_is_given_up_at_the_time_limit(play):
     began = time.monotonic()
     with playing(play) as port, pytest.raises(Busy) as failed:
@@ -230,6 +230,7 @@ def test_a_server_that_is_slow_for_ever_is_given_up_at_the_time_limit(play):
     assert time.monotonic() - began < 30
 
 
+@pytest.mark.slow
 def test_a_body_that_nobody_reads_is_given_up_at_the_time_limit():
     with playing(lambda _, stopped: stopped.wait()) as port, pytest.raises(Busy) as failed:
         send(f"http://127.0.0.1:{port}/", "POST", body=b"x" * (64 << 20), timeout=0.5)

@@ -64,5 +64,6 @@ def test_malformed_pattern_is_refused(pattern):
     assert caught.value.kind == "invalid_pattern"
 
 
+@pytest.mark.slow
 def test_many_stars_take_no_long_time():
     assert not branch_pattern("a*" * 400 + "b").matches("a" * 400)

@@ -233,6 +233,7 @@ def test_lease_that_cannot_be_renewed_raises_pin_lost(scenario):
     assert len(scenario.pins) == 1
 
 
+@pytest.mark.slow
 def test_suspended_job_continues_if_nothing_was_collected(scenario):
     lease = scenario.lease()
     scenario.keyvalue.before = fail_pins  # simulates a stopped process
@@ -300,6 +301,7 @@ with anabranch.open(sys.argv[1]) as lake:
 """
 
 
+@pytest.mark.slow
 def test_pin_of_killed_export_expires(tmp_path):
     folder, out = tmp_path / "lake", tmp_path / "out"
     with anabranch.open(folder) as lake:

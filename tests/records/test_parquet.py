@@ -7,6 +7,7 @@ import io
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.session.hypothesis_profiles import examples
@@ -44,6 +45,7 @@ def test_columns_match_lakefs():
     assert [column.compression for column in columns] == ["GZIP", "GZIP"]
 
 
+@pytest.mark.slow
 def test_many_rows_are_read_by_another_reader(tmp_path):
     rows = [(f"data/{number:020d}/{number:020d}", number) for number in range(50_000)]
     path = tmp_path / "file"

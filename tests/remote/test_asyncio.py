@@ -21,6 +21,7 @@ def request_threads():
     return [each for each in threading.enumerate() if each.name == "anabranch-request"]
 
 
+@pytest.mark.slow
 def test_a_thousand_reads_in_flight_use_a_bounded_number_of_threads(server, lake, sea):
     for number in range(10):
         lake.objects.upload(sea, "main", f"{number}", [b"%d" % number])

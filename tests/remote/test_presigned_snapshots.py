@@ -146,7 +146,7 @@ def test_the_server_delivers_what_the_store_refuses_without_seeing_credentials(r
 LOGIN_PAGE = b"<html>log in to the network"
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("status", "content"),
     [(200, BIG + BIG[:1]), (200, LOGIN_PAGE), (206, LOGIN_PAGE), (206, BIG + BIG), (302, b"")],
@@ -167,6 +167,7 @@ def test_the_server_delivers_what_others_answer_with_other_bytes(run, status, co
     assert seen
 
 
+@pytest.mark.slow
 def test_a_store_that_throttles_is_asked_again(run):
     remaining = [503, 429]
 
@@ -219,6 +220,7 @@ def test_hidden_paths_get_no_address(run):
             copy.read("open/big")
 
 
+@pytest.mark.slow
 def test_keys_of_a_workspace_get_no_address(run):
     _, lake = run(SIGNED)
     with lake.workspace("sea", readable=["open/**"], writable=["open/**"]) as job:
@@ -233,6 +235,7 @@ def test_keys_of_a_workspace_get_no_address(run):
             assert response.read() == BIG, "as of a server that says nothing of it"
 
 
+@pytest.mark.slow
 def test_bytes_that_are_lost_are_gone(run, tmp_path):
     _, lake = run(SIGNED)
     snapshot = lake.snapshot("sea", "main")
@@ -245,6 +248,7 @@ def test_bytes_that_are_lost_are_gone(run, tmp_path):
         snapshot.read("open/big")
 
 
+@pytest.mark.slow
 def test_turned_off_meanwhile(run):
     """As with another server of the lake, which has other settings."""
     _, lake = run({})

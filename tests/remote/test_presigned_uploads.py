@@ -62,7 +62,7 @@ def test_bytes_go_to_the_store_alone(run, s3):
     lake.commits.commit("sea", "main", message="big")
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("status", [200, 302, 403, 500])
 def test_what_the_store_does_not_take_goes_through_the_server_and_the_store_sees_no_key(
     run, status
@@ -83,6 +83,7 @@ def test_a_store_that_cannot_be_reached_from_here(run, unused_tcp_port):
         assert lake.objects.open("sea", "main", path).read_bytes() == BIG
 
 
+@pytest.mark.slow
 def test_without_addresses(run):
     _, lake = run({})
     for path in ("one", "two"):
@@ -90,6 +91,7 @@ def test_without_addresses(run):
         assert lake.objects.open("sea", "main", path).read_bytes() == BIG
 
 
+@pytest.mark.slow
 def test_a_branch_that_is_not_there(run):
     _, lake = run(SIGNED)
     with pytest.raises(NotFound) as caught:

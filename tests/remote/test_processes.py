@@ -9,6 +9,8 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from anabranch import aio
 
 
@@ -55,6 +57,7 @@ def test_a_forked_process_opens_connections_of_its_own(lake, sea):
     assert sockets(lake) == ours, "the parent's connection is still usable"
 
 
+@pytest.mark.slow
 def test_a_fork_while_threads_send_requests_leaves_no_lock_behind(lake, sea):
     lake.objects.upload(sea, "main", "a", [b"1" * 100])
 

@@ -52,7 +52,7 @@ def test_listed_differences_name_recorded_operations():
 @pytest.mark.parametrize(
     ("index", "history"), list(enumerate(HISTORIES)), ids=[each["history"] for each in HISTORIES]
 )
-@pytest.mark.sample(30)
+@pytest.mark.sample(12)
 def test_history_has_the_responses_of_lakefs(index, history, recorded_user_server):
     differing = {}
     for played in play(history, recorded_user_server, f"history-{index:03}"):

@@ -110,6 +110,7 @@ def test_durations_are_recorded_from_a_report(project):
     assert recorded == {"tests/test_apart.py": 7.5, "tests/test_total.py": 1.75}
 
 
+@pytest.mark.slow
 def test_tests_that_would_begin_after_the_budget_are_skipped(project):
     project.write({"tests/test_late.py": "def test_late():\n    assert False\n"})
     plugin = ["-p", "support.selection.deadline", "-p", "no:cacheprovider"]

@@ -9,6 +9,7 @@ import threading
 import time
 
 import httpx2
+import pytest
 
 from anabranch.blocks.local.paths import TEMPORARY
 from anabranch.library import DATABASE_FILE
@@ -57,6 +58,7 @@ def disappeared(complaint):
     return temporary and "No such file or directory" in complaint
 
 
+@pytest.mark.slow
 def test_a_backup_that_is_taken_under_load_is_whole(tmp_path):
     folder, backup = tmp_path / "lake", tmp_path / "backup"
     acknowledged, stop = [], threading.Event()

@@ -62,7 +62,7 @@ class Submitter(threading.Thread):
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-@pytest.mark.sample(1)
+@pytest.mark.slow
 def test_a_killed_merge_is_complete_or_interrupted_without_a_change(request, tmp_path, kind, seed):
     settings = settings_of(kind, request, tmp_path)
     moments = random.Random(seed)
@@ -198,6 +198,7 @@ def test_a_task_that_was_reported_as_interrupted_never_moves_the_branch(tmp_path
         assert other.commits.status(REPOSITORY, "main", task_id).status_code == 503
 
 
+@pytest.mark.slow
 def test_equal_requests_at_once_on_two_servers_start_one_task(tmp_path):
     with running_server(tmp_path) as one, running_server(tmp_path) as two:
         Caller(one).make_repository(REPOSITORY)

@@ -58,7 +58,7 @@ def damage(path: Path, how: str) -> None:
 
 @pytest.mark.parametrize("how", ["flipped", "cut", "empty", "lost"])
 @pytest.mark.parametrize("which", ["metarange", "range"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_a_damaged_table(lake, which, how):
     folder, metarange, range_, truth = lake
     victim = metarange if which == "metarange" else range_

@@ -237,6 +237,7 @@ def test_verification_can_be_disabled(tmp_path):
         scenario.api.close()
 
 
+@pytest.mark.slow
 def test_damaged_metadata_is_not_reported_as_a_missing_folder_by_s3(scenario):
     body = {"name": "land", "storage_namespace": "local://land"}
     assert scenario.api.post("/repositories", json=body).status_code == 201

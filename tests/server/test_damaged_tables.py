@@ -159,7 +159,7 @@ def response(reply, table):
     return True
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 def test_a_stat_is_right_or_names_the_file(case):
     call, name, paths, table, sure = case
     errors = 0
@@ -196,6 +196,7 @@ def test_a_difference_is_right_or_names_the_file(case, kind):
         ]
 
 
+@pytest.mark.sample(9)
 def test_a_commit_and_a_merge_are_right_or_change_nothing(case):
     call, name, paths, table, _ = case
     branch = f"try-{hashlib.sha256(os.urandom(8)).hexdigest()[:8]}"
@@ -231,6 +232,7 @@ def test_other_repositories_are_unaffected(damaged):
     assert call.commit("sound", "main", "Sound").status == 201
 
 
+@pytest.mark.slow
 def test_a_restored_table_is_read_again(tmp_path):
     with anabranch.open(tmp_path) as lake:
         paths, tables = build(lake, "restored", cutting_number())
@@ -273,6 +275,7 @@ def test_truncation_of_a_table_in_use_is_detected(tmp_path, left):
         assert [call("GET", stat).status for stat in stats] == [200] * len(paths)
 
 
+@pytest.mark.slow
 def test_damage_to_a_table_in_use_is_detected(tmp_path):
     with anabranch.open(tmp_path) as lake:
         paths, tables = build(lake, "used", cutting_number())

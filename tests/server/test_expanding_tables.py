@@ -34,6 +34,7 @@ def peak_memory(process):
     return int(peak) << 10
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_merge_and_a_comparison_of_a_table_that_expands_are_refused(tmp_path):
     env = {"ANABRANCH_MERGES_MEMORY_BYTES": str(500 << 20)}

@@ -95,6 +95,7 @@ def _commit_until_killed(api):
         commit(api)
 
 
+@pytest.mark.slow
 def test_server_that_is_stopped_lets_the_next_one_go_on(tmp_path):
     hanging = threading.Event()
     with deciding_webhook(lambda _: hanging.wait(60)) as webhook:

@@ -78,7 +78,7 @@ def await_done(call, path, task_id):
     return status
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 def test_a_killed_server_leaves_all_references_or_none(  # noqa: PLR0915  one history
     tmp_path, database
 ):

@@ -42,6 +42,7 @@ def test_the_status_is_that_of_the_program(program, status):
     assert run("-c", program).returncode == status
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "program",
     [

@@ -251,6 +251,7 @@ def test_an_avro_record_that_contains_itself_is_text_and_hides_no_other_column()
     assert "next" in note.text
 
 
+@pytest.mark.slow
 def test_late_keys_and_values_of_avro_are_read():
     kind = {"type": "map", "values": "int"}
     values = [{"a": 1}] * 70_000 + [{"zz": 2}]
@@ -310,6 +311,7 @@ def test_a_json_document_that_is_too_large_is_refused_by_name():
         assert caught.value.kind == "document_too_large"
 
 
+@pytest.mark.slow
 def test_batches_of_wide_tables_are_small():
     wide = b",".join(b"c%d" % number for number in range(5000)) + b"\n"
     content = wide + (b",".join([b"1"] * 5000) + b"\n") * 600

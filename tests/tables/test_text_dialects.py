@@ -114,6 +114,7 @@ def test_the_encoding_is_said_unless_it_is_utf_8():
         assert codec not in notes(content)
 
 
+@pytest.mark.slow
 def test_bytes_that_are_not_utf_8_after_the_beginning_lose_no_row():
     content = b"id,name\n" + b"1,plain\n" * 300_000 + "2,Jos\xe9\n3,last\n".encode("latin-1")
     names, rows = read(content)
@@ -134,7 +135,7 @@ RAGGED = {
     # some rows must say how many cells are usual
     [pair for pair in itertools.product([0, 3, 5_000, 60_000], [0, 1, 5_000]) if sum(pair) > 1],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_one_irregular_row_costs_no_other_one(line, before, after):
     content = b"id,a,b\n" + b"1,x,y\n" * before + RAGGED[line] + b"3,x,y\n" * after
     table = open_table(io.BytesIO(content), "a.csv")

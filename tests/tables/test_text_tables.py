@@ -92,6 +92,7 @@ def test_irregular_rows_change_no_other_row(encoding, delimiter, line_end):
     ] * 2
 
 
+@pytest.mark.slow
 def test_one_ragged_row_after_many_regular_ones_loses_no_row():
     body = [[str(number), "x", "y"] for number in range(30_000)]
     content = written([ROWS[0], *body, ["z", "1", "2", "3"], *body]).encode()
@@ -166,6 +167,7 @@ def test_other_dialects_and_shapes(content, names, rows):
     assert read(content)[:2] == (names, rows)
 
 
+@pytest.mark.slow
 def test_small_files_that_expand_are_read_in_pieces_and_lines_are_limited():
     bomb = gzip.compress(b"a,b\n" + b"1" * (40 << 20))
     with pytest.raises(UnreadableTable) as caught:
@@ -216,6 +218,7 @@ def test_types_of_columns_hold_each_cell(kind):
         assert column.to_pylist() == [*(Decimal(cell.strip()) for cell in cells), None]
 
 
+@pytest.mark.slow
 def test_types_are_those_of_all_rows_of_a_large_file():
     lines = itertools.chain([b"v,w\n"], itertools.repeat(b"1,abcdefgh\n", 2_000_000), [b"x,y\n"])
     stream = io.BytesIO(b"".join(lines))

@@ -56,6 +56,7 @@ def test_exit_status_and_signals_are_those_of_the_process(tmp_path):
         assert second.wait(60) == 0
 
 
+@pytest.mark.slow
 def test_variables_of_this_process_do_not_reach_a_server_that_is_not_given_them(
     tmp_path, monkeypatch
 ):

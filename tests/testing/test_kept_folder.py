@@ -79,6 +79,7 @@ def test_who_is_killed_leaves_no_folder():
         eventually(lambda: not folder.exists() and processes_over(folder) == [])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(postgres_programs() is None, reason="PostgreSQL is not installed")
 @pytest.mark.parametrize("started", [False, True])
 def test_who_is_killed_leaves_no_server(started):

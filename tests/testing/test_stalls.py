@@ -37,6 +37,7 @@ def test_failure_during_stall_is_repeated():
     assert len(attempts) == 2
 
 
+@pytest.mark.slow
 def test_failure_that_stays_is_raised_despite_stalls():
     @repeated_after_stalls(0.02)
     def fail():

@@ -101,6 +101,7 @@ def test_page_lists_every_extra():
     assert list(EXTRAS) == list(OPTIONAL)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("extra", OPTIONAL)
 def test_sizes_of_extras_are_true(extra):
     core = packages_behind(PROJECT["dependencies"])

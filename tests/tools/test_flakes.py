@@ -64,6 +64,7 @@ def test_tests_that_need_an_order_a_fast_disk_or_fast_responses_are_listed(suite
     assert "repeat round 1: python tools/flakes --rounds=1 --seed=1 --busy=1" in ran.stdout
 
 
+@pytest.mark.slow
 def test_a_seed_repeats_an_order_and_without_limits_nothing_is_slow(suite):
     bad, good = (flakes(suite, *UNDISTURBED, f"--seed={seed}", "--", "-q") for seed in (1, 2))
     assert (bad.returncode, failed(bad.stdout)) == (1, {"test_begins": "1"}), bad.stdout
@@ -76,6 +77,7 @@ def test_a_round_without_a_test_is_no_success(suite):
     assert "round 1 has no verdict" in ran.stdout
 
 
+@pytest.mark.slow
 def test_a_file_that_cannot_be_imported_is_listed(suite):
     (suite / "test_broken.py").write_text("import nothing_of_this_name\n")
     ran = flakes(suite, *UNDISTURBED, "--", "-q")

@@ -69,6 +69,7 @@ def test_the_checkout_runs_with_the_kernel_of_a_wheel(checkout, python):
     assert ran.returncode == 0, ran.stderr
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("reason", ["none", "version", "interface"])
 def test_without_a_wheel_that_fits_it_says_what_to_do(checkout, reason):
     if reason != "none":

@@ -115,6 +115,7 @@ def no_section(repository):
     commit(repository, "changelog: say nothing")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("spoil", "problem"),
     [
@@ -138,6 +139,7 @@ def test_problem_is_named_before_anything_runs(repository, spoil, problem):
     assert run_git(repository, "tag") == tags
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("recipe", "problem"),
     [("test: ## fail\n\tfalse\n", "make test: exit code 2"), ("", "make test: the Makefile has")],
@@ -163,6 +165,7 @@ def test_command_that_changes_a_tracked_file_prevents_the_tag(repository):
     assert run_git(repository, "tag") == ""
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("version", ["v0.2.0", "0.2", "0.2.0rc1", "latest"])
 def test_version_is_three_numbers(repository, version):
     refused = release(repository, version, "--tag")

@@ -69,6 +69,7 @@ def test_failed_step_ends_the_job(checkout):
     assert not (checkout / "reached").exists()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("workflow", "job", "problem"),
     [
@@ -84,6 +85,7 @@ def test_what_cannot_run_is_named(checkout, workflow, job, problem):
     assert refused.stdout == ""
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("job", ["check", "test", "systems", "macos"])
 def test_jobs_of_this_project_can_be_listed(job):
     listed = run(ROOT, "ci.yml", job)

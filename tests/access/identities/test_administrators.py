@@ -102,6 +102,7 @@ def rights(lake):
     return lake.credentials.page("root", "", "", 100).items, actor.is_unlimited, checks
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("removal", REMOVALS)
 def test_one_of_two_administrators_can_be_removed(lake, removal):
     lake.policies.create(Policy(id="all", created_at=1, statements=(ALLOW_ALL,)))

@@ -150,7 +150,7 @@ def test_a_provider_that_is_down_is_reported_until_it_is_back(installation, prov
 
 @pytest.mark.parametrize("path", [METADATA, "/keys", "/token"])
 @pytest.mark.parametrize("how", ["stall", "drip"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_a_slow_provider_is_not_waited_for(installation, provider, path, how):
     installation.configured(request_timeout=0.4)
     getattr(provider, how)(path)
@@ -202,7 +202,7 @@ def test_a_slow_provider_holds_no_more_than_a_few_threads(installation, provider
     ],
     ids=lambda value: str(value)[:20],
 )
-@pytest.mark.sample(20)
+@pytest.mark.sample(6)
 def test_nonsense_is_an_error_of_the_provider(installation, provider, path, status, body):
     provider.replace(path, status, body, Location=f"{provider.issuer}/elsewhere")
     kind = "identity_provider_response"

@@ -62,6 +62,7 @@ def test_decisions_on_many_resources_are_those_of_the_statements(
     assert compiled.allow(permission) is allows(statements, permission, username)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("below", [False, True])
 @pytest.mark.parametrize("pattern", ["raw/*", "raw/*/part-*", "raw/*/?/*"])
 @pytest.mark.parametrize("lake", ["lake-48", "lake-7", "none"])

@@ -104,6 +104,7 @@ def test_a_dag_that_cannot_be_started_fails_the_hook(path):
     assert [request.method for request in server.requests] == ["POST"]
 
 
+@pytest.mark.slow
 def test_nonsense_for_a_state_fails_the_hook():
     with airflow_server([[]]) as (url, _), pytest.raises(HookFailed):
         run(url, wait_for_dag=True, timeout="300ms")

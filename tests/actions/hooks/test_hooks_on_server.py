@@ -113,6 +113,7 @@ def test_lua_reads_the_merged_result_before_it_is_merged(admin):
     assert missing.status_code == 404
 
 
+@pytest.mark.slow
 def test_an_endless_script_ends_with_412(admin):
     act(admin, "pre-commit", "lua", "timeout: 3s\n" + script("while true do end"), branch="dev")
     start = time.monotonic()

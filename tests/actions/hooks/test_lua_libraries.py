@@ -106,6 +106,7 @@ def test_invalid_json_is_an_error(text):
         call("encoding/json", "unmarshal", text)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("library", "text"),
     [

@@ -33,6 +33,7 @@ for type_, properties in {hooks!r}:
 """
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("missing", HOOKS)
 def test_a_missing_library_is_named(missing):
     type_, properties, extra = HOOKS[missing]

@@ -103,7 +103,7 @@ LATER = dt.datetime.fromisoformat("2014-01-01T00:00:00")
         ([DAY, dt.date(2013, 4, 30)], '{min: "2013-04-30T12:00"}', 2),
     ],
 )
-@pytest.mark.sample(8)
+@pytest.mark.sample(3)
 def test_values_outside_of_their_range_are_refused_with_their_row(lake, values, bounds, row):
     within = pa.array(values).slice(0, row - 1)
     rule = {"path": "t/*", "ranges": {"a": yaml.safe_load(bounds)}}
@@ -196,6 +196,7 @@ def test_files_of_different_types_are_no_table_together(lake):
     assert "the columns of the key in t/2.parquet and t/1.parquet differ" in reason
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("name", "content", "rows"),
     [
@@ -245,7 +246,7 @@ def test_only_changed_tables_and_named_columns_are_read(lake):
         ("1.csv", b"b\n1\n", "has no column a: add it"),
     ],
 )
-@pytest.mark.sample(7)
+@pytest.mark.sample(2)
 def test_files_that_are_no_tables_are_a_problem(lake, name, content, reason):
     lake.save("dev", {f"t/{name}": content})
     assert reason in fails(lake, {"path": "t/*", "not_null": ["a"], "unique": ["a"]})
@@ -256,6 +257,7 @@ orc.write_table(pa.table({"a": [1, 2, 1]}), ORC)
 feather.write_feather(pa.table({"a": [1, 2, 1]}), ARROW)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -277,6 +279,7 @@ def test_tables_of_every_format_are_checked(lake, name, content):
     assert "row 3: the key a=" in fails(lake, {"path": name, "unique": ["a"]})
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("values", "shown"),
     [

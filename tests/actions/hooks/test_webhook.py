@@ -99,6 +99,7 @@ def test_refusals_are_not_retried(server):
     assert server.counts["status"] == 1
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("path", ["/hang", "/stream", "/head"])
 def test_a_server_that_never_ends_is_given_up_after_the_timeout(server, path):
     start = time.monotonic()

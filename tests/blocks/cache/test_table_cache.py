@@ -158,6 +158,7 @@ class TestProcesses:
             text=True,
         )
 
+    @pytest.mark.slow
     def test_download_once(self, folder):
         with self.start(folder, 0.5) as first, self.start(folder, 0.5) as second:
             words = (first.communicate()[0] + second.communicate()[0]).splitlines()

@@ -223,6 +223,7 @@ for number in range(100):
 """
 
 
+@pytest.mark.slow
 def test_each_block_is_created_by_one_of_several_processes(root):
     racers = [
         subprocess.Popen(

@@ -175,6 +175,7 @@ class TestCheckpoint:
             eventually(lambda name=name: not journal.is_pending(f"space/{name}"))
             assert unsynced(crashed(root)) == set()
 
+    @pytest.mark.slow
     def test_starts_after_the_longest_interval(self, root):
         journal = journal_in(root, quiet_interval=0.02)
         assert append(journal, root, "a")

@@ -69,6 +69,7 @@ def missing(store: LocalBlocks, numbers: list[int]) -> list[int]:
     ]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("journal_bytes", [1 << 24, 20_000])
 def test_every_acknowledged_put_survives_a_loss_of_power(root, journal_bytes):
     rng = random.Random(journal_bytes)

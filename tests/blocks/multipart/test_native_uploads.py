@@ -82,6 +82,7 @@ def test_completion_transfers_no_content(open_store, proxy, namespace):
     assert object_names(direct, namespace) == ["a"]
 
 
+@pytest.mark.slow
 def test_without_signing_parts_are_joined_by_the_server(open_store, proxy, namespace):
     direct = open_store()
     bodies = [os.urandom(9 * MIB), os.urandom(5 * MIB), b"end"]

@@ -246,6 +246,7 @@ class TestServices:
         ]
         assert service.headers["X-aws-ec2-metadata-token"] == "a-token"
 
+    @pytest.mark.sample(1)
     @pytest.mark.parametrize("region", ["", "eu-west-1"])
     def test_of_pods_return_credentials(self, service, region, tmp_path, monkeypatch):
         (tmp_path / "token").write_text("signed-by-kubernetes")

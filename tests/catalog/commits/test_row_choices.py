@@ -124,6 +124,7 @@ def test_choices_do_not_apply_to_a_merge_that_needs_none(apart):
         merge(apart, chosen, source="main")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -150,6 +151,7 @@ def test_incomplete_choices_leave_the_conflict_open(apart, fields, reason):
     assert apart.branches.get("sea", "main").commit_id == head
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
@@ -164,6 +166,7 @@ def test_malformed_choices_are_refused(apart, fields, reason):
         merge(apart, resolution(rows(apart), "source", "source", **fields))
 
 
+@pytest.mark.slow
 def test_choices_need_versions(apart):
     chosen = resolution(rows(apart), "source", "source")
     del chosen["versions"]
@@ -182,6 +185,7 @@ def test_a_file_of_rules_has_no_choices(apart):
         merge(apart)
 
 
+@pytest.mark.slow
 def test_a_pull_request_is_merged_with_choices(apart):
     pull = apart.pulls.create("sea", source="dev", destination="main", title="t", author="ada")
     chosen = resolution(rows(apart), "base", "delete")

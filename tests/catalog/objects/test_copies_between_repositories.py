@@ -328,6 +328,7 @@ def test_transfer_that_takes_too_long_fails_before_its_bytes_may_be_collected(fa
     assert files_below(faulty, "lake") == []
 
 
+@pytest.mark.slow
 def test_many_objects_are_copied_page_by_page(lake):
     lake.repositories.create("lake", "local://lake")
     total = sized(1_050, weekly=2_050)

@@ -148,6 +148,7 @@ def test_what_is_made_of_an_upload_whose_abortion_was_stopped_is_removed(world):
     assert world.left() == []
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("step", ["get", "parts", "complete_upload", "apply", "abort_upload"])
 @pytest.mark.parametrize("count", [1, 2])
 def test_completions_that_race_have_one_result(world, step, count):

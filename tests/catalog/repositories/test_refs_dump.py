@@ -36,6 +36,7 @@ def commit(lake, branch="main"):
     return lake.commits.commit("sea", branch, message="m", committer="me", allow_empty=True)
 
 
+@pytest.mark.slow
 def test_a_dump_is_of_one_moment_while_others_write(lake):
     """Each round commits to a branch, tags the commit, creates the next branch from the tag and
     deletes the first: so at each moment the newest of branch and tag are at most a step apart.

@@ -169,7 +169,7 @@ def test_a_read_only_repository_needs_force(lake):
     ],
     ids=["short", "path", "letters", "absent", "objects"],
 )
-@pytest.mark.sample(8)
+@pytest.mark.sample(3)
 def test_ids_of_no_dump_are_refused(lake, name, metarange_id, error, kind):
     with pytest.raises(error) as caught:
         lake.refs_dumps.restore("sea", msgspec.structs.replace(DUMP, **{name: metarange_id}))
@@ -233,6 +233,7 @@ def _with(field, value):
     return change
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -267,6 +268,7 @@ def _ref(name, commit_id=None, *, key=None):
     return change
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("kind", "change", "message"),
     [

@@ -78,6 +78,7 @@ def expected(all_paths, prefix=""):
     return sorted((each for each in found if each.startswith(prefix)), key=str.encode)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_all_tables_are_found_in_order_whatever_is_around_them(lake, put, seed):
     chance = random.Random(seed)

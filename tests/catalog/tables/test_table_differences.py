@@ -139,6 +139,7 @@ def test_a_table_that_one_side_lacks_has_no_rows_there(lake, folder, commit, dif
         differ(first, second, path="tables/none")
 
 
+@pytest.mark.slow
 def test_a_staged_table_is_compared(lake, folder, commit, differ):
     write_deltalake(folder, data(id=[1]))
     first = commit()
@@ -151,6 +152,7 @@ def test_a_staged_table_is_compared(lake, folder, commit, differ):
     assert kinds(differ(first, "main")) == []
 
 
+@pytest.mark.slow
 def test_pages_continue(folder, commit, differ):
     write_deltalake(folder, data(id=[0]))
     first = commit()

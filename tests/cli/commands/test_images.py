@@ -155,6 +155,7 @@ def test_pulling(ana, tag, lakefile, tmp_path):
     assert "Downloaded 0 objects" in ana.ok("image", "pull", tag, folder, terminal=True).out
 
 
+@pytest.mark.slow
 def test_pull_continues_in_the_middle_of_an_object(ana, server, lake, tag, tmp_path, monkeypatch):
     content = bytes(range(256)) * (9 << 12)
     lake.put("main/big", content)

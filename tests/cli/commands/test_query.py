@@ -65,6 +65,7 @@ def test_formats_to_standard_output(ana, repo):
     assert pa.ipc.open_stream(content).read_all().column("size").to_pylist() == [17, 14]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["x.parquet", "x.CSV", "x.jsonl", "x.arrow"])
 def test_a_file_has_the_format_of_its_name(ana, repo, tmp_path, name):
     file = tmp_path / "results" / name

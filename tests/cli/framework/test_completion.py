@@ -157,6 +157,7 @@ def test_invalid_settings_complete_nothing_and_say_nothing(run, monkeypatch):
     assert (ran.code, ran.out, ran.err) == (0, "", "")
 
 
+@pytest.mark.slow
 def test_a_silent_server_is_waited_for_a_second_at_most(run, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("ANABRANCH_SERVER", f"http://127.0.0.1:{silent.getsockname()[1]}")

@@ -114,6 +114,7 @@ def test_both_engines_find_the_same_garbage(run, data):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
 def test_missing_objects_fail_the_command(run, data, request, engine):
     if engine == "spark":

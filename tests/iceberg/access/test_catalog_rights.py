@@ -234,6 +234,7 @@ def test_keys_end_with_the_right_of_their_user(team, lake):
     assert code_of(files.names) == "InvalidAccessKeyId"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("by_token", [False, True], ids=["key", "token"])
 def test_keys_end_with_the_access_key_that_asked_for_them(team, lake, by_token):
     """A key that others have got hold of is deleted, and what they have got by it ends with it."""

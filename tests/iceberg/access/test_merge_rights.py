@@ -27,6 +27,7 @@ def lake(lake_of_team):
     return lake
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("action", "path", "reason"),
     [
@@ -89,6 +90,7 @@ def test_rights_to_a_table_suffice_to_preview_and_to_merge_it(lake, appender):
     assert member.api.get(f"{lake.root}/refs/main/objects/stat", params=at).status_code == 401
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("rights", "reason"),
     [
@@ -113,6 +115,7 @@ def test_rights_to_other_tables_and_branches_do_not(lake, appender, rights, reas
     assert ids(lake.catalog().load_table("city.rides")) == [1, 3]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("path", "strategy"),
     [

@@ -178,6 +178,7 @@ def test_a_staged_table_lends_a_transaction_no_right_to_change_others(team, lake
     lake.catalog().load_table("city.orders").append(trips(2))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("action", "on_table"),
     [

@@ -106,7 +106,7 @@ def test_metadata_are_stored_as_they_are(lake, sea):
     assert lake.objects.open(sea, "main", "long").entry.metadata == long
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_large_objects_are_uploaded_in_pieces_and_read_in_order(lake, sea):
     piece = random.Random(3).randbytes(1 << 20)
 
@@ -176,7 +176,7 @@ def test_objects_are_copied_from_references_and_repositories(lake, sea):
     assert found == [b"1", b"2", b"2", b"1"]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_a_listing_is_paged_by_any_amount(lake, sea):
     paths = [f"{number:04}" for number in range(1005)]
 
@@ -218,6 +218,7 @@ def test_paths_that_cannot_be_deleted_have_a_reason(lake, sea):
     assert listed(lake, sea) == []
 
 
+@pytest.mark.sample(1)
 def test_threads_share_a_lake(lake, sea):
     def work(number):
         path, content = f"t/{number}", b"%d" % number * 1000
@@ -253,7 +254,7 @@ def test_many_objects_are_read_at_once(lake, sea):
         handle.read_many(["a b", "absent"])
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 def test_objects_that_are_too_large_for_one_request_are_read_by_several(lake, sea):
     contents = {
         f"{size}": random.Random(size).randbytes(size << 20) for size in (0, 12, 14, 16, 33)

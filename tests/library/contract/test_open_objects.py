@@ -15,6 +15,7 @@ from anabranch.errors import Gone
 CONTENT = random.Random(7).randbytes(700_000)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(4))
 def test_random_reads_return_what_bytesio_returns(lake, sea, seed):
     rng = random.Random(seed)
@@ -69,6 +70,7 @@ def test_threads_read_ranges_of_one_object(lake, sea):
     assert b"".join(parts) == CONTENT[: starts[-1]]
 
 
+@pytest.mark.sample(1)
 def test_libraries_read_objects_as_files(lake, sea):
     frame = pd.DataFrame({"place": ["Mariana", "Tonga"] * 20_000, "metres": range(40_000)})
     buffer = io.BytesIO()

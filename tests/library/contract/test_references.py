@@ -184,7 +184,7 @@ def test_a_merge_moves_the_destination_and_names_conflicts(lake, sea):
     assert len(lake.commits.get(sea, "main").parents) == 1
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_rows_of_tables_are_compared(lake, sea):
     save(lake, sea, "main", **{"t.csv": "k,v\na,1\nb,2\nc,3\n"})
     lake.branches.create(sea, "dev", "main")
@@ -229,7 +229,7 @@ def test_changes_are_dropped_reverted_and_picked(lake, sea):
     assert lake.branches.get(sea, "main").commit_id == first
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 def test_rows_in_conflict_are_listed_and_chosen(lake, sea):
     save(lake, sea, "main", **{"t.csv": "k,v\na,1\nb,2\nc,3\n"})
     lake.branches.create(sea, "dev", "main")

@@ -75,7 +75,7 @@ def expression(pattern):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_a_snapshot_has_what_the_listing_has(lake, sea, seed):
     contents = fill(lake, sea, seed)
     snapshot = lake.snapshot(sea, "main")
@@ -103,6 +103,7 @@ def test_a_snapshot_has_what_the_listing_has(lake, sea, seed):
     assert [*snapshot.read_many(order)] == [contents[path] for path in order]
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("pattern", ["**/*.csv", "*", "a*/**", "a/*/b", "**", "*/*.json", "a/b"])
 def test_a_pattern_matches_folder_by_folder(lake, sea, pattern):
     paths = ["a", "a/b", "a/c/b", "ab/x.csv", "b/c/y.csv", "x.csv", "b/z.json", "a.csv/b"]
@@ -171,6 +172,7 @@ def test_what_is_not_there_is_not_found(lake, sea):
         snapshot.glob("[")
 
 
+@pytest.mark.sample(1)
 def test_many_objects_are_read_in_order_whatever_their_sizes(lake, sea):
     chance = random.Random(5)
     sizes = [0, 10, 3 << 20, 100, 1 << 20, (1 << 20) - 1, 5, 17 << 20, 1]
@@ -187,7 +189,7 @@ def test_many_objects_are_read_in_order_whatever_their_sizes(lake, sea):
         assert file.read(100) == contents["2"][1 << 20 :][:100]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 def test_a_thousand_reads_in_flight(lake, sea):
     contents = {f"{number:04}": os.urandom(100) for number in range(200)}
     for path, content in contents.items():
@@ -201,6 +203,7 @@ def test_a_thousand_reads_in_flight(lake, sea):
         assert all(each == [contents[path] for path in paths] for each in many)
 
 
+@pytest.mark.sample(1)
 def test_reads_that_are_given_up_leave_the_lake_usable(lake, sea):
     for number in range(50):
         lake.objects.upload(sea, "main", f"{number:02}", [b"1" * 100_000])

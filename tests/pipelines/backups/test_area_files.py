@@ -39,6 +39,7 @@ def area(folder):
     return write_area(folder)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("repository", ["", "sea"])
 def test_files_of_areas_are_restored(area, back_up, restore, tmp_path, repository):
     manifest = back_up()
@@ -47,6 +48,7 @@ def test_files_of_areas_are_restored(area, back_up, restore, tmp_path, repositor
     assert read_area(tmp_path / "new", area) == FILES
 
 
+@pytest.mark.slow
 def test_later_backups_copy_only_new_files_of_areas(area, folder, back_up, restore, tmp_path):
     back_up()
     assert back_up().copied_objects == 0
@@ -56,6 +58,7 @@ def test_later_backups_copy_only_new_files_of_areas(area, folder, back_up, resto
     assert read_area(tmp_path / "new", later) == read_area(tmp_path / "new", area) == FILES
 
 
+@pytest.mark.slow
 def test_pruning_keeps_files_of_areas(area, folder, back_up, restore, place, tmp_path):
     with open_lake(folder) as lake:
         lake.repositories.create("brief", "local://brief")
@@ -87,6 +90,7 @@ def test_files_of_areas_that_a_backup_has_lost_are_found(
     assert read_area(tmp_path / "newer", area) == FILES
 
 
+@pytest.mark.slow
 def test_a_file_that_a_failed_commit_removes_meanwhile_is_no_problem(
     area, back_up, restore, monkeypatch, tmp_path
 ):
@@ -102,6 +106,7 @@ def test_a_file_that_a_failed_commit_removes_meanwhile_is_no_problem(
     assert read_area(tmp_path / "new", area) == FILES
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("is_purged", [True, False])
 def test_a_repository_that_is_deleted_meanwhile_counts_unless_it_is_purged(
     folder, back_up, monkeypatch, is_purged

@@ -54,7 +54,7 @@ def test_a_sound_backup_has_no_findings(back_up, target):
     assert report.objects_read > 60
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("kind", "spoil", "found"),
     [
@@ -80,6 +80,7 @@ def test_damage_of_a_backup_is_found_and_never_restored(
         restore(tmp_path / "newer")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["_lakefs", "data"])
 def test_what_a_target_has_lost_is_copied_again_after_it_was_found(back_up, target, place, kind):
     back_up()
@@ -92,7 +93,7 @@ def test_what_a_target_has_lost_is_copied_again_after_it_was_found(back_up, targ
     assert verify(target).findings == []
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("content", [b"", b"{", b"null", b'{"id": 1}'])
 def test_a_damaged_manifest_is_in_the_way_of_its_own_backup_alone(
     back_up, target, restore, place, tmp_path, content
@@ -116,6 +117,7 @@ def test_a_damaged_manifest_is_in_the_way_of_its_own_backup_alone(
         opened.find()  # never an older one than was asked for
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("kind", ["table_damaged", "table_missing", "object_missing"])
 def test_a_damaged_installation_is_backed_up_as_far_as_it_can_be(folder, back_up, target, kind):
     FAULTS[kind][0](folder)
@@ -124,6 +126,7 @@ def test_a_damaged_installation_is_backed_up_as_far_as_it_can_be(folder, back_up
     assert verify(target).total  # the backup lacks what the installation lacks
 
 
+@pytest.mark.slow
 def test_what_could_not_be_copied_is_copied_when_it_is_there_again(folder, back_up, target):
     tables = folder / "block" / "sea" / "_lakefs"
     before = {path: path.read_bytes() for path in tables.iterdir() if path.is_file()}
@@ -188,7 +191,7 @@ def test_objects_are_pinned_while_they_are_copied_and_not_longer(folder, target)
         assert list(keyvalue.scan("anabranch-restored")) == []
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("step", [1, 2, 5, 15, 40, 60])
 def test_a_killed_backup_leaves_a_target_that_can_be_used(folder, back_up, target, step):
     back_up()
@@ -232,7 +235,7 @@ def test_pruning_keeps_the_last_backups_and_what_they_need(folder, back_up, targ
     assert verify(target).findings == []
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 2, 3])
 def test_after_a_killed_pruning_the_target_can_be_used(folder, back_up, target, step):
     with open_lake(folder) as lake:
@@ -275,6 +278,7 @@ def test_pruning_and_backups_exclude_each_other(back_up, target):
         prune(opened, 1)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("skew", [0, -7200, 7200])
 def test_a_mark_of_a_killed_process_counts_for_ten_minutes(back_up, target, monkeypatch, skew):
     back_up()
@@ -310,6 +314,7 @@ def test_work_whose_mark_was_lost_ends(target, late):
             assert raised.value.kind == "backup_lost_mark"
 
 
+@pytest.mark.slow
 def test_a_backup_that_was_taken_for_killed_is_not_published(folder, back_up, target):
     back_up()
     with open_lake(folder) as lake:
@@ -332,6 +337,7 @@ def test_a_backup_that_was_taken_for_killed_is_not_published(folder, back_up, ta
         assert len(opened.backups()) == 1
 
 
+@pytest.mark.slow
 def test_a_killed_restore_can_be_repeated(back_up, restore, tmp_path, monkeypatch):
     from anabranch.pipelines.backups import restore as module
 

@@ -88,6 +88,7 @@ def test_later_backups_copy_what_is_new(folder, back_up):
     assert 0 < later.copied_tables < 6
 
 
+@pytest.mark.slow
 def test_each_kept_moment_can_be_restored(folder, back_up, restore, tmp_path):
     manifests = []
     for number in range(3):
@@ -206,6 +207,7 @@ def test_only_its_user_can_read_a_backup(back_up, restore, place, tmp_path):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
 
 
+@pytest.mark.slow
 def test_a_repository_that_is_being_deleted_is_left_out(folder, back_up, restore, tmp_path):
     with open_lake(folder) as lake:
         lake.repositories.create("brief", "local://brief")

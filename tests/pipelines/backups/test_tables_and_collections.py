@@ -17,7 +17,7 @@ from anabranch.pipelines.garbage.collector import Collector
 RECORD = "_tables/city/trips/table.json"
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("staged", [False, True])
 @pytest.mark.parametrize("step", ["_copy_kept_objects", "_copy_areas"])
 def test_tables_of_the_moment_of_a_backup_are_in_it(

@@ -6,6 +6,7 @@ import threading
 import time
 from itertools import count
 
+import pytest
 from support.session.sizes import sized
 from support.verification.used_installation import commit, open_lake, settings_of
 from support.wall_clock import wait_a_second
@@ -39,6 +40,7 @@ def collect(collector, stop, removed):
             removed.append(run.sweep().swept.objects)
 
 
+@pytest.mark.slow
 def test_collections_take_nothing_from_backups(folder, back_up, target, tmp_path):
     stop, removed, failures = threading.Event(), [], []
 

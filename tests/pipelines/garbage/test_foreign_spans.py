@@ -112,6 +112,7 @@ def test_ranges_are_read_once_for_the_collections_of_all_repositories(lake, coll
     assert [read_ranges(collector, name) for name in names] == [(4, 0)] * 4
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("damage", [b"", b"ANASPAN1", lambda raw: raw[:-1], lambda raw: raw + b" "])
 def test_damaged_spans_are_read_again(lake, clock, collector, tmp_path, damage):
     lake.garbage_rules.set("sea", RetentionRules(1))

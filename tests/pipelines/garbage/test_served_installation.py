@@ -85,6 +85,7 @@ def results(collector):
     return rows, statistics, summary.listed, summary.due, summary.default_retention_days
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(30))])
 def test_collections_of_random_histories_through_server_and_database_agree(
     lake, through, here, seed
@@ -112,6 +113,7 @@ def missing(collector, **options):
     return sorted(rows), summary.objects, summary.references, summary.checked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 9))]
 )
@@ -151,7 +153,7 @@ class OlderServer:
         return self._calls.change(method, *segments, body=body, query=query)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("refuses", [False, True])
 def test_server_without_paths_of_staged_objects_checks_only_commits(
     lake, served, data, tmp_path, refuses
@@ -190,6 +192,7 @@ def test_sweep_through_a_server_keeps_an_object_staged_after_marking(lake, throu
     assert second.address not in names
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("served_first", [True, False])
 def test_sweeps_through_server_and_database_at_once_count_each_object_once(
     lake, through, here, served_first
@@ -236,6 +239,7 @@ def test_server_with_a_clock_far_ahead_raises_conflict(collect):
         behind.mark("sea")
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("when", [0, 1_700_000_000, 4_000_000_000, 10_000_000_000])
 @pytest.mark.parametrize("off", [-(10**9), 0, 10**9])
 def test_descending_time_returns_the_time_of_an_xid(when, off):

@@ -25,6 +25,7 @@ TEXT = "FROM lakefs://sea/main\nADD lakefs://sea/main/a/ b\nLABEL a=1"
 OBJECTS = {f"a/{number}": b"%d" % number for number in range(20)}
 
 
+@pytest.mark.slow
 def test_killed_build_leaves_no_tag(tmp_path):
     with open_lake(tmp_path / "lake") as lake:
         lake.repositories.create("sea", "local://sea")

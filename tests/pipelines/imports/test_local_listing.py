@@ -211,6 +211,7 @@ def test_objects_under_the_destination_are_replaced(lake):
     assert imported.commit.metarange_id == stage_and_commit(lake, rows)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("budget", [DEFAULT_BUDGET, SortBudget(3, 1 << 20, 1)])
 @pytest.mark.parametrize("name", ["left-out.parquet", "left-out.csv"])
 def test_invalid_rows_fail_the_import_or_are_skipped(lake, tmp_path, budget, name):

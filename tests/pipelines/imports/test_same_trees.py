@@ -7,6 +7,7 @@ from __future__ import annotations
 import itertools
 import tempfile
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.progress import CountingProgress
@@ -120,6 +121,7 @@ def _by_bytes(item):
     return item[0].encode()
 
 
+@pytest.mark.slow
 def test_import_of_many_ranges_has_lakefs_range_boundaries(tmp_path):
     """Compares with the boundaries of lakeFS 1.84 for an import of these keys."""
     keys = [f"p{n:03d}/f{m:05d}" for n, m in itertools.product(range(150), range(1_000))]

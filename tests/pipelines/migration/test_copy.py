@@ -81,6 +81,7 @@ def test_second_run_changes_nothing(migrate, source, target):
     assert content(target, source) == before
 
 
+@pytest.mark.slow
 def test_copy_that_fails_at_any_step_is_continued(migrate, source, tmp_path):
     stage_many(source)
     steps = 0

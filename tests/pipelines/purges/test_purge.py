@@ -192,6 +192,7 @@ REFERENCES = (
 )
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("deleted", [False, True], ids=["together", "deleted before"])
 @pytest.mark.parametrize("refer", REFERENCES)
 def test_referenced_data_are_not_purged(lake, purge, refer, deleted):

@@ -114,7 +114,7 @@ ACTS = (stage, stage_and_commit, create, create_inside, upload_elsewhere, restor
 
 @pytest.mark.parametrize("act", ACTS)
 @pytest.mark.parametrize("stride", STRIDES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_act_before_any_step_loses_nothing(act, stride, tmp_path):
     number, outcomes = 0, set()
     while True:

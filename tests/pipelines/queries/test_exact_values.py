@@ -145,7 +145,7 @@ def cases():
 
 
 @pytest.mark.parametrize(("extension", "shape", "names"), list(cases()))
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_each_value_is_that_of_the_file(queries, query, exact, extension, shape, names):
     table = table_of(names, shape)
     path = exact(table, f"exact/{shape}.{extension}")
@@ -262,6 +262,7 @@ SHOWN = [
 ]
 
 
+@pytest.mark.slow
 def test_infinite_times_are_infinite(queries, query, lake, tmp_path):
     assert query(f"SELECT {INFINITE}")["rows"] == [SHOWN]
     shown = "* EXCLUDE (n, midnight)"

@@ -64,7 +64,7 @@ def spellings(path):
     yield f"SELECT t.* FROM '{address}' t, (SELECT 1)"
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
 def test_each_spelling_has_the_rows_of_tables(query, path):
     expected = query("FROM t", tables={"t": path})
@@ -86,7 +86,7 @@ def test_each_spelling_has_the_rows_of_tables(query, path):
         ("FROM read_csv(['{0}/at/joined/1.csv', '{0}/at/joined/2.csv'])", [["1", None], ["x", 2]]),
     ],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_functions_read_what_has_no_extension_of_duckdb(query, sql, rows):
     assert query(sql.format(ROOT))["rows"] == rows
 
@@ -99,7 +99,7 @@ def test_paths_that_differ_in_case_are_different_files(lake, query):
     assert query(sql)["rows"] == [[name] for name in names]
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("sql", "reason", "hint"),
     [

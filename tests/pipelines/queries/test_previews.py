@@ -40,7 +40,7 @@ def parquet_bytes(table):
 
 
 @pytest.mark.parametrize("path", sorted(files()))
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_the_first_rows_of_every_format(queries, path):
     preview = queries.preview(ADMIN, uri(path), max_rows=12)
     assert [column["name"] for column in preview["columns"]] == ["number", "name", "level"]
@@ -51,7 +51,7 @@ def test_the_first_rows_of_every_format(queries, path):
 
 
 @pytest.mark.parametrize("path", sorted(files()))
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_statistics_of_every_format(queries, path):
     statistics = queries.statistics(ADMIN, uri(path))
     assert (statistics["rows"], statistics["complete"]) == (ROWS, True)
@@ -129,6 +129,7 @@ def test_irregular_csv_still_shows_rows(queries, put, content):
     assert queries.preview(ADMIN, address, max_rows=5)["columns"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "path", ["broken.parquet", "broken.orc", "broken.arrow", "broken.avro", "broken.jsonl.gz"]
 )
@@ -160,6 +161,7 @@ def test_statistics_of_a_large_file_consider_its_first_rows(queries, put):
     assert statistics["columns"][0]["max"] == 99_999
 
 
+@pytest.mark.slow
 def test_statistics_of_wide_rows_consider_fewer_in_little_memory(lake, put):
     text = [f"{number:07}" * 300 for number in range(60_000)]
     address = put("wide.parquet", parquet_bytes(pa.table({"text": text})))
@@ -206,6 +208,7 @@ def test_all_columns_of_a_wide_table_have_statistics(queries, put):
     assert len(queries.preview(ADMIN, address, max_rows=5)["columns"]) == columns
 
 
+@pytest.mark.slow
 def test_statistics_hold_a_cell_of_another_type_far_from_the_beginning(queries, put):
     rows = b"".join(b"%d,%s\n" % (number, b"x" * 250) for number in range(80_000))
     address = put("late.csv", b"id,note\n" + rows + b"n/a,last\n")

@@ -27,7 +27,7 @@ def reader(*paths, lists=True):
 
 
 @pytest.mark.parametrize("path", sorted(files()))
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_every_format_is_a_table(query, path):
     sql = "SELECT count(*), sum(number), sum(level), count(DISTINCT name) FROM gauges"
     result = query(sql, tables={"gauges": path})
@@ -47,6 +47,7 @@ def test_objects_are_named_by_their_addresses(query):
     assert result["bytes_read"] > 0
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "source",
     ["'lakefs://sea/main/flights/*/*.csv'", "'lakefs://sea/main/flights/**/*.csv'", "flights"],
@@ -69,6 +70,7 @@ def test_two_versions_are_compared_by_sql(lake, query):
     assert [row[:2] for row in query(sql)["rows"]] == [[2, 51]]
 
 
+@pytest.mark.slow
 def test_references_may_be_expressions(lake, query):
     lake.repositories.create("land", "local://land")
     for number in (1, 2):
@@ -118,6 +120,7 @@ def test_an_object_whose_name_is_a_pattern_is_itself(lake, query):
     assert query("FROM odd", tables={"odd": "odd/[a]?.csv"})["rows"] == [[8]]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("path", ["it's; DROP TABLE x --.csv", 'quo"ted.csv', "ein fluß/ü ö.csv"])
 def test_names_are_never_read_as_sql(lake, query, path):
     lake.objects.upload("sea", "main", path, [b"x\n7\n"])

@@ -56,6 +56,7 @@ def test_a_repository_in_no_namespace_of_the_store_is_reported(small, namespace)
     assert counts.keys() == {"table_damaged", "object_missing"}
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize(
     ("partition", "key"),
     [

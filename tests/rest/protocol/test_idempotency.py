@@ -90,6 +90,7 @@ def test_every_keyed_operation_is_tested():
     assert {operation.id for operation in operations if operation.keyed} == KEYED.keys()
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("operation", KEYED)
 def test_a_repeated_request_is_executed_once(send, put, key, operation):
     prepared(send, put)

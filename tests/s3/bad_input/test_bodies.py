@@ -32,7 +32,7 @@ def test_a_wrong_checksum(wire, kind, path):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("text", ["", "no base64!", "AAAA", "A" * 1000])
-@pytest.mark.sample(10)
+@pytest.mark.sample(3)
 def test_a_checksum_that_is_none(wire, kind, text):
     raw = wire.request("PUT", NEW, BODY, {f"x-amz-checksum-{kind}": text})
     wire.refuses(raw, 400, "InvalidRequest")
@@ -264,7 +264,7 @@ def test_an_unknown_word_for_the_body(wire, word):
 
 @pytest.mark.parametrize("sent", [0, 1, 1000, 1_500_000])
 @pytest.mark.parametrize("path", [NEW, TEA])
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_a_client_that_stops_in_the_middle_leaves_nothing(wire, path, sent):
     """No answer can reach it; nothing is visible, and no file is left."""
     before = wire.state(), wire.files()

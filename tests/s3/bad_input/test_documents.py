@@ -99,6 +99,7 @@ def test_tags_that_are_none(wire, body):
     wire.refuses(wire.request("PUT", TAGGING, body), 400, "MalformedXML")
 
 
+@pytest.mark.slow
 def test_a_document_that_is_too_long(wire):
     long = b"<Delete>" + KEY + b" " * (8 << 20) + b"</Delete>"
     wire.refuses(wire.request("POST", DELETE, long), 400, "MaxMessageLengthExceeded")

@@ -118,6 +118,7 @@ def test_cors_is_disabled_by_default(server, s3, bucket):
         s3.get_bucket_cors(Bucket=bucket)
 
 
+@pytest.mark.slow
 def test_malformed_origin_prevents_the_start(tmp_path):
     env = {"ANABRANCH_GATEWAYS_S3_CORS": "app.example.com"}
     with pytest.raises(AssertionError, match="is not an origin"), running_server(tmp_path, env=env):

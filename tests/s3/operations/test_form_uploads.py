@@ -203,6 +203,7 @@ CONDITIONS = [
 ]
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize(("fields", "condition", "reason"), CONDITIONS)
 def test_conditions_of_the_policy(s3, bucket, post, signer, fields, condition, reason):
     conditions = [] if condition is None else [condition]

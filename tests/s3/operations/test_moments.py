@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("moment", ["now", "1 second ago", "1.second.ago"])
 def test_objects_are_read_and_listed_as_they_were(s3, bucket, api, eventually, moment):
     s3.put_object(Bucket=bucket, Key="main/a b.txt", Body=b"committed")

@@ -76,6 +76,7 @@ def upload(s3, bucket):
     return begin
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("size", "chunk"),
     [(8 * MIB, 5), (20 * MIB + 7, 6), pytest.param(64 * MIB, 8, marks=pytest.mark.slow)],
@@ -233,6 +234,7 @@ def test_completing_again_gives_the_same_answer(s3, bucket, upload):
     assert s3.list_objects_v2(Bucket=bucket, Prefix="main/")["KeyCount"] == 0
 
 
+@pytest.mark.slow
 def test_completions_that_race_have_one_result(upload):
     for attempt in range(5):
         parts = upload(f"main/{attempt}")
@@ -278,6 +280,7 @@ def test_conditions(s3, bucket, upload):
     fresh.complete([fresh.put(1, b"x")], IfNoneMatch="*")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("algorithm", ["CRC32", "CRC32C", "CRC64NVME", "SHA1", "SHA256"])
 def test_checksums_of_parts_are_kept_and_verified(upload, algorithm):
     parts = upload(ChecksumAlgorithm=algorithm)

@@ -117,6 +117,7 @@ def test_uploads_of_other_keys(s3, begun, new_bucket):
         ) in {("NoSuchUpload", 404), ("NoSuchBucket", 404)}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("number", [0, 10_001, -1, 99_999])
 def test_numbers_that_no_part_can_have(s3, begun, number):
     upload, parts = begun
@@ -248,7 +249,7 @@ def send(server):
     ],
     ids=range(13),
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_bodies_that_are_no_lists(send, begun, body):
     upload, _ = begun
     path = f"/{upload['Bucket']}/main/a?uploadId={upload['UploadId']}"
@@ -267,7 +268,7 @@ def test_bodies_that_are_no_lists(send, begun, body):
         ("uploadId&partNumber=1", ("NoSuchUpload", 404)),
     ],
 )
-@pytest.mark.sample(4)
+@pytest.mark.sample(1)
 def test_parts_without_a_number_or_an_upload(send, begun, query, expected):
     upload, _ = begun
     path = f"/{upload['Bucket']}/main/a?{query.format(id=upload['UploadId'])}"

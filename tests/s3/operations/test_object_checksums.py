@@ -39,6 +39,7 @@ def code(error):
     return response["Error"]["Code"], response["ResponseMetadata"]["HTTPStatusCode"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_reads_return_the_checksum_of_the_upload(s3, bucket, commit, algorithm):
     # boto3 computes some of them only with a library that is not here

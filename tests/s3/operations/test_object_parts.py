@@ -10,6 +10,7 @@ from .conftest import MODE, boto3_client, place, sent_checksum
 from .test_object_checksums import ALGORITHMS, ALL, BIG, LEAST, checksums, code, crc32
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_an_object_in_parts_keeps_its_checksums(s3, bucket, put_parts, commit, algorithm):
     bodies = [BIG, BIG, b"end"]
@@ -115,6 +116,7 @@ def test_parts_without_checksums_are_only_counted(s3, bucket, server):
     assert (checksums(got), got["Body"].read()) == ({}, b"end")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("algorithm", ["CRC32", "CRC64NVME", "SHA256"])
 def test_parts_that_are_copied_have_the_checksum_of_the_upload(s3, bucket, algorithm):
     name = f"Checksum{algorithm}"

@@ -186,7 +186,7 @@ def test_keys_without_encoding_are_listed_as_xml_text(wire, filled):
 
 
 @pytest.mark.parametrize("encode", [quote, quote_plus])
-@pytest.mark.sample(1)
+@pytest.mark.slow
 def test_all_keys_can_be_copied(wire, filled, new_bucket, encode):
     bucket = new_bucket()
     for key in ODD_KEYS:
@@ -197,6 +197,7 @@ def test_all_keys_can_be_copied(wire, filled, new_bucket, encode):
         assert (status, body) == (200, content_of(key)), key
 
 
+@pytest.mark.slow
 def test_all_keys_can_be_deleted(wire, filled, new_bucket):
     bucket = new_bucket()
     for key in ODD_KEYS:

@@ -30,6 +30,7 @@ def image(importing, import_folder):
     return tag
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["small", "large", "removed"])
 def test_an_object_whose_source_was_replaced_is_gone(importing, image, name):
     s3 = boto3_client(importing, retries={"total_max_attempts": 3})

@@ -157,6 +157,7 @@ def test_commands_search_and_verify(audited, file, tmp_path):
     assert "it was altered" in verified.stderr
 
 
+@pytest.mark.slow
 def test_server_with_an_unwritable_audit_log_does_not_start(tmp_path):
     env = {"ANABRANCH_AUDIT_FILE": "/proc/audit.log"}
     with (

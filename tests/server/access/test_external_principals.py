@@ -133,7 +133,7 @@ def test_false_identities_are_refused(cloud, analyst, token, reason):
         ((200, b"x" * (2 << 20)), 503),
     ],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_nonsense_of_the_token_service_logs_nobody_in(cloud, analyst, service, hostile, status):
     service.hostile = hostile
     response = log_in(cloud, identity())
@@ -183,6 +183,7 @@ def test_logins_are_not_implemented_unless_they_are_enabled(team):
     assert log_in(team, identity()).status_code == 501
 
 
+@pytest.mark.slow
 def test_logins_without_a_required_header_are_no_settings(tmp_path):
     env = {"ANABRANCH_AUTH_EXTERNAL_AWS_AUTH_ENABLED": "true"}
     with (

@@ -80,7 +80,7 @@ def test_a_file_holds_what_its_user_may_read(team, lake):
         assert lines == rows(member, lake, sql)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "call",
     [

@@ -166,6 +166,7 @@ def test_bad_requests_for_many_objects_are_refused(team, body):
     assert refused.json()["message"]
 
 
+@pytest.mark.slow
 def test_objects_that_are_too_large_together_are_refused(team):
     repository = team.repository()
     place = f"/repositories/{repository}/branches/main/objects"

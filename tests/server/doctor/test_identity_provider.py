@@ -51,6 +51,7 @@ def test_a_provider_with_another_issuer_is_wrong(provider):
     assert "auth.oidc.url" in result.hint
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("path", ["/.well-known/openid-configuration", "/keys"])
 def test_a_provider_that_does_not_respond_is_wrong(provider, path):
     provider.stall(path)

@@ -79,6 +79,7 @@ def test_with_all_permissions_checks_succeed_and_leave_no_objects(check, kind):
     assert list(store.list(bucket)) == []
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("kind", "permission"),
     [(kind, permission) for kind, grants in GRANTS.items() for permission in grants],

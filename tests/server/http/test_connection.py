@@ -83,6 +83,7 @@ def test_responses_to_pipelined_requests_are_in_order(shared_server, wire, depth
         assert wire.read_response()[::2] == (200, b"alive!")
 
 
+@pytest.mark.slow
 def test_a_client_may_send_many_requests_before_it_reads_responses(shared_server, wire, depth):
     count = 3_000
     wire.send(*[shared_server.request("GET", depth)] * count)

@@ -126,6 +126,7 @@ def test_an_interrupted_overwrite_leaves_the_object_unchanged(cut_off):
     assert call.get(REPOSITORY, "main", "kept").body == b"kept"
 
 
+@pytest.mark.slow
 def test_a_server_killed_during_an_upload_leaves_no_files(tmp_path, eventually):
     with running_server(tmp_path) as server:
         Caller(server).make_repository(REPOSITORY)

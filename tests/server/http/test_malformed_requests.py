@@ -137,6 +137,7 @@ BROKEN_CHUNKS = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", BROKEN_CHUNKS)
 @pytest.mark.parametrize("apart", [False, True], ids=["one-segment", "two-segments"])
 def test_an_upload_in_malformed_chunks_is_refused(shared_server, wire, name, apart):

@@ -45,6 +45,7 @@ def send_apart(wire, *pieces):
         time.sleep(0.05)  # if the server reads them together, the test only covers less
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("offer", OFFERS)
 @pytest.mark.parametrize("apart", [False, True], ids=["one-segment", "two-segments"])
 @pytest.mark.parametrize("chunked", [False, True], ids=["length", "chunks"])

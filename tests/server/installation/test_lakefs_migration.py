@@ -373,6 +373,7 @@ def test_source_must_be_named(tmp_path):
     assert "which database is lakeFS's?" in ran.stderr
 
 
+@pytest.mark.slow
 def test_missing_client_of_postgresql_is_named(tmp_path):
     program = "import sys; sys.modules['psycopg'] = None; import anabranch.cli.main as program; "
     within = [sys.executable, "-c", f"{program} sys.exit(program.main())"]

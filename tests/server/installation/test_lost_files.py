@@ -67,6 +67,7 @@ def test_a_write_ahead_log_without_its_database_is_kept(tmp_path):
     assert "metadata.db is missing" in start_error(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_lost_key_is_reported_and_no_new_one_is_created(lake):
     key = lake / "keys" / "encrypt"
     key.unlink()
@@ -78,6 +79,7 @@ def test_a_lost_key_is_reported_and_no_new_one_is_created(lake):
         pass
 
 
+@pytest.mark.slow
 def test_a_server_starts_after_an_interrupted_first_start(tmp_path):
     (tmp_path / "metadata").mkdir()
     for name in ("metadata.db", "metadata.db-turn", "metadata.db-queue"):

@@ -98,6 +98,7 @@ def test_a_line_for_each_request_and_never_its_secrets(tmp_path):
     assert "secret" not in text
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("level", ["DEBUG", "NONE"])
 def test_no_line_for_a_request_unless_it_is_asked_for(tmp_path, level):
     env = {"ANABRANCH_LOGGING_AUDIT_LOG_LEVEL": level}

@@ -107,6 +107,7 @@ def test_running_requests_are_counted(tmp_path):
             assert time.monotonic() < deadline
 
 
+@pytest.mark.slow
 def test_counts_of_exited_processes_are_kept(tmp_path):
     with running_server(tmp_path, workers=2) as server:
         for _ in range(20):

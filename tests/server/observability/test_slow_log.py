@@ -103,6 +103,7 @@ def test_a_request_that_waits_for_a_slow_database_says_so(tmp_path):
     assert server.secret_access_key not in log
 
 
+@pytest.mark.slow
 def test_the_path_is_said_if_the_log_of_requests_has_it(tmp_path):
     settings = {**SLOW, "ANABRANCH_LOGGING_AUDIT_LOG_LEVEL": "INFO"}
     with running_server(tmp_path, env=settings) as server, api_of(server) as api:
@@ -115,6 +116,7 @@ def test_the_path_is_said_if_the_log_of_requests_has_it(tmp_path):
         assert "secret-path" not in server.log.read_text()
 
 
+@pytest.mark.slow
 def test_the_time_of_a_client_that_sends_slowly_is_its_own(tmp_path):
     def slowly():
         yield b"a" * 200_000
@@ -129,6 +131,7 @@ def test_the_time_of_a_client_that_sends_slowly_is_its_own(tmp_path):
     assert found["client_seconds"] > PAUSE
 
 
+@pytest.mark.slow
 def test_the_time_of_a_client_that_takes_slowly_is_its_own(tmp_path):
     content = b"x" * (32 << 20)
     with running_server(tmp_path, env=SLOW) as server, api_of(server) as api:

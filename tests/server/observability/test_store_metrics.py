@@ -31,7 +31,7 @@ def hang_up(handler):
     handler.connection.close()
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("respond", "reason"),
     [

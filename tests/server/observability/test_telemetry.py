@@ -130,6 +130,7 @@ def test_a_request_is_a_span_of_the_trace_of_its_client(tmp_path):
         assert "secret" not in str(collector.spans)
 
 
+@pytest.mark.slow
 def test_refusals_and_unknown_paths_are_spans(tmp_path):
     with traced_server(tmp_path) as (collector, client, _):
         client.get("/repositories/none")
@@ -141,6 +142,7 @@ def test_refusals_and_unknown_paths_are_spans(tmp_path):
         assert "user.id" not in attributes(one(collector, "listRepositories", **denied))
 
 
+@pytest.mark.slow
 def test_webhooks_continue_the_trace(tmp_path):
     with traced_server(tmp_path) as (collector, client, address):
         action = {"path": "_lakefs_actions/check.yaml"}
@@ -156,6 +158,7 @@ def test_webhooks_continue_the_trace(tmp_path):
         assert "hooks run" in {each.name for each in collector.below(span)}
 
 
+@pytest.mark.slow
 def test_what_the_client_does_not_trace_is_not_traced(tmp_path):
     with traced_server(tmp_path) as (collector, client, _):
         unwanted = {"traceparent": f"00-{TRACE}-{PARENT}-00"}
@@ -166,7 +169,7 @@ def test_what_the_client_does_not_trace_is_not_traced(tmp_path):
 
 
 @pytest.mark.parametrize("malformed", ["", "00", f"00-{'0' * 32}-{PARENT}-01", "x" * 4096])
-@pytest.mark.sample(1)
+@pytest.mark.slow
 def test_malformed_contexts_begin_a_trace(tmp_path, malformed):
     with traced_server(tmp_path) as (collector, client, _):
         client.get("/repositories/sea", headers={"traceparent": malformed}).raise_for_status()
@@ -223,6 +226,7 @@ def test_more_than_all_requests_cannot_be_traced():
         load_settings({}, {"ANABRANCH_TELEMETRY_TRACED_PERCENT": "101"})
 
 
+@pytest.mark.slow
 def test_clients_cannot_make_up_values_of_attributes(tmp_path):
     def methods():
         metric = collector.metrics.get("http.server.request.duration")
@@ -272,6 +276,7 @@ def test_hooks_after_a_change_are_in_the_trace_of_its_request(tmp_path):
         assert webhook["tracestate"] == TRACED["tracestate"]
 
 
+@pytest.mark.slow
 def test_a_delivery_whose_hooks_fail_is_a_span_with_an_error(tmp_path):
     with traced_server(tmp_path) as (collector, client, _):
         commit_with_hook(client, "http://127.0.0.1:9/")
@@ -279,6 +284,7 @@ def test_a_delivery_whose_hooks_fail_is_a_span_with_an_error(tmp_path):
         assert span.status.code == Status.STATUS_CODE_ERROR
 
 
+@pytest.mark.slow
 def test_a_delivery_by_another_server_is_in_the_same_trace(tmp_path):
     collector, hangs = Collector(), Event()
 

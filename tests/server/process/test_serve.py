@@ -30,6 +30,7 @@ def upload(server, number, branch="main"):
         return api.post(url, params={"path": f"o{number:03}"}, content=b"x").status_code
 
 
+@pytest.mark.slow
 def test_two_servers_on_one_folder_serve_the_same_data(tmp_path):
     with (
         running_server(tmp_path) as one,
@@ -111,6 +112,7 @@ def test_running_requests_complete_before_a_server_stops(tmp_path, workers):
         assert stat.json()["size_bytes"] == 300_000
 
 
+@pytest.mark.slow
 def test_acknowledged_writes_survive_a_kill(tmp_path):
     with running_server(tmp_path) as server:
         with client(server) as api:

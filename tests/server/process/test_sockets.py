@@ -64,6 +64,7 @@ def test_an_address_of_another_machine_raises_busy():
         listen(Address("192.0.2.1", 0))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_a_socket_that_refuses_new_connections_keeps_those_that_wait(sockets, host):
     try:

@@ -93,7 +93,7 @@ def assert_same(read, folder, version=None):
     ],
     ids="-".join,
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_rows_of_partitions_by_every_type_are_those_of_deltalake(folder, read, columns):
     write_deltalake(folder, rows(*range(8)), partition_by=columns)
     write_deltalake(folder, rows(0, 1, 2), mode="append")
@@ -133,6 +133,7 @@ def test_columns_that_are_added_later_are_null_before(folder, read):
     assert_same(read, folder)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("first", [0, 3, 10])
 def test_checkpoints_stand_for_the_commits_before_them(folder, read, first):
     for number in range(12):
@@ -193,6 +194,7 @@ def actions(folder, version):
     return [json.loads(line) for line in text.splitlines()]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("storage", ["i", "u", "p"])
 def test_rows_of_deletion_vectors_are_left_out(folder, read, storage):
     write_deltalake(folder, pa.table({"id": range(100_000)}))
@@ -374,6 +376,7 @@ def test_a_folder_without_a_log_is_no_table(folder, read):
     shutil.rmtree(folder)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("columns", [["text", "day"], ["flag", "raw", "level"]], ids="-".join)
 def test_many_partitions_are_read_by_one_select(folder, read, monkeypatch, columns):
     monkeypatch.setattr(relation, "MAX_SELECTS", 1)

@@ -59,6 +59,7 @@ def test_another_compression_is_refused_by_name():
         read_avro("f", with_block(head, 1, b"x"))
 
 
+@pytest.mark.slow
 def test_blocks_that_decompress_to_too_much_are_refused():
     compressor = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
     piece = b"\0" * (1 << 20)

@@ -10,6 +10,7 @@ from support.formats.iceberg_tables import FolderCatalog
 from .conftest import ROWS, append, assert_same, create, stored
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("only", [True, False], ids=["one-file", "any-file"])
 def test_rows_of_position_deletes_are_left_out(folder, read, deletes, only):
     catalog = FolderCatalog(folder)

@@ -29,7 +29,7 @@ from .conftest import PLACE, ROWS, append, assert_same, create, stored
     ],
     ids="-".join,
 )
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_rows_of_partitions_by_every_type_are_those_of_pyiceberg(folder, read, columns):
     catalog = FolderCatalog(folder)
     create(catalog, *columns)
@@ -41,6 +41,7 @@ def test_rows_of_partitions_by_every_type_are_those_of_pyiceberg(folder, read, c
     assert_same(read, catalog)
 
 
+@pytest.mark.sample(1)
 def test_columns_are_known_by_their_ids(catalog, read):
     create(catalog, "text")
     append(catalog, *ROWS)
@@ -70,6 +71,7 @@ def test_columns_are_known_by_their_ids(catalog, read):
     assert read()["id"].to_pylist().count("e") == 1
 
 
+@pytest.mark.sample(1)
 def test_operations_leave_the_rows_that_pyiceberg_reads(catalog, read):
     create(catalog, "flag")
     assert read().num_rows == 0
@@ -84,6 +86,7 @@ def test_operations_leave_the_rows_that_pyiceberg_reads(catalog, read):
     assert read().num_rows == 0
 
 
+@pytest.mark.sample(1)
 def test_partition_specs_may_change(catalog, read):
     create(catalog, "flag")
     append(catalog, *ROWS)
@@ -95,6 +98,7 @@ def test_partition_specs_may_change(catalog, read):
     assert_same(read, catalog)
 
 
+@pytest.mark.sample(1)
 def test_branches_and_tags_of_the_table_are_read_by_name(catalog, read):
     create(catalog)
     append(catalog, *ROWS[:2])
@@ -111,6 +115,7 @@ def test_branches_and_tags_of_the_table_are_read_by_name(catalog, read):
         read(5)
 
 
+@pytest.mark.sample(1)
 def test_a_preview_reads_as_many_files_as_it_needs(catalog, objects, read):
     create(catalog)
     for row in ROWS[:5]:
@@ -119,6 +124,7 @@ def test_a_preview_reads_as_many_files_as_it_needs(catalog, objects, read):
     assert sum(path.endswith(".parquet") for path in objects.opened) == 2
 
 
+@pytest.mark.sample(1)
 def test_versions_are_snapshots(catalog, objects):
     create(catalog)
     append(catalog, *ROWS[:1])
@@ -207,6 +213,7 @@ def test_files_without_the_partition_column_have_its_value(folder, read, deletes
     assert read().select(["id", "text"]).to_pylist() == [{"id": 8, "text": "a"}]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [

@@ -65,6 +65,7 @@ def test_damaged_metadata_are_refused(files, content, reason):
     require_refused(files, content, reason)
 
 
+@pytest.mark.slow
 def test_a_bomb_of_metadata_is_refused(files):
     bomb = gzip.compress(b"[" + b" " * (300 << 20), 1)
     require_refused(files, bomb, "more than 256 MiB")

@@ -121,6 +121,7 @@ def test_old_lakefs_merges_have_reversed_parents():
     assert commit_node(old).first_parent == "d"
 
 
+@pytest.mark.slow
 def test_hundred_thousand_branches_of_long_history():
     lines = {"c0": days_ago(400)}
     for number in range(1, 100_000):

@@ -69,7 +69,7 @@ def grow(versions, seed, steps=30):
 
 @pytest.mark.parametrize("most", [0, 1, 5, 1000])
 @pytest.mark.parametrize("first_parent", [False, True])
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_pages_make_the_whole_log(versions, most, first_parent):
     core, head = versions.core, grow(versions, most)
     expected = list(log(core.commits.reader(versions.repository), head, first_parent=first_parent))
@@ -116,7 +116,7 @@ def test_a_missing_parent_is_the_same_error_by_the_index(versions):
 
 
 @pytest.mark.parametrize("text", ["x~3", "x~12", "x^2~3", "x~1999", "x^9", "x~~~~~~~~"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_revisions_far_back_are_those_of_the_plain_walk(versions, text):
     head, modifiers = grow(versions, 4), parse_expression(text).modifiers
     outcomes = []

@@ -172,13 +172,13 @@ class _NoIndex:
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.sample(4)
+@pytest.mark.sample(1)
 def test_index_gives_the_results_of_plain_walks(versions, seed):
     Lake(versions, seed).check()
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.sample(4)
+@pytest.mark.sample(1)
 def test_damaged_index_changes_no_result(versions, seed):
     lake = Lake(versions, seed)
     partition = versions.repository.partition
@@ -293,7 +293,7 @@ def test_time_limit_is_given_to_the_graph_in_nanoseconds(versions):
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_last_changes_are_those_of_git_log(versions, tmp_path, seed):
     lake = Lake(versions, seed)
     git = GitContents(tmp_path / "git", versions)

@@ -78,7 +78,7 @@ def make_history(versions, seed, steps=14):
 
 
 @pytest.mark.parametrize("seed", range(8))
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_contents_after_a_rebase_are_those_of_git(versions, tmp_path, seed):
     compare(versions, tmp_path, seed)
 

@@ -40,6 +40,7 @@ def test_without_rules_a_page_of_paths_is_named(versions, number):
     assert planned[:3] == (0, 1, 0)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("number", [MAX_CONFLICTS, MAX_CONFLICTS + 1, MAX_CONFLICTS + 200])
 def test_with_rules_a_page_of_conflicts_is_described(versions, number):
     paths = conflicting(versions, number)

@@ -180,6 +180,7 @@ def test_a_given_object_settles_a_conflict(lake):
     assert lake.read("main", "both") == b"given"
 
 
+@pytest.mark.slow
 def test_many_conflicts_are_listed_in_pages(lake):
     paths = [f"{number:05}" for number in range(300)]
     lake.diverge(dict.fromkeys(paths, b"0"), dict.fromkeys(paths, b"1"), dict.fromkeys(paths, b"2"))

@@ -112,6 +112,7 @@ def test_one_object_taken_back_shows_again(emptied, process):
     assert process.page(amount=100)[0] == [*taken_back, name(MANY - 1)]
 
 
+@pytest.mark.slow
 def test_areas_are_few_however_often_pages_are_read(versions, tmp_path):
     """Who deletes the first page again and again pays for a part of what is deleted."""
     total = 40_000
@@ -130,6 +131,7 @@ def test_areas_are_few_however_often_pages_are_read(versions, tmp_path):
     assert read < 120_000
 
 
+@pytest.mark.slow
 def test_a_branch_never_has_very_many_areas(versions):
     """However often a page asks: beyond some areas, only a large one is sealed."""
     total = sized(30_000, weekly=60_000)
@@ -161,6 +163,7 @@ def test_a_process_that_looks_into_many_areas_gets_a_tree(versions, tmp_path):
     assert core.sealed_trees.build() == 0
 
 
+@pytest.mark.slow
 def test_who_deletes_much_builds_before_anyone_reads(versions):
     total = 17 * MANY_CHANGES
     versions.commit("main", **{name(number): "x" for number in range(total)})

@@ -102,7 +102,7 @@ def test_merges_with_the_base_and_with_itself_give_the_change(name, changes):
         assert merge(form, *sides) == after
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", FORMS)
 @QUICK
 @given(CHANGES, CHANGES)
@@ -119,7 +119,7 @@ def test_both_directions_give_the_same_and_conflict_together(name, one, other):
 @pytest.mark.parametrize("name", FORMS)
 @QUICK
 @given(CHANGES, CHANGES, CHANGES)
-@pytest.mark.sample(1)
+@pytest.mark.slow
 def test_three_changes_that_do_not_conflict_merge_in_any_order(name, first, second, third):
     form, base = FORMS[name](), dict.fromkeys(PLACES, "o")
     # of two changes of one place, the first is kept

@@ -60,6 +60,7 @@ class File:
         return str(self._path)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", WHOLE)
 @QUICK
 @given(EDITS, st.sampled_from([[], ["id"]]))

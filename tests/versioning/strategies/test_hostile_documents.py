@@ -61,7 +61,7 @@ def many_lines():
     return lines, lines + b"s", lines + b"d"
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "noun", "make"),
     [

@@ -106,7 +106,7 @@ def test_a_row_without_a_choice_stays_in_conflict():
         ({"key": {"id": "2"}, "cells": {"a": "base"}}, "choose for it as a whole"),
     ],
 )
-@pytest.mark.sample(8)
+@pytest.mark.sample(4)
 def test_choices_that_cannot_be_made_are_refused(path, choice, reason):
     contents = CSV
     if path == "t.jsonl":

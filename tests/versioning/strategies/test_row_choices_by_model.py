@@ -139,7 +139,7 @@ def test_choices_are_those_of_the_model_for_all_types(name, tmp_path_factory, dr
             assert merged[each].equals(whole[each]), specs[each]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 @QUICK
 @given(TABLES, TABLES, TABLES, st.randoms(use_true_random=False))

@@ -69,7 +69,7 @@ def test_a_merge_is_that_of_dictionaries(name, base, source, destination):
         assert names == ["id", *COLUMNS]
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 @QUICK
 @given(TABLES, TABLES, TABLES)
@@ -124,6 +124,7 @@ def test_conflicts_name_key_column_and_values(name):
     assert (cell.base, cell.source, cell.destination) == ("x", "S", "D")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", FORMATS)
 def test_columns_are_added_and_dropped_by_either_side(name):
     write, read = FORMATS[name]
@@ -136,6 +137,7 @@ def test_columns_are_added_and_dropped_by_either_side(name):
         assert rows["k1"] == {"a": "x", "n": "new", "b": "y"}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", FORMATS)
 def test_changes_of_a_dropped_column_conflict(name):
     write, _ = FORMATS[name]
@@ -146,6 +148,7 @@ def test_changes_of_a_dropped_column_conflict(name):
     assert (conflict.base, conflict.source, conflict.destination) == ("z", "changed", None)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", FORMATS)
 def test_tables_that_both_sides_added_are_merged(name):
     write, read = FORMATS[name]

@@ -183,6 +183,7 @@ def specification(name, source, destination):
     return specs[0]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", WRITERS)
 @settings(max_examples=examples(24), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False))

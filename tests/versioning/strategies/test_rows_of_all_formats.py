@@ -97,7 +97,7 @@ COMPARED = {
 
 
 @pytest.mark.parametrize("path", COMPARED)
-@pytest.mark.sample(6)
+@pytest.mark.sample(2)
 def test_every_format_is_compared(path):
     write = COMPARED[path]
     (found,) = compare(path, write(TABLE), write(SOURCE)).items

@@ -87,6 +87,7 @@ def compare(processes, path, left, right, folder):
     return compare_files(processes, path, *sides, file_format="", matching=MATCHING, folder=folder)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("path", "bomb", "kind"),
     [
@@ -246,6 +247,7 @@ def test_a_process_has_no_secrets_and_limits(monkeypatch):
     assert limits["Max cpu time"].split()[0] != "unlimited"
 
 
+@pytest.mark.slow
 def test_of_conflicts_that_are_too_large_to_be_shown_the_first_are_returned():
     def table(value):
         return parquet(
@@ -267,6 +269,7 @@ print(*(name for name in names if name != "jemalloc_bg_thd"))
 """
 
 
+@pytest.mark.slow
 def test_no_thread_is_lost_by_a_fork():
     """Only jemalloc's own, which it starts again in the process that is forked."""
     environment = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}

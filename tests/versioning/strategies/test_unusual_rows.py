@@ -48,7 +48,7 @@ def test_unusual_characters_in_names_and_cells_are_kept(name, cells, line_end):
     ],
 )
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r"])
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_unusual_headers_lose_no_rows(header, names, line_end):
     source = header + b'\n1,"x\ny"\n2,"z"'.replace(b"\n", line_end) + line_end
     base = b"id,a\n1,x\n"
@@ -73,7 +73,7 @@ def test_single_quotes_within_cells_are_text():
 
 @pytest.mark.parametrize("folder", ["a*b", "a[b]", "a?b", "{a,b}", "year=2020", "a'b", "a\nb"])
 @pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_paths_of_files_are_no_patterns(tmp_path, monkeypatch, folder, name):
     write, _ = FORMATS[name]
     place = tmp_path / folder

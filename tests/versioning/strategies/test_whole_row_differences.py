@@ -209,6 +209,7 @@ def test_a_set_that_is_unique_in_the_sample_only_is_not_used():
     assert (found.matched_by, found.items[0].count) == ("whole_rows", 2)
 
 
+@pytest.mark.slow
 def test_types_that_clash_and_columns_that_one_side_lacks():
     left = table(a=[1, 1], b=[None, None], c=pa.array(["2020-01-01"] * 2))
     right = table(a=["1", "1"], c=pa.array(["2020-01-01"] * 2))

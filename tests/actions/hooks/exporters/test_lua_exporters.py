@@ -42,6 +42,7 @@ def addresses(api, reference, prefix):
     return {each["path"]: each["physical_address"] for each in found.json()["results"]}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("page_size", [1, 2, 1000])
 def test_symlinks_list_the_objects_of_each_partition(run, commit, api, s3, page_size):
     base = "tables/animals"

@@ -36,6 +36,7 @@ def test_a_pair_is_replaced_under_a_running_server(run, tmp_path):
         assert pair[1] not in server.log.read_text()
 
 
+@pytest.mark.slow
 def test_deleted_administrator_is_created_again_while_no_server_runs(run, tmp_path):
     with running_server(tmp_path) as server:
         old = server.auth
@@ -85,6 +86,7 @@ def test_where_there_is_no_installation_none_is_made(run, tmp_path, monkeypatch)
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.slow
 def test_a_lost_key_is_named_and_none_is_made(run, tmp_path):
     with running_server(tmp_path):
         pass
@@ -101,6 +103,7 @@ def test_a_lost_key_is_named_and_none_is_made(run, tmp_path):
         assert status(server, pair) == 200
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", ["grace", "a%"])
 def test_a_name_that_does_not_fit_changes_nothing(run, tmp_path, name):
     with running_server(tmp_path) as server:

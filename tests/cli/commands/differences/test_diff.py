@@ -95,6 +95,7 @@ def test_rows_of_a_table(ana, tables):
     assert found[2]["columns"] == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_whole_rows_of_a_table(ana, tables):
     tables.commit("dev", "more", **{"w.csv": "a,b\nx,\nx,\ny,z\n"})
     rows = ("diff", tables.at("main"), "dev", "--rows", "w.csv")
@@ -111,6 +112,7 @@ def test_rows_that_are_not_committed(ana, tables):
     assert ana.ok(*rows).rows == [["removed", 'id="4"', 'a="1\\n2", b=null']]
 
 
+@pytest.mark.slow
 def test_long_cells_are_shortened_and_listings_have_all_pages(ana, tables):
     lines = "".join(f"{number},{'x' * 100},\n" for number in range(1000, 2100))
     tables.commit("dev", "more", **{"more.csv": f"id,a,b\n{lines}"})
@@ -132,7 +134,7 @@ def test_long_cells_are_shortened_and_listings_have_all_pages(ana, tables):
         (("dev", "--rows", "t.csv", "--key", "id", "--whole-rows"), 2, "exclude each other"),
     ],
 )
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_row_differences_that_are_refused(ana, tables, options, code, message):
     ran = ana("diff", tables.at("main"), *options)
     assert (ran.code, ran.out) == (code, "")

@@ -175,6 +175,7 @@ def test_removal(ana, lake):
     assert ana.ok("fs", "ls", lake.at("main")).out == ""
 
 
+@pytest.mark.slow
 def test_more_objects_than_a_page(ana, lake, tmp_path):
     many = tmp_path / "many"
     many.mkdir()
@@ -243,6 +244,7 @@ def test_a_reader_that_goes_away(lake):
         assert process.wait() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs Linux")
 def test_memory_does_not_grow_with_the_file(lake, tmp_path):
     size = sized(120, weekly=200) << 20

@@ -126,6 +126,7 @@ def test_pull_with_conflicts_changes_nothing(ana, diverged):
     assert branches(lake) == ["main"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(("side", "text"), [("source-wins", "remote a"), ("dest-wins", "local")])
 def test_pull_settles_conflicts(ana, diverged, side, text):
     _, folder, theirs = diverged
@@ -137,6 +138,7 @@ def test_pull_settles_conflicts(ana, diverged, side, text):
     assert rows == [*changed, ["local", "added", "mine"]]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("side", ["source-wins", "dest-wins"])
 def test_pull_settles_a_removal_against_a_change(ana, cloned, side):
     lake, folder = cloned

@@ -60,6 +60,7 @@ def test_commit_with_conflicts_changes_nothing(ana, diverged):
     assert branches(lake) == ["main"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("options", "text"),
     [
@@ -127,6 +128,7 @@ def test_a_commit_to_a_protected_branch_is_refused(ana, cloned):
     assert (folder / "a").read_text() == "local"
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("moved", [False, True])
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), Failure("broken")])
 def test_an_interrupted_commit_leaves_nothing_behind(ana, cloned, monkeypatch, moved, error):

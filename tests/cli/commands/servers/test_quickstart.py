@@ -116,7 +116,7 @@ def test_it_opens_no_browser_if_it_exits(browser, tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.sample(1)
+@pytest.mark.slow
 def test_its_server_ends_with_it(tmp_path, number):
     options = ["--data", str(tmp_path / "data"), "--listen", "127.0.0.1:0", "--no-open"]
     with subprocess.Popen(

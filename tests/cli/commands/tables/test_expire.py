@@ -59,6 +59,7 @@ def test_references_that_cannot_be_changed_are_refused(ana, tables):
     assert ana("table", "expire", tables.lake.at("main/city.trips"), "--older-than", "x").code == 2
 
 
+@pytest.mark.slow
 def test_a_writer_that_comes_between_is_kept(ana, tables):  # noqa: ARG001  settings of the server
     """Rows are appended while the command waits for its answer: it decides again."""
     address = tables.lake.at("main/city.trips")

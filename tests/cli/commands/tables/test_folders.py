@@ -132,6 +132,7 @@ def test_what_is_no_folder_of_a_table_is_a_failure(ana, tables):
     assert ana.ok("table", "show", record, "--json").json["name"] == "city.trips"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("old")
 def test_a_table_in_a_folder_is_compared_with_one_of_the_catalog(ana, tables):
     sides = (tables.lake.at("main/raw/flights/"), tables.lake.at("main/city.trips"))

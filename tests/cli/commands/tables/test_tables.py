@@ -100,7 +100,7 @@ def test_delta_tables_are_listed_after_those_of_the_catalog(ana, tables, tmp_pat
 
 
 @pytest.mark.parametrize("name", ["a/b", "100%", "%2E", "ä ✈", "a.b", "?x=1&y#z", "x\x1b[31m"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_odd_names_are_listed_as_they_are_asked_for(ana, tables, name):
     catalog = tables.catalog()
     catalog.create_namespace((name,))
@@ -186,6 +186,7 @@ def test_history_has_each_commit_with_its_snapshots(ana, tables):
     assert ana("table", "history", lake.at("main/city.nothing")).code == 1
 
 
+@pytest.mark.slow
 def test_history_shows_what_is_staged_and_what_was_dropped(ana, tables):
     address = tables.lake.at("main/city.trips")
     with tables.trips().transaction() as change:
@@ -235,6 +236,7 @@ def test_diff_of_a_table_between_references(ana, tables):
     assert (last["kind"], last["left"], last["right"]) == ("rows", 5, 3)
 
 
+@pytest.mark.slow
 def test_diff_of_all_tables(ana, tables):
     lake = tables.lake
     lake.branch("night")

@@ -156,7 +156,7 @@ def test_reference_at_any_step_of_a_sweep_is_refused_or_keeps_its_object(refer, 
 
 @pytest.mark.parametrize("seeds", [range(5), pytest.param(range(5, 30), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("refer", REFERENCES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_interleaved_sweeps_and_references_lose_no_object(refer, seeds, tmp_path):
     """Runs two sweeps and two references, each of which can be paused before any step."""
     kept = 0
@@ -271,7 +271,7 @@ def test_two_concurrent_collectors_remove_only_dead_objects(scenario, tmp_path):
 
 
 @pytest.mark.parametrize("ahead", [-HOUR, HOUR])
-@pytest.mark.sample(1)
+@pytest.mark.slow
 def test_references_are_safe_if_server_clocks_differ_by_an_hour(ahead, tmp_path):
     for number in itertools.count(step=STRIDE):
         folder = tmp_path / str(number)

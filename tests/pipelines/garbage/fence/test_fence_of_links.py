@@ -49,6 +49,7 @@ def linkable(folder):
     return scenario, address
 
 
+@pytest.mark.slow
 def test_sweep_between_any_two_steps_of_a_link_fails_the_link_or_keeps_the_object(tmp_path):
     outcomes = set()
     for number in itertools.count():
@@ -104,6 +105,7 @@ def test_reference_admitted_before_a_whole_round_is_refused(scenario, before):
     assert not scenario.lake.keyvalue.apply([Write("test", b"reference", b"")], conditions)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("end", ["end", "round", "expiry"])
 def test_reference_admitted_before_the_end_of_a_sweep_is_refused_at_each_step_of_it(tmp_path, end):
     for number in itertools.count():

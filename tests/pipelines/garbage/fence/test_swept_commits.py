@@ -133,7 +133,7 @@ def heads(lake):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.sample(6)
+@pytest.mark.sample(2)
 def test_a_commit_that_has_lost_objects_is_refused(scenario, way):
     before = heads(scenario.lake)
     what = "has removed objects of it: the object of old"

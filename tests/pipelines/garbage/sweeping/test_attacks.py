@@ -120,7 +120,7 @@ def campaign(request, tmp_path_factory):
     return attacked(engine, tmp_path_factory.mktemp(engine), limit, strikes)
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 def test_nothing_is_lost(campaign):
     campaign, lost = campaign
     assert lost == []

@@ -119,6 +119,7 @@ def test_server_killed_between_tombstones_and_removal_loses_no_referenced_object
     require_allowed_later(data, tmp_path, dead, expired)
 
 
+@pytest.mark.slow
 def test_addresses_of_a_killed_collector_can_be_staged_after_its_lease(data, tmp_path):
     data, dead, expired = data
     with running_server(data) as server:

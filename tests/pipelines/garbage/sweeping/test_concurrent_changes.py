@@ -226,6 +226,7 @@ with collector.mark("sea", grace_seconds=-60, window_seconds=-60) as run:
 """
 
 
+@pytest.mark.slow
 def test_next_run_completes_a_killed_sweep(tmp_path):
     with open_lake(tmp_path) as lake:
         lake.repositories.create("sea", "local://sea")

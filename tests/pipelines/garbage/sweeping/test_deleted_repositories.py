@@ -76,7 +76,7 @@ def test_it_is_removed_once_the_repository_is_forgotten(scenario, way):
         lake.repositories.restore("pond")
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("number", range(STEPS))
 @pytest.mark.parametrize("days", [20, 30])
 def test_restore_at_any_step_of_a_collection(scenario, number, days):

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 
+import pytest
 from support.session.forked_python import forked_python
 
 PROGRAM = """
@@ -37,6 +38,7 @@ def run(folder, temporary, how):
     return done.returncode, done.stdout.split()
 
 
+@pytest.mark.slow
 def test_next_run_removes_local_files_of_a_killed_run(tmp_path):
     temporary = tmp_path / "temporary"
     temporary.mkdir()

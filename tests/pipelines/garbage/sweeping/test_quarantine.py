@@ -187,6 +187,7 @@ def test_missing_object_is_reported_with_the_run_that_quarantined_it(make_scenar
         assert [reference.address for reference in shown] == [lost]
 
 
+@pytest.mark.slow
 def test_files_of_runs_with_quarantined_objects_are_kept(local_scenario):
     scenario = local_scenario()
     run = scenario.sweep().run_id

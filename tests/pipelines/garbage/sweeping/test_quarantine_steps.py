@@ -123,6 +123,7 @@ def test_restoration_before_any_step_of_a_purge_succeeds_or_reports_the_object(
     assert outcomes == {0, 3}
 
 
+@pytest.mark.slow
 @STORES
 def test_restoration_before_any_step_of_a_sweep_succeeds_or_reports_the_object(
     make_scenario, steps
@@ -155,7 +156,7 @@ def test_restoration_before_any_step_of_a_sweep_succeeds_or_reports_the_object(
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_interleaved_sweeps_purges_and_restorations_lose_no_object(local_scenario, seed):
     scenario, made = local_scenario(), []
     other = Collector(

@@ -136,7 +136,7 @@ def test_an_operation_that_is_given_up_keeps_nothing(scenario):
     assert lake.operations.get("sea", deleted.id).changes[0].discarded == ()
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("number", range(STEPS))
 @pytest.mark.parametrize("days", [20, 30])
 def test_undo_at_any_step_of_a_collection_brings_back_what_can_be_read(scenario, number, days):

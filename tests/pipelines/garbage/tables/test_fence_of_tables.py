@@ -51,7 +51,7 @@ def sweep(scenario):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("refer", REFERENCES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_reference_ahead_of_a_step_of_a_sweep_is_refused_or_keeps_its_files(refer, way, tmp_path):
     outcomes = set()
     for scenario, made, live in at_each_step(

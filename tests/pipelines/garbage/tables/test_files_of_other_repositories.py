@@ -108,6 +108,7 @@ def in_a_deleted_repository(two):
     two.lake.repositories.delete("land")
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("refer", [committed, staged, in_history, in_a_deleted_repository])
 def test_a_purge_is_refused_while_a_table_needs_the_files(two, refer):
     refer(two)
@@ -124,6 +125,7 @@ def test_a_purge_is_refused_while_a_table_needs_the_files(two, refer):
     assert two.purge().objects > len(two.files)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("staged", [False, True])
 def test_files_that_a_collection_of_another_repository_removed_are_refused(two, staged):
     two.drop_trips()
@@ -146,6 +148,7 @@ def test_a_collection_keeps_what_a_deleted_repository_has_in_the_areas(two):
     assert read(two.lake, "main", "land") == before
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("reused", [False, True])
 def test_a_collection_reads_metadata_in_the_areas_of_a_deleted_repository(two, reused):
     """A registered table of `land` has its snapshots in `sea`, and these have files of `land`."""
@@ -176,6 +179,7 @@ def test_a_collection_reads_metadata_in_the_areas_of_a_deleted_repository(two, r
     assert read(two.lake, "main", "land") == before
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("failing", ["manifests", "record"])
 def test_a_store_that_fails_for_a_time_ends_the_collection(two, failing):
     """A file that could not be read may name files in any area."""
@@ -191,6 +195,7 @@ def test_a_store_that_fails_for_a_time_ends_the_collection(two, failing):
     assert read(two.lake, "main", "land") == before
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("refusal", [Denied, Invalid, StoreRefused])
 def test_a_record_that_the_store_refuses_to_read_keeps_all_areas(two, refusal):
     two.land.append("own", files=two.files)

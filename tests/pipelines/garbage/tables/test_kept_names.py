@@ -32,6 +32,7 @@ def kept_files(scenario):
     return [*(gc / "table-names").iterdir(), *(gc / "table-records").iterdir()]
 
 
+@pytest.mark.sample(1)
 def test_a_later_run_reads_what_is_new(scenario):
     first, dead = marked(scenario)
     assert first.read
@@ -44,6 +45,7 @@ def test_a_later_run_reads_what_is_new(scenario):
     assert (later.records, later.read) == (first.records + 1, 3)
 
 
+@pytest.mark.sample(1)
 def test_what_was_stored_just_now_is_read_again(scenario):
     marked(scenario)
     scenario.engine.append("trips", [7])
@@ -51,6 +53,7 @@ def test_what_was_stored_just_now_is_read_again(scenario):
         assert marked(scenario)[0].read == 3
 
 
+@pytest.mark.sample(1)
 def test_files_that_another_collector_is_writing_stay(scenario):
     """They share the folder."""
     marked(scenario)
@@ -63,6 +66,7 @@ def test_files_that_another_collector_is_writing_stay(scenario):
     assert all(file.exists() for file in files)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("damage", [lambda raw: raw[:-1] + b"?", lambda _: b""])
 def test_damaged_files_are_read_again(scenario, damage):
     before, dead = marked(scenario)
@@ -71,6 +75,7 @@ def test_damaged_files_are_read_again(scenario, damage):
     assert marked(scenario) == (before, dead)
 
 
+@pytest.mark.sample(1)
 def test_what_another_version_has_kept_does_not_count(scenario, monkeypatch):
     before = marked(scenario)
     monkeypatch.setattr(checked_file, "_version_digest", lambda: b"another" * 5)
@@ -92,6 +97,7 @@ def rewritten_manifest(scenario):
     return new
 
 
+@pytest.mark.sample(1)
 def test_a_file_whose_name_was_used_again_is_read_again(scenario):
     marked(scenario)
     new = rewritten_manifest(scenario)
@@ -101,6 +107,7 @@ def test_a_file_whose_name_was_used_again_is_read_again(scenario):
     assert read(scenario.lake, "main")
 
 
+@pytest.mark.sample(1)
 def test_without_a_look_at_the_time_that_file_would_be_lost(scenario, monkeypatch):
     find = TableFiles.find
     monkeypatch.setattr(TableFiles, "find", lambda *given: find(*given)._replace(size=1, mtime=0))
@@ -112,6 +119,7 @@ def test_without_a_look_at_the_time_that_file_would_be_lost(scenario, monkeypatc
         stored_file(scenario.lake, new)
 
 
+@pytest.mark.sample(1)
 def test_what_is_not_needed_any_more_is_removed(scenario):
     marked(scenario)
     before = len(kept_files(scenario))
@@ -126,6 +134,7 @@ def test_what_is_not_needed_any_more_is_removed(scenario):
     assert len(kept_files(scenario)) < before / 2
 
 
+@pytest.mark.sample(1)
 def test_two_collectors_share_a_folder(scenario):
     first, dead = marked(scenario)
     other = scenario.make_collector("gc")

@@ -16,6 +16,7 @@ def scenario(request, tmp_path):
         yield scenario
 
 
+@pytest.mark.sample(1)
 def test_a_file_that_was_written_again_waits_for_the_window_again(scenario):
     """The run before has seen the file that had its name, and has removed it."""
     window = 5 * DAY

@@ -50,6 +50,7 @@ def collector(scenario, alter):
     )
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "refusal",
     [Denied("not for all repositories"), NotFound("no such path", kind="invalid_endpoint")],
@@ -83,6 +84,7 @@ def test_a_server_that_ceases_to_tell_the_records_ends_the_run(scenario):
     assert scenario.files() == before
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("told", [False, None])
 def test_nothing_is_removed_through_a_server_that_does_not_record_it(scenario, told, monkeypatch):
     """An older one beside a new one takes tombstones, and does not record whose they are."""

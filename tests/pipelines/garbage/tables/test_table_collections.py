@@ -84,7 +84,7 @@ def test_a_collection_that_is_killed_at_any_step_loses_nothing(first, way, tmp_p
 
 
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_two_collections_and_two_writers_take_turns(seed, tmp_path):
     way = WAYS[seed % len(WAYS)]
     scenario, chance = TableScenario(tmp_path, way=way), random.Random(seed)
@@ -112,6 +112,7 @@ def test_two_collections_and_two_writers_take_turns(seed, tmp_path):
             assert readable(scenario.lake, reference) is not None, (each, reference)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("skew", [-CLOCK_SKEW_SECONDS, CLOCK_SKEW_SECONDS, 40 * DAY])
 def test_age_is_by_the_clock_of_the_store(skew, tmp_path):
     scenario = TableScenario(tmp_path)
@@ -271,7 +272,7 @@ def change_metadata(scenario, fields):
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_what_is_not_understood_keeps_its_area_and_is_reported(damage, tmp_path):
     scenario = TableScenario(tmp_path)
     with scenario.lake:
@@ -304,6 +305,7 @@ def test_the_storage_report_has_files_of_tables(tmp_path):
         assert report.garbage.tables == found
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("way", WAYS)
 def test_uploads_that_were_never_completed(way, tmp_path):
     """An upload that goes on keeps what it has stored, however old; what an upload has left behind

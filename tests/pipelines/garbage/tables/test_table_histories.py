@@ -112,7 +112,7 @@ def read_all(scenario, used=None):
 
 
 @pytest.mark.parametrize("seed", range(40))
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 def test_collections_among_changes(seed, tmp_path):
     scenario, chance = TableScenario(tmp_path), random.Random(seed)
     with scenario.lake:

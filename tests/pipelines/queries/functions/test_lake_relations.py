@@ -128,7 +128,7 @@ def typed(tmp_path_factory):
     return Tables(folder)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", VALUES)
 def test_each_comparison_has_the_rows_that_it_has_over_all_files(typed, name):
     read = []
@@ -256,6 +256,7 @@ def test_deleted_rows_are_not_counted(tmp_path):
     assert tables.same("SELECT long FROM TABLE WHERE long >= 2") == 1
 
 
+@pytest.mark.slow
 def test_texts_with_line_breaks_which_plans_cut_are_found(tmp_path):
     texts = ["x\ny", "x\n\ny", "\n", "\n\n", "x\0y", "x", "x'\n' AND lake0c1='y", "z\rz"]
     create(tmp_path, [[{"text": text}] for text in texts])
@@ -274,6 +275,7 @@ PARTITIONS = {
 }
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("name", PARTITIONS)
 def test_files_of_delta_tables_are_left_out_by_their_partitions(tmp_path, name):
     values = PARTITIONS[name]

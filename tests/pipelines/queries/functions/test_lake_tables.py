@@ -109,6 +109,7 @@ def test_every_file_is_read_with_the_rights_of_the_user(query, paths, lists, act
     assert action in str(caught.value) or caught.value.kind == "insufficient_permissions"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("address", "error", "reason"),
     [

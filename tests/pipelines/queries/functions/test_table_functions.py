@@ -86,7 +86,7 @@ def run(opened):
         ("SELECT count(*) FROM (SUMMARIZE FROM echo('a', 'b'))", [(3,)]),
     ],
 )
-@pytest.mark.sample(18)
+@pytest.mark.sample(6)
 def test_a_function_stands_where_a_table_may_stand(run, sql, rows):
     assert run(sql) == rows
 

@@ -60,7 +60,7 @@ def as_row(lake, namespace, change):
         ("main", "main"),
     ],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_changes_are_those_of_the_two_dot_difference(query, metadata_lake, left, right):
     expected = differences(metadata_lake, left, right)
     assert query(f"FROM changes('sea', '{left}', '{right}')") == expected
@@ -84,7 +84,7 @@ def shrank(row):
         ('"left" IS NULL', lambda row: row["left"] is None),
     ],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_conditions_select_changes(query, metadata_lake, where, holds):
     expected = [row["path"] for row in differences(metadata_lake, "v1", "main$") if holds(row)]
     rows = query(f"SELECT path FROM changes('sea', 'v1', 'main$') c WHERE {where}")
@@ -153,6 +153,7 @@ def test_changes_need_the_permission_to_list(query):
         )
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("call", "error"),
     [

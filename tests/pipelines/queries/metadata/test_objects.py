@@ -11,7 +11,7 @@ REFERENCES = ["main", "main@", "main$", "main~1", "v1", "v1~1"]
 
 
 @pytest.mark.parametrize("reference", REFERENCES)
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_objects_are_those_of_the_listing(query, metadata_lake, reference):
     expected = listed(metadata_lake, reference)
     assert query(f"FROM objects('sea', '{reference}')") == expected
@@ -19,7 +19,7 @@ def test_objects_are_those_of_the_listing(query, metadata_lake, reference):
 
 
 @pytest.mark.parametrize("prefix", ["a/", "a", "b/c/0", "é/", "é", "nul\0", "none", "z" * 1024])
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_a_prefix_limits_the_objects(query, metadata_lake, prefix):
     shown = prefix.replace("\0", "' || chr(0) || '")
     expected = listed(metadata_lake, "main", prefix=prefix)
@@ -104,7 +104,7 @@ def nothing(_):
         ),
     ],
 )
-@pytest.mark.sample(11)
+@pytest.mark.sample(4)
 def test_conditions_select_what_a_filter_of_the_listing_selects(query, metadata_lake, where, holds):
     sql = f"SELECT path FROM objects('sea', 'main') WHERE {where}"
     assert [row["path"] for row in query(sql)] == rows_where(listed(metadata_lake, "main"), holds)
@@ -236,7 +236,7 @@ READ, LIST = "fs:ReadObject", "fs:ListObjects"
     ],
 )
 @pytest.mark.parametrize("where", ["true", "metadata['owner'] = 'team-1'", "path > 'a/05'"])
-@pytest.mark.sample(5)
+@pytest.mark.sample(2)
 def test_only_readable_objects_are_rows(query, metadata_lake, statements, where):
     actor = member(("allow", LIST, ""), *statements)
     readable = metadata_lake.images.readable_paths(actor, "sea", "main", "")
@@ -267,6 +267,7 @@ def test_each_repository_is_asked_for(query, metadata_lake, function):
         query(f"FROM {function}('sea', 'main')", actor=member(("allow", READ, "/object/*")))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [

@@ -163,6 +163,7 @@ def test_null_differs_from_an_empty_text_in_csv(queries):
     assert single == b'a\n""\nx\n""\n'
 
 
+@pytest.mark.slow
 def test_duckdb_reads_the_files_back(queries, tmp_path):
     sql = "SELECT range AS n, range / 3 AS d, (range % 7)::VARCHAR || ',\"' AS t FROM range(60000)"
     with duckdb.connect() as connection:
@@ -180,6 +181,7 @@ def test_duckdb_reads_the_files_back(queries, tmp_path):
             assert connection.execute(again).fetchall() == expected, name
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("file_format", ["csv", "jsonl", "arrow", "parquet"])
 def test_the_order_and_repeated_names_are_kept(queries, file_format):
     sql = "SELECT range % 5 AS a, range AS A, range AS a_1 FROM range(30000) ORDER BY 1, 2 DESC"
@@ -215,7 +217,7 @@ def test_the_order_and_repeated_names_are_kept(queries, file_format):
         "SELECT count(*) FROM objects('sea', 'main')",
     ],
 )
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_every_result_is_a_file(queries, file_format, sql):
     content = file_of(queries, sql, file_format)
     assert content or (file_format == "jsonl" and "false" in sql)
@@ -233,6 +235,7 @@ def test_a_value_without_room_fails_the_query(queries):
     assert file_of(queries, sql, "csv").decode().splitlines()[1] == str(2**127 - 1)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("file_format", ["csv", "jsonl", "arrow", "parquet"])
 def test_a_file_that_is_too_large_is_refused(lake, file_format):
     queries = Queries(lake, QueryLimits(seconds=60, download_bytes=100_000))
@@ -252,6 +255,7 @@ def test_a_file_has_nothing_that_the_user_may_not_read(queries):
 INFINITE = "SELECT DATE 'infinity' AS d, [TIMESTAMPTZ '-infinity'] AS t"
 
 
+@pytest.mark.slow
 def test_infinite_times_are_text_in_text_and_refused_in_other_files(queries):
     content = file_of(queries, INFINITE, "csv")
     assert content.decode().splitlines()[1] == "infinity,[-infinity]"

@@ -71,6 +71,7 @@ def test_asynchronous_merges_use_rules_and_resolutions(lake):
     assert merged(lake) == ({"x": 2, "y": 2}, "1")
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("resolution", "status", "message"),
     [
@@ -177,6 +178,7 @@ def test_a_conflict_of_rows_tells_key_column_and_values(api, new_repository):
     assert lake.merge(ROWS, dry_run=True).json()["conflicts"] == [entry]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("source", "reason"),
     [

@@ -266,6 +266,7 @@ def test_a_repeated_merge_with_rules_is_made_once(apart, api):
     assert first.json() == second.json()
 
 
+@pytest.mark.slow
 def test_a_refusal_names_100_conflicts_and_a_dry_run_counts_all(api, repository):
     lake = DivergedLake(api, repository)
     paths = [f"{number:03}" for number in range(101)]

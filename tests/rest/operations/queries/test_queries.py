@@ -50,7 +50,7 @@ def test_a_query_names_any_object_by_its_address(api, ref, repository):
         ({"sql": "SELECT 1", "tables": {"t": "may/a.txt"}}, 404, "object_not_found"),
     ],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_wrong_queries_have_kinds(api, ref, body, status, kind):
     response = api.post(f"{ref}/query", json=body)
     assert (response.status_code, response.headers["x-anabranch-kind"]) == (status, kind)
@@ -131,6 +131,7 @@ FILES = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", FILES)
 def test_a_result_is_a_file_with_all_rows(api, ref, name):
     media_type, count_rows = FILES[name]
@@ -158,7 +159,7 @@ def test_a_result_is_a_file_with_all_rows(api, ref, name):
         ("application/jsonl", "application/x-ndjson"),
     ],
 )
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 def test_the_most_wanted_format_is_sent(api, ref, accept, kind):
     response = api.post(f"{ref}/query", json={"sql": "SELECT 1"}, headers={"Accept": accept})
     assert response.headers["content-type"] == kind

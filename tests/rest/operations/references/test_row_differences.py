@@ -169,12 +169,13 @@ def offset(matched_by, key, *position):
         ({"format": "jsonl"}, 400, "JSON"),
     ],
 )
-@pytest.mark.sample(8)
+@pytest.mark.sample(3)
 def test_bad_requests(lake, params, status, message):
     refused = lake.rows(**params)
     assert (refused.status_code, message in refused.text) == (status, True), refused.text
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("path", "content", "message"),
     [

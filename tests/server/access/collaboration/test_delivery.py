@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import httpx2
+import pytest
 from support.eventually import eventually
 from support.hooks.deciding_webhook import deciding_webhook
 
@@ -11,6 +12,7 @@ from anabranch.testing.server import USER_NAME, running_server
 SECRET = "cedfca83"
 
 
+@pytest.mark.slow
 def test_server_sends_what_users_do_and_logs_no_address(tmp_path):
     env = {"ANABRANCH_ACTIONS_WEBHOOK_ALLOW": "127.0.0.1", "ANABRANCH_LOGGING_LEVEL": "DEBUG"}
     with (

@@ -47,6 +47,7 @@ def merge(member, lake, *resolutions, **body):
     return member.api.post(f"/repositories/{lake}/refs/dev/merge/main", json=body)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize(
     ("path", "status"),
     [

@@ -96,7 +96,7 @@ def test_a_table_of_readable_files_is_shown(writer):
     assert ["TABLE-SECRET" in text for text in texts] == [True] * 4, texts
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     "path",
     [

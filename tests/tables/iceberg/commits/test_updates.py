@@ -294,6 +294,7 @@ def test_files_that_are_no_metadata_are_refused(content: bytes) -> None:
         decode_metadata(content)
 
 
+@pytest.mark.slow
 def test_very_many_updates_of_a_commit_take_time_in_proportion() -> None:
     many = sized(4_000, weekly=10_000)
     column = {"name": "c", "required": False, "type": "int"}

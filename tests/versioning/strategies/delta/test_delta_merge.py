@@ -96,6 +96,7 @@ def test_partition_values_with_special_characters(branches):
     assert rows(merged) == {**expected, 20: "b:%/ü", 21: None, 22: "a b", 23: "x=y"}
 
 
+@pytest.mark.slow
 def test_merges_in_a_row_and_back(branches):
     """Two branches merge into each other again and again, so their logs have different orders."""
     dev, main, was = branches.source, branches.destination, branches.base

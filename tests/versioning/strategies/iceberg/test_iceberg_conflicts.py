@@ -70,6 +70,7 @@ def isolate(**levels):
     return lambda table: table.transaction().set_properties(**names).commit_transaction()
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     "change",
     [
@@ -241,6 +242,7 @@ def test_table_that_one_side_created_anew_or_deleted(branches):
         )
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("version", [4, "2", None])
 def test_unknown_format_versions(branches, version):
     branches.change_source(append({5: "mon"}))
@@ -273,7 +275,7 @@ def test_compressed_metadata(branches):
         b"\xff",
     ],
 )
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_a_damaged_metadata_file_is_named(branches, content):
     branches.change_source(append({5: "mon"}))
     branches.change_destination(append({6: "mon"}))
@@ -284,7 +286,7 @@ def test_a_damaged_metadata_file_is_named(branches, content):
 
 @pytest.mark.parametrize("content", [b"", b"Obj\x01", b"Obj\x01" + b"\xff" * 100, None])
 @pytest.mark.parametrize("name", ["snap-*.avro", "*-m0.avro"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(1)
 def test_a_damaged_or_missing_manifest_is_named(branches, name, content):
     branches.change_source(append({5: "mon"}))
     branches.change_destination(append({6: "mon"}))

@@ -50,6 +50,7 @@ def test_snapshots_of_the_destination_stay(branches):
     assert branches.rows(merged, ids[1]) == {**BASE, 6: "mon"}
 
 
+@pytest.mark.sample(1)
 def test_the_merged_table_can_be_written_to(branches):
     branches.change_source(lambda table: table.append(rows_table({5: "mon"})))
     branches.change_destination(lambda table: table.append(rows_table({6: "mon"})))
@@ -83,13 +84,14 @@ def test_rows_that_both_sides_deleted_in_different_partitions(branches):
     assert (summary.operation.value, summary["total-records"]) == ("overwrite", "2")
 
 
+@pytest.mark.sample(1)
 def test_a_merge_that_is_repeated_gives_the_same_bytes(branches):
     branches.change_source(lambda table: table.overwrite(rows_table({5: "mon"}), "day = 'mon'"))
     branches.change_destination(lambda table: table.append(rows_table({6: "tue"})))
     assert read_tree(branches.merge()[0]) == read_tree(branches.merge()[0])
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 def test_merges_in_a_row_and_back(branches):
     was, dev, main = branches.base, branches.source, branches.destination
     expected = dict(BASE)
@@ -112,6 +114,7 @@ def test_merges_in_a_row_and_back(branches):
         was, dev = main, into_dev
 
 
+@pytest.mark.sample(1)
 def test_metadata_files_of_the_source_are_left_out(branches):
     """A reader that looks for the highest number would find them."""
     for number in (5, 6, 7):
@@ -128,6 +131,7 @@ def test_metadata_files_of_the_source_are_left_out(branches):
     assert {path for path in result & source if "version" not in path} <= expected
 
 
+@pytest.mark.sample(1)
 def test_special_characters_and_null_in_partitions(branches):
     values = dict(enumerate(["a b", "b:%/ü", None, "", "x=y"], 10))
     branches.change_source(lambda table: table.append(rows_table(values)))
@@ -148,6 +152,7 @@ VALUES = {
 }
 
 
+@pytest.mark.slow
 def test_partition_values_of_all_types(tmp_path):
     """Entries of manifests that are written again keep them."""
     fields = enumerate(VALUES.items(), 2)

@@ -18,7 +18,7 @@ def lake(tmp_path):
         yield lake
 
 
-@pytest.mark.sample(1)
+@pytest.mark.slow
 def test_branches_are_merged_again_and_again(lake, branches, tmp_path):
     commit_folder(lake, "main", branches.base)
     lake.branches.create("sea", "dev", "main")

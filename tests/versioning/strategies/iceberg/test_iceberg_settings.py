@@ -55,6 +55,7 @@ def test_a_schema_alone_is_merged_without_a_snapshot(branches):
     assert found.schema().column_names == ["id", "day", "note"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("theirs", "ours", "part"),
     [
