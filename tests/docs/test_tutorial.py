@@ -6,7 +6,6 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
 from support.session.forked_python import forked_python, program_path
 
 from anabranch.cli.commands.servers.quickstart import ACCESS_KEY_ID, COMMAND, SECRET_ACCESS_KEY
@@ -24,7 +23,6 @@ def test_the_server_starts_as_the_page_says():
     assert parse("quickstart", COMMAND, words[3:]).data == "my-lake"
 
 
-@pytest.mark.slow
 def test_the_commands_and_the_python_run_as_printed(tmp_path):
     assert len(BLOCKS) == 8
     script = re.sub(r"^\$ ", "", "".join(BLOCKS), flags=re.MULTILINE)

@@ -84,7 +84,6 @@ def test_a_staged_removal_is_committed_with_others(lake, table):
     assert lake.catalog("main@").list_tables("city") == [("city", "trips")]
 
 
-@pytest.mark.slow
 def test_no_acknowledged_append_is_missing_from_the_last_metadata(lake):
     lake.catalog().create_table("city.trips", trips().schema)
     acknowledged, begun = [], threading.Event()

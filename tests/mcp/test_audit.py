@@ -23,7 +23,6 @@ def audited(tmp_path):
         yield server, file
 
 
-@pytest.mark.slow
 def test_tools_are_recorded_with_user_and_workspace(audited, connect):
     server, file = audited
     with anabranch.connect(server.url, *server.auth) as lake:

@@ -65,7 +65,6 @@ def files(root):
     return stored_files(root / "block")
 
 
-@pytest.mark.slow
 def test_an_upload_is_refused_and_leaves_nothing(served):
     server, call, root = served
     assert call.put(REPOSITORY, "main", "a", b"before").status == 201
@@ -100,7 +99,6 @@ def test_a_commit_is_refused_and_made_when_there_is_room(served):
     assert listed.json["results"][101]["path"] == "000100-new"
 
 
-@pytest.mark.slow
 def test_references_are_refused_and_nothing_changes(served):
     server, call, _ = served
     where = f"/repositories/{REPOSITORY}"

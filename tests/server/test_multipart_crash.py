@@ -96,7 +96,6 @@ class Writer(threading.Thread):
             lake.objects.stat(REPOSITORY, "main", path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("lives", [sized(2, weekly=3), pytest.param(10, marks=pytest.mark.slow)])
 def test_a_server_that_is_killed_keeps_parts_and_objects(tmp_path, lives, seed):
     moments = random.Random(seed)

@@ -53,7 +53,6 @@ def test_the_right_to_a_record_is_that_to_the_files(lake, reader):
     assert [each["path"] for each in listed] == [ORDERS]
 
 
-@pytest.mark.slow
 def test_what_denies_the_table_denies_its_folder_too(lake, team):
     table = f"arn:lakefs:catalog:::table/{lake.name}/city/secret"
     api = team.member(allow("fs:*"), deny("catalog:ReadTable", on=table)).api
@@ -63,7 +62,6 @@ def test_what_denies_the_table_denies_its_folder_too(lake, team):
     assert [each["path"] for each in listed] == [ORDERS]
 
 
-@pytest.mark.slow
 def test_a_renamed_table_needs_the_rights_to_both_paths(lake, reader):
     lake.catalog().rename_table("city.secret", "city.open")
     renamed = "_tables/city/open/table.json"

@@ -1,4 +1,4 @@
-"""Hypothesis' profiles: few examples in the tiers of each change, most in `make test-all`.
+"""Hypothesis' profiles: fewer examples while one works, more in CI, most in `make test-all`.
 
 What CI reports of a commit must not depend on the day, so it draws the same examples each time;
 new ones are found by everybody else, and kept in `.hypothesis/`. Hypothesis also draws constants of
@@ -20,7 +20,7 @@ from hypothesis.internal.intervalsets import IntervalSet
 
 _IN_CI = bool(os.environ.get("CI"))
 _WEEKLY = bool(os.environ.get("ANABRANCH_ALL_EXAMPLES"))  # set by `make test-all`
-_QUICK_SHARE, _WEEKLY_TIMES = 8, 3
+_CI_SHARE, _QUICK_SHARE, _WEEKLY_TIMES = 4, 8, 3
 _LEAST = 5  # fewer find nothing
 _UTF_8 = IntervalSet([(0, 0xD7FF), (0xE000, 0x10FFFF)])  # all but surrogates
 _NONE = IntervalSet([])
@@ -55,9 +55,9 @@ def _intervals(codec: str) -> tuple[IntervalSet, IntervalSet]:
 
 
 def examples(number: int) -> int:
-    """Returns how many examples a property draws that is written for `number`: three times as many
-    in `make test-all`, else an eighth.
+    """Returns how many examples a property draws that is written for `number`: in CI a quarter,
+    three times as many in `make test-all`, an eighth otherwise.
     """
     if _WEEKLY:
         return number * _WEEKLY_TIMES
-    return max(number // _QUICK_SHARE, min(number, _LEAST))
+    return max(number // (_CI_SHARE if _IN_CI else _QUICK_SHARE), min(number, _LEAST))

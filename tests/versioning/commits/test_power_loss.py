@@ -30,7 +30,7 @@ def killed_after(folder, life, merges, threads):
 
 
 @pytest.mark.parametrize("threads", [1, 8])
-@pytest.mark.slow
+@pytest.mark.sample(1)
 def test_every_acknowledged_merge_survives_a_loss_of_power(tmp_path, threads):
     chance = random.Random(threads)
     with anabranch.open(tmp_path, committer="ada") as lake:

@@ -51,7 +51,6 @@ def compare_merge_bases(histories, mirror, count):
     return several
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("pairs", PAIRS)
 def test_merge_bases_equal_git_rev_list(batch, pairs):
     histories, mirror = batch

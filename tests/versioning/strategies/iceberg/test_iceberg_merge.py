@@ -152,7 +152,6 @@ VALUES = {
 }
 
 
-@pytest.mark.slow
 def test_partition_values_of_all_types(tmp_path):
     """Entries of manifests that are written again keep them."""
     fields = enumerate(VALUES.items(), 2)
