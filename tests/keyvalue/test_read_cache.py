@@ -242,6 +242,39 @@ def test_an_empty_range_is_read_once_until_a_key_in_it_is_written(stored):
     assert rows(b"l") == [(b"z", b"last")]
 
 
+def test_a_short_range_tells_what_is_in_each_range_within_it(stored):
+    def rows(start, end=None, limit=10):
+        return list(stored.cache.page("p", start, end, limit))
+
+    for key in (b"m", b"n", b"o"):
+        stored.set(key, key, written=[("p", key)])
+    pairs = [(key, key) for key in (b"m", b"n", b"o")]
+    assert rows(b"l") == pairs
+    assert stored.reads == 1
+    assert rows(b"l", limit=2) == pairs[:2]
+    assert rows(b"m", b"o") == pairs[:2]
+    assert rows(b"n") == pairs[1:]
+    assert rows(b"n\0", b"o") == []
+    assert stored.reads == 1
+    assert rows(b"k") == [(b"k", b"one"), *pairs], "it begins before what is known"
+    assert rows(b"k", b"l") == [(b"k", b"one")]
+    assert stored.reads == 2
+    stored.set(b"changed", b"n", written=[("p", b"n")])
+    assert rows(b"l") == [pairs[0], (b"n", b"changed"), pairs[2]]
+
+
+@pytest.mark.parametrize(("keys", "size", "limit"), [(9, 1, 20), (2, 600, 20), (3, 1, 3)])
+def test_a_range_with_many_or_large_pairs_or_more_than_asked_for_is_read_again(
+    stored, keys, size, limit
+):
+    for number in range(keys):
+        key = b"m%d" % number
+        stored.set(bytes(size), key, written=[("p", key)])
+    for _ in range(2):
+        assert len(stored.cache.page("p", b"l", None, limit)) == keys
+    assert stored.reads == 2
+
+
 def test_an_empty_range_is_forgotten_as_values_are(stored, tmp_path):
     def rows():
         return list(stored.cache.page("p", b"l", None, 1))
@@ -290,5 +323,5 @@ def test_number_of_empty_ranges_is_bounded(stored):
     for number in range(9_000):
         stored.cache.page(str(number), b"", None, 1)
         stored.cache.page("p", b"l%d" % number, b"m", 1)
-    assert len(stored.cache._cached.empty) <= 8192
-    assert len(stored.cache._cached.empty["p"]) <= 4
+    assert len(stored.cache._cached.ranges) <= 8192
+    assert len(stored.cache._cached.ranges["p"]) <= 4

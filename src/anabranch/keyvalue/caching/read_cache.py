@@ -9,8 +9,8 @@ that number: a process increases it before it commits, and it never decreases. A
 process says which values it has written: they take the place of those that are cached, and the
 others stay. A commit of another process empties the cache.
 
-The same holds for a range of keys that was found empty, as the staging area of most branches is: it
-stays so until a key in it is written.
+The same holds for a range of keys that has few pairs or none, as the staging area of most branches
+has: it stays so until a key in it is written, and tells what is in each range within it.
 """
 
 from __future__ import annotations
@@ -27,13 +27,28 @@ __all__ = ["ReadCache"]
 _Location: TypeAlias = tuple[str, bytes]
 """A partition and a key."""
 
-_Range: TypeAlias = tuple[bytes, bytes | None]
-"""The first key and the first one behind, None if all others are in the range."""
-
 _MAX_VALUES = 8_192
 _MAX_VALUE_BYTES = 4_096
 _MAX_RANGES_OF_PARTITION = 4
+_MAX_ROWS = 8
+_MAX_ROW_BYTES = 1_024
 _MISSING = b"unknown"
+
+
+class _Range(NamedTuple):
+    """All pairs with start <= key < end, or without an end if that is None."""
+
+    start: bytes
+    end: bytes | None
+    rows: Sequence[Row]
+
+    def contains(self, start: bytes, end: bytes | None) -> bool:
+        """Returns whether all keys of another range are in this one."""
+        return self.start <= start and (self.end is None or (end is not None and end <= self.end))
+
+    def within(self, start: bytes, end: bytes | None) -> Sequence[Row]:
+        """Returns the pairs that are in another range."""
+        return [row for row in self.rows if start <= row[0] and (end is None or row[0] < end)]
 
 
 class _CachedValues(NamedTuple):
@@ -44,8 +59,8 @@ class _CachedValues(NamedTuple):
     counter: SharedCounter | None
     number: int
     values: dict[_Location, bytes | None]
-    empty: dict[str, tuple[_Range, ...]]
-    """By partition, ranges of keys without a value."""
+    ranges: dict[str, tuple[_Range, ...]]
+    """By partition, ranges of keys with few pairs or none."""
 
     def are_of(self, counter: SharedCounter, number: int) -> bool:
         """Returns whether these are the values for a number of a counter."""
@@ -56,9 +71,9 @@ _NOTHING = _CachedValues(None, 0, {}, {})
 
 
 class ReadCache:
-    """Caches what `read` returns: at most 8,192 values of up to 4 KiB; and which pages, of
-    `read_page`, are empty: at most four of each of 8,192 partitions. Safe for use from many
-    threads.
+    """Caches what `read` returns: at most 8,192 values of up to 4 KiB; and short pages, of
+    `read_page`: at most four of each of 8,192 partitions, with up to 8 pairs of 1 KiB together.
+    Safe for use from many threads.
     """
 
     def __init__(
@@ -95,13 +110,14 @@ class ReadCache:
         counter = self._changes.shared
         now = counter.number[0]
         cached = self._cached
-        known = cached.empty.get(partition)
-        is_empty = known and (start, end) in known and cached.are_of(counter, now)
-        if is_empty and counter.is_current_inode():
-            return ()
+        for known in cached.ranges.get(partition, ()):
+            if known.contains(start, end) and cached.are_of(counter, now):
+                if not counter.is_current_inode():
+                    break
+                return known.within(start, end)[:limit] if known.rows else ()
         rows = self._read_page(partition, start, end, limit)
-        if not rows and not now & 1:
-            self._keep_empty(counter, now, partition, (start, end))
+        if len(rows) < limit and len(rows) <= _MAX_ROWS and not now & 1:
+            self._keep_range(counter, now, partition, _Range(start, end, rows))
         return rows
 
     def begin_commit(self) -> int:
@@ -114,7 +130,7 @@ class ReadCache:
 
     def end_commit(self, before: int, written: Iterable[Write] | None) -> None:
         """Marks the end of a commit: from now on, no reader finds the old values. Those that are
-        cached are replaced by what was `written`, in this order, and the empty ranges around it
+        cached are replaced by what was `written`, in this order, and the ranges around it
         are forgotten; all is forgotten if that is None.
 
         Must not be called for a commit that has failed: its writes may appear later.
@@ -131,9 +147,9 @@ class ReadCache:
                             cached.values[location] = value
                         else:
                             del cached.values[location]
-                    if partition in cached.empty:
-                        _forget_around(location, cached.empty)
-                self._cached = cached._replace(number=before + 2)
+                    if partition in cached.ranges:
+                        _forget_around(location, cached.ranges)
+                self._cached = _CachedValues(counter, before + 2, cached.values, cached.ranges)
         self._changes.end()
 
     def close(self) -> None:
@@ -161,18 +177,20 @@ class ReadCache:
                 cached = self._cached = cached._replace(values={})
             cached.values[location] = value
 
-    def _keep_empty(
-        self, counter: SharedCounter, number: int, partition: str, keys: _Range
+    def _keep_range(
+        self, counter: SharedCounter, number: int, partition: str, found: _Range
     ) -> None:
-        """Caches that a range was found empty after the counter had the number."""
+        """Caches a range that was read after the counter had the number."""
+        if sum([len(key) + len(value) for key, value in found.rows]) > _MAX_ROW_BYTES:
+            return
         with self._lock:
             cached = self._current(counter, number)
             if cached is None:
                 return
-            if len(cached.empty) >= _MAX_VALUES:
-                cached = self._cached = cached._replace(empty={})
-            others = cached.empty.get(partition, ())[1 - _MAX_RANGES_OF_PARTITION :]
-            cached.empty[partition] = (*others, keys)
+            if len(cached.ranges) >= _MAX_VALUES:
+                cached = self._cached = cached._replace(ranges={})
+            others = cached.ranges.get(partition, ())[1 - _MAX_RANGES_OF_PARTITION :]
+            cached.ranges[partition] = (*others, found)
 
     def _current(self, counter: SharedCounter, number: int) -> _CachedValues | None:
         """Returns what is cached for a number of the counter; None if a commit has begun since. The
@@ -185,10 +203,9 @@ class ReadCache:
         return self._cached
 
 
-def _forget_around(location: _Location, empty: dict[str, tuple[_Range, ...]]) -> None:
-    """Removes the ranges that hold a key from those of its partition."""
+def _forget_around(location: _Location, ranges: dict[str, tuple[_Range, ...]]) -> None:
+    """Removes the ranges that have a key from those of its partition."""
     partition, key = location
-    for keys in empty[partition]:
-        start, end = keys
-        if start <= key and (end is None or key < end):
-            empty[partition] = tuple(each for each in empty[partition] if each is not keys)
+    for each in ranges[partition]:
+        if each.start <= key and (each.end is None or key < each.end):
+            ranges[partition] = tuple([kept for kept in ranges[partition] if kept is not each])
