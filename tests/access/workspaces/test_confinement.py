@@ -34,6 +34,7 @@ REACH = Confinement(
     writable=("out/**", "*.csv"),
     run_id="run-1",
     expires_at=9,
+    access_key_id="AKIAWSEA1",
 )
 ADMINISTRATOR = Actor.administrator("ann")
 

@@ -132,6 +132,11 @@ class Actor:
         return self.granted.depend_on_branch
 
     @property
+    def idempotency_owner(self) -> str:
+        """The name under which the idempotency keys of the actor's requests are kept."""
+        return self.username
+
+    @property
     def creator(self) -> Actor:
         """The user whose credentials these are, without what confines them."""
         return self

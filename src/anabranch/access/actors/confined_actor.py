@@ -90,6 +90,13 @@ class ConfinedActor(ActorOfConfinedKeys):
         return [Statement(Effect.ALLOW, (action,), prefixes), *denying]
 
     @property
+    def idempotency_owner(self) -> str:
+        """The name of the keys themselves, which no user has: a workspace must neither take the
+        idempotency keys of its creator or of another workspace, nor learn which were used.
+        """
+        return f"\0{self.confinement.access_key_id}"
+
+    @property
     def depends_on_branch(self) -> bool:
         """Returns True: writes are allowed on one branch alone."""
         return True

@@ -44,6 +44,7 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     """The reach of one workspace's keys: its branch, the commit at which it began, and patterns of
     paths. Without a pattern, all paths are readable and none is writable. `run_id` is the run that
     the workspace was made for; from `expires_at` on, in seconds since 1970, the keys are refused.
+    `access_key_id` tells them from the keys of every other workspace.
     """
 
     repository: str
@@ -53,6 +54,7 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     writable: tuple[str, ...]
     run_id: str
     expires_at: int
+    access_key_id: str
 
     def reaches(self, repository: str, reference: str) -> bool:
         """Returns whether a reference is the branch, with or without its staged changes, or the

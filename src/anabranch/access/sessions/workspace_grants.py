@@ -50,6 +50,7 @@ class WorkspaceGrant:
                 writable=workspace.writable,
                 run_id=workspace.run_id,
                 expires_at=self._live.branch.expires_at,
+                access_key_id=workspace.access_key_id,
             ),
         )
 

@@ -187,7 +187,7 @@ class OperationHandler:
                 raise
         call.repetition = RepeatedRequest(
             self._services.catalog.core.idempotency_keys,
-            call.actor.username,
+            call.actor.idempotency_owner,
             parse_key(header),
             fingerprint(self.operation.id, call.params, call.body),
             self._answer,

@@ -192,6 +192,7 @@ def reach_of(name):
         writable=("**",),
         run_id="",
         expires_at=0,
+        access_key_id="AKIAWTHEIRS",
     )
 
 

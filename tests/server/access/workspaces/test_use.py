@@ -90,6 +90,36 @@ def test_a_program_works_on_its_branch_and_proposes(team, worker):
     assert api.get(root).status_code == 401
 
 
+def keyed_commit(client, world, branch):
+    """Commits whatever there is on a branch, once by one idempotency key."""
+    return client.post(
+        f"/repositories/{world.repository}/branches/{branch}/commits",
+        json={"message": "m", "allow_empty": True},
+        headers={"Idempotency-Key": "nightly"},
+    )
+
+
+def test_idempotency_keys_are_those_of_one_workspace(team):
+    """A workspace neither takes those of its creator, nor learns which there are."""
+    world = make_world(team)
+    worker = make_intruder(team, world)
+    mine = keyed_commit(worker.api, world, world.workspace)
+    assert mine.status_code == 201
+    theirs = keyed_commit(team.admin.api, world, "other")
+    assert theirs.status_code == 201, theirs.text
+    again = keyed_commit(worker.api, world, world.workspace)
+    assert again.json() == mine.json()
+    path = f"/repositories/{world.repository}/workspaces"
+    assert worker.api.delete(f"{path}/{world.workspace}").status_code == 204
+    body = {"source": "main", "branch": world.workspace}
+    made = team.admin.api.post(path, json=body).json()
+    later = make_intruder(team, world._replace(fields=made))
+    new = keyed_commit(later.api, world, world.workspace)
+    assert new.status_code == 201, new.text
+    assert "idempotency-replayed" not in new.headers
+    assert new.json()["parents"] == [world.later]
+
+
 def test_a_multipart_upload(worker):
     world, s3 = worker.world, worker.s3
     place = {"Bucket": world.repository, "Key": f"{world.workspace}/out/large"}
