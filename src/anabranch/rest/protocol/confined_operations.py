@@ -167,27 +167,29 @@ def note_reads(operation_id: str, call: _Call) -> None:
     actor, read = call.actor, _READS.get(operation_id)
     if read is None or not isinstance(actor, ConfinedActor):
         return
-    reference, paths = read(call)
+    references, paths = read(call)
     reach = actor.confinement
-    with suppress(AnabranchError):  # the read itself has succeeded
-        call.services.catalog.workspaces.reads.note(
-            reach.repository, reach.branch, reference, paths
-        )
+    for reference in dict.fromkeys(references):
+        with suppress(AnabranchError):  # the read itself has succeeded
+            call.services.catalog.workspaces.reads.note(
+                reach.repository, reach.branch, reference, paths
+            )
 
 
-_READS: MappingProxyType[str, Callable[[_Call], tuple[str, Iterable[str]]]] = MappingProxyType(
+_READS: MappingProxyType[str, Callable[[_Call], tuple[list[str], list[str]]]] = MappingProxyType(
     {
-        "getObject": lambda call: (call.params.ref, [call.params.path]),
-        "readObjects": lambda call: (call.params.ref, call.body.paths),
-        "getArchive": lambda call: (call.params.ref, call.params.path),
+        "getObject": lambda call: ([call.params.ref], [call.params.path]),
+        "readObjects": lambda call: ([call.params.ref], call.body.paths),
+        "getArchive": lambda call: ([call.params.ref], call.params.path),
+        "diffRows": lambda call: (list(_sides(call)), [call.params.path]),
         "copyObject": lambda call: (
-            call.body.src_ref or call.params.branch,
+            [call.body.src_ref or call.params.branch],
             [call.body.src_path],
         ),
         "copyObjects": lambda call: (
-            call.body.source_ref or call.params.branch,
+            [call.body.source_ref or call.params.branch],
             [call.body.source_path],
         ),
     }
 )
-"""By the id of an operation, the reference and the paths, or prefixes, that a call of it reads."""
+"""By the id of an operation, the references and the paths, or prefixes, that a call of it reads."""

@@ -61,6 +61,30 @@ def test_each_way_to_read_is_recorded_with_its_commit(team, worker):
     assert pairs(reads(api, world)) == pairs(found)
 
 
+def test_rows_that_differ_are_reads_of_both_sides(team, worker):
+    """Who replaces a table sees all rows that it had in the difference."""
+    world, api = worker.world, worker.api
+    root = f"/repositories/{world.repository}"
+    put(api, world.repository, world.workspace, "out/old.csv", b"x,y\n")
+    head = commit(api, world.repository, world.workspace)
+    answer = api.get(
+        f"{root}/refs/{world.source}/diff/{world.workspace}/rows",
+        params={"path": "out/old.csv", "key": "x"},
+    )
+    assert "1" in str(answer.json()["results"][0]["left"]), answer.text
+    read = [("out/old.csv", world.source), ("out/old.csv", head)]
+    assert pairs(reads(team.admin.api, world)) == sorted(read)
+
+
+@pytest.mark.parametrize("view", ["preview", "statistics"])
+def test_what_views_of_a_table_show_is_recorded(team, worker, view):
+    world = worker.world
+    place = f"/repositories/{world.repository}/refs/{world.workspace}/objects/{view}"
+    answer = worker.api.get(place, params={"path": "in/a.csv"})
+    assert answer.status_code == 200, answer.text
+    assert pairs(reads(team.admin.api, world)) == [("in/a.csv", world.source)]
+
+
 def test_the_reads_of_others_are_not_recorded(team, worker):
     world = worker.world
     place = f"/repositories/{world.repository}/refs/{world.workspace}/objects"
