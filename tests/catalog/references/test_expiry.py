@@ -89,6 +89,40 @@ def test_more_time_between_check_and_deletion_keeps_the_branch(sea, clock, monke
     assert "short" in names(sea)
 
 
+def test_what_hooks_have_not_seen_keeps_the_branch(sea, clock, monkeypatch):
+    """More time, another commit and another end, all of it while hooks run."""
+    expiring(sea, clock)
+    clock.advance(DAY)
+    delete = sea.branches.delete
+
+    def used_first(*args, **kwargs):
+        sea.branches.set_expiry("sea", "short", int(clock()) + DAY)
+        put(sea, "short", "b", b"b")
+        sea.commits.commit("sea", "short", message="b", committer="ann")
+        clock.advance(DAY)
+        delete(*args, **kwargs)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sea.branches, "delete", used_first)
+        assert sea.expiry.delete_due() == 0
+    assert "short" in names(sea)
+    assert sea.expiry.delete_due() == 1
+
+
+def test_a_pull_request_that_is_opened_while_hooks_run_keeps_its_source(sea, clock, monkeypatch):
+    expiring(sea, clock)
+    clock.advance(DAY)
+    delete = sea.branches.delete
+
+    def proposed_first(*args, **kwargs):
+        sea.pulls.create("sea", title="b", source="short", destination="main", author="ann")
+        delete(*args, **kwargs)
+
+    monkeypatch.setattr(sea.branches, "delete", proposed_first)
+    assert sea.expiry.delete_due() == 0
+    assert "short" in names(sea)
+
+
 def test_the_source_of_an_open_pull_request_stays_until_that_is_closed(sea, clock):
     expiring(sea, clock)
     put(sea, "short", "b", b"b")
@@ -264,3 +298,39 @@ def test_a_store_that_fails_for_a_moment_does_not_keep_a_branch(sea, clock, monk
         assert sea.expiry.delete_due() == 0
     clock.advance(RETRY_SECONDS)
     assert sea.expiry.delete_due() == 1
+
+
+def test_a_clock_that_goes_back_does_not_keep_a_branch_for_good(sea, clock, monkeypatch):
+    expiring(sea, clock)
+    clock.advance(DAY)
+    read = sea.core.repositories.get
+
+    def set_back(name):
+        clock.advance(-10)
+        return read(name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sea.core.repositories, "get", set_back)
+        assert sea.expiry.delete_due() == 0
+    clock.advance(10)
+    assert sea.expiry.delete_due() == 1
+
+
+def test_a_repository_that_is_restored_while_its_branch_is_looked_for(sea, clock, monkeypatch):
+    """The index must not forget the branch then: nothing else says that it has ended."""
+    expiring(sea, clock)
+    sea.repositories.delete("sea")
+    clock.advance(DAY)
+    read = sea.core.repositories.get
+
+    def restored_meanwhile(name):
+        monkeypatch.undo()
+        try:
+            return read(name)
+        finally:
+            sea.repositories.restore("sea")
+
+    monkeypatch.setattr(sea.core.repositories, "get", restored_meanwhile)
+    assert sea.expiry.delete_due() == 0
+    assert sea.expiry.delete_due() == 1
+    assert names(sea) == ["main"]

@@ -18,10 +18,12 @@ from anabranch.actions.changes import Changes
 from anabranch.catalog.references.branches import Branches
 from anabranch.catalog.references.hooked_deletions import HookedDeletions
 from anabranch.errors import AnabranchError, Conflict, Gone, NotFound
+from anabranch.keyvalue.contract import Expect
 from anabranch.model.caller import Caller, acting_as
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
+from anabranch.versioning.records import keys, references
 from anabranch.versioning.records.expiring_branches import (
     DueBranch,
     due_branches,
@@ -111,11 +113,11 @@ class BranchExpiry:
         self, change: Change, due: DueBranch, repository: Repository, branch: Branch
     ) -> bool:
         try:
-            self._require_no_pull(repository, due.branch)
+            _require_no_pull(self._core, repository, due.branch)  # hooks would run for nothing
             if change.has_hooks:  # they do not learn of a branch that stays
                 self._core.protection.admit_deletion(repository, due.branch)
             change.before()
-            condition = StillExpired(self._core, repository, due.branch)
+            condition = StillExpired(self._core, repository, branch)
             self._branches.delete(due.repository, due.branch, extra_writes=[condition])
         except NotFound:
             return self._forget(due)
@@ -134,31 +136,61 @@ class BranchExpiry:
         self._core.keyvalue.apply(postponed(due, now + seconds))
         return False
 
-    def _require_no_pull(self, repository: Repository, branch: str) -> None:
-        for pull in self._core.pulls.open_from(repository, branch):
-            raise Conflict(
-                f"it is the source of pull request {pull.id}",
-                kind="branch_is_proposed",
-                hint="Merge or close the pull request.",
-            )
-
     def _forget(self, due: DueBranch) -> bool:
-        self._core.keyvalue.apply([forget_due(due)])
+        """Takes a branch out of the index, unless it has come back or is to be deleted then."""
+        store, partition = self._core.keyvalue, due.partition
+        repository_key, branch_key = keys.repository(due.repository), keys.branch(due.branch)
+        repository = store.get(keys.GRAVELER, repository_key)
+        branch = store.get(partition, branch_key)
+        if not _ends_it(due, repository, branch):
+            unchanged = [
+                Expect(keys.GRAVELER, repository_key, repository),
+                Expect(partition, branch_key, branch),
+            ]
+            store.apply([forget_due(due)], unchanged)
         return False
 
 
 class StillExpired(msgspec.Struct, frozen=True):
-    """The condition of a deletion: the branch was not given more time."""
+    """The condition of a deletion: the branch is as it was when its hooks were asked, without more
+    time since, and no pull request has it as its source.
+    """
 
     core: Core
     repository: Repository
-    branch: str
+    seen: Branch
 
     def writes_for(self, _: object, /) -> ExtraWrites:
-        """Returns the condition. Raises Conflict if the branch has more time now."""
-        stored = self.core.branches.read(self.repository, self.branch)
-        if not self.core.branches.is_expired(stored.branch):
+        """Returns the condition. Raises Conflict if it does not hold."""
+        seen = self.seen
+        stored = self.core.branches.read(self.repository, seen.id)
+        now = stored.branch
+        if (now.commit_id, now.expires_at) != (seen.commit_id, seen.expires_at):
             raise Conflict(
                 "it was given more time", kind="branch_not_expired", hint="Nothing is to be done."
             )
+        _require_no_pull(self.core, self.repository, seen.id)
         return (), [stored.unchanged(self.repository)]
+
+
+def _require_no_pull(core: Core, repository: Repository, branch: str) -> None:
+    """Raises Conflict if a branch is the source of an open pull request."""
+    for pull in core.pulls.open_from(repository, branch):
+        raise Conflict(
+            f"it is the source of pull request {pull.id}",
+            kind="branch_is_proposed",
+            hint="Merge or close the pull request.",
+        )
+
+
+def _ends_it(due: DueBranch, repository: bytes | None, branch: bytes | None) -> bool:
+    """Returns whether a branch is deleted because it is due, given the records of its repository
+    and of itself: one that ends later is due again then. Its end, and not a clock, decides: a clock
+    that was set back makes it last longer, and not forever.
+    """
+    if repository is None or branch is None:
+        return False
+    found = references.repository_from(repository)
+    if found.partition != due.partition or found.in_deletion:
+        return False
+    return 0 < references.branch_from(branch).expires_at <= due.expires_at
