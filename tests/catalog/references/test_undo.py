@@ -19,6 +19,7 @@ from anabranch.errors import (
 )
 from anabranch.model.caller import Caller, acting_as
 from anabranch.model.references.workspace_request import WorkspaceRequest
+from anabranch.testing.lake import Clock, lake_in
 
 REPOSITORY = "arn:lakefs:fs:::repository/sea"
 
@@ -322,3 +323,47 @@ def test_a_workspace_does_not_come_back_with_its_branch(lake):
     assert keys() == []
     with pytest.raises(NotFound):
         lake.workspaces.get("sea", branch)
+
+
+def test_a_restore_of_an_earlier_branch_ends_the_workspace_that_has_its_name(lake):
+    lake.branches.create("sea", "dev", "main", expires_at=int(lake.core.clock()) + 3600)
+    commit(lake, "dev", "secret")
+    chosen = last(lake)
+    lake.branches.delete("sea", "dev")
+    request = WorkspaceRequest(source="main", branch="dev", seconds=3600)
+    keys = {"access_key_id": "AKIAWORKSPACE", "key_check": "c"}
+    lake.workspaces.create("sea", request, **keys)
+    began = last(lake)
+    assert lake.core.workspaces.find_by_key("AKIAWORKSPACE") is not None
+    commit(lake, "dev", "out")
+    lake.operations.restore("sea", began.id)
+    assert lake.core.workspaces.find_by_key("AKIAWORKSPACE") is not None
+    lake.operations.restore("sea", chosen.id)
+    assert lake.objects.open("sea", "dev", "secret").read_bytes() == b"secret"
+    assert lake.core.workspaces.find_by_key("AKIAWORKSPACE") is None
+    with pytest.raises(NotFound):
+        lake.workspaces.get("sea", "dev")
+
+
+@pytest.mark.parametrize("kind", ["branches", "tags"])
+def test_a_restore_refuses_changes_that_clocks_have_put_in_another_order(
+    lake, clock, tmp_path, kind
+):
+    commit(lake, "main", "a")
+    chosen = last(lake)
+    clock.advance(1)
+    ahead = Clock(clock.now + 3600)
+    with lake_in(tmp_path, ahead, lake.keyvalue) as other:
+        getattr(other, kind).create("sea", "dev", "main")
+        clock.advance(1)
+        getattr(lake, kind).delete("sea", "dev")
+    newest, second = lake.operations.list("sea", amount=2).items
+    assert newest.changes[0].before is None  # the creation, which was first
+    assert second.changes[0].after is None
+    before = state(lake)
+    with pytest.raises(Conflict, match="not recorded in the order") as caught:
+        lake.operations.restore("sea", chosen.id)
+    assert caught.value.kind == "log_out_of_order"
+    assert state(lake) == before
+    lake.operations.restore("sea", newest.id)
+    assert state(lake) == before

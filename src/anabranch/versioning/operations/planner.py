@@ -19,6 +19,7 @@ from anabranch.model.references.operation import (
 from anabranch.model.references.tag import Tag
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.operations.changes_since import SinceOfReference, state_of
 from anabranch.versioning.operations.logged_records import (
     NOTIFICATIONS,
     PULL_REQUEST,
@@ -27,7 +28,7 @@ from anabranch.versioning.operations.logged_records import (
 from anabranch.versioning.operations.notification_changes import undone_targets
 from anabranch.versioning.operations.pull_changes import logged_pulls, undone_pull
 from anabranch.versioning.operations.record import reference_key
-from anabranch.versioning.operations.refusals import changed_since
+from anabranch.versioning.operations.refusals import changed_since, out_of_order
 from anabranch.versioning.operations.restaging import restaged
 from anabranch.versioning.operations.restored_pulls import RestoredPulls
 from anabranch.versioning.records import keys, references
@@ -166,21 +167,38 @@ class Planner:
         self.writes += [*writes, *discard(change.discarded, self._now)]
         self.refilled.append(BranchChanged(branch, branch))
 
-    def restore(self, change: ReferenceChanged) -> bool:
-        """Adds what makes a reference what it was before a change; returns whether it differs."""
+    def restore(self, since: SinceOfReference) -> bool:
+        """Adds what makes a reference what it was before its first change since; returns whether it
+        differs. Raises Conflict if it is not as its last change has left it.
+        """
+        change = since.first
         if isinstance(change, TagChanged):
             raw, current = self._tag(change.name)
+            self._require_state(current, since)
             if current == change.before:
                 return False
             self._add(TagChanged(current, change.before), raw)
             return True
         raw, branch = self._branch(change.name)
+        self._require_state(branch, since)
         before, discarded = change.before, self._filled(change.discarded)
-        if not discarded and _state(branch) == _state(before):
+        if not discarded and state_of(branch) == state_of(before):
             return False
         self._require_unexpired(branch, before, discarded)
         self._add(BranchChanged(branch, before, discarded), raw)
+        if since.is_reused and branch is not None and before is not None:
+            self._end_workspace(branch.id)
         return True
+
+    def _require_state(self, current: Branch | Tag | None, since: SinceOfReference) -> None:
+        if state_of(current) != state_of(since.last.after):
+            raise out_of_order(since.last.name)
+
+    def _end_workspace(self, name: str) -> None:
+        """Adds the end of the workspace of a branch: its keys must not reach another branch."""
+        repository = self._repository
+        workspace = self._keyvalue.get(repository.partition, keys.workspace(name))
+        self.writes += removal_writes(repository, name, workspace)
 
     def _require_unexpired(
         self, branch: Branch | None, before: Branch | None, discarded: tuple[str, ...]
@@ -242,8 +260,7 @@ class Planner:
         partition, expires_at = repository.partition, 0
         if change.after is None:
             self.writes.append(Write(partition, key, None))
-            workspace = self._keyvalue.get(partition, keys.workspace(name))
-            self.writes += removal_writes(repository, name, workspace)
+            self._end_workspace(name)
         else:
             branch = self._returned(change.before, change.after, change.discarded)
             self.writes.append(Write(partition, key, references.branch_bytes(branch)))
@@ -296,7 +313,3 @@ def _reverted(current: Branch, before: Branch, after: Branch) -> Branch:
             raise changed_since(f"the branch {current.id} was given another end since")
         target = msgspec.structs.replace(target, expires_at=before.expires_at)
     return target
-
-
-def _state(branch: Branch | None) -> tuple[str, bool, int] | None:
-    return None if branch is None else (branch.commit_id, branch.hidden, branch.expires_at)

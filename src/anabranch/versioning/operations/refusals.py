@@ -5,7 +5,7 @@ from __future__ import annotations
 from anabranch.errors import Conflict
 from anabranch.model.references.operation import LoggedOperation
 
-__all__ = ["changed_since", "given_up", "require_kept"]
+__all__ = ["changed_since", "given_up", "out_of_order", "require_kept"]
 
 
 def changed_since(reason: str, hint: str = "") -> Conflict:
@@ -35,4 +35,15 @@ def given_up(operation: LoggedOperation) -> Conflict:
         f"the operation {operation.id} can no longer be undone: what it needs was given up",
         kind="operation_given_up",
         hint="Commits that it names may still be there: create a branch from one.",
+    )
+
+
+def out_of_order(name: str) -> Conflict:
+    """Returns the error of a restore that cannot know what a reference was."""
+    return Conflict(
+        f"what {name} was then is not known: its changes since are not recorded in the order in "
+        "which they were made",
+        kind="log_out_of_order",
+        hint="The clocks of servers differ. Undo single operations, or create branches from the "
+        "commits that `anabranch op log` shows.",
     )

@@ -24,13 +24,13 @@ from anabranch.model.references.operation import (
 )
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.identifiers import Identifiers
+from anabranch.versioning.operations.changes_since import changes_since
 from anabranch.versioning.operations.log import OperationLog, StoredOperation
-from anabranch.versioning.operations.logged_records import GARBAGE_RULES, PULL_REQUEST
+from anabranch.versioning.operations.logged_records import GARBAGE_RULES
 from anabranch.versioning.operations.logging_store import LoggingStore
 from anabranch.versioning.operations.planner import Planner, UndoPlan
 from anabranch.versioning.operations.record import log_write, reference_key
 from anabranch.versioning.operations.refusals import given_up, require_kept
-from anabranch.versioning.operations.restored_pulls import is_of_merge
 from anabranch.versioning.staging.area import Staging
 
 __all__ = ["Undo", "undone"]
@@ -75,31 +75,25 @@ class Undo:
         Pull requests that were merged then, or were not, are so again; those that would be open
         without their branches are closed.
 
-        Raises NotFound for an operation that is not in the log, and Conflict if it is given up, or
-        if a branch that is to change has uncommitted changes.
+        Raises NotFound for an operation that is not in the log, and Conflict if it is given up, if
+        a branch that is to change has uncommitted changes, or if what a reference was is not known.
         """
         restored = self._log.read(repository, operation_id)
         if restored.operation.given_up_at:
             raise given_up(restored.operation)
-        first_since: dict[bytes, tuple[ReferenceChanged, StoredOperation]] = {}
-        merges: dict[str, SettingChanged] = {}
-        for stored in self._log.since(repository, restored.operation.id):
-            for change in stored.operation.changes:
-                first_since[reference_key(change)] = change, stored
-            for setting in stored.operation.settings:
-                if setting.kind == PULL_REQUEST and is_of_merge(setting):
-                    merges[setting.name] = setting
+        since = changes_since(self._log.since(repository, restored.operation.id))
         planner = self._planner(repository)
         emptied: dict[str, tuple[StoredOperation, list[ReferenceChanged]]] = {}
-        for change, stored in first_since.values():
-            if planner.restore(change) and isinstance(change, BranchChanged) and change.discarded:
-                emptied.setdefault(stored.operation.id, (stored, []))[1].append(change)
+        for each in since.references:
+            change = each.first
+            if planner.restore(each) and isinstance(change, BranchChanged) and change.discarded:
+                emptied.setdefault(each.stored.operation.id, (each.stored, []))[1].append(change)
         for stored, returned in emptied.values():
             taken = stored.operation.without_areas_of(returned)
             planner.writes.append(log_write(repository.partition, taken))
             planner.unchanged.append(stored.unchanged)
         planner.unchanged.append(restored.unchanged)
-        planner.restore_pulls(merges)
+        planner.restore_pulls(since.merges)
         return planner.plan(restored.operation)
 
     def apply(
