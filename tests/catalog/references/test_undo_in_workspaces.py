@@ -84,13 +84,14 @@ def test_a_user_takes_back_what_was_done_in_a_workspace_by_own_rights_or_by_its_
     assert [each.path for each in lake.workspaces.diff("sea", "ws", amount=9).items] == []
 
 
-def test_a_later_workspace_of_the_name_does_not_undo_what_the_first_has_done(lake, clock):
+@pytest.mark.parametrize("seconds", [1, 0, -3600])
+def test_a_later_workspace_of_the_name_does_not_undo_what_the_first_has_done(lake, clock, seconds):
     with acting_as(workspace_of(lake)):
         put(lake, "ws", "out/a")
         lake.branches.reset("sea", "ws", "reset")
         first = last(lake)
     lake.branches.delete("sea", "ws")
-    clock.advance(1)
+    clock.advance(seconds)
     with acting_as(workspace_of(lake)):
         for operation_id in ("", first.id):
             with pytest.raises(NotFound):

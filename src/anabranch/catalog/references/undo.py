@@ -28,11 +28,11 @@ from anabranch.catalog.reviewer_names import ANY_NAMES, ReviewerNames
 from anabranch.errors import Busy, Denied, NotFound
 from anabranch.model.caller import acting_as, current_caller
 from anabranch.model.references.operation import (
+    BranchChanged,
     LoggedOperation,
     ReferenceChanged,
     SettingChanged,
 )
-from anabranch.model.references.workspace import Workspace
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.operations.logged_records import GARBAGE_RULES, PULL_REQUEST
@@ -46,6 +46,8 @@ from anabranch.versioning.staging.extra_writes import ExtraWritesFor, collect_ex
 __all__ = ["UndoOperations"]
 
 _MAX_ATTEMPTS = 20
+_NEVER = "g"
+"""The id of an operation that is older than all, as if one had deleted a branch that never was."""
 _UNDO, _UNDO_IN_WORKSPACE = "undoOperation", "undoInWorkspace"
 _READ_ONLY_SETTINGS = {"metadata", "undo_days"}
 """The settings that can be changed in a repository that is read-only."""
@@ -147,25 +149,31 @@ class UndoOperations:
         Raises NotFound for an operation of others and for any else, and as `undo` does.
         """
         stored = self._core.repositories.get(repository)
-        opened = self._core.workspaces.read(stored, workspace).workspace
+        self._core.workspaces.read(stored, workspace)
+        earlier = self._core.operation_log.last_deletion(stored, keys.branch(workspace)) or _NEVER
         if operation_id:
             operation = self._core.operation_log.get(stored, operation_id)
-            if not _is_of_workspace(operation, opened):
+            if operation.id >= earlier or not _is_of_workspace(operation, workspace):
                 raise _none_in_workspace(workspace)
         else:
-            operation = self._last_in_workspace(stored, opened)
+            operation = self._last_in_workspace(stored, workspace, earlier)
         self._require_permissions(stored, operation, operation.changes, actor)
         plans = _UndoOf(self._core, stored, operation.id)
         return self._make(stored, plans, _UNDO_IN_WORKSPACE, extra_writes, force=False)
 
-    def _last_in_workspace(self, repository: Repository, opened: Workspace) -> LoggedOperation:
+    def _last_in_workspace(
+        self, repository: Repository, workspace: str, earlier: str
+    ) -> LoggedOperation:
+        """Returns the last operation in a workspace that is not undone, given the one that has
+        deleted the last branch of its name.
+        """
         for operation in self._core.operation_log.all(repository):
-            if operation.time < opened.created_at:
+            if operation.id >= earlier or _creates(operation, workspace):
                 break
             is_done = operation.undone_at or operation.action in _ACTIONS
-            if not is_done and _is_of_workspace(operation, opened):
+            if not is_done and _is_of_workspace(operation, workspace):
                 return operation
-        raise _none_in_workspace(opened.branch)
+        raise _none_in_workspace(workspace)
 
     def restore_branch(
         self,
@@ -304,19 +312,26 @@ class UndoOperations:
         raise Busy("the branches and tags are changed by too many requests", kind="too_many_tries")
 
 
-def _is_of_workspace(operation: LoggedOperation, opened: Workspace) -> bool:
-    """Returns whether the caller has made an operation in a workspace, which has done nothing but
-    to move or reset its branch. Keys of a workspace take back nothing that their user has done with
-    other rights.
+def _creates(operation: LoggedOperation, branch: str) -> bool:
+    return any(
+        isinstance(each, BranchChanged) and each.name == branch and each.before is None
+        for each in operation.changes
+    )
+
+
+def _is_of_workspace(operation: LoggedOperation, workspace: str) -> bool:
+    """Returns whether the caller has made an operation in a workspace of this name, which has done
+    nothing but to move or reset its branch. Keys of a workspace take back nothing that their user
+    has done with other rights.
     """
     caller = current_caller()
     own = operation.is_by(caller.username, caller.record_id)
-    by_keys = operation.workspace == opened.branch
+    by_keys = operation.workspace == workspace
     by_user = not operation.workspace and not caller.workspace
-    if not own or not (by_keys or by_user) or operation.time < opened.created_at:
+    if not own or not (by_keys or by_user):
         return False
     return not operation.settings and all(
-        each.name == opened.branch and None not in (each.before, each.after)
+        each.name == workspace and None not in (each.before, each.after)
         for each in operation.changes
     )
 
