@@ -9,7 +9,8 @@ import threading
 import pytest
 from support.garbage import DAY
 
-from anabranch.errors import AlreadyExists, AnabranchError, Conflict, Invalid, NotFound
+from anabranch.errors import AlreadyExists, AnabranchError, Busy, Conflict, Invalid, NotFound
+from anabranch.keyvalue.contract import Expect, Write
 from anabranch.model.caller import Caller, acting_as
 from anabranch.model.references.workspace_request import WorkspaceRequest
 from anabranch.model.repositories.retention import RetentionRules
@@ -138,6 +139,19 @@ def test_what_must_be_erased_is_forgotten_at_once(lake):
     assert list(lake.keyvalue.scan(repository.partition)) == []
     with pytest.raises(NotFound):
         lake.repositories.forget("sea")
+
+
+def test_a_deletion_that_keeps_nothing_is_made_with_other_writes(lake):
+    """As undo of a creation marks its operation, where no operation is kept."""
+    mark = Write("marks", b"mark", b"undone")
+    delete = lake.core.repositories.delete
+    with pytest.raises(Busy):
+        delete("sea", forget=True, writes=[mark], expect=[Expect("marks", b"mark", b"other")])
+    assert lake.repositories.get("sea")
+    delete("sea", forget=True, writes=[mark], expect=[Expect("marks", b"mark", None)])
+    assert lake.keyvalue.get("marks", b"mark") == b"undone"
+    with pytest.raises(NotFound):
+        lake.repositories.get("sea")
 
 
 def test_a_forgetting_that_was_interrupted_is_completed(lake):

@@ -5,9 +5,15 @@ from __future__ import annotations
 import pytest
 
 from anabranch.errors import NotFound
+from anabranch.keyvalue.contract import Write
+from anabranch.keyvalue.memory import MemoryStore
 from anabranch.model.caller import Caller, acting_as
 from anabranch.model.references.operation import BranchChanged, TagChanged
 from anabranch.model.references.tag import Tag
+from anabranch.testing.lake import Clock
+from anabranch.versioning.operations.log import OperationLog
+from anabranch.versioning.operations.logged_records import INSTALLATION
+from anabranch.versioning.operations.logging_store import LoggingStore
 
 
 def operations(versions):
@@ -61,6 +67,19 @@ def test_ids_sort_the_newest_first_if_the_clock_goes_back(versions):
         versions.clock.now -= 3600
     names = [operation.changes[0].name for operation in operations(versions)]
     assert names == ["b4", "b3", "b2", "b1", "b0", "main"]
+
+
+def test_in_the_installation_ids_sort_the_newest_first_whatever_clocks_say(versions):
+    """Undo finds there whether a user, a group or a policy is another one of its name."""
+    store = MemoryStore()
+    servers = [LoggingStore(store, Clock(now)) for now in (7200, 3600, 0)]
+    log = OperationLog(store, versions.clock)
+    names = [f"u{number}" for number in range(6)]
+    for number, name in enumerate(names):
+        key = b"users/" + name.encode()
+        assert servers[number % 3].apply([Write("auth", key, b"secret")])
+    made = [each.settings[0].name for each in log.all(INSTALLATION)]
+    assert made == names[::-1]
 
 
 def test_an_operation_is_found_by_the_beginning_of_its_id(versions):

@@ -25,6 +25,7 @@ from anabranch.model.references.operation import (
     TagChanged,
 )
 from anabranch.versioning.operations.logged_records import (
+    INSTALLATION,
     LOGGED_KEYS,
     logged,
     setting_changed,
@@ -179,13 +180,14 @@ class LoggingStore:
     def _moment(self, partition: str) -> tuple[int, bool]:
         """Returns the time of the next operation in microseconds since 1970, and whether it is the
         first of its repository. It is later than that of any that this process has made or found,
-        also if the clock goes back.
+        also if the clock goes back. In the log of the installation it is later than all, whatever
+        the clocks of other servers say: undo finds there whether a name has another owner since.
         """
         now = int(self._clock() * 1e6)
         with self._lock:
             last = self._last.get(partition)
         is_first = False
-        if last is None:
+        if last is None or partition == INSTALLATION.partition:
             own = operations_partition(partition)
             newest = list(self._store.scan(own, LOG, b"log0", limit=1))
             is_first = not newest and self._store.get(own, SINCE) is None

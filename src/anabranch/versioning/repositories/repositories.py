@@ -245,10 +245,11 @@ class Repositories:
         """Deletes a repository. What it had is kept for as many days as its operations can be
         undone; with `forget`, or if these are none, its references, staged changes and uploads are
         removed at once. Its objects stay, and its storage namespace is recorded. `writes` are made
-        with the deletion on the conditions `expect`, if it is kept.
+        with the deletion on the conditions `expect`.
 
-        Completes a deletion that was interrupted. Raises NotFound, also for another repository of
-        that name than the one with `instance_uid`, and ReadOnlyRepository without `force`.
+        Completes a deletion that was interrupted, without these. Raises NotFound, also for another
+        repository of that name than the one with `instance_uid`, ReadOnlyRepository without
+        `force`, and Busy if a condition does not hold.
         """
         raw = self._keyvalue.get(keys.GRAVELER, keys.repository(name))
         if raw is None:
@@ -273,8 +274,8 @@ class Repositories:
                 msgspec.structs.replace(repository, in_deletion=True)
             )
             if not self._keyvalue.apply(
-                [Write(keys.GRAVELER, keys.repository(name), marked)],
-                [Expect(keys.GRAVELER, keys.repository(name), raw)],
+                [Write(keys.GRAVELER, keys.repository(name), marked), *writes],
+                [Expect(keys.GRAVELER, keys.repository(name), raw), *expect],
             ):
                 raise Busy(f"repository {name} was changed by another request")
             raw = marked
