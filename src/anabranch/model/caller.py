@@ -42,7 +42,7 @@ class Caller(msgspec.Struct, frozen=True):
     """The name of a user, and what was changed in the events whose hooks have led to the call, as
     in `Event.chain`. What a hook does is also attributed to `others`, who wrote its code: it may
     do no more than each of them. `workspace` is the branch to which the keys of the call are
-    confined, if they are those of a workspace.
+    confined, if they are those of a workspace, and `workspace_key` their access key.
     """
 
     username: str = ""
@@ -53,6 +53,7 @@ class Caller(msgspec.Struct, frozen=True):
     action: str = ""
     request_id: str = ""
     workspace: str = ""
+    workspace_key: str = ""
 
     @property
     def principals(self) -> tuple[Principal, ...]:

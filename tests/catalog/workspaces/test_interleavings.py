@@ -9,11 +9,13 @@ import pytest
 
 from anabranch.errors import AnabranchError
 from anabranch.keyvalue.memory import MemoryStore
+from anabranch.model.caller import Caller, acting_as
 from anabranch.model.references.workspace_request import WorkspaceRequest
 from anabranch.testing.lake import Clock, lake_in
 from anabranch.versioning.records import keys
 
 HOUR = 3600
+_numbers = itertools.count()
 
 
 class Intercepted(MemoryStore):
@@ -33,8 +35,10 @@ class Intercepted(MemoryStore):
 
 
 def create(lake):
+    key = f"AKIAW{next(_numbers)}"
     request = WorkspaceRequest(source="main", branch="ws", seconds=HOUR, writable=["out/**"])
-    lake.workspaces.create("sea", request, access_key_id=f"AKIAW{id(request)}", key_check="c")
+    lake.workspaces.create("sea", request, access_key_id=key, key_check="c")
+    return key
 
 
 def put(lake):
@@ -90,6 +94,59 @@ def test_records_agree_with_branches(tmp_path, one, other):
         if was_early:
             break  # the action makes fewer writes
     assert at > 0 or one == "reads"
+
+
+BY_KEYS = {
+    "put": put,
+    "delete": lambda lake: lake.objects.delete("sea", "ws", "out/a"),
+    "copy": lambda lake: lake.objects.copy("sea", "ws", "out/c", source_path="out/a"),
+    "reset": lambda lake: lake.branches.reset("sea", "ws", "reset"),
+    "commit": lambda lake: lake.commits.commit("sea", "ws", message="m", committer="ann"),
+    "undo": lambda lake: (
+        lake.branches.reset("sea", "ws", "reset"),
+        lake.workspaces.undo("sea", "ws"),
+    ),
+    **{name: ACTIONS[name] for name in ("checkpoint", "restore", "propose", "discard")},
+}
+
+
+@pytest.mark.parametrize("action", BY_KEYS)
+def test_what_keys_have_begun_does_not_end_in_a_later_workspace_of_the_name(tmp_path, action):
+    """As when a job is run again under its name, while the first run still uploads."""
+    for at in range(30):
+        store, clock = Intercepted(), Clock()
+        folder = tmp_path / str(at)
+        with lake_in(folder, clock, store) as lake, lake_in(folder, clock, store) as second:
+            lake.repositories.create("sea", "local://sea")
+            key = create(lake)
+            with acting_as(Caller("ann", workspace="ws", workspace_key=key)):
+                lake.objects.upload("sea", "ws", "out/a", [b"a"])
+                lake.workspaces.checkpoint("sea", "ws", "one", committer="ann")
+                put(lake)
+                store.writes, store.at = itertools.count(), at
+                pending = store.other = lambda lake=second: made_again(lake)
+                with suppress(AnabranchError):
+                    BY_KEYS[action](lake)
+            was_early = store.other is pending
+            store.other = None
+            if was_early:
+                break
+            assert_new(lake, lake.core.repositories.get("sea"))
+    assert at > 0
+
+
+def made_again(lake):
+    with acting_as(Caller("ann")):
+        lake.workspaces.discard("sea", "ws")
+        create(lake)
+
+
+def assert_new(lake, repository):
+    branch = lake.branches.get("sea", "ws")
+    assert branch.commit_id == lake.branches.get("sea", "main").commit_id
+    assert lake.core.staging.is_empty(branch.tokens)
+    workspace = lake.core.workspaces.read(repository, "ws").workspace
+    assert (workspace.checkpoints, workspace.pull_request) == ((), "")
 
 
 def check(lake, store):

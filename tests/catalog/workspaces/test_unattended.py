@@ -122,6 +122,24 @@ def test_a_commit_after_the_changes_were_looked_at_refuses_the_merge(sea, monkey
     assert not is_merged(sea, pull)
 
 
+def test_a_workspace_that_ends_while_checks_run_is_not_merged_by_its_keys(sea, clock, monkeypatch):
+    """A person may still merge it."""
+    pull = proposed(sea)
+    look = sea.refs.diff
+
+    def then_it_ends(*args, **kwargs):
+        page = look(*args, **kwargs)
+        clock.now = sea.branches.get("sea", "ws-1").expires_at
+        return page
+
+    monkeypatch.setattr(sea.refs, "diff", then_it_ends)
+    with pytest.raises(Conflict, match="expired"):
+        merge(sea, "main")
+    assert not is_merged(sea, pull)
+    sea.workspace_merges.merge("sea", "ws-1", committer="bob")
+    assert is_merged(sea, pull)
+
+
 def test_required_approvals_are_not_overridden(sea):
     pull = proposed(sea)
     sea.protection.replace("sea", ["main"], approvals={"main": 1})

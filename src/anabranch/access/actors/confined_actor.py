@@ -104,7 +104,10 @@ class ConfinedActor(ActorOfConfinedKeys):
     def as_caller(self, action: str, request_id: str, chain: tuple[str, ...] = ()) -> Caller:
         """Returns the creator as the caller, with the workspace."""
         caller = super().as_caller(action, request_id, chain)
-        return msgspec.structs.replace(caller, workspace=self.confinement.branch)
+        reach = self.confinement
+        return msgspec.structs.replace(
+            caller, workspace=reach.branch, workspace_key=reach.access_key_id
+        )
 
     def in_context(
         self, source_ip: str, time: float, on_decision: OnDecision | None = None

@@ -150,6 +150,7 @@ class UndoOperations:
         """
         stored = self._core.repositories.get(repository)
         self._core.workspaces.read(stored, workspace)
+        self._core.workspaces.require_own(stored, workspace)
         earlier = self._core.operation_log.last_deletion(stored, keys.branch(workspace)) or _NEVER
         if operation_id:
             operation = self._core.operation_log.get(stored, operation_id)

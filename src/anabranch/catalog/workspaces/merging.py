@@ -120,7 +120,9 @@ def _require_writable(read: _ReadChanges, writable: Sequence[str]) -> None:
 
 
 class SameHead(msgspec.Struct, frozen=True):
-    """The condition of a merge: the workspace is at the commit that was looked at."""
+    """The condition of a merge: the workspace has not ended, and is at the commit that was looked
+    at.
+    """
 
     core: Core
     repository: Repository
@@ -128,8 +130,17 @@ class SameHead(msgspec.Struct, frozen=True):
     head: str
 
     def writes_for(self, _: object, /) -> ExtraWrites:
-        """Returns the condition. Raises Conflict if the branch has moved."""
+        """Returns the condition. Raises Conflict if the branch has moved or has expired, NotFound if
+        it is gone.
+        """
         stored = self.core.branches.read(self.repository, self.workspace)
+        self.core.workspaces.require_own(self.repository, self.workspace)
+        if self.core.branches.is_expired(stored.branch):
+            raise Conflict(
+                "the workspace has expired meanwhile",
+                kind="branch_expired",
+                hint="Let a person merge it.",
+            )
         if stored.branch.commit_id != self.head:
             raise Conflict(
                 "the workspace has moved meanwhile", kind="workspace_moved", hint="Try again."

@@ -63,8 +63,9 @@ class ProposalAddition(msgspec.Struct, frozen=True):
     reads: ReadRecorder
 
     def writes_for(self, pull: PullRequest, /) -> ExtraWrites:
-        """Returns the writes. Raises Conflict if the workspace has one."""
+        """Returns the writes. Raises Conflict if the workspace has one, NotFound if it ended."""
         stored = self.core.workspaces.read(self.repository, self.workspace)
+        self.core.workspaces.require_own(self.repository, self.workspace)
         if stored.workspace.pull_request:
             raise already_proposed(stored.workspace)
         changed = msgspec.structs.replace(stored.workspace, pull_request=pull.id)

@@ -162,11 +162,14 @@ class Branches:
     ) -> bool:
         """Makes writes on condition that a branch has not changed since it was read and that
         `expect` holds; returns whether it did. Does nothing without writes and conditions. Raises
-        Conflict for a branch that has expired meanwhile.
+        Conflict for a branch that has expired meanwhile, and NotFound for a branch that is not that
+        of the caller's workspace any more.
         """
         if not writes and not expect:
             return True
         self._require_unexpired(stored.branch)
+        # the branch is read: another one of its name has another record
+        self.workspaces.require_own(repository, stored.branch.id)
         return self._keyvalue.apply(writes, [stored.unchanged(repository), *expect])
 
     def is_expired(self, branch: Branch) -> bool:
@@ -254,7 +257,8 @@ class Branches:
         """Deletes a branch and its staged changes, which the operation log keeps; `extra_writes`
         adds writes. `known` is the branch, if the caller has read it already.
 
-        Raises NotFound, and Denied for the repository's default branch.
+        Raises NotFound, also for a branch that is not that of the caller's workspace any more, and
+        Denied for the repository's default branch.
         """
         if name == repository.default_branch:
             raise Denied(
@@ -262,6 +266,7 @@ class Branches:
             )
         while True:
             stored, known = known or self.read(repository, name), None
+            self.workspaces.require_own(repository, name)
             writes = [
                 Write(repository.partition, keys.branch(name), None),
                 *due_writes(repository, name, stored.branch.expires_at, 0),

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from anabranch.errors import NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
+from anabranch.model.caller import current_caller
 from anabranch.model.references.branch import Branch
 from anabranch.model.references.workspace import (
     MAX_READS,
@@ -62,6 +63,20 @@ class Workspaces:
                 hint="It has ended, or there was none: anabranch workspace list.",
             )
         return StoredWorkspace(workspaces.workspace_from(raw), raw)
+
+    def require_own(self, repository: Repository, branch: str) -> None:
+        """Raises NotFound if the caller has the keys of a workspace of a branch, and that has ended
+        since the call began: a later workspace or branch of the name is another one.
+        """
+        caller = current_caller()
+        if not caller.workspace_key or caller.workspace != branch:
+            return
+        if self.read(repository, branch).workspace.access_key_id != caller.workspace_key:
+            raise NotFound(
+                "the workspace has ended",
+                kind="workspace_not_found",
+                hint="There is another one of its name now, which has other keys.",
+            )
 
     def all(self, repository: Repository, after: str = "") -> Iterator[Workspace]:
         """Yields the workspaces of a repository, by name, after one."""

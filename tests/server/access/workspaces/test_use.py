@@ -120,6 +120,25 @@ def test_idempotency_keys_are_those_of_one_workspace(team):
     assert new.json()["parents"] == [world.later]
 
 
+def test_an_upload_that_has_begun_does_not_end_in_a_later_workspace_of_the_name(team):
+    world = make_world(team, branch="nightly")
+    worker = make_intruder(team, world)
+    path = f"/repositories/{world.repository}/workspaces"
+
+    def pieces():
+        yield b"x" * MEGABYTES
+        assert team.admin.api.delete(f"{path}/nightly").status_code == 204
+        again = {"source": "main", "branch": "nightly"}
+        assert team.admin.api.post(path, json=again).status_code == 201
+        yield b"y"
+
+    branch = f"/repositories/{world.repository}/branches/nightly"
+    answer = worker.api.post(f"{branch}/objects", params={"path": "out/a"}, content=pieces())
+    assert answer.status_code == 404, answer.text
+    assert answer.headers["x-anabranch-kind"] == "workspace_not_found"
+    assert team.admin.api.get(f"{branch}/diff").json()["results"] == []
+
+
 def test_a_multipart_upload(worker):
     world, s3 = worker.world, worker.s3
     place = {"Bucket": world.repository, "Key": f"{world.workspace}/out/large"}
