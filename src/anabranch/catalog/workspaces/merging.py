@@ -130,8 +130,8 @@ class SameHead(msgspec.Struct, frozen=True):
     head: str
 
     def writes_for(self, _: object, /) -> ExtraWrites:
-        """Returns the condition. Raises Conflict if the branch has moved or has expired, NotFound if
-        it is gone.
+        """Returns the condition. Raises Conflict if the branch has moved or expired, and NotFound
+        once it is gone.
         """
         stored = self.core.branches.read(self.repository, self.workspace)
         self.core.workspaces.require_own(self.repository, self.workspace)
