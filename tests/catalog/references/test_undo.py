@@ -367,3 +367,20 @@ def test_a_restore_refuses_changes_that_clocks_have_put_in_another_order(
     assert state(lake) == before
     lake.operations.restore("sea", newest.id)
     assert state(lake) == before
+
+
+@pytest.mark.parametrize("is_dirty", [False, True])
+def test_a_restore_neither_changes_nor_names_what_its_user_may_not_read(lake, is_dirty):
+    lake.branches.create("sea", "hidden", "main")
+    chosen = last(lake)
+    commit(lake, "hidden", "a")
+    if is_dirty:
+        put(lake, "hidden", "b")
+    before = state(lake)
+    with pytest.raises(Denied) as caught:
+        lake.operations.restore("sea", chosen.id, actor=without(("fs:ReadBranch", "branch/hidden")))
+    assert "hidden" not in caught.value.message
+    assert state(lake) == before
+    if is_dirty:
+        with pytest.raises(Conflict, match="hidden has uncommitted"):
+            lake.operations.restore("sea", chosen.id, actor=without())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
 
 import msgspec
 
@@ -16,22 +15,23 @@ from anabranch.catalog.references.admitted_changes import (
     AdmittedChanges,
     inverse,
     require_permissions,
-    require_settings_permissions,
 )
-from anabranch.catalog.references.readable_references import (
-    has_images,
-    readable_references,
-    readable_settings,
+from anabranch.catalog.references.planned_undo import (
+    Plans,
+    RestoreTo,
+    UndoOf,
+    require_readable,
+    require_settings,
 )
+from anabranch.catalog.references.readable_references import has_images
 from anabranch.catalog.references.undone_reviewers import AdmitReviewers
 from anabranch.catalog.reviewer_names import ANY_NAMES, ReviewerNames
-from anabranch.errors import Busy, Denied, NotFound
+from anabranch.errors import Busy, NotFound
 from anabranch.model.caller import acting_as, current_caller
 from anabranch.model.references.operation import (
     BranchChanged,
     LoggedOperation,
     ReferenceChanged,
-    SettingChanged,
 )
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
@@ -55,39 +55,6 @@ _ACTIONS = {_UNDO, _UNDO_IN_WORKSPACE, "restoreReferences", "restoreBranch", "re
 """The operations of the API that undo others: undo without an id leaves them out, so that a second
 one goes a step further back instead of undoing the first.
 """
-
-
-class _Plans(Protocol):
-    def plan(self) -> UndoPlan:
-        """Returns the plan, from the present state."""
-
-
-class _UndoOf(msgspec.Struct, frozen=True):
-    """Plans to undo an operation, or its change of the reference with the key `only`."""
-
-    core: Core
-    repository: Repository
-    operation_id: str
-    only: bytes | None = None
-
-    def plan(self) -> UndoPlan:
-        return self.core.undo.plan_undo(self.repository, self.operation_id, self.only)
-
-
-class _RestoreTo(msgspec.Struct, frozen=True):
-    """Plans to restore what was right after an operation, if the actor may change all of that."""
-
-    core: Core
-    repository: Repository
-    operation_id: str
-    actor: Actor | None
-
-    def plan(self) -> UndoPlan:
-        made = self.core.undo.plan_restore(self.repository, self.operation_id)
-        if self.actor is not None:
-            require_permissions(self.core, self.repository, made.changes, self.actor, own=False)
-            _require_settings(self.repository, made.settings, self.actor)
-        return made
 
 
 class UndoOperations:
@@ -126,10 +93,10 @@ class UndoOperations:
         else:
             operation = self._last_of_caller(stored)
         self._require_permissions(stored, operation, operation.changes, actor)
-        _require_settings(stored, operation.settings, actor)
+        require_settings(stored, operation.settings, actor)
         if any(each.kind == GARBAGE_RULES for each in operation.settings):
             self._undo_rules(stored, operation)
-        plans = _UndoOf(self._core, stored, operation.id)
+        plans = UndoOf(self._core, stored, operation.id)
         extra = [AdmitReviewers(self._core, stored, names), *extra_writes]
         return self._make(stored, plans, _UNDO, extra, force=force)
 
@@ -159,7 +126,7 @@ class UndoOperations:
         else:
             operation = self._last_in_workspace(stored, workspace, earlier)
         self._require_permissions(stored, operation, operation.changes, actor)
-        plans = _UndoOf(self._core, stored, operation.id)
+        plans = UndoOf(self._core, stored, operation.id)
         return self._make(stored, plans, _UNDO_IN_WORKSPACE, extra_writes, force=False)
 
     def _last_in_workspace(
@@ -229,10 +196,10 @@ class UndoOperations:
         """
         stored = self._core.repositories.get(repository)
         chosen = self._core.operation_log.get(stored, operation_id)
-        plans = _RestoreTo(self._core, stored, chosen.id, actor)
+        plans = RestoreTo(self._core, stored, chosen.id, actor)
         return self._make(stored, plans, "restoreReferences", extra_writes, force=force)
 
-    def _plan_return(self, repository: Repository, key: bytes, actor: Actor | None) -> _Plans:
+    def _plan_return(self, repository: Repository, key: bytes, actor: Actor | None) -> Plans:
         """Returns what plans the return of a deleted reference. Raises NotFound and Denied."""
         deletion = self._core.operation_log.last_deletion(repository, key)
         if deletion is None:
@@ -243,7 +210,7 @@ class UndoOperations:
         operation = self._core.operation_log.get(repository, deletion)
         changes = [each for each in operation.changes if reference_key(each) == key]
         self._require_permissions(repository, operation, changes, actor)
-        return _UndoOf(self._core, repository, deletion, key)
+        return UndoOf(self._core, repository, deletion, key)
 
     def _require_permissions(
         self,
@@ -257,8 +224,7 @@ class UndoOperations:
         """
         if actor is None:
             return
-        if len(readable_references(repository, changes, actor)) < len(changes):
-            raise _unreadable("branches or tags")
+        require_readable(repository, changes, actor)
         own = operation.is_by(actor.username, actor.record_id)
         require_permissions(self._core, repository, inverse(changes), actor, own=own)
 
@@ -290,7 +256,7 @@ class UndoOperations:
     def _make(
         self,
         repository: Repository,
-        plans: _Plans,
+        plans: Plans,
         action: str,
         extra_writes: Sequence[ExtraWritesFor[LoggedOperation]],
         *,
@@ -346,17 +312,6 @@ def _none_in_workspace(workspace: str) -> NotFound:
     )
 
 
-def _require_settings(
-    repository: Repository, settings: Sequence[SettingChanged], actor: Actor | None
-) -> None:
-    """Raises Denied unless an actor may read and change settings."""
-    if actor is None or not settings:
-        return
-    if len(readable_settings(repository, settings, actor)) < len(settings):
-        raise _unreadable("settings")
-    require_settings_permissions(repository.id, settings, actor)
-
-
 def _check_writable(repository: Repository, plan: UndoPlan, *, force: bool) -> None:
     """Raises ReadOnlyRepository where each change of a plan by itself would be refused so."""
     if plan.changes and not has_images(repository):
@@ -364,14 +319,6 @@ def _check_writable(repository: Repository, plan: UndoPlan, *, force: bool) -> N
     with_changes = {PULL_REQUEST} if plan.changes else set()  # merges can be forced, too
     if any(each.kind not in _READ_ONLY_SETTINGS | with_changes for each in plan.settings):
         check_writable(repository, force=False)
-
-
-def _unreadable(changed: str) -> Denied:
-    return Denied(
-        f"the operation has changed {changed} that you may not read",
-        kind="insufficient_permissions",
-        hint="Ask a user who may read all of them.",
-    )
 
 
 @contextmanager
