@@ -113,8 +113,8 @@ class BranchExpiry:
         self, change: Change, due: DueBranch, repository: Repository, branch: Branch
     ) -> bool:
         try:
-            _require_no_pull(self._core, repository, due.branch)  # hooks would run for nothing
             if change.has_hooks:  # they do not learn of a branch that stays
+                _require_no_pull(self._core, repository, due.branch)
                 self._core.protection.admit_deletion(repository, due.branch)
             change.before()
             condition = StillExpired(self._core, repository, branch)
