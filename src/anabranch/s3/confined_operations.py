@@ -121,5 +121,5 @@ def note_reads(operation: Operation, call: Call) -> None:
     reach = actor.confinement
     with suppress(AnabranchError):  # the read itself has succeeded
         call.services.catalog.workspaces.reads.note(
-            reach.repository, reach.branch, address.ref, [address.path]
+            *(reach.repository, reach.branch, address.ref, [address.path], reach.access_key_id)
         )

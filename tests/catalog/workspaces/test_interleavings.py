@@ -45,6 +45,10 @@ def put(lake):
     lake.objects.upload("sea", "ws", "out/b", [b"b"])
 
 
+def key_of(lake):
+    return lake.workspaces.get("sea", "ws").workspace.access_key_id
+
+
 def expire(lake):
     lake.clock.advance(2 * HOUR)
     lake.expiry.delete_due()
@@ -61,7 +65,7 @@ ACTIONS = {
     "expire": expire,
     "again": lambda lake: (lake.workspaces.discard("sea", "ws"), create(lake)),
     "reads": lambda lake: (
-        lake.workspaces.reads.note("sea", "ws", "ws", ["in/a"]),
+        lake.workspaces.reads.note("sea", "ws", "ws", ["in/a"], key_of(lake)),
         lake.workspaces.reads.flush(),
     ),
 }

@@ -116,6 +116,18 @@ def test_a_later_workspace_of_the_name_has_not_read_what_the_earlier_one_has(sea
     assert stored(sea).reads == ()
 
 
+def test_nor_what_the_earlier_one_has_read_just_now(sea):
+    """As when a job is run again under its name: what waits to be stored is of the first run."""
+    request = WorkspaceRequest(source="main", branch="nightly")
+    sea.workspaces.create("sea", request, access_key_id="AKIAW1", key_check="c")
+    sea.workspaces.reads.note("sea", "nightly", "nightly", ["in/first"], "AKIAW1")
+    sea.workspaces.discard("sea", "nightly")
+    sea.workspaces.create("sea", request, access_key_id="AKIAW2", key_check="c")
+    sea.workspaces.reads.note("sea", "nightly", "nightly", ["in/second"], "AKIAW2")
+    found = sea.workspaces.reads.of_workspace("sea", "nightly")
+    assert [each.path for each in found.reads] == ["in/second"]
+
+
 def test_the_end_of_a_lake_stores_what_waits(sea, clock, tmp_path):
     with lake_in(tmp_path, clock, sea.keyvalue) as other:
         other.workspaces.reads.note("sea", "ws-1", "ws-1", ["in/a"])

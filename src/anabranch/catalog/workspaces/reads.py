@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import NamedTuple
 
 from anabranch.errors import AnabranchError, Gone, NotFound
 from anabranch.model.references.expression import branch_of
@@ -27,6 +28,14 @@ _MAX_WAITING = 100_000
 """The most reads that wait in one process; further ones are counted alone."""
 
 
+class _Place(NamedTuple):
+    """A workspace; a later one of its name has another access key."""
+
+    repository: str
+    branch: str
+    access_key_id: str
+
+
 class ReadRecorder:
     """Records the reads of all workspaces. Thread-safe."""
 
@@ -34,28 +43,34 @@ class ReadRecorder:
         self._core = core
         self._lock = threading.Lock()
         self._storing = threading.Lock()
-        self._waiting: dict[tuple[str, str], dict[WorkspaceRead, None]] = {}
+        self._waiting: dict[_Place, dict[WorkspaceRead, None]] = {}
         self._amount = 0
-        self._left_out: dict[tuple[str, str], int] = {}
+        self._left_out: dict[_Place, int] = {}
 
-    def note(self, repository: str, branch: str, reference: str, paths: Iterable[str]) -> None:
-        """Records that paths were read in the workspace of a branch, at a reference within its
-        reach.
+    def note(
+        self,
+        repository: str,
+        branch: str,
+        reference: str,
+        paths: Iterable[str],
+        access_key_id: str = "",
+    ) -> None:
+        """Records that paths were read in the workspace of a branch, by its access key, at a
+        reference within its reach.
         """
+        place = _Place(repository, branch, access_key_id)
         commit_id = reference
         if branch_of(reference) == branch:
             stored = self._core.repositories.get(repository)
             commit_id = self._core.branches.read(stored, branch).branch.commit_id
         with self._lock:
-            reads = self._waiting.setdefault((repository, branch), {})
+            reads = self._waiting.setdefault(place, {})
             for path in paths:
                 read = WorkspaceRead(path, commit_id)
                 if read in reads:
                     continue
                 if self._amount >= _MAX_WAITING:
-                    self._left_out[repository, branch] = (
-                        self._left_out.get((repository, branch), 0) + 1
-                    )
+                    self._left_out[place] = self._left_out.get(place, 0) + 1
                     continue
                 reads[read] = None
                 self._amount += 1
@@ -75,7 +90,7 @@ class ReadRecorder:
         failed: AnabranchError | None = None
         for place, reads in waiting.items():
             try:
-                self._store(*place, list(reads), left_out.get(place, 0))
+                self._store(place, list(reads), left_out.get(place, 0))
             except (NotFound, Gone):
                 continue  # the workspace has ended
             except AnabranchError as error:
@@ -84,9 +99,7 @@ class ReadRecorder:
         if failed is not None:
             raise failed
 
-    def _put_back(
-        self, place: tuple[str, str], reads: dict[WorkspaceRead, None], left_out: int
-    ) -> None:
+    def _put_back(self, place: _Place, reads: dict[WorkspaceRead, None], left_out: int) -> None:
         with self._lock:
             again = self._waiting.setdefault(place, {})
             before = len(again)
@@ -94,12 +107,12 @@ class ReadRecorder:
             self._amount += len(again) - before
             self._left_out[place] = self._left_out.get(place, 0) + left_out
 
-    def _store(
-        self, repository: str, branch: str, reads: list[WorkspaceRead], left_out: int
-    ) -> None:
-        stored = self._core.repositories.get(repository)
+    def _store(self, place: _Place, reads: list[WorkspaceRead], left_out: int) -> None:
+        stored = self._core.repositories.get(place.repository)
         while True:
-            writes, expect = self._core.workspaces.with_reads(stored, branch, reads, left_out)
+            writes, expect = self._core.workspaces.with_reads(
+                *(stored, place.branch, reads, left_out, place.access_key_id)
+            )
             if not writes or self._core.keyvalue.apply(writes, expect):
                 return
 

@@ -34,8 +34,10 @@ class QueryRights:
         """Requires that the user may read an object, as getObject does."""
         self._require(Action.READ_OBJECT, object_arn(repository, path), repository, reference)
         if isinstance(self._actor, ConfinedActor):
-            branch = self._actor.confinement.branch
-            self._catalog.workspaces.reads.note(repository, branch, reference, [path])
+            reach = self._actor.confinement
+            self._catalog.workspaces.reads.note(
+                *(repository, reach.branch, reference, [path], reach.access_key_id)
+            )
 
     def require_table(self, repository: str, reference: str, path: str) -> None:
         """Requires that the user may read the files of a table of the Iceberg catalog, given the

@@ -172,7 +172,7 @@ def note_reads(operation_id: str, call: _Call) -> None:
     for reference in dict.fromkeys(references):
         with suppress(AnabranchError):  # the read itself has succeeded
             call.services.catalog.workspaces.reads.note(
-                reach.repository, reach.branch, reference, paths
+                *(reach.repository, reach.branch, reference, paths, reach.access_key_id)
             )
 
 

@@ -23,6 +23,15 @@ from anabranch.versioning.staging.extra_writes import ExtraWrites
 __all__ = ["LiveWorkspace", "StoredWorkspace", "Workspaces"]
 
 
+def _another_workspace() -> NotFound:
+    """Returns the error of a workspace that has ended, where another one has its name."""
+    return NotFound(
+        "the workspace has ended",
+        kind="workspace_not_found",
+        hint="There is another one of its name now, which has other keys.",
+    )
+
+
 class StoredWorkspace(NamedTuple):
     """A workspace with the record that it was read from, which compare-and-set compares."""
 
@@ -72,11 +81,7 @@ class Workspaces:
         if not caller.workspace_key or caller.workspace != branch:
             return
         if self.read(repository, branch).workspace.access_key_id != caller.workspace_key:
-            raise NotFound(
-                "the workspace has ended",
-                kind="workspace_not_found",
-                hint="There is another one of its name now, which has other keys.",
-            )
+            raise _another_workspace()
 
     def all(self, repository: Repository, after: str = "") -> Iterator[Workspace]:
         """Yields the workspaces of a repository, by name, after one."""
@@ -139,11 +144,15 @@ class Workspaces:
         branch: str,
         reads: Sequence[WorkspaceRead],
         left_out: int,
+        access_key_id: str,
     ) -> ExtraWrites:
-        """Returns the write that adds reads to those of a workspace, on condition that it still has
-        those that it has now; nothing if all are known. Raises NotFound once it has ended.
+        """Returns the write that adds reads to those of the workspace with an access key, on
+        condition that it still has those that it has now; nothing if all are known. Raises NotFound
+        once it has ended.
         """
         workspace = self.read(repository, branch)
+        if workspace.workspace.access_key_id != access_key_id:
+            raise _another_workspace()
         key, partition = keys.workspace_reads(branch), repository.partition
         raw = self._keyvalue.get(partition, key)
         stored = workspaces.reads_from(raw)
