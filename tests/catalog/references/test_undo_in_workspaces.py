@@ -16,10 +16,10 @@ def paths_of(lake, branch="dev"):
     return [each.path for each in lake.branches.changes("sea", branch, amount=500).items]
 
 
-def workspace_of(lake, name="ws"):
+def workspace_of(lake, name="ws", key=""):
     request = WorkspaceRequest(source="main", writable=["out/**"], seconds=3600, branch=name)
-    lake.workspaces.create("sea", request)
-    return Caller("jane", workspace=name)
+    lake.workspaces.create("sea", request, access_key_id=key, key_check=key)
+    return Caller("jane", workspace=name, workspace_key=key)
 
 
 def test_a_workspace_undoes_what_its_keys_have_done_alone(lake, clock):
@@ -116,3 +116,24 @@ def test_keys_of_no_workspace_undo_nothing_by_it(lake):
     workspace_of(lake)
     with acting_as(Caller("jane", workspace="main")), pytest.raises(NotFound):
         lake.operations.undo_in_workspace("sea", "ws")
+
+
+def test_keys_do_not_undo_in_a_workspace_that_is_made_while_they_ask(lake, monkeypatch):
+    keys = workspace_of(lake, key="AKIAWFIRST")
+    with acting_as(keys):
+        put(lake, "ws", "out/a")
+        lake.branches.reset("sea", "ws", "reset")
+    look = lake.core.operation_log.all
+
+    def then_made_again(*args):
+        found = list(look(*args))
+        monkeypatch.undo()
+        with acting_as(Caller("jane")):
+            lake.branches.delete("sea", "ws")
+            workspace_of(lake, key="AKIAWSECOND")
+        return iter(found)
+
+    monkeypatch.setattr(lake.core.operation_log, "all", then_made_again)
+    with acting_as(keys), pytest.raises(NotFound):
+        lake.operations.undo_in_workspace("sea", "ws")
+    assert paths_of(lake, "ws") == []

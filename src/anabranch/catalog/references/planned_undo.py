@@ -23,8 +23,9 @@ from anabranch.model.references.operation import ReferenceChanged, SettingChange
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
 from anabranch.versioning.operations.planner import UndoPlan
+from anabranch.versioning.staging.extra_writes import ExtraWrites
 
-__all__ = ["Plans", "RestoreTo", "UndoOf", "require_readable", "require_settings"]
+__all__ = ["OwnWorkspace", "Plans", "RestoreTo", "UndoOf", "require_readable", "require_settings"]
 
 
 class Plans(Protocol):
@@ -69,6 +70,23 @@ class RestoreTo(msgspec.Struct, frozen=True):
             require_permissions(self.core, self.repository, made.changes, self.actor, own=False)
             require_settings(self.repository, made.settings, self.actor)
         return made
+
+
+class OwnWorkspace(msgspec.Struct, frozen=True):
+    """The condition of an undo in a workspace, asked for once it is planned: a caller with keys has
+    those of this workspace, and not of an earlier one of its name.
+    """
+
+    core: Core
+    repository: Repository
+    workspace: str
+
+    def writes_for(self, _: object, /) -> ExtraWrites:
+        """Returns no writes: the plan has the condition that the branch is unchanged. Raises
+        NotFound.
+        """
+        self.core.workspaces.require_own(self.repository, self.workspace)
+        return (), ()
 
 
 def require_readable(

@@ -17,6 +17,7 @@ from anabranch.catalog.references.admitted_changes import (
     require_permissions,
 )
 from anabranch.catalog.references.planned_undo import (
+    OwnWorkspace,
     Plans,
     RestoreTo,
     UndoOf,
@@ -117,7 +118,6 @@ class UndoOperations:
         """
         stored = self._core.repositories.get(repository)
         self._core.workspaces.read(stored, workspace)
-        self._core.workspaces.require_own(stored, workspace)
         earlier = self._core.operation_log.last_deletion(stored, keys.branch(workspace)) or _NEVER
         if operation_id:
             operation = self._core.operation_log.get(stored, operation_id)
@@ -127,7 +127,8 @@ class UndoOperations:
             operation = self._last_in_workspace(stored, workspace, earlier)
         self._require_permissions(stored, operation, operation.changes, actor)
         plans = UndoOf(self._core, stored, operation.id)
-        return self._make(stored, plans, _UNDO_IN_WORKSPACE, extra_writes, force=False)
+        extra = [OwnWorkspace(self._core, stored, workspace), *extra_writes]
+        return self._make(stored, plans, _UNDO_IN_WORKSPACE, extra, force=False)
 
     def _last_in_workspace(
         self, repository: Repository, workspace: str, earlier: str
