@@ -8,7 +8,7 @@
 | timestamps in nanoseconds with a zone | TIMESTAMP_NS in UTC |
 | durations, intervals | VARCHAR |
 | dictionaries, run-end encoding, extensions but UUID | as their values |
-| dense unions, structs without fields or with names that differ in case only | VARCHAR: JSON |
+| dense unions, structs without fields or with equal names but for case | VARCHAR: JSON |
 | lists, maps, structs | likewise, with their elements |
 | others | the type |
 """
@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from anabranch.tables.json_values import decode, text_column
+from anabranch.tables.sql_names import folded
 from anabranch.tables.table import UnreadableTable
 
 __all__ = ["SqlColumn", "sql_array", "sql_column", "unique_names"]
@@ -74,7 +75,7 @@ def _nested_column(kind: Any) -> SqlColumn:
 
     as_json = SqlColumn(pa.string(), "text in JSON")
     if kinds.is_struct(kind):
-        names = [field.name.lower() for field in kind]
+        names = [folded(field.name) for field in kind]
         if not names or len(set(names)) < len(names) or "" in names:
             return as_json
         parts = [sql_column(field.type) for field in kind]
@@ -183,17 +184,17 @@ def _offsets(lengths: Any, missing: Any) -> Any:
 
 def unique_names(names: Sequence[str]) -> list[str]:
     """Returns names of columns as SQL tells them apart: `column0` for an empty one, and a number
-    after one that is there already, by letters of any case.
+    after one that is there already.
     """
     taken: set[str] = set()
-    given = {name.lower() for name in names}
+    given = set(map(folded, names))
     result = []
     for place, name in enumerate(names):
         wanted = name or f"column{place}"
         shown, number = wanted, 0
-        while shown.lower() in taken or (shown != name and shown.lower() in given):
+        while folded(shown) in taken or (shown != name and folded(shown) in given):
             number += 1
             shown = f"{wanted}_{number}"
-        taken.add(shown.lower())
+        taken.add(folded(shown))
         result.append(shown)
     return result

@@ -20,6 +20,7 @@ from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem
 from anabranch.tables.json_values import text_column
 from anabranch.tables.open_table import open_typed_table
 from anabranch.tables.sql_columns import sql_array, sql_column, unique_names
+from anabranch.tables.sql_names import folded
 from anabranch.tables.table import Table, UnreadableTable
 from anabranch.tables.type_names import type_name
 from anabranch.tables.widening import convert, widest
@@ -47,8 +48,8 @@ class FileTables:
         for address in self._addresses:
             self._add(address)
         folders = folder_columns(self._addresses)
-        own = {name.lower() for name in self._columns}
-        self._folders = {name: kind for name, kind in folders.items() if name.lower() not in own}
+        own = set(map(folded, self._columns))
+        self._folders = {name: kind for name, kind in folders.items() if folded(name) not in own}
         self.schema = pa.schema([*self._columns.items(), *self._folders.items()])
 
     @property

@@ -12,7 +12,7 @@ from typing import Any
 from anabranch.pipelines.queries.file_tables import FileTables, folder_columns
 from anabranch.pipelines.queries.object_filesystem import ObjectFilesystem, location_of
 from anabranch.tables.sql_columns import unique_names
-from anabranch.tables.sql_names import READ_PARQUET, identifier, literal
+from anabranch.tables.sql_names import READ_PARQUET, folded, identifier, literal
 
 __all__ = ["TableReader"]
 
@@ -50,7 +50,7 @@ class TableReader:
         import pyarrow as pa  # noqa: PLC0415  slow to import
         import pyarrow.parquet as pq  # noqa: PLC0415
 
-        folders = {name.lower() for name in folder_columns(addresses)}
+        folders = set(map(folded, folder_columns(addresses)))
         types: dict[str, Any] = {}
         for address in addresses:
             try:
@@ -58,7 +58,7 @@ class TableReader:
                     schema, stored = file.schema_arrow, file.schema
             except (pa.ArrowException, OSError, ValueError, NotImplementedError):
                 return False  # the other reader says why
-            names = {column.lower() for column in schema.names}
+            names = set(map(folded, schema.names))
             is_int96 = any(
                 stored.column(at).physical_type == "INT96" for at in range(len(stored.names))
             )
@@ -78,7 +78,7 @@ def _is_exact_type(kind: Any) -> bool:
     import pyarrow.types as kinds  # noqa: PLC0415
 
     if kinds.is_struct(kind):
-        names = {field.name.lower() for field in kind}
+        names = {folded(field.name) for field in kind}
         is_named = 0 < kind.num_fields == len(names) and "" not in names
         return is_named and all(_is_exact_type(field.type) for field in kind)
     if kinds.is_list(kind) or kinds.is_large_list(kind) or kinds.is_dictionary(kind):

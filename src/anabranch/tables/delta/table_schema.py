@@ -48,7 +48,7 @@ _TYPES = {
 _DECIMAL = re.compile(r"decimal\((\d{1,2}),\s*(\d{1,2})\)")
 _CHARS = re.compile(r"(?:var)?char\(\d+\)")
 _MAX_DIGITS = 38
-_ZONE = re.compile(r"(?:Z|[+-]\d{2}(?::?\d{2})?)$")
+_ZONE = re.compile(r":.*(?:Z|[+-]\d{2}(?::?\d{2})?)$")
 
 
 def read_columns(schema: str, mode: str) -> tuple[Column, ...]:
@@ -130,6 +130,8 @@ def partition_value(column: Column, text: str | None) -> str:
     sql = column.type.sql if isinstance(column.type, Scalar) else ""
     if sql == "BLOB":
         return f"encode({literal(text)})"
-    if sql == "TIMESTAMP WITH TIME ZONE" and not _ZONE.search(text[10:]):
+    if sql == "DATE" or sql.startswith("TIMESTAMP"):
+        text = text.removeprefix("+")  # of years after 9999
+    if sql == "TIMESTAMP WITH TIME ZONE" and not _ZONE.search(text):
         text += "+00"  # times without a zone are in UTC
     return f"CAST({literal(text)} AS {sql})"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from anabranch.tables.live_rows.refusals import unreadable
-from anabranch.tables.sql_names import identifier
+from anabranch.tables.sql_names import folded, identifier
 
 __all__ = [
     "Column",
@@ -88,17 +88,17 @@ def sql_type(column_type: ColumnType) -> str:
 
 
 def require_distinct(columns: Sequence[Column]) -> None:
-    """Raises Invalid for columns, or parts of one, that differ in case only: SQL does not tell them
-    apart; and for a struct without parts, which it does not have.
+    """Raises Invalid for columns, or parts of one, that differ in the case of letters A to Z only:
+    SQL does not tell them apart; and for a struct without parts, which it does not have.
     """
     seen: dict[str, str] = {}
     for column in columns:
-        folded = column.name.casefold()
-        if folded in seen:
+        known = folded(column.name)
+        if known in seen:
             raise unreadable(
-                f"SQL does not tell the columns {seen[folded]!r} and {column.name!r} apart"
+                f"SQL does not tell the columns {seen[known]!r} and {column.name!r} apart"
             )
-        seen[folded] = column.name
+        seen[known] = column.name
         for inner in _inner(column.type):
             if not inner:
                 raise unreadable(f"the column {column.name!r} is a struct without parts")

@@ -78,7 +78,7 @@ class Projection:
             if column.name in constants:
                 value = self._cast(constants[column.name], column)
             else:
-                field = self.find(column, fields)
+                field = self.find(column, fields, self.columns)
                 default = fallbacks.get(column.name) if field is None else None
                 value = self.value(column, field, default)
             parts.append(f"{value} AS {identifier(column.name)}")
@@ -93,17 +93,19 @@ class Projection:
         source = f"{SOURCE}.{identifier(field.name)}"
         return self._cast(self._read(column, field, source, column.name), column)
 
-    def find(self, column: Column, fields: Sequence[FileField]) -> FileField | None:
-        """Returns the field of a column. Without ids, names that differ in case are the same unless
-        one is exact, as Spark reads them.
+    def find(
+        self, column: Column, fields: Sequence[FileField], columns: Sequence[Column] = ()
+    ) -> FileField | None:
+        """Returns the field of a column, one of some `columns`. Without ids, names that differ in
+        case are the same unless one is exact, as Spark reads them, or is that of another column.
         """
         if self._by_id:
             return next((each for each in fields if each.field_id == column.field_id), None)
         exact = next((each for each in fields if each.name == column.stored_name), None)
         if exact is not None:
             return exact
-        folded = column.stored_name.casefold()
-        alike = [each for each in fields if each.name.casefold() == folded]
+        lower, others = column.stored_name.lower(), {each.stored_name for each in columns}
+        alike = [each for each in fields if each.name.lower() == lower and each.name not in others]
         if len(alike) > 1:
             raise unreadable(f"a file has several fields for the column {column.name!r}")
         return alike[0] if alike else None
@@ -152,7 +154,7 @@ class Projection:
         parts = []
         is_same = len(wanted.columns) == len(field.parts)
         for column, position in zip(wanted.columns, itertools.count()):
-            part = self.find(column, field.parts)
+            part = self.find(column, field.parts, wanted.columns)
             inner = column.default
             if part is not None:
                 source = f"struct_extract({value}, {literal(part.name)})"

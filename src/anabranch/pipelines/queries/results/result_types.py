@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from anabranch.tables.sql_names import identifier
+from anabranch.tables.sql_names import folded, identifier
 
 __all__ = ["ARROW", "JSON", "PARQUET", "column_casts"]
 
@@ -39,15 +39,15 @@ def column_casts(relation: Any, replaced: Mapping[str, str]) -> str:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    taken = {name.lower() for name in names}
+    taken = set(map(folded, names))
     seen: set[str] = set()
     distinct = []
     for name in names:
         number, shown = 0, name
-        while shown.lower() in seen or (number and shown.lower() in taken):
+        while folded(shown) in seen or (number and folded(shown) in taken):
             number += 1
             shown = f"{name}_{number}"
-        seen.add(shown.lower())
+        seen.add(folded(shown))
         distinct.append(shown)
     return distinct
 

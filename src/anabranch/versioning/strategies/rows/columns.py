@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from anabranch.errors import Conflict
+from anabranch.tables.sql_names import folded
 
 __all__ = [
     "LINE",
@@ -26,8 +27,8 @@ def require_usable(side: str, names: Iterable[str]) -> None:
     """
     found: dict[str, str] = {}
     for name in names:
-        other = found.get(name.casefold())
-        found[name.casefold()] = name
+        other = found.get(folded(name))
+        found[folded(name)] = name
         if not name:
             reason = "has a column without a name"
         elif "\0" in name:

@@ -7,7 +7,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from anabranch.tables.sql_names import identifier, literal
+from anabranch.tables.sql_names import folded, identifier, literal
 from anabranch.tables.text.encoding import TextEncoding
 from anabranch.versioning.strategies.contract import ObjectVersion
 from anabranch.versioning.strategies.json_text import parse_json, refuse
@@ -88,7 +88,7 @@ class JsonLinesTable:
         _require_utf8(side, line)
         first = parse_json(side, line.decode("utf-8", "replace").strip())
         names = first if isinstance(first, dict) else ()
-        return list({name.casefold(): name for name in names if name}.values())
+        return list({folded(name): name for name in names if name}.values())
 
 
 def _require_json(side: str, version: ObjectVersion) -> None:
