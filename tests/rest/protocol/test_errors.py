@@ -9,6 +9,7 @@ import pytest
 
 from anabranch import errors
 from anabranch.rest.protocol.errors import STATUS_BY_CLASS, error_response, status_for
+from anabranch.versioning.strategies.contract import ContentConflict
 
 
 def make_error(cls: type[errors.AnabranchError], **fields: object) -> errors.AnabranchError:
@@ -86,3 +87,12 @@ def test_a_merge_conflict_has_a_number_if_all_conflicts_are_known(count, fields)
 def test_invalid_utf8_in_a_message_is_replaced():
     body = error_response(errors.NotFound("path a\udcff")).body
     assert json.loads(body) == {"message": "path a\N{REPLACEMENT CHARACTER}"}
+
+
+def test_half_a_pair_of_utf_16_in_conflicts_is_replaced():
+    conflict = ContentConflict(key={"pointer": "/a"}, base="\ud800", source=["x\udfff"])
+    error = errors.MergeConflict("x", conflicts=[{"details": (conflict,)}])
+    (found,) = json.loads(error_response(error).body)["conflicts"]
+    (details,) = found["details"]
+    assert details["base"] == "\N{REPLACEMENT CHARACTER}"
+    assert details["source"] == ["x\N{REPLACEMENT CHARACTER}"]

@@ -145,6 +145,17 @@ def test_lone_surrogates_and_other_characters_are_kept():
     assert json.loads(merged) == {"a": "\ud800 é", "x": 2, "y": 3}
 
 
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16", "utf-32"])
+def test_lone_surrogates_are_escaped_beside_characters_that_are_not(codec):
+    # RFC 3629 and 2781: half a pair is no character, so only its escape is one in any encoding
+    base = '{"é": "\\ud800", "\\udfff": ["\\udc00 ü"], "😀": 1}'
+    source, destination = base.replace("1}", '1, "y": 3}'), base.replace("1}", "2}")
+    merged = run(*(text.encode(codec) for text in (base, source, destination))).files["a.json"]
+    assert merged.decode(codec) == (
+        '{"é": "\\ud800", "\\udfff": ["\\udc00 \\u00fc"], "😀": 2, "y": 3}'
+    )
+
+
 def test_options_are_refused():
     with pytest.raises(Invalid, match="no option 'key'"):
         json_strategy({"key": "id"})

@@ -52,7 +52,7 @@ def _replace_invalid(value: Any) -> Any:
         return escaped.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     if isinstance(value, dict):
         return {_replace_invalid(key): _replace_invalid(item) for key, item in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_replace_invalid(item) for item in value]
     return value
 

@@ -35,6 +35,8 @@ _MAX_DIGITS = 38
 _INDENT = re.compile(r"[\[{]\r?\n([ \t]{1,64})")
 """The indentation of a document. More of it would be repeated before each member at each level."""
 
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+
 
 class _Number(msgspec.Struct, frozen=True):
     """A number as it is spelled."""
@@ -113,12 +115,17 @@ def write_json(value: Any, like: str) -> str:
 
     parts = [mark]
 
+    def text(value: Any) -> str:
+        # half a pair of UTF-16 is no character: only its escape can be written
+        is_escaped = is_ascii or (isinstance(value, str) and _HALF_PAIR.search(value) is not None)
+        return json.dumps(value, ensure_ascii=is_escaped)
+
     def write(value: Any, margin: str) -> None:
         if isinstance(value, _Number):
             parts.append(value.text)
             return
         if not isinstance(value, dict | list) or not value:
-            parts.append(json.dumps(value, ensure_ascii=is_ascii))
+            parts.append(text(value))
             return
         inner = margin + (indent or "")
         opening, closing = "{}" if isinstance(value, dict) else "[]"
@@ -128,7 +135,7 @@ def write_json(value: Any, like: str) -> str:
             parts.append(before)
             before = between
             if isinstance(value, dict):
-                parts.append(json.dumps(item, ensure_ascii=is_ascii) + colon)
+                parts.append(text(item) + colon)
                 write(value[item], inner)
             else:
                 write(item, inner)
