@@ -6,10 +6,10 @@ import os
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from support.clients.duckdb_catalog import MISSING_EXTENSIONS, load_iceberg
 from support.session.forked_python import forked_python
 
 from anabranch.testing.server import running_server
@@ -120,18 +120,14 @@ def test_the_examples_of_pyiceberg_the_sql_and_the_commands_run(filled, tmp_path
 
 @pytest.mark.slow
 @pytest.mark.skipif(
-    not find_spec("duckdb_extension_iceberg") or not find_spec("duckdb_extension_avro"),
-    reason="needs the packages duckdb-extension-iceberg and duckdb-extension-avro",
+    bool(MISSING_EXTENSIONS), reason=f"needs DuckDB's extensions {MISSING_EXTENSIONS}"
 )
 def test_the_examples_of_duckdb_run(filled, tmp_path):
     import duckdb
 
     run("\n".join(filled(text) for text in blocks("python")[:2]), tmp_path)
     database = duckdb.connect()
-    for name in ("httpfs", "avro", "iceberg"):
-        (folder,) = find_spec(f"duckdb_extension_{name}").submodule_search_locations
-        (extension,) = Path(folder).glob(f"extensions/*/{name}.duckdb_extension")
-        database.execute(f"LOAD '{extension}'")
+    load_iceberg(database)
     for statement in filled(blocks("sql")[0]).split(";"):
         if statement.strip():
             database.execute(statement)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-from pathlib import Path
-
 import pytest
+from support.clients.duckdb_catalog import MISSING_EXTENSIONS, attached_catalogs
 
 from .conftest import ids
 
@@ -43,24 +41,9 @@ def test_pyiceberg_plans_itself_also_when_it_is_told_that_the_server_does(lake):
 
 @pytest.mark.usefixtures("table")
 @pytest.mark.skipif(
-    not find_spec("duckdb_extension_iceberg") or not find_spec("duckdb_extension_avro"),
-    reason="needs the packages duckdb-extension-iceberg and duckdb-extension-avro",
+    bool(MISSING_EXTENSIONS), reason=f"needs DuckDB's extensions {MISSING_EXTENSIONS}"
 )
 def test_duckdb_plans_itself(lake):
-    import duckdb
-
-    database = duckdb.connect()
-    for name in ("httpfs", "avro", "iceberg"):
-        (folder,) = find_spec(f"duckdb_extension_{name}").submodule_search_locations
-        (extension,) = Path(folder).glob(f"extensions/*/{name}.duckdb_extension")
-        database.execute(f"LOAD '{extension}'")
-    key, secret = lake.server.auth
-    database.execute(
-        f"CREATE SECRET keys (TYPE iceberg, CLIENT_ID '{key}', CLIENT_SECRET '{secret}', "
-        f"OAUTH2_SERVER_URI '{lake.url}/iceberg/v1/oauth/tokens')"
-    )
-    database.execute(
-        f"ATTACH '{lake.name}/main' AS lake (TYPE iceberg, SECRET keys, "
-        f"ENDPOINT '{lake.url}/iceberg')"
-    )
-    assert database.sql("SELECT id FROM lake.city.trips WHERE id > 1").fetchall() == [(2,)]
+    with attached_catalogs(lake.server, lake.name, ["main"]) as database:
+        sql = "SELECT id FROM on_main.city.trips WHERE id > 1"
+        assert database.sql(sql).fetchall() == [(2,)]

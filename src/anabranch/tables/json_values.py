@@ -30,11 +30,14 @@ from typing import Any
 __all__ = [
     "MAX_ITEMS",
     "MAX_TEXT_CHARS",
+    "date_text",
     "decode",
     "infinite_count",
     "interval_text",
     "json_column",
+    "moment_text",
     "text_column",
+    "time_text",
     "to_json",
     "whole_numbers",
 ]
@@ -240,16 +243,15 @@ def _temporal(array: Any) -> list[Any]:
         counts = array.view(pa.int64()).to_pylist()
         return [None if each is None else interval_text(0, 0, each * scale) for each in counts]
     if kinds.is_date(kind):
-        return _map(array, _day)
+        return _map(array, date_text)
     scale = _NANOSECONDS[kind.unit]
     is_clock = kinds.is_time(kind)
     zone = "" if is_clock or kind.tz is None else "+00:00"
 
     def moment(count: int) -> str:
         if is_clock:  # one may be 24:00:00
-            return _clock(count * scale)
-        days, nanoseconds = divmod(count * scale, _DAY_SECONDS * 10**9)
-        return f"{_day(days)} {_clock(nanoseconds)}{zone}"
+            return time_text(count * scale)
+        return f"{moment_text(count * scale)}{zone}"
 
     return _map(array, moment)
 
@@ -268,8 +270,10 @@ def _map(array: Any, function: Callable[[int], str]) -> list[str | None]:
     return [named[each] if each in named else function(each) for each in counts]
 
 
-def _day(days: int) -> str:
-    """Returns a date, of any year: before the year 1, its number is 0 or negative."""
+def date_text(days: int) -> str:
+    """Returns the JSON form of a date, given by the days since 1970. It may be of any year: before
+    the year 1, its number is 0 or negative.
+    """
     ordinal = days + _EPOCH_DAY
     if 1 <= ordinal <= dt.date.max.toordinal():
         return dt.date.fromordinal(ordinal).isoformat()
@@ -280,7 +284,14 @@ def _day(days: int) -> str:
     return f"{shown}-{date.month:02}-{date.day:02}"
 
 
-def _clock(nanoseconds: int) -> str:
+def moment_text(nanoseconds: int) -> str:
+    """Returns the JSON form of a timestamp without a zone, given by the nanoseconds since 1970."""
+    days, rest = divmod(nanoseconds, _DAY_SECONDS * 10**9)
+    return f"{date_text(days)} {time_text(rest)}"
+
+
+def time_text(nanoseconds: int) -> str:
+    """Returns the JSON form of a time, given by the nanoseconds since midnight."""
     seconds, rest = divmod(nanoseconds, 10**9)
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)

@@ -11,8 +11,9 @@ from __future__ import annotations
 import io
 import json
 import zlib
-from typing import Any
+from typing import Any, NamedTuple
 
+from anabranch.tables.iceberg.avro_times import without_times
 from anabranch.tables.live_rows.refusals import unreadable
 from anabranch.tables.live_rows.table_objects import MAX_METADATA_BYTES
 
@@ -25,16 +26,26 @@ _CHECKSUM_BYTES = 4
 """The length of what follows a block that is compressed with snappy."""
 
 
-def plain_file(content: bytes) -> bytes:
-    """Returns a file with the same records without compression. Raises Invalid for one whose blocks
-    have more than MAX_METADATA_BYTES, or more values than bytes; and for a damaged one.
+class PlainFile(NamedTuple):
+    """The bytes of a file, and the schema of the one that it is made from."""
+
+    content: bytes
+    schema: Any
+
+
+def plain_file(content: bytes) -> PlainFile:
+    """Returns a file with the same records without compression, and numbers in place of times.
+    Raises Invalid for one whose blocks have more than MAX_METADATA_BYTES, or more values than
+    bytes; and for a damaged one.
     """
     stream = io.BytesIO(content)
     if stream.read(len(_MAGIC)) != _MAGIC:
         raise unreadable("it is no Avro file")
     header = _header(stream)
     codec = header.pop("avro.codec", b"null").decode("ascii", "replace")
-    _require_sized(json.loads(header.get("avro.schema", b"null")))
+    schema = json.loads(header.get("avro.schema", b"null"))
+    _require_sized(schema)
+    header["avro.schema"] = json.dumps(without_times(schema)).encode()
     sync = _read(stream, _SYNC_BYTES)
     parts = [_MAGIC, _encode_header(header), sync]
     left = MAX_METADATA_BYTES
@@ -49,7 +60,7 @@ def plain_file(content: bytes) -> bytes:
         if _read(stream, _SYNC_BYTES) != sync:
             raise unreadable("a block does not end with the marker of the file")
         parts += [_encode(count), _encode(len(block)), block, sync]
-    return b"".join(parts)
+    return PlainFile(b"".join(parts), schema)
 
 
 def _header(stream: io.BytesIO) -> dict[str, bytes]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from anabranch.errors import Invalid, NotSupported
 from anabranch.errors.dependency_errors import reason_of
 from anabranch.tables.iceberg.avro_blocks import plain_file
+from anabranch.tables.iceberg.avro_times import TimeUnit, time_units
 from anabranch.tables.live_rows.refusals import unreadable
 
 __all__ = ["AvroFile", "read_avro", "write_avro"]
@@ -22,7 +23,9 @@ _SYNC_BYTES = 16
 
 
 class AvroFile(NamedTuple):
-    """The content of a file. `metadata` leaves out what Avro itself adds."""
+    """The content of a file. `metadata` leaves out what Avro itself adds. Dates and times in the
+    records are numbers.
+    """
 
     schema: dict[str, Any]
     metadata: Mapping[str, str]
@@ -30,10 +33,19 @@ class AvroFile(NamedTuple):
 
     def names(self, *path: str) -> dict[int, str]:
         """Returns the names of the fields by their ids, of the record or one that it contains."""
+        return {field["field-id"]: field["name"] for field in self._record(*path)["fields"]}
+
+    def times(self, *path: str) -> dict[str, TimeUnit]:
+        """Returns the units of the fields that are dates and times, by their names, of the record
+        or one that it contains.
+        """
+        return time_units(self._record(*path))
+
+    def _record(self, *path: str) -> dict[str, Any]:
         schema = self.schema
         for name in path:
             schema = next(field["type"] for field in schema["fields"] if field["name"] == name)
-        return {field["field-id"]: field["name"] for field in schema["fields"]}
+        return schema
 
     def item_names(self, name: str) -> dict[int, str]:
         """Returns the names of the fields by their ids, of the records in a list of the record."""
@@ -56,9 +68,9 @@ def read_avro(name: str, content: bytes) -> AvroFile:
             hint="Install it on the server: pip install 'anabranch[gc]'",
         ) from error
     try:
-        reader = fastavro.reader(io.BytesIO(plain_file(content)))
+        plain, schema = plain_file(content)
+        reader = fastavro.reader(io.BytesIO(plain))
         metadata = dict(reader.metadata)
-        schema = json.loads(metadata["avro.schema"])
         given = {key: value for key, value in metadata.items() if not key.startswith("avro.")}
         return AvroFile(schema, given, list(reader))
     except Invalid as error:

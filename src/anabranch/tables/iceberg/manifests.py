@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from anabranch.tables.iceberg.avro_files import AvroFile, read_avro
+from anabranch.tables.iceberg.avro_times import TimeUnit, TimeValue
 from anabranch.tables.iceberg.metadata_files import MetadataFiles
 from anabranch.tables.live_rows.refusals import unreadable
 
@@ -72,7 +73,7 @@ class FileEntry(NamedTuple):
     about: Mapping[int, Any]
     """The description of the file, by the ids of its fields."""
     partition_values: Mapping[int, Any]
-    """The values of the partition, by the ids of its fields."""
+    """The values of the partition, by the ids of its fields; dates and times as `TimeValue`."""
 
     @property
     def key(self) -> str:
@@ -144,6 +145,7 @@ class ListedManifest:
         names, file_names = self.file.names(), self.file.names("data_file")
         partition_name = file_names[102]
         partition_names = self.file.names("data_file", partition_name)
+        units = self.file.times("data_file", partition_name)
         next_row = self.value(FIRST_ROW_ID)
         for record in self.file.records:
             if record[names[0]] == DELETED:
@@ -151,6 +153,7 @@ class ListedManifest:
             described = record[names[2]]
             values = {number: described[name] for number, name in file_names.items()}
             filled = {**record, **self._inherit(record, names)}
+            partition = {name: _timed(each, units.get(name)) for name, each in values[102].items()}
             if next_row is not None and values.get(FILE_FIRST_ROW_ID, 0) is None:
                 values[FILE_FIRST_ROW_ID] = next_row
                 filled[names[2]] = {**described, file_names[FILE_FIRST_ROW_ID]: next_row}
@@ -158,7 +161,7 @@ class ListedManifest:
             yield FileEntry(
                 path=values[100],
                 content=values.get(134) or DATA,
-                partition=(self.spec_id, _texts(values[102])),
+                partition=(self.spec_id, _texts(partition)),
                 rows=values[103],
                 size=values[104],
                 deletes_from=values.get(143) or _only_path(values.get(125), values.get(128)),
@@ -167,7 +170,7 @@ class ListedManifest:
                 record=filled,
                 about=values,
                 partition_values={
-                    number: values[102][name] for number, name in partition_names.items()
+                    number: partition[name] for number, name in partition_names.items()
                 },
             )
 
@@ -179,6 +182,10 @@ class ListedManifest:
             for number, source in sources.items()
             if number in names and record[names[number]] is None
         }
+
+
+def _timed(value: Any, unit: TimeUnit | None) -> Any:
+    return value if value is None or unit is None else TimeValue(value, unit)
 
 
 def _texts(values: Mapping[str, Any]) -> tuple[tuple[str, str | None], ...]:

@@ -6,13 +6,13 @@ Source: the Iceberg table specification, "Schemas and Data Types", "Partitioning
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from anabranch.tables.iceberg.avro_times import TimeValue
 from anabranch.tables.live_rows.columns import (
     MAX_DEPTH,
     Column,
@@ -153,16 +153,15 @@ def _default(column_type: ColumnType, value: Any) -> str:
 
 
 def value_literal(column: Column, value: Any) -> str:
-    """Returns SQL for a value of a partition, as Avro has it."""
+    """Returns SQL for a value of a partition."""
     if value is None:
         return "NULL"
     sql = column.type.sql if isinstance(column.type, Scalar) else "VARCHAR"
     if isinstance(value, bytes | bytearray):
         hexadecimal = literal(bytes(value).hex())
         return f"CAST({hexadecimal} AS UUID)" if sql == "UUID" else f"from_hex({hexadecimal})"
-    if isinstance(value, dt.datetime):
-        text = value.replace(tzinfo=None).isoformat(sep=" ")
-        text += "+00" if sql == "TIMESTAMP WITH TIME ZONE" else ""
+    if isinstance(value, TimeValue):
+        text = value.plain_text() + ("+00" if sql == "TIMESTAMP WITH TIME ZONE" else "")
     else:
         text = str(value).lower() if isinstance(value, bool) else str(value)
     return f"CAST({literal(text)} AS {sql})"

@@ -10,7 +10,6 @@ serialization".
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 import struct
 import uuid
@@ -18,12 +17,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from anabranch.tables.iceberg.avro_times import TimeValue
 from anabranch.tables.iceberg.manifests import DATA, FileEntry, ListedManifest
 from anabranch.tables.iceberg.partition_transforms import known_values, transform_result
 from anabranch.tables.live_rows.columns import Column, Scalar
 from anabranch.tables.live_rows.comparable_values import (
     UNITS,
-    date_days,
     decimal_digits,
     unscale,
 )
@@ -189,14 +188,10 @@ def _bound(sql: str, given: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _comparable(sql: str, value: Any) -> Any:  # noqa: PLR0911  one for each kind of type
+def _comparable(sql: str, value: Any) -> Any:
     """Returns a value of a partition as it is compared, None for one of another type."""
-    if isinstance(value, dt.datetime):
-        since = value.replace(tzinfo=None) - dt.datetime(1970, 1, 1)  # noqa: DTZ001  it is in UTC
-        is_stamp = sql in UNITS and sql not in ("TIME", "TIMESTAMP_NS")
-        return since // dt.timedelta(microseconds=1) if is_stamp else None
-    if isinstance(value, dt.date):
-        return date_days(value) if sql in ("DATE", "INTEGER") else None
+    if isinstance(value, TimeValue):
+        return _time(sql, value)
     if isinstance(value, Decimal):
         digits = decimal_digits(sql)
         return unscale(value, digits[1]) if digits else None
@@ -208,3 +203,13 @@ def _comparable(sql: str, value: Any) -> Any:  # noqa: PLR0911  one for each kin
         return bytes(value) if sql in ("BLOB", "UUID") else None
     is_number = sql in ("INTEGER", "BIGINT") and isinstance(value, int)
     return value if is_number and not isinstance(value, bool) else None
+
+
+def _time(sql: str, value: TimeValue) -> int | None:
+    """Returns a date or timestamp as it is compared, None for one of another type."""
+    if value.unit.kind == "date":
+        return value.count if sql in ("DATE", "INTEGER") else None
+    if value.unit.kind != "timestamp" or sql not in UNITS or sql == "TIME":
+        return None
+    whole, rest = divmod(value.nanoseconds * UNITS[sql], 10**9)
+    return None if rest else whole
