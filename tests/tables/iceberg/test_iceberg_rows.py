@@ -17,6 +17,7 @@ from support.formats.iceberg_tables import FolderCatalog
 
 from anabranch.errors import Invalid
 from anabranch.tables.iceberg.snapshot import read_iceberg_versions
+from anabranch.tables.json_values import json_column
 
 from .conftest import PLACE, ROWS, append, assert_same, create, stored
 
@@ -171,6 +172,43 @@ def test_new_columns_have_their_defaults_in_old_rows(folder, read, deletes):
         dt.datetime(2007, 12, 3, 10, 15, 30),  # noqa: DTZ001
         *(dt.time(10, 15, 30), b"\x00\xff", defaults["uuid"], 1.5),
     ]
+
+
+@pytest.mark.parametrize("year", ["-0043", "0001", "1582", "+20240", "+123456"])
+def test_defaults_may_be_of_any_year(folder, read, deletes, year):
+    # ISO 8601 has a sign before years of more than four digits, as Java writes them
+    catalog = FolderCatalog(folder)
+    create(catalog)
+    append(catalog, *ROWS[:1])
+    kinds = {"date": "", "timestamp": "T10:15:30", "timestamptz": "T10:15:30.5+00:00"}
+    added = [
+        {"id": 100 + number, "name": kind, "required": False, "type": kind}
+        | {"initial-default": f"{year}-03-15{time}"}
+        for number, (kind, time) in enumerate(kinds.items())
+    ]
+    (schema,) = deletes.metadata()["schemas"]
+    changed = {**schema, "fields": [*schema["fields"], *added]}
+    deletes.change_metadata(schemas=[changed], **{"format-version": 3})
+    shown = [json_column(each)[0] for each in read().select(list(kinds)).columns]
+    day = f"{year.removeprefix('+')}-03-15"
+    assert shown == [day, f"{day} 10:15:30", f"{day} 10:15:30.500000+00:00"]
+
+
+def test_a_new_struct_has_the_defaults_of_its_fields(folder, read, deletes):
+    # "Default values": that of a struct is empty, and its fields have their own
+    catalog = FolderCatalog(folder)
+    create(catalog)
+    append(catalog, *ROWS[:1])
+    parts = [
+        {"id": 101, "name": "x", "required": True, "type": "int", "initial-default": 7},
+        {"id": 102, "name": "y", "required": False, "type": "string"},
+    ]
+    kind = {"type": "struct", "fields": parts}
+    new = {"id": 100, "name": "s", "required": True, "type": kind, "initial-default": {}}
+    (schema,) = deletes.metadata()["schemas"]
+    changed = {**schema, "fields": [*schema["fields"], new]}
+    deletes.change_metadata(schemas=[changed], **{"format-version": 3})
+    assert read().select(["s"]).to_pylist() == [{"s": {"x": 7, "y": None}}]
 
 
 def test_files_without_ids_need_a_name_mapping(folder, read, deletes):

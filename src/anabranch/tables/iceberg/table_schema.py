@@ -49,6 +49,7 @@ _TYPES = {
 _DECIMAL = re.compile(r"decimal\((\d{1,2}),\s*(\d{1,2})\)")
 _FIXED = re.compile(r"fixed\[\d+\]")
 _MAX_DIGITS = 38
+_MISSING = object()
 
 
 def read_columns(schema: Mapping[str, Any]) -> tuple[Column, ...]:
@@ -137,12 +138,16 @@ def _default(column_type: ColumnType, value: Any) -> str:
         if column_type.sql == "BLOB":
             return f"from_hex({literal(str(value))})"
         text = str(value).lower() if isinstance(value, bool) else str(value)
+        if column_type.sql == "DATE" or column_type.sql.startswith("TIMESTAMP"):
+            text = text.removeprefix("+")  # of years after 9999
         return f"CAST({literal(text)} AS {column_type.sql})"
     if isinstance(column_type, StructType):
+        given = {part: value.get(str(part.field_id), _MISSING) for part in column_type.columns}
         parts = [
             f"{identifier(part.name)} := CAST("
-            f"{_default(part.type, value.get(str(part.field_id)))} AS {sql_type(part.type)})"
-            for part in column_type.columns
+            f"{part.default if each is _MISSING else _default(part.type, each)} "
+            f"AS {sql_type(part.type)})"
+            for part, each in given.items()
         ]
         return f"struct_pack({', '.join(parts)})"
     if isinstance(column_type, ListType):
