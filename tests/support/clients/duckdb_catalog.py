@@ -23,7 +23,8 @@ def load_iceberg(connection: duckdb.DuckDBPyConnection) -> None:
     for name in _EXTENSIONS:
         found = find_spec(f"duckdb_extension_{name}")
         assert found is not None
-        (folder,) = found.submodule_search_locations or ()
+        assert found.submodule_search_locations
+        (folder,) = found.submodule_search_locations
         (extension,) = Path(folder).glob(f"extensions/*/{name}.duckdb_extension")
         connection.execute(f"LOAD '{extension}'")
 
