@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+import time
+from collections import Counter
 
 import pytest
-from support.verification.used_installation import commit, open_lake, verification_of
+from support.table_manifests import manifest, manifest_list
+from support.verification.used_installation import commit, open_lake, settings_of, verification_of
 
 from anabranch.catalog.tables.iceberg.areas import TableAreas
+from anabranch.model.repositories.retention import RetentionRules
 from anabranch.model.tables.table_record import TableRecord
-from tests.pipelines.garbage.tables.table_engine import manifest, manifest_list
+from anabranch.pipelines.verification.stores import area_files
+from anabranch.pipelines.verification.verification import Verification
+from anabranch.server.installation.verification import open_verification
+from anabranch.testing.stores import FaultyBlocks
 
 
 @pytest.fixture
@@ -94,3 +101,54 @@ def test_missing_metadata_are_found(table):
             if each.address.endswith("0.json"):
                 lake.blocks.delete([each.address])
     assert verification_of(folder).counts == {"object_missing": 1}
+
+
+def verified(folder, before=lambda *_: None, days=0):
+    """Verifies an installation some days later, whose store calls `before` ahead of each step."""
+    with open_verification(settings_of(folder)) as installation:
+        later = time.time() + days * 86_400
+        installation.stores.core.clock = lambda: later
+        stores = installation.stores._replace(
+            blocks=FaultyBlocks(installation.stores.blocks, before)
+        )
+        return Verification(stores, sample=0).run(installation.files)
+
+
+def remove(folder, name):
+    with open_lake(folder) as lake:
+        (address,) = [
+            each.address
+            for each in lake.blocks.list("local://sea/tables/")
+            if each.address.endswith(f"/{name}")
+        ]
+        lake.blocks.delete([address])
+
+
+def test_each_file_that_commits_share_is_read_once(folder):
+    reads = Counter()
+
+    def count(step, subject):
+        if "/tables/" in str(subject) and step in {"read", "get"}:
+            reads[subject] += 1
+
+    assert verified(folder, count).findings == []
+    assert len(reads) == 3 * 4  # metadata, a list and a manifest of four versions
+    assert set(reads.values()) == {1}
+
+
+def test_files_of_commits_that_have_expired_are_not_needed(folder):
+    with open_lake(folder) as lake:
+        lake.garbage_rules.set("sea", RetentionRules(default_days=1))
+    remove(folder, "data/old")
+    assert verified(folder).counts == {"object_missing": 1}
+    assert verified(folder, days=3).counts == {}
+
+
+def test_a_file_that_many_manifests_name_is_found_missing_once(folder, monkeypatch):
+    """With few files kept before they are sorted, as in a large installation."""
+    monkeypatch.setattr(area_files, "_FILES_AT_ONCE", 1)
+    for name in ("data/kept", "data/new", "metadata/l1.avro"):
+        remove(folder, name)
+    found = verified(folder).findings
+    assert {each.subject for each in found} == {"sea _tables/t/table.json"}
+    assert sorted(each.message.rpartition("/")[2] for each in found) == ["kept", "l1.avro", "new"]

@@ -119,6 +119,12 @@ def _object(folder: Path, size: int = 40) -> Path:
     return next(path for path in sorted(objects) if path.is_file() and path.stat().st_size == size)
 
 
+def _table_file(folder: Path, name: str) -> Path:
+    """Returns a file of the table: `old` is one that only its first commit needs."""
+    (path,) = (folder / "block" / "sea" / "tables").glob(f"*/{name}")
+    return path
+
+
 def _damage_database(folder: Path) -> None:
     with opened_store(folder) as store:  # its log is emptied when it is closed
         store.apply([Write("unused", b"%d" % n, b"x" * 2000) for n in range(200)])
@@ -351,6 +357,9 @@ FAULTS: Mapping[str, Sequence[Fault]] = {
         lambda folder: _object(folder).unlink(),
         lambda folder: _object(folder, len(b"staged on a deleted branch")).unlink(),
         lambda folder: next((folder / "block" / "left" / "data").rglob("*/*")).unlink(),
+        lambda folder: _table_file(folder, "data/old").unlink(),
+        lambda folder: _table_file(folder, "metadata/l0.avro").unlink(),
+        lambda folder: _table_file(folder, "data/staged").unlink(),
     ],
     "object_size": [lambda folder: _object(folder).write_bytes(b"x" * 39)],
     "object_damaged": [

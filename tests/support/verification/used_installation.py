@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import Any
 
 import anabranch
 from anabranch.catalog.objects.multipart_completion import WantedPart
+from anabranch.catalog.tables.iceberg.areas import TableAreas
 from anabranch.library import Lake
 from anabranch.model.references.workspace_request import WorkspaceRequest
 from anabranch.model.repositories.retention import RetentionRules
+from anabranch.model.tables.table_record import TableRecord
 from anabranch.pipelines.garbage.collector import Collector
 from anabranch.pipelines.verification.report import VerificationReport
 from anabranch.pipelines.verification.verification import Verification
 from anabranch.server.config.loader import load_settings
 from anabranch.server.config.settings import Settings
 from anabranch.server.installation.verification import open_verification
+from support.table_manifests import manifest, manifest_list
 
 __all__ = ["commit", "open_lake", "settings_of", "use_every_feature", "verification_of"]
 
@@ -65,6 +69,7 @@ def use_every_feature(lake: Lake, tmp_path: Path, prefix: str = "local://") -> N
     lake.transfers.move("sea", "main", "1/", "moved/1/")
     _keep_in_operations(lake)
     _upload_in_parts(lake)
+    _commit_tables(lake)
     lake.branches.create("sea", "short", "main", expires_at=int(time.time()) + 9999)
     lake.workspaces.create(
         "sea", WorkspaceRequest(source="main", branch="ws-1"), access_key_id="AKIAW", key_check="c"
@@ -100,6 +105,29 @@ def _upload_in_parts(lake: Lake) -> None:
     lake.completion.complete("sea", "main", "parts", done.id, [WantedPart(1, part.checksum, {})])
     begun = lake.uploads.create("sea", "main", "begun")
     lake.uploads.put_part("sea", "main", "begun", begun.id, 1, [b"p" * 1000])
+
+
+def _commit_tables(lake: Lake) -> None:
+    """Commits a table three times, of which the last time has not the file of the first, and stages
+    it once more. Each commit has a file of its own.
+    """
+    lake.branches.create("sea", "tables", "main")
+    areas = TableAreas(lake.core, lake.blocks)
+    area = areas.create(lake.core.repositories.get("sea"), "_tables/t/table.json")
+    at = area.location
+    named: list[str] = []
+    for number, name in enumerate(("old", "kept", "new", "staged")):
+        areas.put(area, f"data/{name}", [f"file {name}".encode()])
+        areas.put(area, f"metadata/m{number}.avro", [manifest([f"{at}/data/{name}"])])
+        named.append(f"{at}/metadata/m{number}.avro")
+        areas.put(area, f"metadata/l{number}.avro", [manifest_list(named[number > 1 :])])
+        snapshots = [{"manifest-list": f"{at}/metadata/l{number}.avro"}]
+        metadata = {"format-version": 2, "snapshots": snapshots}
+        areas.put(area, f"metadata/{number}.json", [json.dumps(metadata).encode()])
+        record = TableRecord(uuid="u", area=area.id, metadata=f"{at}/metadata/{number}.json")
+        lake.objects.upload("sea", "tables", "_tables/t/table.json", [record.to_bytes()])
+        if name != "staged":
+            lake.commits.commit("sea", "tables", message=f"table {number}")
 
 
 def _share_with_others(lake: Lake, prefix: str) -> None:

@@ -37,11 +37,7 @@ from anabranch.pipelines.verification.records.staging_areas import check_staging
 from anabranch.pipelines.verification.records.unreadable_records import check_records
 from anabranch.pipelines.verification.records.uploads import check_lost_uploads, check_uploads
 from anabranch.pipelines.verification.report import CheckReport, VerificationReport, reported
-from anabranch.pipelines.verification.stores.area_files import (
-    RecordTrees,
-    check_area_files,
-    record_trees,
-)
+from anabranch.pipelines.verification.stores.area_files import check_area_files
 from anabranch.pipelines.verification.stores.installation_files import (
     check_audit_log,
     check_database_file,
@@ -51,6 +47,7 @@ from anabranch.pipelines.verification.stores.live_needs import LiveNeeds
 from anabranch.pipelines.verification.stores.object_sources import ObjectSources, read_sources
 from anabranch.pipelines.verification.stores.objects import ObjectCheck
 from anabranch.pipelines.verification.stores.store_looks import StoreLooks
+from anabranch.pipelines.verification.stores.table_records import RecordSources, record_sources
 from anabranch.versioning.core import Core
 
 __all__ = ["InstallationFiles", "Verification", "VerifiedStores", "record_checks"]
@@ -163,21 +160,22 @@ class Verification:
                 inspected = self._inspect(snapshot)
                 self._run("uploads", partial(self._lost_uploads, inspected))
                 sources = read_sources(inspected, Path(folder, "areas"), self._progress)
-                records = record_trees(inspected)
+                required = {each.partition: trees for each, _, trees in sources.repositories}
+                records = record_sources(inspected, required)
             self._run("files of tables", partial(self._area_files, records))
             return self._verify_objects(sources, Path(folder))
 
-    def _area_files(self, records: list[RecordTrees], progress: Progress) -> Iterator[Finding]:
+    def _area_files(self, records: list[RecordSources], progress: Progress) -> Iterator[Finding]:
         """Yields what is missing at two moments: engines remove what nothing needs any more."""
         core, blocks = self._stores.core, self._stores.blocks
         found = list(check_area_files(core, blocks, LiveNeeds(core), records, progress))
         if not found:
             return
         with self._stores.snapshot() as snapshot:
-            records = record_trees(self._inspect(snapshot))
+            records = record_sources(self._inspect(snapshot))
         now = check_area_files(core, blocks, LiveNeeds(core), records, progress)
-        again = {each.identity for each in now}
-        yield from (each for each in found if each.identity in again)
+        again = {(each.identity, each.message) for each in now}
+        yield from (each for each in found if (each.identity, each.message) in again)
 
     def _verify_objects(self, sources: ObjectSources, folder: Path) -> VerificationReport:
         counted = _Counted(self._progress)

@@ -9,6 +9,7 @@ import itertools
 import json
 
 import fastavro
+from support.table_manifests import manifest, manifest_list
 
 from anabranch.catalog.tables.iceberg.changes import Writing
 from anabranch.catalog.tables.iceberg.identifiers import Identifier, record_path
@@ -19,8 +20,6 @@ __all__ = [
     "Engine",
     "Lost",
     "identifier",
-    "manifest",
-    "manifest_list",
     "read",
     "readable",
     "stored_file",
@@ -38,91 +37,6 @@ _numbers = itertools.count(1)
 
 class Lost(Exception):
     """A file that a table names is not stored."""
-
-
-def _field(number, name, kind):
-    return {"field-id": number, "name": name, "type": kind}
-
-
-ENTRY = {
-    "type": "record",
-    "name": "manifest_entry",
-    "fields": [
-        _field(0, "status", "int"),
-        _field(1, "snapshot_id", ["null", "long"]),
-        _field(
-            2,
-            "data_file",
-            {
-                "type": "record",
-                "name": "r2",
-                "fields": [
-                    _field(134, "content", "int"),
-                    _field(100, "file_path", "string"),
-                    _field(101, "file_format", "string"),
-                    _field(103, "record_count", "long"),
-                    _field(104, "file_size_in_bytes", "long"),
-                    _field(143, "referenced_data_file", ["null", "string"]),
-                ],
-            },
-        ),
-    ],
-}
-LISTED = {
-    "type": "record",
-    "name": "manifest_file",
-    "fields": [
-        _field(500, "manifest_path", "string"),
-        _field(501, "manifest_length", "long"),
-        _field(502, "partition_spec_id", "int"),
-        _field(503, "added_snapshot_id", "long"),
-    ],
-}
-
-
-def _avro(schema, records):
-    stream = io.BytesIO()
-    fastavro.writer(stream, schema, records)
-    return stream.getvalue()
-
-
-def manifest(files, deleted=(), content=0, of=None):
-    """Returns a manifest with live files and deleted ones."""
-    rows = [(1, each) for each in files] + [(2, each) for each in deleted]
-    return _avro(
-        ENTRY,
-        [
-            {
-                "status": status,
-                "snapshot_id": 1,
-                "data_file": {
-                    "content": content,
-                    "file_path": path,
-                    "file_format": "PARQUET",
-                    "record_count": 1,
-                    "file_size_in_bytes": 1,
-                    "referenced_data_file": of,
-                },
-            }
-            for status, path in rows
-        ],
-    )
-
-
-def manifest_list(manifests):
-    """Returns a manifest list."""
-    return _avro(
-        LISTED,
-        [
-            {
-                "manifest_path": each,
-                "manifest_length": 1,
-                "partition_spec_id": 0,
-                "added_snapshot_id": 1,
-            }
-            for each in manifests
-        ],
-    )
 
 
 class Engine:

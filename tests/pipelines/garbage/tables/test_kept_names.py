@@ -5,12 +5,13 @@ never counts for a file that has become another one.
 from __future__ import annotations
 
 import pytest
+from support.table_manifests import manifest
 
 from anabranch.pipelines.garbage.addresses import checked_file
 from anabranch.versioning.garbage.table_files import TableFiles
 
 from .scenario import WAYS, TableScenario
-from .table_engine import Lost, manifest, read, stored_file
+from .table_engine import Lost, read, stored_file
 
 
 @pytest.fixture(params=WAYS)

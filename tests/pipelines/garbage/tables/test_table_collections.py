@@ -9,6 +9,7 @@ import random
 import pytest
 from support.garbage import DAY
 from support.session.sizes import sized
+from support.table_manifests import manifest, manifest_list
 
 from anabranch.pipelines.storage.storage import Storage
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, LEASE_SECONDS
@@ -26,8 +27,6 @@ from .scenario import (
 )
 from .table_engine import (
     Lost,
-    manifest,
-    manifest_list,
     path_of,
     read,
     readable,

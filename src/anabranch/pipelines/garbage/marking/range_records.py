@@ -26,14 +26,14 @@ from anabranch.pipelines.garbage.addresses.checked_file import KeptForm
 from anabranch.pipelines.garbage.addresses.range_tree import range_tree
 from anabranch.versioning.garbage.table_files import records_prefix
 
-__all__ = ["RangeRecords", "kept_name"]
+__all__ = ["RangeRecords", "RecordRow", "kept_name", "may_have_records", "read_records"]
 
-_Row = tuple[str, str, int]
+RecordRow = tuple[str, str, int]
 """The path of a record, the full address of its content, and the size of that in bytes."""
 
 
 class _Kept(msgspec.Struct, frozen=True, array_like=True):
-    records: list[_Row]
+    records: list[RecordRow]
     ranges: dict[str, bytes]
 
 
@@ -55,11 +55,11 @@ class RangeRecords:
         if folder is not None:
             make_private_folder(folder)
         kept = _FORM.read(self._path) or _Kept([], {})
-        self._records: dict[_Row, int] = {row: n for n, row in enumerate(kept.records)}
+        self._records: dict[RecordRow, int] = {row: n for n, row in enumerate(kept.records)}
         self._ranges = kept.ranges
         self._used: set[str] = set()
 
-    def load(self, ranges: Iterable[kernel.RangeInfo]) -> list[_Row]:
+    def load(self, ranges: Iterable[kernel.RangeInfo]) -> list[RecordRow]:
         """Returns the records of ranges, each once; keeps those that were read. Raises Gone for a
         missing range and Corrupt for a damaged one.
         """
@@ -80,7 +80,7 @@ class RangeRecords:
     def remove_unused(self) -> None:
         """Removes what is kept of ranges that were not loaded."""
         if self._used < self._ranges.keys():
-            rows, used = list(self._records), dict[_Row, int]()
+            rows, used = list(self._records), dict[RecordRow, int]()
             for range_id in list(self._ranges):
                 numbers = np.frombuffer(self._ranges.pop(range_id), "<u4")
                 if range_id in self._used:
@@ -91,22 +91,31 @@ class RangeRecords:
 
     def may_be_in(self, info: kernel.RangeInfo) -> bool:
         """Returns whether a range may have records."""
-        first = info.min_key[: len(self._prefix)]
-        return first <= self._prefix <= info.max_key
+        return may_have_records(self._prefix, info)
 
-    def _read(self, info: kernel.RangeInfo) -> Iterator[_Row]:
-        columns = ("path", "physical_address", "address_type", "size")
-        with range_tree(info, self._locate(info.id)) as tree:
-            for batch in pa.RecordBatchReader.from_stream(tree.scan(prefix=self._prefix)):
-                for path, address, kind, size in zip(
-                    *(batch.column(name).to_pylist() for name in columns), strict=True
-                ):
-                    if is_record_below(path):
-                        namespace = self._repository.storage_namespace
-                        yield path, physical_address(namespace, address, kind), size
+    def _read(self, info: kernel.RangeInfo) -> Iterator[RecordRow]:
+        return read_records(self._repository, info, self._locate(info.id))
 
     def _write(self) -> None:
         _FORM.write(self._path, _Kept(list(self._records), self._ranges))
+
+
+def may_have_records(prefix: bytes, info: kernel.RangeInfo) -> bool:
+    """Returns whether a range may have records, whose keys begin with a prefix."""
+    return info.min_key[: len(prefix)] <= prefix <= info.max_key
+
+
+def read_records(repository: Repository, info: kernel.RangeInfo, path: str) -> Iterator[RecordRow]:
+    """Yields the records in a range of a repository, whose table is in a file. Raises Corrupt."""
+    columns = ("path", "physical_address", "address_type", "size")
+    with range_tree(info, path) as tree:
+        prefix = records_prefix(repository)
+        for batch in pa.RecordBatchReader.from_stream(tree.scan(prefix=prefix)):
+            for name, address, kind, size in zip(
+                *(batch.column(column).to_pylist() for column in columns), strict=True
+            ):
+                if is_record_below(name):
+                    yield name, physical_address(repository.storage_namespace, address, kind), size
 
 
 def kept_name(repository: Repository) -> str:

@@ -1,147 +1,202 @@
-"""The check of tables of the Iceberg catalog: the records on branches and tags name metadata, these
-lists of manifests, these manifests, and these the files with data and deletes. No entry names them.
+"""The check of tables of the Iceberg catalog: records name metadata, these name lists of manifests,
+these manifests, and these the files with data and deletes. No entry names them.
 
-Each file is read once, and the area of a table is listed once; what is missing there is looked up.
-Files that cannot be understood name nothing here: that an engine cannot read them is not known.
+The metadata of most commits share most of their manifests, so each file is read once. Of data and
+deletes only the hashes of their addresses are kept, with the number of a manifest that names each:
+12 bytes for each file of a repository's tables. The areas are listed after that, and what seems to
+be missing is looked up. Files that cannot be understood name nothing here: that an engine cannot
+read them is not known.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
-from anabranch import _kernel as kernel
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
 from anabranch.blocks.contract import BlockInfo, BlockStore
-from anabranch.errors import AnabranchError, Corrupt, Gone, Invalid, NotFound
+from anabranch.errors import Corrupt, Gone, Invalid, NotFound
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.area_files import area_paths
-from anabranch.model.tables.table_area import areas_folder
-from anabranch.model.tables.table_record import (
-    NAMESPACE_FILE,
-    RECORDS_ROOT,
-    TableRecord,
-    table_from,
-)
+from anabranch.pipelines.column_hashes import Hashes, hash_addresses
+from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.pipelines.verification.findings import Finding
-from anabranch.pipelines.verification.inspected import Inspected
-from anabranch.pipelines.verification.stores.entries import EntryReader
 from anabranch.pipelines.verification.stores.live_needs import Needs
+from anabranch.pipelines.verification.stores.table_records import RecordSources, metadata_of
 from anabranch.tables.iceberg.named_files import NamedFiles
 from anabranch.versioning.core import Core
 from anabranch.versioning.garbage.table_files import TableFiles
-from anabranch.versioning.records import keys, references
 
-__all__ = ["RecordTrees", "check_area_files", "record_trees"]
+__all__ = ["check_area_files"]
 
 CHECK = "objects"
-_MAX_RECORD_BYTES = 1 << 20
+_THREADS = 16
+_LISTED_AT_ONCE = 65_536
+_FILES_AT_ONCE = 1 << 20
+_FILE = np.dtype([("hash", "<u8"), ("manifest", "<u4")])
 
 T = TypeVar("T")
 
 
-class RecordTrees(NamedTuple):
-    """The trees of the branches and tags of a repository, whose records must name what exists."""
-
-    repository: Repository
-    trees: Sequence[str]
-
-
-def record_trees(inspected: Inspected) -> list[RecordTrees]:
-    """Returns the trees of all branches and tags."""
-    found = []
-    for repository in inspected.repositories:
-        heads = {branch.commit_id for _, branch in inspected.branches(repository)}
-        heads |= {tag.commit_id for _, tag in inspected.tags(repository)}
-        trees = set()
-        for head in heads:
-            raw = inspected.store.get(repository.partition, keys.commit(head))
-            try:
-                trees.add(references.commit_from(raw).metarange_id if raw else "")
-            except AnabranchError:
-                continue  # the check of records says so
-        found.append(RecordTrees(repository, sorted(trees - {kernel.EMPTY_TREE_ID})))
-    return found
-
-
 def check_area_files(
-    core: Core, blocks: BlockStore, live: Needs, found: Sequence[RecordTrees], progress: Progress
+    core: Core, blocks: BlockStore, live: Needs, found: Sequence[RecordSources], progress: Progress
 ) -> Iterator[Finding]:
     """Yields the files that records lead to and that are missing."""
     files = TableFiles(blocks, core.repositories.of_name)
-    for repository, trees in found:
-        progress.begin(f"reading the tables of {repository.id}", len(trees))
-        metadata: dict[str, dict[str, str]] = {}
-        for tree in trees:
-            try:
-                for path, record in _records(core, blocks, repository, tree):
-                    metadata.setdefault(record.area, {})[record.metadata] = path
-            except (AnabranchError, kernel.KernelError, ValueError):
-                continue  # the check of tables says what is damaged
-            progress.advance(1)
-        for area, tables in metadata.items():
-            missing = _Area(files, blocks, repository, area).missing(tables)
-            if missing and live.has_repository(repository):
-                for address, path in missing.items():
-                    yield Finding(
-                        *(CHECK, "object_missing", f"{repository.id} {path}"),
-                        f"a file of the table is missing: {address}",
-                    )
+    for sources in found:
+        repository = sources.repository
+        progress.begin(f"reading the tables of {repository.id}", len(sources.trees))
+        named = _NamedFiles(files, blocks, repository)
+        named.follow(metadata_of(core, blocks, sources, progress))
+        missing = named.missing()
+        if missing and live.has_repository(repository):
+            for address, path in missing.items():
+                yield Finding(
+                    *(CHECK, "object_missing", f"{repository.id} {path}"),
+                    f"a file of the table is missing: {address}",
+                )
 
 
-class _Area:
-    """The files of an area of tables."""
+class _NamedFiles:
+    """The files in areas of a repository that its tables name."""
 
-    def __init__(
-        self, files: TableFiles, blocks: BlockStore, repository: Repository, area: str
-    ) -> None:
+    def __init__(self, files: TableFiles, blocks: BlockStore, repository: Repository) -> None:
         self._files = files
         self._blocks = blocks
         self._repository = repository
-        self._area = area
-        self._folder = f"{areas_folder(repository)}/{area}/"
+        self._root = f"{repository.storage_namespace.rstrip('/')}/"
+        self._folders: set[str] = set()
         self._named: dict[str, str] = {}
-        """The addresses in the store of files that were named, and the path of a record."""
+        """The addresses in the store of metadata, lists and manifests, and the path of a record."""
+        self._manifests: list[tuple[str, str]] = []
+        """The addresses of manifests, each with the path of a record."""
+        self._data: list[npt.NDArray[np.void]] = []
+        self._unsorted = 0
 
-    def missing(self, tables: Mapping[str, str]) -> dict[str, str]:
-        """Returns the addresses of files that are missing, and the path of a record that leads to
-        each. `tables` has the paths of records by the metadata that they name.
-        """
+    def follow(self, metadata: Mapping[str, str]) -> None:
+        """Reads metadata, which are mapped to the path of a record, and all that they lead to."""
         read = self._files
-        for metadata, path in tables.items():
-            found = self._read(read.metadata, metadata, path) or NamedFiles()
-            manifests = {*self._note(found.manifests, path)}
-            for listed in self._note(found.manifest_lists, path):
-                manifests.update(self._note(self._read(read.manifest_list, listed, path), path))
-            for manifest in manifests:
-                self._note(self._read(read.needed_by_manifest, manifest, path), path)
-        lost = dict(self._named)
-        for info in _listing(self._blocks, self._folder):
-            lost.pop(info.address, None)
-        return {each: path for each, path in lost.items() if _is_missing(self._blocks, each)}
+        lists: dict[str, str] = {}
+        manifests: dict[str, str] = {}
+        for path, found in self._read(read.metadata, self._note(metadata, metadata)):
+            named = found or NamedFiles()
+            manifests.update(self._note(named.manifests, path))
+            lists.update(self._note(named.manifest_lists, path))
+        for path, listed in self._read(read.manifest_list, lists):
+            manifests.update(self._note(listed, path))
+        self._manifests = list(manifests.items())
+        contents = self._read(read.needed_by_manifest, manifests)
+        for number, (_, files) in enumerate(contents):
+            self._add(number, [*self._stored(files)])
 
-    def _read(self, read: Callable[[Repository, str], T], address: str, path: str) -> T | tuple[()]:
-        """Returns what a file names; nothing if it is missing, or not understood."""
-        self._note([address], path)
-        try:
-            return read(self._repository, address)
-        except (Corrupt, Gone, Invalid, NotFound):
-            return ()
-
-    def _note(self, addresses: Iterable[str], path: str) -> list[str]:
-        """Notes files of the area that are named, and returns those that were not yet. An address
-        that clients may understand in several ways is left out.
+    def missing(self) -> dict[str, str]:
+        """Returns the addresses of files that are missing, and the path of a record that leads to
+        each.
         """
-        new = []
+        data = self._distinct()
+        is_there = np.zeros(len(data), np.bool_)
+        lost = dict(self._named)
+        for folder in sorted(self._folders):
+            listing = _listing(self._blocks, folder)
+            while batch := [info.address for info in itertools.islice(listing, _LISTED_AT_ONCE)]:
+                for address in batch:
+                    lost.pop(address, None)
+                is_there[_positions(_hashes(batch), data)] = True
+        lost.update(self._names(data[~is_there]))
+        is_missing = parallel_map(self._is_missing, lost, threads=_THREADS)
+        return {
+            each: path for (each, path), gone in zip(lost.items(), is_missing, strict=True) if gone
+        }
+
+    def _read(
+        self, read: Callable[[Repository, str], T], addresses: Mapping[str, str]
+    ) -> Iterator[tuple[str, T | tuple[()]]]:
+        """Yields the path of a record and what a file names, in order; nothing if it is missing, or
+        not understood.
+        """
+
+        def load(address: str) -> T | tuple[()]:
+            try:
+                return read(self._repository, address)
+            except (Corrupt, Gone, Invalid, NotFound):
+                return ()
+
+        contents = parallel_map(load, addresses, threads=_THREADS)
+        yield from zip(addresses.values(), contents, strict=True)
+
+    def _note(self, addresses: Iterable[str], path: str | Mapping[str, str]) -> dict[str, str]:
+        """Notes files that are named, and returns those that were not yet."""
+        new = {}
+        for address in addresses:
+            for stored in self._stored([address]):
+                if stored not in self._named:
+                    own = path if isinstance(path, str) else path[address]
+                    self._named[stored] = new[address] = own
+        return new
+
+    def _stored(self, addresses: Iterable[str]) -> Iterator[str]:
+        """Yields the addresses in the store of files in areas of the repository. An address that
+        clients may understand in several ways is left out.
+        """
         for address in addresses:
             places = area_paths(address)
-            if len(places) != 1 or places[0][:2] != (self._repository.id, self._area):
-                continue
-            stored = self._folder + places[0].path
-            if stored not in self._named:
-                self._named[stored] = path
-                new.append(address)
-        return new
+            if len(places) == 1 and places[0].repository == self._repository.id:
+                stored = self._root + places[0].relative
+                self._folders.add(stored.removesuffix(places[0].path))
+                yield stored
+
+    def _add(self, manifest: int, stored: Sequence[str]) -> None:
+        """Adds the data and deletes that a manifest names."""
+        files = np.empty(len(stored), _FILE)
+        files["hash"], files["manifest"] = _hashes(stored), manifest
+        self._data.append(files)
+        self._unsorted += len(files)
+        if self._unsorted >= max(_FILES_AT_ONCE, len(self._data[0])):
+            self._distinct()
+
+    def _distinct(self) -> npt.NDArray[np.void]:
+        """Returns the data and deletes, each once, by their hashes."""
+        files = np.concatenate([np.empty(0, _FILE), *self._data])
+        _, first = np.unique(files["hash"], return_index=True)
+        self._data, self._unsorted = [files[first]], 0
+        return self._data[0]
+
+    def _names(self, files: npt.NDArray[np.void]) -> dict[str, str]:
+        """Returns the addresses in the store of data and deletes, and the paths of records: reads
+        the manifests that name them again.
+        """
+        wanted = dict(self._manifests[number] for number in np.unique(files["manifest"]).tolist())
+        names = {}
+        for path, found in self._read(self._files.needed_by_manifest, wanted):
+            stored = [*self._stored(found)]
+            is_wanted = np.isin(_hashes(stored), files["hash"])
+            names.update((stored[row], path) for row in np.flatnonzero(is_wanted).tolist())
+        return names
+
+    def _is_missing(self, address: str) -> bool:
+        try:
+            return self._blocks.stat(address) is None
+        except Invalid:
+            return False
+
+
+def _hashes(addresses: Sequence[str]) -> Hashes:
+    return hash_addresses(pa.array(addresses, pa.string()))
+
+
+def _positions(hashes: Hashes, data: npt.NDArray[np.void]) -> npt.NDArray[np.intp]:
+    """Returns the positions of those of the hashes that are among sorted data."""
+    if not len(data):
+        return np.empty(0, np.intp)
+    positions = np.searchsorted(data["hash"], hashes)
+    positions[positions == len(data)] = 0
+    found: npt.NDArray[np.intp] = positions[data["hash"][positions] == hashes]
+    return found
 
 
 def _listing(blocks: BlockStore, folder: str) -> Iterator[BlockInfo]:
@@ -149,26 +204,3 @@ def _listing(blocks: BlockStore, folder: str) -> Iterator[BlockInfo]:
         yield from blocks.list(folder)
     except (NotFound, Invalid):
         return
-
-
-def _is_missing(blocks: BlockStore, address: str) -> bool:
-    try:
-        return blocks.stat(address) is None
-    except Invalid:
-        return False
-
-
-def _records(
-    core: Core, blocks: BlockStore, repository: Repository, tree: str
-) -> Iterator[tuple[str, TableRecord]]:
-    reader = EntryReader(blocks)
-    opened = core.trees.open(repository, tree)
-    for entries in reader.read_tree(repository, opened, prefix=RECORDS_ROOT.encode()):
-        columns = entries.paths, entries.addresses, entries.sizes
-        for path, address, size in zip(*(each.to_pylist() for each in columns), strict=True):
-            if path.endswith(f"/{NAMESPACE_FILE}") or size > _MAX_RECORD_BYTES:
-                continue
-            try:
-                yield path, table_from(blocks.read(address), repository.id, path)
-            except (Corrupt, Gone, Invalid):
-                continue  # no record, or an object that the check of objects misses

@@ -21,7 +21,8 @@ def required_trees(core: Core, repository: Repository, now: float) -> set[str]:
     recorded as expired; `now` in seconds since 1970. If a record that decides is missing or
     damaged, the trees of the branches and tags that can be read.
     """
-    # a clock ahead of every collector's: what any of them may have removed is not required
+    # a clock ahead of every collector's: what any of them may have removed is not required.
+    # By such a clock each pin has ended: pins last an hour
     later = now + 2 * CLOCK_SKEW_SECONDS
     try:
         return _required_trees(core, repository, later)
