@@ -7,7 +7,7 @@ import time
 from collections import Counter
 
 import pytest
-from support.table_manifests import manifest, manifest_list
+from support.verification.table_manifests import manifest, manifest_list
 from support.verification.used_installation import commit, open_lake, settings_of, verification_of
 
 from anabranch.catalog.tables.iceberg.areas import TableAreas

@@ -20,7 +20,7 @@ from anabranch.pipelines.verification.verification import Verification
 from anabranch.server.config.loader import load_settings
 from anabranch.server.config.settings import Settings
 from anabranch.server.installation.verification import open_verification
-from support.table_manifests import manifest, manifest_list
+from support.verification.table_manifests import manifest, manifest_list
 
 __all__ = ["commit", "open_lake", "settings_of", "use_every_feature", "verification_of"]
 

@@ -20,8 +20,8 @@ _NAMES = {
 
 
 def declaration(schema: pa.Schema) -> str:
-    """Returns a schema in Spark's language for data definitions. Raises NotSupported for a type that
-    no job has.
+    """Returns a schema in Spark's language for data definitions. Raises NotSupported for a type
+    that no job has.
     """
     return ", ".join(f"{field.name} {_type_name(field.type)}" for field in schema)
 

@@ -9,7 +9,7 @@ import itertools
 import json
 
 import fastavro
-from support.table_manifests import manifest, manifest_list
+from support.verification.table_manifests import manifest, manifest_list
 
 from anabranch.catalog.tables.iceberg.changes import Writing
 from anabranch.catalog.tables.iceberg.identifiers import Identifier, record_path

@@ -5,7 +5,7 @@ never counts for a file that has become another one.
 from __future__ import annotations
 
 import pytest
-from support.table_manifests import manifest
+from support.verification.table_manifests import manifest
 
 from anabranch.pipelines.garbage.addresses import checked_file
 from anabranch.versioning.garbage.table_files import TableFiles

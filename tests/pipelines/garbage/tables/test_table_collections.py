@@ -9,7 +9,7 @@ import random
 import pytest
 from support.garbage import DAY
 from support.session.sizes import sized
-from support.table_manifests import manifest, manifest_list
+from support.verification.table_manifests import manifest, manifest_list
 
 from anabranch.pipelines.storage.storage import Storage
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS, LEASE_SECONDS

@@ -131,7 +131,7 @@ class _NamedFiles:
 
     def _note(self, addresses: Iterable[str], path: str | Mapping[str, str]) -> dict[str, str]:
         """Notes files that are named, and returns those that were not yet."""
-        new = {}
+        new: dict[str, str] = {}
         for address in addresses:
             for stored in self._stored([address]):
                 if stored not in self._named:
@@ -171,7 +171,7 @@ class _NamedFiles:
         the manifests that name them again.
         """
         wanted = dict(self._manifests[number] for number in np.unique(files["manifest"]).tolist())
-        names = {}
+        names: dict[str, str] = {}
         for path, found in self._read(self._files.needed_by_manifest, wanted):
             stored = [*self._stored(found)]
             is_wanted = np.isin(_hashes(stored), files["hash"])
