@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch.pipelines.column_hashes import hash_addresses
+from anabranch.pipelines.garbage.addresses import anti_join
 from anabranch.pipelines.garbage.addresses.anti_join import compare, filter_dead, is_in
 from anabranch.pipelines.garbage.addresses.listing import LISTING, write_listing
 from anabranch.pipelines.jobs.progress import NO_PROGRESS
@@ -17,9 +20,14 @@ HASHES = st.one_of(
 )
 
 
-@given(st.lists(HASHES, max_size=60), st.sets(HASHES, max_size=60))
-def test_is_in_equals_set_membership(hashes, known):
-    found = is_in(np.array(hashes, np.uint64), np.array(sorted(known), np.uint64))
+FEW = st.sampled_from([0, 30, anti_join._FEW])
+"""So that what is done with many hashes is done with some of the examples."""
+
+
+@given(st.lists(HASHES, max_size=60), st.sets(HASHES, max_size=60), FEW)
+def test_is_in_equals_set_membership(hashes, known, few):
+    with mock.patch.object(anti_join, "_FEW", few):
+        found = is_in(np.array(hashes, np.uint64), np.array(sorted(known), np.uint64))
     assert found.tolist() == [value in known for value in hashes]
 
 
@@ -39,9 +47,10 @@ NUMBERS = st.sets(st.integers(0, 60))
     young=NUMBERS,
     reachable=st.lists(NUMBERS, max_size=5),
     partition_hashes=st.sampled_from([1, 3, 7, 1 << 25]),
+    few=FEW,
 )
 def test_anti_join_equals_set_differences(
-    tmp_path_factory, listed, young, reachable, partition_hashes
+    tmp_path_factory, listed, young, reachable, partition_hashes, few
 ):
     """Includes names that are in several reachable arrays."""
 
@@ -61,7 +70,8 @@ def test_anti_join_equals_set_differences(
         batches.append(pa.RecordBatch.from_pydict(columns, schema=LISTING))
     listing = write_listing(tmp_path_factory.mktemp("l") / "l", batches, 20, NO_PROGRESS)
     arrays = [np.sort(hash_addresses(pa.array(map(name, part), pa.string()))) for part in reachable]
-    comparison = compare(listing, arrays, NO_PROGRESS, partition_hashes)
+    with mock.patch.object(anti_join, "_FEW", few):
+        comparison = compare(listing, arrays, NO_PROGRESS, partition_hashes)
     alive = set().union(*reachable)
     dead = {
         address

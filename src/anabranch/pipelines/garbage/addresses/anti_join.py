@@ -24,6 +24,8 @@ __all__ += ["search"]
 
 _GROUP = 1 << 20
 _TABLE_BITS = 22
+_FEW = 1000
+"""So many hashes are searched in any order sooner than they are sorted."""
 
 PARTITION_HASHES = 1 << 25
 """The number of hashes of a partition, which takes half a gigabyte to sort."""
@@ -96,16 +98,18 @@ class _Partition:
         hashes = np.concatenate(group)
         if not len(self._hashes):
             return np.ones(len(hashes), np.bool_)
+        if len(hashes) <= _FEW:
+            return ~self.match(hashes)
         ordered = np.sort(hashes)
         return ~_in_order(hashes, ordered, self.match(ordered))
 
-    def match(self, ordered: Hashes) -> npt.NDArray[np.bool_]:
-        """Returns for each of some sorted hashes whether it is in the partition, and marks the
-        hashes of the partition that are among them as matched.
+    def match(self, hashes: Hashes) -> npt.NDArray[np.bool_]:
+        """Returns for each of some hashes whether it is in the partition, and marks the hashes of
+        the partition that are among them as matched. Many should be sorted.
         """
         if not len(self._hashes):
-            return np.zeros(len(ordered), np.bool_)
-        positions, inside = search(ordered, self._hashes)
+            return np.zeros(len(hashes), np.bool_)
+        positions, inside = search(hashes, self._hashes)
         self._matched[positions if inside.all() else positions[inside]] = True
         return inside
 
@@ -133,6 +137,8 @@ def is_in(hashes: Hashes, known: Hashes) -> npt.NDArray[np.bool_]:
     """Returns for each hash whether it is among the known hashes, which are sorted."""
     if not len(known):
         return np.zeros(len(hashes), np.bool_)
+    if len(hashes) <= _FEW:
+        return search(hashes, known)[1]
     ordered = np.sort(hashes)
     return _in_order(hashes, ordered, search(ordered, known)[1])
 

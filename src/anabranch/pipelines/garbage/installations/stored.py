@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 
 import pyarrow as pa
 
@@ -16,7 +16,7 @@ from anabranch.errors.dependency_errors import reason_of
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.repositories.retention import RetentionRules
 from anabranch.model.uploads.upload import Upload
-from anabranch.pipelines.column_hashes import Hashes, hash_addresses
+from anabranch.pipelines.column_hashes import Hashes, distinct, hash_addresses
 from anabranch.pipelines.garbage.addresses.address_index import index_tree
 from anabranch.pipelines.garbage.addresses.namespace import AddressResolver, Namespace
 from anabranch.pipelines.garbage.installations.gc_roots import (
@@ -207,11 +207,13 @@ class StoredInstallation:
             for key, record in self._core.staging.rows([token])
         )
         branch, empty = areas[0][0], kernel.EMPTY_TREE_ID
-        with (
-            _translate_staging_errors(repository, branch),
-            self._core.trees.overlaid(repository, empty, rows) as tree,
-        ):
-            return index_tree(tree, resolver, f"staged changes of branch {branch}")[0]
+        with _translate_staging_errors(repository, branch):
+            first = next(rows, None)
+            if first is None:  # as in most repositories
+                return distinct([])
+            staged = chain((first,), rows)
+            with self._core.trees.overlaid(repository, empty, staged) as tree:
+                return index_tree(tree, resolver, f"staged changes of branch {branch}")[0]
 
 
 @contextmanager
