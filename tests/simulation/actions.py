@@ -71,86 +71,9 @@ _BESIDE_GARBAGE = (
     *("link",) * 5,
     *("bring_back",) * 4,
 )
-_OF_EXPIRED = ("copy_expired", "build_of_expired")
-"""Of these each world has one: what one has brought back, the other could not lose."""
-_BESIDE_EXPIRY = ("put", "commit", "read", "import_from_other", "import_from_other")
-_BESIDE_MOVES = (
-    *("stow",) * 6,
-    *("carry",) * 5,
-    *("look", "look", "tidy", "seal", "seal", "clean"),
-)
-_BESIDE_JOBS = (
-    *("put", "put", "commit", "merge", "read", "peek", "ship", "clean"),
-    *("import_crate",) * 4,
-    *("build_image",) * 3,
-)
-OTHERS: Mapping[str, Callable[[Client], None]] = {
-    "ship": ship,
-    "import_crate": import_crate,
-    "build_image": build_image,
-    "build_of_expired": build_of_expired,
-    "stow": stow,
-    "carry": carry,
-    "look": look,
-    "tidy": tidy,
-    "seal": seal,
-    "keyed_commit": keyed_commit,
-    "undo": undo,
-    "workspace": workspace,
-    "link": link,
-    "revive": revive,
-    "bring_back": bring_back,
-    "copy_expired": copy_expired,
-    "import_from_other": import_from_other,
-    "wait": wait,
-    "upload_slowly": upload_slowly,
-}
-_BESIDE_GARBAGE = (
-    *("put", "put", "delete", "read", "commit", "tag", "wait", "revive"),
-    *("upload_slowly", "upload_slowly", "upload_slowly"),
-    *("link",) * 5,
-    *("bring_back",) * 4,
-)
 _OF_EXPIRED = ("revive", "copy_expired", "build_of_expired", "import_from_other")
 """Of these each world has one: what one has brought back, the others could not lose."""
 _BESIDE_EXPIRY = ("put", "commit", "read")
-_BESIDE_MOVES = (
-    *("stow",) * 6,
-    *("carry",) * 5,
-    *("look", "look", "tidy", "seal", "seal", "clean"),
-)
-_BESIDE_JOBS = (
-    *("put", "put", "commit", "merge", "read", "peek", "ship", "clean"),
-    *("import_crate",) * 4,
-    *("build_image",) * 3,
-)
-OTHERS: Mapping[str, Callable[[Client], None]] = {
-    "ship": ship,
-    "import_crate": import_crate,
-    "build_image": build_image,
-    "build_of_expired": build_of_expired,
-    "stow": stow,
-    "carry": carry,
-    "look": look,
-    "tidy": tidy,
-    "seal": seal,
-    "keyed_commit": keyed_commit,
-    "undo": undo,
-    "workspace": workspace,
-    "link": link,
-    "revive": revive,
-    "bring_back": bring_back,
-    "copy_expired": copy_expired,
-    "import_from_other": import_from_other,
-    "wait": wait,
-    "upload_slowly": upload_slowly,
-}
-_BESIDE_GARBAGE = (
-    *("put", "put", "delete", "read", "commit", "tag", "wait", "revive"),
-    *("upload_slowly", "upload_slowly", "upload_slowly"),
-    *("link",) * 5,
-    *("bring_back",) * 4,
-)
 _ACTIONS = {
     "garbage": _BESIDE_GARBAGE,
     "expired": _BESIDE_EXPIRY,
