@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from random import Random
 
@@ -29,6 +29,7 @@ class Disk:
 
     def __init__(self, root: Path, random: Random, before_sync: Callable[[], None]) -> None:
         self.root = root
+        self._root = str(root)
         self._random = random
         self._before_sync = before_sync
         self._files: dict[int, bytes] = {}
@@ -46,7 +47,7 @@ class Disk:
         status = os.fstat(descriptor)
         path = f"/proc/self/fd/{descriptor}"  # the descriptor may be for writing only
         if stat.S_ISDIR(status.st_mode):
-            self._note_folder(str(Path(path).readlink()))
+            self._note_folder(os.readlink(path))
         else:
             self._note_file(path, status.st_ino)
 
@@ -55,16 +56,15 @@ class Disk:
         another file system than the disk.
         """
         for name in names:
-            self._note_file(f"{folder}/{name}", Path(folder, name).stat().st_ino)
+            path = f"{folder}/{name}"
+            self._note_file(path, os.stat(path).st_ino)
         self._note_folder(folder)
 
     def set_times(self, now: float) -> None:
         """Gives files that were written by now, by the time of this machine, a simulated one."""
-        for folder, _, names in os.walk(self.root):
-            for name in names:
-                path = f"{folder}/{name}"
-                if Path(path).stat().st_mtime > START + _YEAR:
-                    os.utime(path, (now, now))
+        for entry in _entries(self._root):
+            if entry.is_file() and entry.stat().st_mtime > START + _YEAR:
+                os.utime(entry, (now, now))
 
     def close(self) -> None:
         """Lets go of the files."""
@@ -74,11 +74,12 @@ class Disk:
 
     def _note_file(self, path: str, inode: int) -> None:
         self._hold(path, inode)
-        self._files[inode] = Path(path).read_bytes()
+        self._files[inode] = _read(path)
 
     def _note_folder(self, folder: str) -> None:
-        if folder.startswith(str(self.root)):
-            self._names[os.path.relpath(folder, self.root)] = names = _inodes(folder)
+        root = self._root
+        if folder.startswith(root):
+            self._names[folder[len(root) + 1 :]] = names = _inodes(folder)
             for name, inode in names.items():
                 self._hold(f"{folder}/{name}", inode)
 
@@ -89,45 +90,45 @@ class Disk:
     def lose_power(self) -> None:
         """Puts a folder in place of the present one that has what a loss of power may leave."""
         self._losses += 1
-        new, old = self.root, self.root.with_name(f"disk-{self._losses}")
-        new.rename(old)
+        new, old = self._root, str(self.root.with_name(f"disk-{self._losses}"))
+        os.rename(new, old)
         names, self._names, files, self._files = self._names, {}, self._files, {}
-        self._leave(old, new, ".", names, files)
-        for path in new.rglob("*"):
-            self._hold(str(path), path.stat().st_ino)
+        self._leave(old, new, "", names, files)
+        for entry in _entries(new):
+            self._hold(entry.path, entry.inode())
 
     def _leave(
         self,
-        old: Path,
-        new: Path,
+        old: str,
+        new: str,
         folder: str,
         names: dict[str, dict[str, int]],
         files: dict[int, bytes],
     ) -> None:
-        (new / folder).mkdir()
-        durable, current = names.get(folder, {}), _inodes(old / folder)
+        os.mkdir(f"{new}/{folder}")
+        durable, current = names.get(folder, {}), _inodes(f"{old}/{folder}")
         kept = {}
-        for name in sorted(
-            {*durable, *current}, key=lambda each: current.get(each, durable.get(each))
-        ):
+        for name in sorted({*durable, *current}):
             before, now = durable.get(name), current.get(name)
             inode = now if before == now or self._random.random() < 0.5 else before
             if inode is not None:
                 kept[name] = inode
         for name, inode in kept.items():
-            path = os.path.normpath(f"{folder}/{name}")
+            path = f"{folder}/{name}" if folder else name
+            source, target = f"{old}/{path}", f"{new}/{path}"
             is_now = current.get(name) == inode
-            if is_now and (old / path).is_dir():
+            if is_now and os.path.isdir(source):
                 self._leave(old, new, path, names, files)
                 continue
-            content = (old / path).read_bytes() if is_now else files.get(inode, b"")
+            content = _read(source) if is_now else files.get(inode, b"")
             content = self._torn(files.get(inode, b""), content)
-            (new / path).write_bytes(content)
+            with open(target, "wb") as file:
+                file.write(content)
+                self._files[os.fstat(file.fileno()).st_ino] = content
             if is_now:
-                times = (old / path).stat()
-                os.utime(new / path, ns=(times.st_atime_ns, times.st_mtime_ns))
-            self._files[(new / path).stat().st_ino] = content
-        self._names[folder] = _inodes(new / folder)
+                times = os.stat(source)
+                os.utime(target, ns=(times.st_atime_ns, times.st_mtime_ns))
+        self._names[folder] = _inodes(f"{new}/{folder}")
 
     def _torn(self, durable: bytes, current: bytes) -> bytes:
         """Returns what may be left of a file: each of its sectors is the old or the new one."""
@@ -141,5 +142,20 @@ class Disk:
         return b"".join(sectors)
 
 
-def _inodes(folder: str | Path) -> dict[str, int]:
-    return {entry.name: entry.inode() for entry in os.scandir(folder)}
+def _inodes(folder: str) -> dict[str, int]:
+    with os.scandir(folder) as entries:
+        return {entry.name: entry.inode() for entry in entries}
+
+
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    """Yields what is in a folder, and in those below it."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            yield entry
+            if entry.is_dir():
+                yield from _entries(entry.path)
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:
+        return file.read()

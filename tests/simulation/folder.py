@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from simulation.fate import Fate
+
 from anabranch.blocks.contract import BlockInfo, Stored
 from anabranch.blocks.local.store import LocalBlocks
 from anabranch.blocks.quarantine import Outcome, Quarantine, Removal
@@ -123,10 +125,10 @@ class FolderBlocks(LocalBlocks):
 
     def _perform(self, call: str, subject: str, act: Callable[[], T]) -> T:
         fate = self._server.step(call, subject)
-        if fate.name not in ("DONE", "LAST"):
-            self._server.fail(type(fate).REFUSED)
+        if fate is not Fate.DONE and fate is not Fate.LAST:
+            self._server.fail(Fate.REFUSED)
         result = act()
-        if fate.name == "LAST":
+        if fate is Fate.LAST:
             self._server.fail(fate)
         return result
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from simulation.fate import Killed
 from simulation.garbage import expect
-from simulation.killed import Killed
 
 from anabranch.errors import AnabranchError, Busy, OutcomeUnknown
 from anabranch.model.imports import ImportSource

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import greenlet
 from simulation.disk import Disk
+from simulation.fate import FATES, Chance, Fate
 from simulation.folder import FolderBlocks, FolderStore
 from simulation.postgres import Database, Disturbance, open_store
 from simulation.stores import SimulatedBlocks, SimulatedStore
 from simulation.threads import Threads
-from simulation.world import CACHED_RULES, FATES, Fate, Killed, Server, World
+from simulation.world import CACHED_RULES, Killed, Server, World
 
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.local.paths import QUARANTINE
@@ -44,6 +47,7 @@ class FolderWorld(World):
         self.store = FolderStore()
         self.disk = Disk(cache / "disk", self.random, self._before_sync)
         self.outside = f"local://{cache}/outside"
+        self._moments = itertools.count()
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -52,6 +56,9 @@ class FolderWorld(World):
         local = "anabranch.blocks.local"
         self.replace(f"{local}.fsync._MAX_INDIVIDUAL", 1 << 30)
         self.replace(f"{local}.journal.segment._PREALLOCATED_BYTES", 1024)
+        self.replace(
+            f"{local}.journal.segment.create_segment.__defaults__", (Chance(self.seed).randbytes,)
+        )
         self.replace(f"{local}.journal.journal.Journal._start_checkpointer", lambda _self: None)
         self._note_what_the_kernel_syncs()
         return self
@@ -67,6 +74,9 @@ class FolderWorld(World):
         path = self.cache / "outside" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(body)
+        # one after the other: by its time and size, a file is taken for another
+        moment = int(self.now * 1e9) + next(self._moments)
+        os.utime(path, ns=(moment, moment))
 
     def server(self, skew: float | None = None) -> Server:
         """Returns a new server. The power may be lost while it recovers what others have left."""
@@ -211,7 +221,9 @@ class DatabaseWorld(World):
         if fate is Fate.UNKNOWN:
             self._broken[server] = self.random.choice((0, 1, 2))
             return self.random.choice(("unsent", "late", "late", "late", "late"))
-        return {Fate.DONE: "made", Fate.REFUSED: "refused", Fate.LOST: "lost"}[fate]
+        if fate is Fate.DONE:
+            return "made"
+        return "refused" if fate is Fate.REFUSED else "lost"
 
     def _fate(self, server: Server, writes: bool) -> Fate:
         """Decides what becomes of a transaction; one that writes fails more often."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from simulation.fate import Fate
+
 from anabranch.blocks.contract import BlockStore
 from anabranch.blocks.external_objects import ExternalObject, ExternalObjects
 from anabranch.blocks.quarantine import Outcome, Removal
@@ -13,7 +15,7 @@ from anabranch.keyvalue.memory import MemoryStore
 from anabranch.testing.stores import FaultyBlocks, FaultyQuarantine, FaultyStore
 
 if TYPE_CHECKING:
-    from simulation.world import Fate, Server
+    from simulation.world import Server
 
 __all__ = ["TURNS", "SharedStore", "SimulatedBlocks", "SimulatedStore"]
 
@@ -36,15 +38,15 @@ class SimulatedStore(FaultyStore):
 
     def _read(self, call: str, subject: str) -> None:
         fate = self._server.step(call, subject)
-        if fate.name != "DONE":
-            self._server.fail(fate if fate.name == "LAST" else type(fate).REFUSED)
+        if fate is not Fate.DONE:
+            self._server.fail(fate if fate is Fate.LAST else Fate.REFUSED)
 
     def apply(self, writes: Sequence[Write], expect: Sequence[Expect] = ()) -> bool:
         fate = self._server.step("apply", writes[0].partition if writes else "")
         made = True
         if fate.is_performed:
             made = self.store.apply(writes, expect)
-        if fate.name != "DONE":
+        if fate is not Fate.DONE:
             self._server.fail(fate)
         return made
 
@@ -66,18 +68,18 @@ class SimulatedBlocks(FaultyBlocks):
     def _step(self, call: str, subject: str) -> None:
         if call == "chunk":
             return
-        fate: Fate = self._server.step(call, subject)
-        if fate.name != "DONE":
-            self._server.fail(fate if fate.name == "LAST" else type(fate).REFUSED)
+        fate = self._server.step(call, subject)
+        if fate is not Fate.DONE:
+            self._server.fail(fate if fate is Fate.LAST else Fate.REFUSED)
 
     def perform(self, call: str, subject: str, act: Callable[[], T]) -> T:
         """Performs a request that changes something, or not, as fate decides."""
         fate = self._server.step(call, subject)
-        if fate.name == "DONE":
+        if fate is Fate.DONE:
             return act()
         if fate.is_performed:
             act()
-        return self._server.fail(fate if fate.name == "LAST" else type(fate).REFUSED)
+        return self._server.fail(fate if fate is Fate.LAST else Fate.REFUSED)
 
     def put(self, address: str, chunks: Iterable[bytes], **options):
         body = list(chunks)

@@ -23,9 +23,14 @@ PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 
 
 @pytest.fixture(autouse=True)
-def unmapped():
-    """Frees the tables that the servers have mapped."""
+def collected_at_the_end():
+    """Frees what the servers have left, such as tables that they have mapped: at the end, and
+    seldom meanwhile, because hardly anything is left for Python's garbage collector.
+    """
+    thresholds = gc.get_threshold()
+    gc.set_threshold(20_000, 50, 50)
     yield
+    gc.set_threshold(*thresholds)
     gc.collect()
 
 

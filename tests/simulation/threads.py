@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from simulation.killed import Killed
+from simulation.fate import Killed
 
 if TYPE_CHECKING:
     from simulation.world import World

@@ -9,22 +9,20 @@ scheduled, too.
 
 from __future__ import annotations
 
-import enum
 import itertools
 import math
-import random
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
 from pathlib import Path
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self
 from unittest import mock
 
-import greenlet
+from greenlet import getcurrent, greenlet
 from simulation.buckets import SharedBlocks
 from simulation.disk import START
-from simulation.killed import Killed
+from simulation.fate import FATES, Chance, Fate, Killed
 from simulation.stores import SharedStore, SimulatedBlocks, SimulatedStore
 from simulation.threads import Threads
 from support.stepped_scenario import read_staged_first
@@ -36,9 +34,11 @@ from anabranch.pipelines.imports.merge_sorted_runs import merge_latest
 if TYPE_CHECKING:
     from simulation.garbage import Leavings
 
-__all__ = ["CACHED_RULES", "FATES", "START", "Actor", "Fate", "Killed", "Server", "World"]
+__all__ = ["CACHED_RULES", "START", "Actor", "Killed", "Server", "World"]
 
 _MAX_STEPS = 20_000
+_PAUSES = (0.0, 0.001, 0.5, 5.0)
+"""How many seconds may pass between two steps."""
 
 _TIMED = ("pipelines.garbage.fence", "versioning.garbage.sweeps")
 """Modules that ask for the time, or sleep."""
@@ -54,25 +54,8 @@ _WAITING = (
 """Modules that start threads, or wait for others while those call a store."""
 _BUILD_TREE = "anabranch.pipelines.imports.build_tree"
 _IDENTIFIERS = "anabranch.versioning.identifiers.Identifiers"
+_PHASES = "anabranch.pipelines.jobs.phase_times.PhaseTimes"
 CACHED_RULES = "anabranch.catalog.protection.Protection"
-
-
-class Fate(enum.Enum):
-    """What becomes of a call to a store."""
-
-    DONE = "it is performed"
-    REFUSED = "it is not performed, and the caller learns that"
-    LOST = "it is performed, and the caller does not learn whether"
-    UNKNOWN = "it is not performed, and the caller does not learn whether"
-    LAST = "it is performed, and the server is killed"
-
-    @property
-    def is_performed(self) -> bool:
-        """Whether the call takes effect."""
-        return self.name in ("DONE", "LOST", "LAST")
-
-
-FATES = (Fate.REFUSED, Fate.LOST, Fate.UNKNOWN)
 
 
 class SameThread:
@@ -132,16 +115,17 @@ class Server:
 
     def step(self, call: str, subject: str) -> Fate:
         """Lets others go on before a call; returns what becomes of it."""
-        if not self.alive or self.world.has_ended:
+        world = self.world
+        if not self.alive or world.has_ended:
             raise Killed
-        if threading.get_ident() != self.world.thread or greenlet.getcurrent() is self.world.main:
+        if get_ident() != world.thread or getcurrent() is world.main:
             return Fate.DONE
         if not self._in_kernel:
-            self.world.main.switch()
+            world.main.switch()
             if not self.alive:  # it was killed meanwhile
                 raise Killed
-        fate = self.world.fate(self, call, subject)
-        if fate is Fate.LAST and self.world.random.random() < 0.5:
+        fate = world.fate(self, call, subject)
+        if fate is Fate.LAST and world.random.random() < 0.5:
             self.die()
         return fate
 
@@ -197,14 +181,14 @@ class World:
 
     def __init__(self, cache: Path, seed: int) -> None:
         self.seed = seed
-        self.random = random.Random(seed)
-        self._names = random.Random(seed)
+        self.random = Chance(seed)
+        self._names = Chance(seed)
         self.cache = cache
         self.faults, self.kills = 0.01, 0.002
         self.now = START
         self.uploads = 0
-        self.thread = threading.get_ident()
-        self.main = greenlet.getcurrent()
+        self.thread = get_ident()
+        self.main = getcurrent()
         self.store: Any = SharedStore()
         self.blocks = SharedBlocks(clock=lambda: self.now)
         self.outside = "mem://outside"
@@ -216,7 +200,7 @@ class World:
         self.kind = "buckets"
         self.has_ended = False
         self._servers: list[Server] = []
-        self._running: list[tuple[greenlet.greenlet, Actor]] = []
+        self._running: list[tuple[greenlet, Actor]] = []
         self._numbers = 0
         self._replaced = ExitStack()
 
@@ -239,6 +223,7 @@ class World:
         """What happens before the world is checked."""
 
     def __enter__(self) -> Self:
+        self.replace("tempfile.tempdir", str(self.cache.parent))  # in memory, as the caches are
         for module in _TIMED:
             self.replace(f"anabranch.{module}.time", self)
         for module in _THREADED:
@@ -250,6 +235,8 @@ class World:
         self.replace("secrets.token_hex", lambda size=32: self.random.randbytes(size).hex())
         self.replace("secrets.choice", self._names.choice)
         self.replace(f"{_IDENTIFIERS}.__init__.__defaults__", (self._names.randbytes,))
+        # reports of jobs have these times: a disk tears a longer file in more places
+        self.replace(f"{_PHASES}.__init__.__defaults__", (self.time,))
         # histories never change protection rules, so each server reads them once
         self.replace(f"{CACHED_RULES}.__init__.__defaults__", (lambda: 0.0,))
         return self
@@ -284,18 +271,19 @@ class World:
     def sleep(self, seconds: float) -> None:
         """Lets time pass, and others go on."""
         self.now += seconds
-        if greenlet.getcurrent() is not self.main and threading.get_ident() == self.thread:
+        if getcurrent() is not self.main and get_ident() == self.thread:
             self.main.switch()
 
     def let_others_go_on(self, turns: int) -> None:
         """Lets others go on for so many turns."""
-        for _ in range(turns):
-            self.sleep(0.0)
+        if getcurrent() is not self.main and get_ident() == self.thread:
+            for _ in range(turns):
+                self.main.switch()
 
     def wait(self, is_over: Callable[[], bool], seconds: float = math.inf) -> bool:
         """Lets others go on until a condition holds, or for so long; returns whether it holds."""
         end = self.now + seconds
-        assert is_over() or greenlet.getcurrent() is not self.main, "nobody else goes on"
+        assert is_over() or getcurrent() is not self.main, "nobody else goes on"
         while not is_over():
             if self.now >= end or self.has_ended:
                 return False
@@ -304,7 +292,7 @@ class World:
 
     def spawn(self, actor: Actor) -> None:
         """Lets another actor act from now on."""
-        self._running.append((greenlet.greenlet(actor.run, parent=self.main), actor))
+        self._running.append((greenlet(actor.run, parent=self.main), actor))
 
     def let_hours_pass(self) -> None:
         """Suspends everything for hours, unless an upload is under way: no upload may take longer
@@ -315,11 +303,14 @@ class World:
 
     def fate(self, server: Server, call: str, subject: str) -> Fate:
         """Decides what becomes of a call."""
-        fate = Fate.DONE
-        if self.random.random() < self.faults * server.luck:
+        chance = self.random.random
+        if chance() < self.faults * server.luck:
             fate = self.random.choice(FATES)
-        elif self.random.random() < self.kills * server.luck:
+        elif chance() < self.kills * server.luck:
             fate = Fate.LAST
+        else:
+            self.trace.append(f"{server.number} {call} {subject} DONE")
+            return Fate.DONE
         self.trace.append(f"{server.number} {call} {subject} {fate.name}")
         return fate
 
@@ -327,13 +318,13 @@ class World:
         """Runs the actors until all have ended."""
         for actor in actors:
             self.spawn(actor)
-        running = self._running
+        running, choose, pause = self._running, self.random.choice, self.random.chooser(_PAUSES)
         for _ in range(_MAX_STEPS):
             if not running:
                 return
-            self.now += self.random.choice((0.0, 0.001, 0.5, 5.0))
-            chosen, actor = self.random.choice(running)
-            for _ in range(self.random.choice(actor.strides)):
+            self.now += pause()
+            chosen, actor = choose(running)
+            for _ in range(choose(actor.strides)):
                 chosen.switch()
                 if chosen.dead:
                     running.remove((chosen, actor))
