@@ -50,7 +50,7 @@ def test_a_sound_backup_has_no_findings(back_up, target):
     back_up()
     report = verify(target)
     assert report.findings == []
-    assert (report.objects, report.repositories) == (71, 4)
+    assert (report.objects, report.repositories) == (75, 4)
     assert report.objects_read > 60
 
 
