@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
 
 import msgspec
 import pytest
+from support.driver_rows import driver_rows
 from support.verification.planted_faults import FAULTS
 from support.verification.used_installation import (
     open_lake,
@@ -16,14 +18,17 @@ from support.verification.used_installation import (
     verification_of,
 )
 
+from anabranch import _kernel as kernel
 from anabranch.cli.main import main
+from anabranch.model.names import encode_path
 from anabranch.pipelines.verification.verification import Verification
 from anabranch.server.installation.verification import open_verification
-from anabranch.spark.jobs import verification as spark_verification
-from anabranch.spark.jobs.verification import SparkLooks
+from anabranch.spark.jobs.verification import SparkLooks, listing, looks
 
 pytestmark = pytest.mark.timeout(600)
 
+OBJECTS = 20_000
+MD5 = hashlib.md5(b"x", usedforsecurity=False).hexdigest()
 SPREAD = (
     *("table_missing", "table_damaged", "range_description"),
     *("object_missing", "object_size", "object_damaged"),
@@ -67,10 +72,13 @@ def told(report):
 
 
 def test_a_sound_installation_has_no_findings(spark, folder, monkeypatch):
-    monkeypatch.setattr(spark_verification, "_ENTRIES_PER_TASK", 10)
-    monkeypatch.setattr(spark_verification, "_TREES_PER_TASK", 2)
-    monkeypatch.setattr(spark_verification, "_OBJECTS_PER_TASK", 7)
-    monkeypatch.setattr(spark_verification, "_TASKS_PER_JOB", 3)
+    """With small pieces of work, and a listing in several rounds."""
+    monkeypatch.setattr(looks, "_ENTRIES_PER_TASK", 60)
+    monkeypatch.setattr(looks, "_TREES_PER_TASK", 10)
+    monkeypatch.setattr(looks, "_TREE_TASKS_PER_JOB", 1)
+    monkeypatch.setattr(looks, "_OBJECTS_PER_TASK", 40)
+    monkeypatch.setattr(looks, "_STAGED_AT_ONCE", 4)
+    monkeypatch.setattr(listing, "ROUND_OBJECTS", 60)
     report = verified_on_spark(spark, folder)
     assert report.findings == []
     assert report.objects_read > 60
@@ -84,6 +92,42 @@ def test_tasks_find_what_one_process_finds(spark, folder, kind, fault):
     report = verified_on_spark(spark, folder)
     assert kind in report.counts
     assert told(report) == told(verification_of(folder, sample=None))
+
+
+def test_the_driver_receives_no_objects(spark, tmp_path):
+    """20,000 hashes alone are 160 kB. The last object is missing."""
+    folder = tmp_path / "lake"
+    make_many(folder)
+    with (
+        open_verification(settings_of(folder)) as installation,
+        driver_rows(spark, "128k") as received,
+    ):
+        own = SparkLooks(spark, installation.stores.blocks)
+        report = Verification(installation.stores, sample=0, looks=own).run(installation.files)
+    assert (report.entries, report.objects) == (OBJECTS, OBJECTS)
+    (finding,) = report.findings
+    assert (finding.kind, finding.subject) == ("object_missing", f"sea {OBJECTS - 1:05}")
+    assert received.total < 50
+
+
+def make_many(folder):
+    """Commits many objects, the last of which is not stored."""
+    with open_lake(folder) as lake:
+        lake.repositories.create("sea", "local://sea")
+        objects = folder / "block" / "sea" / "data" / "many"
+        objects.mkdir(parents=True)
+        for number in range(OBJECTS - 1):
+            objects.joinpath(f"{number:05}").write_bytes(b"x")
+        repository = lake.core.repositories.get("sea")
+        tables = lake.core.trees.write_folder(repository)
+        written = kernel.write_tree(map(row, range(OBJECTS)), tables)
+        lake.core.trees.adopt(repository, tables, written)
+        lake.commits.commit("sea", "main", message="m", source_metarange=written.metarange_id)
+
+
+def row(number):
+    address = f"data/many/{number:05}"
+    return encode_path(f"{number:05}"), kernel.encode_entry(address, 1, 0, 0, 1, MD5, {}, "")
 
 
 @pytest.mark.usefixtures("spark")
@@ -103,7 +147,7 @@ def test_the_command_says_the_same(folder, capsys):
 
 @pytest.mark.usefixtures("spark")
 def test_a_job_that_fails_could_not_look(folder, capsys, monkeypatch):
-    monkeypatch.setattr(spark_verification, "_look", _fail)
+    monkeypatch.setattr(looks, "_scan_trees", _fail)
     words = ["fsck", "--data", str(folder), "--engine", "spark"]
     assert main(words) == 2
     assert "Spark" in capsys.readouterr().err

@@ -24,6 +24,7 @@ from anabranch.pipelines.column_hashes import Hashes, hash_addresses
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.pipelines.verification.stores.entries import EntryReader, RangeSource, Source
+from anabranch.pipelines.verification.stores.local_looks import LocalLooks
 from anabranch.pipelines.verification.stores.needed_objects import (
     SUSPECT,
     NeededObjects,
@@ -33,7 +34,6 @@ from anabranch.pipelines.verification.stores.needed_objects import (
 from anabranch.pipelines.verification.stores.object_probes import Probe, probe_of
 from anabranch.pipelines.verification.stores.object_sources import ObjectSources
 from anabranch.pipelines.verification.stores.ranges import Ranges
-from anabranch.pipelines.verification.stores.store_looks import LocalLooks
 
 __all__ = ["CopiedObject", "ObjectCopies"]
 

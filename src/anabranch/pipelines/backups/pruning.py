@@ -23,8 +23,8 @@ from anabranch.pipelines.backups.target import BackupTarget
 from anabranch.pipelines.column_hashes import Hashes, distinct, hash_addresses
 from anabranch.pipelines.garbage.addresses.anti_join import is_in
 from anabranch.pipelines.jobs.progress import NO_PROGRESS, Progress
+from anabranch.pipelines.verification.stores.local_looks import LocalLooks
 from anabranch.pipelines.verification.stores.ranges import Ranges
-from anabranch.pipelines.verification.stores.store_looks import LocalLooks
 
 __all__ = ["Pruned", "prune"]
 

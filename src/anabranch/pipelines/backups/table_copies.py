@@ -18,8 +18,8 @@ from anabranch.errors import Corrupt, Gone
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
+from anabranch.pipelines.verification.stores.local_looks import LocalLooks
 from anabranch.pipelines.verification.stores.ranges import Ranges
-from anabranch.pipelines.verification.stores.store_looks import LocalLooks
 from anabranch.pipelines.verification.stores.table_files import stored_table, table_problem
 
 __all__ = ["CopiedTables", "Place", "copy_tables"]

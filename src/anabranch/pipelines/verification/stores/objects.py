@@ -9,56 +9,26 @@ of the objects, or all of them, is read and compared with its checksum.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-
-from anabranch.blocks.contract import BlockInfo, BlockStore
-from anabranch.errors import Invalid, NotFound
+from anabranch.blocks.contract import BlockStore
 from anabranch.model.repositories.repository import Repository
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.pipelines.verification.findings import Finding
 from anabranch.pipelines.verification.stores import live_needs
-from anabranch.pipelines.verification.stores.entries import (
-    EntryReader,
-    RangeSource,
-    Source,
-    table_of,
-)
-from anabranch.pipelines.verification.stores.needed_objects import (
-    NeededObjects,
-    Needs,
-    marked,
-    needs_of,
-)
+from anabranch.pipelines.verification.stores.entries import EntryReader, table_of
+from anabranch.pipelines.verification.stores.local_looks import LocalLooks
+from anabranch.pipelines.verification.stores.marked_entries import LostTable
 from anabranch.pipelines.verification.stores.object_probes import ProbeResult
 from anabranch.pipelines.verification.stores.object_sources import ObjectSources, RepositoryTrees
 from anabranch.pipelines.verification.stores.ranges import Ranges
-from anabranch.pipelines.verification.stores.store_looks import (
-    LocalLooks,
-    LostTable,
-    MarkedSource,
-    StoreLooks,
-)
+from anabranch.pipelines.verification.stores.store_looks import Chosen, EntrySources, StoreLooks
 from anabranch.pipelines.verification.stores.table_scans import RangeLook
 
 __all__ = ["ObjectCheck"]
 
-_LISTED_AT_ONCE = 65_536
 _CONFIRMED_AT_ONCE = 100_000
-
-
-class _Numbered(NamedTuple):
-    """A source, the number of its first entry, and how many it has."""
-
-    source: Source
-    start: int
-    rows: int
 
 
 class ObjectCheck:
@@ -84,35 +54,25 @@ class ObjectCheck:
         looks_elsewhere: bool = True,
     ) -> None:
         self._sources = sources
-        self._blocks = blocks
         self._live = live
         self._folder = folder
-        self._sample = sample
-        self._seed = seed
+        self._chosen = Chosen(sample, sample if looks_elsewhere else 0, seed)
         self._progress = progress
-        self._reader = reader or EntryReader(blocks)
-        self._looks = looks or LocalLooks(blocks, self._reader)
-        self._elsewhere = 0 if not looks_elsewhere else sample
-        self._numbered: list[_Numbered] = []
-        self._rows = 0
-        self._late: list[LostTable] = []
+        self._looks: StoreLooks = looks or LocalLooks(blocks, reader)
+        self._late: dict[tuple[str, str], LostTable] = {}
         self.tables = self.entries = self.compared = self.read = self.bytes_read = 0
 
     def findings(self) -> Iterator[Finding]:
         """Yields what is missing or damaged."""
-        listed: list[RangeLook] = []
-        for trees in self._sources.repositories:
-            yield from self._metaranges(trees, listed)
-        rows = sum(each.info.count for each in listed if each.is_required)
-        rows += sum(area.rows for area in self._sources.areas)
-        needed = NeededObjects(self._folder, self._sources.roots, rows)
-        self._scan_areas(needed)
-        yield from self._scan_ranges(listed, needed)
-        self._list_store(needed)
-        self._progress.begin("comparing entries and objects", 0)
-        marks = needed.mark(self._sample, self._seed, elsewhere=self._elsewhere)
-        self.compared = marks.objects
-        yield from self._look_again(marks.flags)
+        try:
+            listed: list[RangeLook] = []
+            for trees in self._sources.repositories:
+                yield from self._metaranges(trees, listed)
+            yield from self._scan(listed)
+            self.compared, marked = self._looks.compare(self._chosen, self._progress)
+            yield from self._look_again(marked)
+        finally:
+            self._looks.close()
 
     def _metaranges(self, trees: RepositoryTrees, listed: list[RangeLook]) -> Iterator[Finding]:
         repository = trees.repository
@@ -126,64 +86,32 @@ class ObjectCheck:
             for each in ranges.listed.values()
         ]
 
-    def _scan_ranges(self, listed: Sequence[RangeLook], needed: NeededObjects) -> Iterator[Finding]:
+    def _scan(self, listed: Sequence[RangeLook]) -> Iterator[Finding]:
         self._progress.begin("reading ranges", len(listed))
         self.tables += len(listed)
-        scans = self._looks.ranges(listed, self._sources.roots)
-        for each, scanned in zip(listed, scans, strict=True):
-            self._progress.advance(1)
-            for finding in scanned.findings:
-                yield from self._if_it_exists(each.repository, finding)
-            self._need(RangeSource(each.repository, each.info), scanned.needs, needed)
+        sources = self._sources
+        found = EntrySources(sources.areas, listed, sources.roots, self._folder)
+        for scanned in self._looks.entries(found):
+            self._progress.advance(scanned.ranges)
+            self.entries += scanned.entries
+            for repository, finding in scanned.findings:
+                yield from self._if_it_exists(repository, finding)
 
-    def _scan_areas(self, needed: NeededObjects) -> None:
-        for area in self._sources.areas:
-            needs = [needs_of(each, self._sources.roots) for each in self._reader.read(area)]
-            self._need(area, needs, needed)
-
-    def _need(
-        self,
-        source: Source,
-        needs: Sequence[Needs],
-        needed: NeededObjects,
-    ) -> None:
-        rows = sum(len(each.hashes) for each in needs)
-        for each in needs:
-            needed.need(each)
-        if rows:
-            self._numbered.append(_Numbered(source, self._rows, rows))
-        self._rows += rows
-        self.entries += rows
-
-    def _list_store(self, needed: NeededObjects) -> None:
-        self._progress.begin("listing the store", 0)
-        listings = itertools.chain.from_iterable(map(self._listing, self._sources.roots))
-        while batch := list(itertools.islice(listings, _LISTED_AT_ONCE)):
-            addresses = pa.array([info.address for info in batch], pa.string())
-            needed.list(addresses, pa.array([info.size for info in batch], pa.int64()))
-            self._progress.advance(len(batch))
-
-    def _listing(self, root: str) -> Iterator[BlockInfo]:
-        try:
-            yield from self._blocks.list(root)
-        except (NotFound, Invalid):
-            return  # a bucket that was deleted with its repository, or a damaged record of one
-
-    def _look_again(self, flags: npt.NDArray[np.uint8]) -> Iterator[Finding]:
-        self._progress.begin("looking at objects", int(np.count_nonzero(flags)))
+    def _look_again(self, marked: int) -> Iterator[Finding]:
+        self._progress.begin("looking at objects", marked)
         missing: list[ProbeResult] = []
-        seen = self._looks.objects(self._marked(flags), reads_all=self._sample is None)
-        for looked_at, read, bytes_read, found, lost in seen:
+        for looked_at, read, bytes_read, found, lost in self._looks.objects():
             self._progress.advance(looked_at)
             self.read += read
             self.bytes_read += bytes_read
             missing += found
-            self._late += lost
+            for each in lost:  # several tasks may miss the same table
+                self._late[each.source.repository.id, table_of(each.source)] = each
             if len(missing) >= _CONFIRMED_AT_ONCE:
                 yield from self._confirm(missing)
                 missing = []
         yield from self._confirm(missing)
-        for source, message in self._late:
+        for source, message in self._late.values():
             where = f"{source.repository.id} {table_of(source)}"
             finding = Finding("tables", "table_damaged", where, message)
             yield from self._if_it_exists(source.repository, finding)
@@ -196,13 +124,6 @@ class ObjectCheck:
         for result in missing:
             if result.finding is not None and self._live.needs(result.probe):
                 yield result.finding
-
-    def _marked(self, flags: npt.NDArray[np.uint8]) -> Iterator[MarkedSource]:
-        """Yields the marked entries."""
-        for source, start, rows in self._numbered:
-            marks = dict(marked(flags, start, rows))
-            if marks:
-                yield MarkedSource(source, marks)
 
     def _if_it_exists(self, repository: Repository, finding: Finding) -> Iterator[Finding]:
         if self._live.has_repository(repository):

@@ -6,115 +6,78 @@ that is done.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from anabranch.blocks.contract import BlockStore
-from anabranch.errors import Corrupt, Gone
-from anabranch.pipelines.jobs.parallel_map import parallel_map
-from anabranch.pipelines.verification.stores.entries import EntryReader, Source
-from anabranch.pipelines.verification.stores.needed_objects import READ
-from anabranch.pipelines.verification.stores.object_probes import (
-    Probe,
-    ProbeResult,
-    probe,
-    probe_of,
-)
-from anabranch.pipelines.verification.stores.table_scans import (
-    RangeLook,
-    RangeScan,
-    TreeLook,
-    TreeScan,
-    scan_range,
-    scan_tree,
-)
+from anabranch.model.repositories.repository import Repository
+from anabranch.pipelines.jobs.progress import Progress
+from anabranch.pipelines.verification.findings import Finding
+from anabranch.pipelines.verification.stores.entries import AreaSource
+from anabranch.pipelines.verification.stores.marked_entries import ObjectsSeen
+from anabranch.pipelines.verification.stores.table_scans import RangeLook, TreeLook, TreeScan
 
-__all__ = ["LocalLooks", "LostTable", "MarkedSource", "ObjectsSeen", "StoreLooks"]
-
-_PROBE_THREADS = 8
+__all__ = ["Chosen", "Compared", "EntrySources", "RangesScanned", "StoreLooks"]
 
 
-class MarkedSource(NamedTuple):
-    """A source of entries, and the marks of those to look at, by their position."""
-
-    source: Source
-    marks: Mapping[int, int]
-
-
-class LostTable(NamedTuple):
-    """A source whose table was there before, and has gone or is damaged since."""
-
-    source: Source
-    message: str
-
-
-class ObjectsSeen(NamedTuple):
-    """How many objects were looked at, how many of them and how many bytes were compared, and those
-    with findings.
+class EntrySources(NamedTuple):
+    """What has entries: staging areas, and ranges, some of which are only read. The store is listed
+    below `roots`, prefixes of addresses of which none begins with another, sorted. This process may
+    write files below `folder`.
     """
 
-    looked_at: int
-    read: int
-    bytes_read: int
-    found: Sequence[ProbeResult]
-    lost: Sequence[LostTable] = ()
+    areas: Sequence[AreaSource]
+    ranges: Sequence[RangeLook]
+    roots: Sequence[str]
+    folder: Path
+
+
+class RangesScanned(NamedTuple):
+    """How many ranges were read, how many entries whose objects must exist these or staging areas
+    have, and what is wrong with ranges, each with its repository.
+    """
+
+    ranges: int
+    entries: int
+    findings: Sequence[tuple[Repository, Finding]] = ()
+
+
+class Chosen(NamedTuple):
+    """Which objects are looked at besides those that seem to be missing: the sizes of random
+    samples of those that are listed, and of those outside of the roots, all for None; `seed`
+    chooses them.
+    """
+
+    sample: int | None
+    elsewhere: int | None
+    seed: int
+
+
+class Compared(NamedTuple):
+    """How many distinct objects entries need, and how many of them are looked at again."""
+
+    objects: int
+    marked: int
 
 
 class StoreLooks(Protocol):
-    """Looks at tables and objects. All raise the errors of a store that cannot be read."""
+    """Looks at tables and objects, in the order of the methods; results of earlier ones stay in it.
+    All raise the errors of a store that cannot be read.
+    """
 
     def trees(self, looks: Sequence[TreeLook]) -> Iterator[TreeScan]:
         """Yields what each metarange has, in their order."""
 
-    def ranges(self, looks: Sequence[RangeLook], roots: Sequence[str]) -> Iterator[RangeScan]:
-        """Yields what each range has, in their order; see `scan_range`."""
+    def entries(self, sources: EntrySources) -> Iterator[RangesScanned]:
+        """Reads ranges, and notes what the entries of all sources need."""
 
-    def objects(self, marked: Iterable[MarkedSource], *, reads_all: bool) -> Iterator[ObjectsSeen]:
+    def compare(self, chosen: Chosen, progress: Progress) -> Compared:
+        """Lists the store, compares, and marks an entry of each object to look at."""
+
+    def objects(self) -> Iterator[ObjectsSeen]:
         """Looks at the objects of marked entries, and yields what was seen, in any order. The bytes
         of those that are marked READ are compared, or of all.
         """
 
-
-class LocalLooks:
-    """Looks at tables and objects in threads of this process."""
-
-    def __init__(self, blocks: BlockStore, reader: EntryReader | None = None) -> None:
-        self._blocks = blocks
-        self._reader = reader or EntryReader(blocks)
-
-    def trees(self, looks: Sequence[TreeLook]) -> Iterator[TreeScan]:
-        """Yields what metaranges have."""
-        return parallel_map(partial(scan_tree, self._blocks), looks)
-
-    def ranges(self, looks: Sequence[RangeLook], roots: Sequence[str]) -> Iterator[RangeScan]:
-        """Yields what ranges have."""
-        return parallel_map(partial(scan_range, self._blocks, self._reader, roots), looks)
-
-    def objects(self, marked: Iterable[MarkedSource], *, reads_all: bool) -> Iterator[ObjectsSeen]:
-        """Looks at objects, and yields what was seen of each."""
-        lost: list[LostTable] = []
-
-        def look(at: Probe) -> ObjectsSeen:
-            result = probe(self._blocks, at, reads=reads_all or at.mark == READ)
-            found = [] if result.finding is None else [result]
-            return ObjectsSeen(1, int(result.read is not None), result.read or 0, found)
-
-        yield from parallel_map(look, self._probes(marked, lost), threads=_PROBE_THREADS)
-        if lost:
-            yield ObjectsSeen(0, 0, 0, (), lost)
-
-    def _probes(self, marked: Iterable[MarkedSource], lost: list[LostTable]) -> Iterator[Probe]:
-        for source, marks in marked:
-            try:
-                yield from self._marked_entries(source, marks)
-            except (Corrupt, Gone) as error:
-                lost.append(LostTable(source, error.message))
-
-    def _marked_entries(self, source: Source, marks: Mapping[int, int]) -> Iterator[Probe]:
-        first = 0
-        for entries in self._reader.read(source):
-            count = len(entries.paths)
-            for position in [each for each in marks if first <= each < first + count]:
-                yield probe_of(source, entries, position - first, marks[position])
-            first += count
+    def close(self) -> None:
+        """Removes what was noted."""

@@ -2,9 +2,7 @@
 areas of tables, and writes files of listed objects.
 
 Objects must be listed before references are read, so later tasks read these files. The listing
-proceeds in rounds. In each round, a task stops after a number of objects, and the rest of its slice
-is divided again: most objects may be in one slice, such as those of a day on which much was
-written. The number doubles from round to round, so there are few rounds.
+proceeds in rounds (`listing_rounds`).
 
 What an area has may be in several slices: tasks return what they have found about areas, and the
 driver adds it up.
@@ -24,17 +22,20 @@ from anabranch.model.tables.table_area import AREAS_FOLDER
 from anabranch.pipelines.garbage.addresses.listing import DATA_PREFIX, LISTING, list_slice
 from anabranch.pipelines.garbage.addresses.table_files import ListedAreas
 from anabranch.pipelines.garbage.engine import ListingTotals
-from anabranch.spark.jobs.garbage.slices import cut_listing
 from anabranch.spark.jobs.monitor import NO_COUNTS, TaskCounts
 from anabranch.spark.jobs.parts import (
-    PART_ROWS,
     PartWriter,
     read_parts,
     remove_parts,
     signed_hashes,
     to_row,
 )
-from anabranch.spark.planning.listing_slices import ALL_NAMES, FirstAfter, Slice, cut_names
+from anabranch.spark.planning.listing_rounds import (
+    ROUND_OBJECTS,
+    ListingPart,
+    ListingRounds,
+    ListingTask,
+)
 from anabranch.spark.planning.scan_plan import map_in_tasks
 from anabranch.spark.sources.stores import Opener, open_store
 
@@ -60,25 +61,6 @@ listed the slice, or null if it has listed all of it, and what it has found abou
 """
 
 _AREAS_DECODER = msgspec.msgpack.Decoder(ListedAreas)
-_CUTS = {DATA_PREFIX: cut_listing, AREAS_FOLDER: cut_names}
-"""How names in each folder are divided: those of objects begin with a time, those of areas are
-random.
-"""
-
-
-class _Part(NamedTuple):
-    """A slice of the names in a folder."""
-
-    folder: str
-    slice: Slice
-
-
-class _Task(NamedTuple):
-    """The slice of a task, with its number, and the number of objects after which it stops."""
-
-    number: int
-    part: _Part
-    objects: int
 
 
 class _Lister(NamedTuple):
@@ -90,9 +72,9 @@ class _Lister(NamedTuple):
     before: int
     counts: TaskCounts
 
-    def list(self, task: _Task) -> Iterator[pa.RecordBatch]:
+    def list(self, task: ListingTask) -> Iterator[pa.RecordBatch]:
         """Lists a slice and yields the result."""
-        folder = task.part.folder
+        folder = task.part.root.removeprefix(self.prefix)
         objects = size = young = 0
         after, areas = None, ListedAreas()
         with (
@@ -128,7 +110,7 @@ class StoredListing:
         store: Opener,
         prefix: str,
         files: str,
-        round_objects: int = PART_ROWS,
+        round_objects: int = ROUND_OBJECTS,
         counts: TaskCounts = NO_COUNTS,
     ) -> None:
         self._counts = counts
@@ -146,37 +128,21 @@ class StoredListing:
         """
         lister = _Lister(self._store, self._prefix, self._files, before, self._counts)
         objects = size = young = 0
-        whole = [_Part(folder, ALL_NAMES) for folder in _CUTS]
-        left = [piece for part in whole for piece in self._divide(blocks, [part], slices)]
-        limit = self._round_objects
-        while left:
-            tasks = [_Task(number, part, limit) for number, part in enumerate(left)]
-            rows = map_in_tasks(self._spark, tasks, lister.list, _LISTED).collect()
+        parts = [
+            ListingPart(self._prefix + DATA_PREFIX, is_timed=True),
+            ListingPart(self._prefix + AREAS_FOLDER),
+        ]
+        rounds = ListingRounds(blocks, parts, len(parts) * slices, self._round_objects)
+        while rounds.tasks:
+            rows = map_in_tasks(self._spark, rounds.tasks, lister.list, _LISTED).collect()
             for row in rows:
                 self._written += [self._files + name for name in row["files"]]
                 objects += row["objects"]
                 size += row["size"]
                 young += row["young"]
                 self.areas.add(_AREAS_DECODER.decode(row["areas"]))
-            unfinished = [
-                _Part(part.folder, Slice(row["after"], part.slice.last))
-                for row in rows
-                if (part := left[row["slice"]]) and row["after"] is not None
-            ]
-            left = self._divide(blocks, unfinished, slices)
-            limit *= 2
+            rounds.advance({row["slice"]: row["after"] for row in rows})
         return ListingTotals(objects, size, young)
-
-    def _divide(self, blocks: BlockStore, parts: list[_Part], slices: int) -> list[_Part]:
-        """Divides slices into about this many in total."""
-        each = max(1, slices // max(1, len(parts)))
-        return [
-            _Part(part.folder, piece)
-            for part in parts
-            for piece in _CUTS[part.folder](
-                _first_after(blocks, self._prefix + part.folder), each, part.slice
-            )
-        ]
 
     def frame(self) -> DataFrame:
         """Returns all listed objects with the hashes of their addresses."""
@@ -192,14 +158,3 @@ def hash_column(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         columns = [batch.column(field.name).cast(field.type) for field in LISTING]
         yield pa.RecordBatch.from_arrays([*columns, signed_hashes(columns[0])], schema=HASHED)
-
-
-def _first_after(blocks: BlockStore, root: str) -> FirstAfter:
-    """Returns what finds names after the prefix `root` of addresses."""
-
-    def first_after(name: str) -> str | None:
-        after = f"{root}{name}" if name else ""
-        block = next(iter(blocks.list(root, after)), None)
-        return None if block is None else block.address.removeprefix(root)
-
-    return first_after

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.listed_names import first_after_of
 
-from anabranch.spark.jobs.garbage.slices import cut_listing
 from anabranch.spark.planning.listing_slices import Slice
+from anabranch.spark.planning.timed_slices import cut_listing
 from anabranch.versioning.identifiers import Identifiers
 
 DIGITS = "0123456789abcdefghijklmnopqrstuv"
