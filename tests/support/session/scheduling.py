@@ -17,6 +17,8 @@ _DURATIONS = Path(__file__).parents[2] / "durations.json"
 _UNKNOWN_SECONDS = 1.0
 _TOGETHER = ("tests/web/", "tests/blocks/")
 """Folders whose tests share a browser, a server and programs, and the stores of three clouds."""
+_APART = "tests/simulation/"
+"""A folder whose tests share nothing and take minutes: each goes to the worker that is free."""
 
 
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]
@@ -27,7 +29,7 @@ class ByFile(LoadScopeScheduling):  # type: ignore[misc]
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        return _scope(nodeid)
+        return nodeid if nodeid.startswith(_APART) else _scope(nodeid)
 
     def schedule(self) -> None:
         # xdist would begin with the files that have the most tests, which are short ones
