@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from simulation.stores import TURNS
 from simulation.world import START, Killed, Server, World
 
+from anabranch.blocks.quarantine import Quarantine
 from anabranch.errors import AnabranchError, Busy, OutcomeUnknown
 from anabranch.model.imports import ImportSource
 from anabranch.model.repositories.retention import RetentionRules
@@ -24,7 +25,7 @@ from anabranch.pipelines.garbage.sweeping.removal import (
     QuarantineRemover,
     QuarantineTime,
 )
-from anabranch.pipelines.garbage.sweeping.restore import Restorer
+from anabranch.pipelines.garbage.sweeping.restore import Restoration, Restorer
 from anabranch.pipelines.garbage.sweeping.sweep import RemovalInBatches, RoundSizes
 from anabranch.pipelines.imports.commit_import import ImportRequest
 
@@ -270,19 +271,26 @@ def bring_back(client: Client) -> None:
     """
     world, core = client.world, client.lake.core
     keep = core.restored.keep
+    wanted: dict[str, str] = {}  # the removal of each object: another one is none of this run
     there: set[str] = set()
 
     def keep_and_look(owner: str, addresses: list[str], seconds: float) -> None:
         keep(owner, addresses, seconds)
-        hidden = {address for address, _ in world.quarantined()}
+        hidden = world.quarantined()
         for each in addresses:
-            if each in hidden or client.lake.blocks.stat(each) is not None:
+            if (each, wanted[each]) in hidden or client.lake.blocks.stat(each) is not None:
                 there.add(each)
         for _ in range(8):  # it takes a moment until the objects are restored
             client.lake.blocks.stat(addresses[0])
 
+    def restore(quarantine: Quarantine, batch: Any, result: Restoration) -> list[str]:
+        for each in batch.objects:
+            wanted[batch.prefix + each.address] = each.version or batch.part.batch
+        return Restorer._restore(restorer, quarantine, batch, result)
+
     core.restored.keep = keep_and_look
     restorer = Restorer(core, client.lake.blocks, clock=client.server.clock)
+    restorer._restore = restore  # type: ignore[method-assign]
     try:
         runs = restorer.runs(REPOSITORY)
         if not runs:
