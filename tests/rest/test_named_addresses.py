@@ -97,6 +97,7 @@ ENTRY_MAKERS = {
     "remote/wire.py": "of a client, which stores none",
     "s3/operations/directory_markers.py": "no address",
     "s3/operations/table_files/reads.py": "no address",
+    "spark/jobs/verification/seen.py": "compared, and stored nowhere",
     "versioning/merging/table_files.py": "a new address of the server",
     "versioning/merging/tree_merger.py": "a new address of the server",
     "versioning/records/entries.py": "stored records",

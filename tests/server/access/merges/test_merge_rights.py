@@ -151,6 +151,7 @@ class Service:
             source_commit=lake.branches.get(name, "main").commit_id,
             created_at=0,
             creator=Principal("jane"),
+            access_key_id=reach_of(name).access_key_id,
             writable=("**",),
             pull_request=pull.id,
         )
