@@ -283,7 +283,7 @@ class World:
     def wait(self, is_over: Callable[[], bool], seconds: float = math.inf) -> bool:
         """Lets others go on until a condition holds, or for so long; returns whether it holds."""
         end = self.now + seconds
-        assert is_over() or getcurrent() is not self.main, "nobody else goes on"
+        assert is_over() or getcurrent() is not self.main, "no other actor can run meanwhile"
         while not is_over():
             if self.now >= end or self.has_ended:
                 return False

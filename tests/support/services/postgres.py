@@ -73,8 +73,8 @@ class Cluster:
         return psycopg.connect(self.url(database), autocommit=True)
 
     def make_database(self, template: str = "template1") -> str:
-        """Makes a database like another one, to which nobody may be connected, and returns its
-        name. PostgreSQL's own template is empty.
+        """Copies the database `template`, to which there must be no connection, and returns the
+        name of the copy. PostgreSQL's own template is empty.
         """
         self._databases += 1
         name = f"test_{self._databases}"

@@ -211,7 +211,7 @@ def test_second_of_two_browsers_is_told_that_the_branch_has_moved_on(open_page, 
     assert diverged.head()["id"] == head
 
 
-@pytest.mark.slow  # a merge is told so above
+@pytest.mark.slow  # a merge reports the same, above
 def test_dry_run_finds_conflicts_that_have_come_up_since(page, diverged):
     page.goto(compare_url(diverged, more="&merge=1"))
     page.get_by_label("Choice for config.json").select_option("json")

@@ -10,7 +10,6 @@ read them is not known.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
@@ -18,15 +17,17 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from anabranch.blocks.contract import BlockInfo, BlockStore
+from anabranch.blocks.contract import BlockStore
 from anabranch.errors import Corrupt, Gone, Invalid, NotFound
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.area_files import area_paths
 from anabranch.pipelines.column_hashes import Hashes, hash_addresses
+from anabranch.pipelines.exports.chunked import chunked
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.pipelines.verification.findings import Finding
 from anabranch.pipelines.verification.stores.live_needs import Needs
+from anabranch.pipelines.verification.stores.local_looks import LISTED_AT_ONCE, stored_below
 from anabranch.pipelines.verification.stores.table_records import RecordSources, metadata_of
 from anabranch.tables.iceberg.named_files import NamedFiles
 from anabranch.versioning.core import Core
@@ -36,7 +37,6 @@ __all__ = ["check_area_files"]
 
 CHECK = "objects"
 _THREADS = 16
-_LISTED_AT_ONCE = 65_536
 _FILES_AT_ONCE = 1 << 20
 _FILE = np.dtype([("hash", "<u8"), ("manifest", "<u4")])
 
@@ -102,8 +102,8 @@ class _NamedFiles:
         is_there = np.zeros(len(data), np.bool_)
         lost = dict(self._named)
         for folder in sorted(self._folders):
-            listing = _listing(self._blocks, folder)
-            while batch := [info.address for info in itertools.islice(listing, _LISTED_AT_ONCE)]:
+            listed = (info.address for info in stored_below(self._blocks, folder))
+            for batch in chunked(listed, LISTED_AT_ONCE):
                 for address in batch:
                     lost.pop(address, None)
                 is_there[_positions(_hashes(batch), data)] = True
@@ -197,10 +197,3 @@ def _positions(hashes: Hashes, data: npt.NDArray[np.void]) -> npt.NDArray[np.int
     positions[positions == len(data)] = 0
     found: npt.NDArray[np.intp] = positions[data["hash"][positions] == hashes]
     return found
-
-
-def _listing(blocks: BlockStore, folder: str) -> Iterator[BlockInfo]:
-    try:
-        yield from blocks.list(folder)
-    except (NotFound, Invalid):
-        return

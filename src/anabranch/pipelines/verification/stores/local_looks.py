@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from anabranch.blocks.contract import BlockInfo, BlockStore
 from anabranch.errors import Invalid, NotFound
+from anabranch.pipelines.exports.chunked import chunked
 from anabranch.pipelines.jobs.parallel_map import parallel_map
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.pipelines.verification.stores.entries import EntryReader, RangeSource, Source
@@ -35,9 +36,9 @@ from anabranch.pipelines.verification.stores.table_scans import (
     scan_tree,
 )
 
-__all__ = ["LocalLooks"]
+__all__ = ["LISTED_AT_ONCE", "LocalLooks", "stored_below"]
 
-_LISTED_AT_ONCE = 65_536
+LISTED_AT_ONCE = 65_536
 
 
 class _Numbered(NamedTuple):
@@ -88,8 +89,9 @@ class LocalLooks:
     def compare(self, chosen: Chosen, progress: Progress) -> Compared:
         """Lists the store, and joins one pair of files after the other."""
         progress.begin("listing the store", 0)
-        listings = itertools.chain.from_iterable(map(self._listing, self._sources.roots))
-        while batch := list(itertools.islice(listings, _LISTED_AT_ONCE)):
+        roots = self._sources.roots
+        listed = itertools.chain.from_iterable(stored_below(self._blocks, root) for root in roots)
+        for batch in chunked(listed, LISTED_AT_ONCE):
             addresses = pa.array([info.address for info in batch], pa.string())
             self._needed.list(addresses, pa.array([info.size for info in batch], pa.int64()))
             progress.advance(len(batch))
@@ -113,12 +115,6 @@ class LocalLooks:
             self._numbered.append(_Numbered(source, start, rows))
         return rows
 
-    def _listing(self, root: str) -> Iterator[BlockInfo]:
-        try:
-            yield from self._blocks.list(root)
-        except (NotFound, Invalid):
-            return  # a bucket that was deleted with its repository, or a damaged record of one
-
     def _marked(self) -> Iterator[MarkedSource]:
         """Yields the marked entries."""
         for source, start, rows in self._numbered:
@@ -126,3 +122,13 @@ class LocalLooks:
             positions = np.flatnonzero(flags)
             if len(positions):
                 yield MarkedSource(source, positions, flags[positions])
+
+
+def stored_below(blocks: BlockStore, root: str) -> Iterator[BlockInfo]:
+    """Yields the blocks below a prefix of addresses; none if the store does not know it: its bucket
+    was deleted with its repository, or the record of that is damaged.
+    """
+    try:
+        yield from blocks.list(root)
+    except (NotFound, Invalid):
+        return

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from anabranch.pipelines.verification.stores.needed_objects import ELSEWHERE, READ, SUSPECT
 from anabranch.pipelines.verification.stores.store_looks import Chosen, Compared
 from anabranch.spark.jobs.verification.kept_frames import KeptFrames
-from anabranch.spark.jobs.verification.needs import POSITION_BITS
+from anabranch.spark.jobs.verification.needs import FULL_BIT, POSITION_BITS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 __all__ = ["choose", "mark"]
 
-_NUMBER = (1 << 62) - 1
+_NUMBER = (1 << FULL_BIT) - 1
 """The number of an entry, without the bit for addresses in full."""
 
 

@@ -6,12 +6,14 @@ again in the same way is looked up object by object, so the findings stay the sa
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["KeptFrames"]
+__all__ = ["KeptFrames", "all_rows"]
 
 
 class KeptFrames:
@@ -33,3 +35,8 @@ class KeptFrames:
         for frame in self._frames:
             frame.unpersist()
         self._frames.clear()
+
+
+def all_rows(frames: Iterable[DataFrame]) -> DataFrame:
+    """Returns the rows of one or more DataFrames with the same columns."""
+    return reduce(lambda some, more: some.unionAll(more), frames)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
@@ -15,7 +14,7 @@ from anabranch.pipelines.garbage.addresses.listing import list_slice
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.spark.jobs.monitor import TaskCounts
 from anabranch.spark.jobs.parts import signed_hashes, to_row
-from anabranch.spark.jobs.verification.kept_frames import KeptFrames
+from anabranch.spark.jobs.verification.kept_frames import KeptFrames, all_rows
 from anabranch.spark.planning.listing_rounds import (
     ROUND_OBJECTS,
     ListingPart,
@@ -93,5 +92,4 @@ def list_stores(
         ends = listed[-1].where("slice IS NOT NULL").select("slice", "after", "size").collect()
         progress.advance(sum(row["size"] for row in ends))
         rounds.advance({row["slice"]: row["after"] for row in ends})
-    every = reduce(lambda some, more: some.unionAll(more), listed)
-    return every.where("hash IS NOT NULL").select("hash", "size")
+    return all_rows(listed).where("hash IS NOT NULL").select("hash", "size")

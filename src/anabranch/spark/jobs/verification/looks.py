@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial, reduce
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
 from anabranch.blocks.contract import BlockStore
+from anabranch.pipelines.exports.chunked import chunked
 from anabranch.pipelines.jobs.progress import Progress
 from anabranch.pipelines.verification.stores.entries import EntryReader
 from anabranch.pipelines.verification.stores.marked_entries import ObjectsSeen
@@ -30,7 +31,7 @@ from anabranch.spark.arrow_tables import collect_arrow
 from anabranch.spark.jobs.monitor import JobMonitor
 from anabranch.spark.jobs.parts import to_row
 from anabranch.spark.jobs.verification.comparison import choose, mark
-from anabranch.spark.jobs.verification.kept_frames import KeptFrames
+from anabranch.spark.jobs.verification.kept_frames import KeptFrames, all_rows
 from anabranch.spark.jobs.verification.listing import list_stores
 from anabranch.spark.jobs.verification.needs import (
     NEEDS,
@@ -96,8 +97,8 @@ class SparkLooks:
 
     def trees(self, looks: Sequence[TreeLook]) -> Iterator[TreeScan]:
         """Yields what metaranges have, in their order."""
-        pieces = itertools.starmap(_TreePiece, enumerate(_batched(looks, _TREES_PER_TASK)))
-        while group := list(itertools.islice(pieces, _TREE_TASKS_PER_JOB)):
+        pieces = itertools.starmap(_TreePiece, enumerate(chunked(looks, _TREES_PER_TASK)))
+        for group in chunked(pieces, _TREE_TASKS_PER_JOB):
             with raise_refusals(), self._monitor.phase("reading trees"):
                 work = partial(_scan_trees, self._store)
                 found = collect_arrow(map_in_tasks(self._spark, group, work, _TREES))
@@ -138,7 +139,7 @@ class SparkLooks:
         if not self._needed:
             return Compared(0, 0)
         with raise_refusals(), self._monitor.phase("comparing entries and objects"):
-            needed = reduce(_union, self._needed)
+            needed = all_rows(self._needed)
             self._marked, compared = choose(mark(needed, listed), chosen, self._frames)
         self._count = compared.marked
         return compared
@@ -150,7 +151,7 @@ class SparkLooks:
         with raise_refusals(), self._monitor.phase("looking at objects"):
             looked = [self._see_ranges()] if self._sources.ranges else []
             looked += [self._see_staged()] if self._staged else []
-            seen = self._frames.keep(reduce(_union, looked))
+            seen = self._frames.keep(all_rows(looked))
             (totals,) = seen.selectExpr(
                 *(f"coalesce(sum({name}), 0) AS {name}" for name in SEEN.names[:3]),
                 "count(found) AS found",
@@ -208,15 +209,9 @@ class SparkLooks:
         tasks = min(_MOST_OBJECT_TASKS, -(-self._count // _OBJECTS_PER_TASK))
         marked = self._marked.where(f"source < {len(areas)}").select("entry", "source", "mark")
         # Spark would collect a small table on the driver to broadcast it
-        joined = reduce(_union, self._staged).join(marked.hint("merge"), "entry")
+        joined = all_rows(self._staged).join(marked.hint("merge"), "entry")
         work = partial(see_staged, self._store, areas, self._reads_all)
         return joined.repartition(tasks).mapInArrow(work, declaration(SEEN))
-
-
-def _batched(looks: Iterable[TreeLook], size: int) -> Iterator[Sequence[TreeLook]]:
-    rest = iter(looks)
-    while piece := list(itertools.islice(rest, size)):
-        yield piece
 
 
 def _range_pieces(ranges: Sequence[RangeLook], first: int) -> Iterator[RangePiece]:
@@ -230,10 +225,6 @@ def _range_pieces(ranges: Sequence[RangeLook], first: int) -> Iterator[RangePiec
         if entries >= _ENTRIES_PER_TASK or end == len(ranges):
             yield RangePiece(next(numbers), first + start, ranges[start:end])
             start, entries = end, 0
-
-
-def _union(some: DataFrame, more: DataFrame) -> DataFrame:
-    return some.unionAll(more)
 
 
 def _given(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

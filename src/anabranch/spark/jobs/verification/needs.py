@@ -16,10 +16,19 @@ from anabranch.pipelines.verification.stores.table_scans import RangeLook, scan_
 from anabranch.spark.jobs.parts import to_row
 from anabranch.spark.sources.stores import Opener, open_store
 
-__all__ = ["NEEDS", "POSITION_BITS", "SCANS", "STAGED", "RangePiece", "scan_ranges", "staged_rows"]
+__all__ = [
+    "FULL_BIT",
+    "NEEDS",
+    "POSITION_BITS",
+    "SCANS",
+    "STAGED",
+    "RangePiece",
+    "scan_ranges",
+    "staged_rows",
+]
 
 POSITION_BITS = 32
-_FULL_BIT = 62
+FULL_BIT = 62
 """An entry is numbered by its source and its position there. Those that have their addresses in
 full come after the others: only entries of relative addresses prove the MD5 of the bytes.
 """
@@ -93,7 +102,7 @@ def staged_rows(
 def _needs_columns(needs: Needs, number: int, position: int) -> list[pa.Array]:
     numbers = np.arange(position, position + len(needs.hashes), dtype=np.int64)
     numbers |= number << POSITION_BITS
-    numbers |= needs.full.astype(np.int64) << _FULL_BIT
+    numbers |= needs.full.astype(np.int64) << FULL_BIT
     hashes = needs.hashes.view(np.int64)
     return [pa.array(each) for each in (hashes, needs.sizes, numbers, needs.inside)]
 
