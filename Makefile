@@ -152,9 +152,11 @@ deploy-tools: ## install Helm and others that examine the files of deploy/, once
 .PHONY: clients
 clients: .venv-clients/.installed ## install S3 clients with conflicting dependencies into .venv-clients
 
-.venv-clients/.installed: constraints-clients.txt
-	test -x .venv-clients/bin/python || $(PYTHON) -m venv .venv-clients
-	.venv-clients/bin/pip install --quiet --disable-pip-version-check -c constraints-clients.txt $(CLIENTS)
+.venv-clients/.installed: constraints-clients.txt | $(VENV)/.libraries
+	test -x .venv-clients/bin/python || $(PYTHON) -m venv --without-pip .venv-clients
+	$(BIN)/uv pip install --quiet --python .venv-clients/bin/python -c constraints-clients.txt $(CLIENTS) || \
+	  $(BIN)/pip --python .venv-clients/bin/python install --quiet --disable-pip-version-check \
+	    -c constraints-clients.txt $(CLIENTS)
 	touch $@
 
 # `cargo test` and clippy compile while pip and npm wait for downloads: make --jobs=4 prepare
