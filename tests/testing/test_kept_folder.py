@@ -94,6 +94,8 @@ def test_who_is_killed_leaves_no_server(started):
 
 def test_what_a_killed_keeper_left_is_removed_by_the_next():
     with running(OWN) as (owner, left), running(OWN) as (_, owned):
+        # a process that has just begun its program has no words in /proc for a moment
+        eventually(lambda: processes_over(left) != [])
         (keeper,) = processes_over(left)
         os.kill(keeper, signal.SIGKILL)
         eventually(lambda: processes_over(left) == [])
