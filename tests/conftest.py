@@ -17,7 +17,8 @@ import pytest
 from support.eventually import TIMEOUT_SECONDS, eventually
 from support.session.chosen_s3 import minio
 from support.session.hypothesis_profiles import load_profile
-from support.session.scheduling import ByFile, longest_first
+from support.session.scheduling import ByFile, sort_for_workers
+from support.session.shares import give_share, is_of_another_worker
 from support.session.tiers import (
     holds_no_test,
     mark_tiers,
@@ -101,10 +102,15 @@ def pytest_addoption(parser):
 
 def pytest_ignore_collect(collection_path, config):
     """Leaves out what is about MinIO alone where tests do not run over it, and files that have
-    no test of this tier.
+    no test of this tier, or which are another worker's.
     """
     without_minio = "minio" in collection_path.name and minio(config) is None
-    return without_minio or holds_no_test(collection_path, config.option.markexpr) or None
+    return (
+        without_minio
+        or is_of_another_worker(collection_path, config)
+        or holds_no_test(collection_path, config.option.markexpr)
+        or None
+    )
 
 
 def pytest_report_header(config):
@@ -141,11 +147,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects by the marks that this adds
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     refuse_hidden_spark(items)
     mark_tiers(items)
-    longest_first(items)
+    sort_for_workers(items, config)
 
 
+@pytest.hookimpl(optionalhook=True)  # these two are xdist's
+def pytest_configure_node(node):
+    give_share(node)
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     return ByFile(config, log)

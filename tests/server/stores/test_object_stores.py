@@ -10,8 +10,6 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import httpx2
-import lakefs
-import lakefs_sdk
 import pytest
 from botocore.auth import S3SigV4Auth
 from botocore.awsrequest import AWSRequest
@@ -67,6 +65,8 @@ def new_place(request, kind):
 
 @pytest.fixture
 def client(lake):
+    import lakefs  # takes a second, and each worker collects this file
+
     server = lake.server
     return lakefs.client.Client(
         host=server.url, username=server.access_key_id, password=server.secret_access_key
@@ -75,6 +75,8 @@ def client(lake):
 
 @pytest.fixture
 def repository(client, lake):
+    import lakefs
+
     name = f"repo-{uuid.uuid4()}"
     made = lakefs.Repository(name, client=client)
     return made.create(storage_namespace=f"{lake.place}/{name}")
@@ -115,6 +117,8 @@ def test_urls_are_the_stores_and_end_as_it_is_set(client, lake, repository):
 
 
 def test_a_multipart_upload(client, repository):
+    import lakefs_sdk
+
     api = client.sdk_client.experimental_api
     parts = [b"a" * (5 * MIB), b"end"]
     upload = api.create_presign_multipart_upload(repository.id, "main", "big", parts=2)
