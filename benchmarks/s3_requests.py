@@ -32,9 +32,11 @@ class S3Requests:
         query: str = "",
         signed_body: bool = True,
         checksum: bool = False,
+        part: str = "",
     ) -> bytes:
         """Returns a request; with `signed_body` the body's SHA-256 is part of its signature, with
-        `checksum` its CRC32 goes with it, or is asked for, as boto3 does.
+        `checksum` its CRC32 goes with it, or is asked for, as boto3 does. `part` is the range of
+        bytes to read, `0-9`.
         """
         path = f"{self._bucket}/{key}?{query}".rstrip("?")
         headers = {"Content-Length": str(len(body))} if method == "PUT" else {}
@@ -43,6 +45,8 @@ class S3Requests:
             headers["x-amz-checksum-crc32"] = b64encode(zlib.crc32(body).to_bytes(4)).decode()
         elif checksum:
             headers["x-amz-checksum-mode"] = "ENABLED"
+        if part:
+            headers["Range"] = f"bytes={part}"
         payload = hashlib.sha256(body).hexdigest() if signed_body else UNSIGNED
         signed = sign_request(
             self._signer, method, path, headers, time=time.time(), payload=payload

@@ -1,5 +1,5 @@
-"""A real lakeFS, run to record what it writes and responds; only the scripts `record.py` below
-`tests/data` need its program.
+"""A real lakeFS, run to record what it writes and responds, and to compare with; only the scripts
+`record.py` below `tests/data` and `benchmarks/compare_lakefs.py` need its program.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ _TIMEOUT_SECONDS = 60
 
 
 class LakeFS(RestCalls):
-    """Requests of the administrator that change something."""
+    """Requests of the administrator that change something; `pid` is the server's process."""
 
-    def __init__(self) -> None:
+    def __init__(self, pid: int) -> None:
         super().__init__(_API, (ACCESS_KEY_ID, SECRET_ACCESS_KEY))
+        self.pid = pid
 
     def put(self, repository: str, branch: str, path: str, text: str, **query: Any) -> None:
         """Uploads an object."""
@@ -109,7 +110,7 @@ def running_lakefs(program: str, environment: Mapping[str, str]) -> Iterator[Lak
     )
     try:
         wait_until(_responds)
-        yield LakeFS()
+        yield LakeFS(server.pid)
     finally:
         server.terminate()
         server.wait()
