@@ -9,7 +9,7 @@ import lakefs_sdk.api
 import pytest
 
 from anabranch.access.policies.permissions import Action
-from anabranch.http.execution import BodyKind, Execution
+from anabranch.http.execution import BRIEF, BodyKind, Execution
 from anabranch.rest.protocol.operation import Access, Operation
 from anabranch.rest.protocol.parameters import InRepository, Location, declared_parameters
 from anabranch.rest.table import OPERATIONS
@@ -72,7 +72,11 @@ def test_the_path_is_declared_by_the_parameters():
 
 
 def test_only_reads_without_a_body_are_executed_inline():
-    inline = [operation for operation in OPERATIONS if operation.execution is Execution.INLINE]
+    inline = [
+        operation
+        for operation in OPERATIONS
+        if BRIEF.get(operation.execution, operation.execution) is Execution.INLINE
+    ]
     assert {operation.body_kind for operation in inline} == {BodyKind.NONE}
     assert {operation.method for operation in inline} <= {"GET", "HEAD"}
 
@@ -107,6 +111,8 @@ def test_a_declaration_without_a_permission_raises_type_error():
         {"stream": True, "execution": Execution.POOLED},
         {"body": dict[str, str], "execution": Execution.STREAMED},
         {"execution": Execution.STREAMED},
+        {"body": dict[str, str], "execution": Execution.BRIEF_READ},
+        {"stream": True, "execution": Execution.BRIEF_CHANGE},
     ],
 )
 def test_a_declaration_with_an_execution_that_its_body_forbids_raises_type_error(changes):

@@ -19,6 +19,7 @@ from anabranch.actions.change import NO_HOOKS, STAGED_WITHOUT_HOOKS, Change, Kin
 from anabranch.actions.engine import Engine
 from anabranch.actions.hooked_change import HookedChange
 from anabranch.actions.loops import require_no_loop
+from anabranch.brevity import about_to_take_long
 from anabranch.model.caller import current_caller
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.core import Core
@@ -54,6 +55,7 @@ class Changes:
         look = self._engine.files.look(repository, *places)
         if not look.exist:
             return STAGED_WITHOUT_HOOKS if look.staged else NO_HOOKS
+        about_to_take_long()
         return HookedChange(
             self._core, self._engine, kind, repository, subject, places, with_tree=with_tree
         )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["BodyKind", "Execution", "check_declaration"]
+__all__ = ["BRIEF", "BodyKind", "Execution", "check_declaration"]
 
 
 class Execution(Enum):
@@ -23,6 +23,15 @@ class Execution(Enum):
     """On a thread of the pool, once its body was received."""
     STREAMED = "streamed"
     """On a thread that takes the body as it arrives; pooled if the body is small."""
+    BRIEF_READ = "brief read"
+    """Inline if it is brief, as most are; pooled if it then raises `TakesLong` (`brevity.py`)."""
+    BRIEF_CHANGE = "brief change"
+    """Batched if it is brief, as most are; pooled if it then raises `TakesLong`."""
+
+
+BRIEF = {Execution.BRIEF_READ: Execution.INLINE, Execution.BRIEF_CHANGE: Execution.BATCHED}
+"""How operations are executed that are tried first, and done again on a thread if that takes long.
+"""
 
 
 class BodyKind(Enum):
@@ -37,8 +46,10 @@ class BodyKind(Enum):
 
 def check_declaration(operation: str, execution: Execution, body: BodyKind) -> None:
     """Raises TypeError for an execution that cannot take such a body."""
-    if execution is Execution.INLINE and body is not BodyKind.NONE:
+    if BRIEF.get(execution, execution) is Execution.INLINE and body is not BodyKind.NONE:
         raise TypeError(f"operation {operation} has a body, so it cannot be executed inline")
+    if execution in BRIEF and body is BodyKind.STREAM:
+        raise TypeError(f"operation {operation} takes its body once, so it cannot be tried")
     streams = execution in {Execution.STREAMED, Execution.BATCHED}
     if body is BodyKind.STREAM and not streams:
         raise TypeError(f"operation {operation} streams its body, so it is streamed or batched")

@@ -138,7 +138,7 @@ class Composition:
             StoreCapabilities(
                 local_keyvalue=is_on_this_machine(settings.database),
                 local_blocks=settings.blockstore.type in _LOCAL,
-                may_try_inline=self.audit is None,
+                may_begin_twice=self.audit is None,
             ),
             metrics=metrics,
             request_ids=RequestIds(secrets.token_hex(8)),

@@ -17,7 +17,7 @@ from anabranch.server.execution.policy import (
     resolve,
 )
 
-INLINE, BATCHED, POOLED, STREAMED = Execution
+INLINE, BATCHED, POOLED, STREAMED, BRIEF_READ, BRIEF_CHANGE = Execution
 NONE, WHOLE, STREAM = BodyKind
 HERE = StoreCapabilities(local_keyvalue=True, local_blocks=True)
 DATABASE_ELSEWHERE = StoreCapabilities(local_keyvalue=False, local_blocks=True)
@@ -47,6 +47,10 @@ DECLARED = {
         (STREAMED, STREAM, LARGE, [STREAMED] * 4),
         (POOLED, WHOLE, 0, [POOLED] * 4),
         (POOLED, WHOLE, None, [POOLED] * 4),
+        (BRIEF_READ, NONE, 0, [INLINE, BATCHED, POOLED, POOLED]),
+        (BRIEF_CHANGE, NONE, 0, [BATCHED, BATCHED, POOLED, POOLED]),
+        (BRIEF_CHANGE, WHOLE, MAX_SMALL_BODY, [BATCHED, BATCHED, POOLED, POOLED]),
+        (BRIEF_CHANGE, WHOLE, LARGE, [POOLED] * 4),
     ],
 )
 def test_the_declared_execution_is_limited_by_stores_and_body(declared, body, length, executed):
@@ -62,6 +66,8 @@ def test_the_declared_execution_is_limited_by_stores_and_body(declared, body, le
         (BATCHED, STREAM, LARGE, STREAMED),
         (STREAMED, STREAM, LARGE, STREAMED),
         (POOLED, NONE, 0, POOLED),
+        (BRIEF_READ, NONE, 0, POOLED),
+        (BRIEF_CHANGE, WHOLE, 10, POOLED),
     ],
 )
 def test_what_may_take_long_is_pooled_everywhere(declared, body, length, executed):
@@ -94,6 +100,12 @@ def test_addresses_that_may_name_a_far_ancestor_are_recognized(path, query, is_f
     assert may_name_far_ancestor(path, query) is is_far
 
 
+@pytest.mark.parametrize(("declared", "body"), [(BRIEF_READ, NONE), (BRIEF_CHANGE, WHOLE)])
+def test_what_may_begin_twice_is_pooled_with_an_audit_log(declared, body):
+    for stores in PLACES:
+        assert resolve(declared, body, 0, stores._replace(may_begin_twice=False)) is POOLED
+
+
 COMMIT = "0123456789abcdef" * 4
 
 
@@ -113,7 +125,7 @@ def test_reads_at_a_commit_are_tried_without_waiting_where_the_database_is_elsew
     path, is_tried
 ):
     assert is_tried_inline(INLINE, BATCHED, path, DATABASE_ELSEWHERE) is is_tried
-    audited = DATABASE_ELSEWHERE._replace(may_try_inline=False)
+    audited = DATABASE_ELSEWHERE._replace(may_begin_twice=False)
     assert not is_tried_inline(INLINE, BATCHED, path, audited)
     for declared, resolved in itertools.product(Execution, repeat=2):
         if (declared, resolved) != (INLINE, BATCHED):

@@ -7,11 +7,15 @@ from typing import Protocol, TypeVar
 
 from anabranch.access.actors.actor import Actor
 from anabranch.access.policies.permissions import Permission
+from anabranch.brevity import about_to_take_long
 from anabranch.model.page import Page
 
 __all__ = ["ReadPage", "visible_items"]
 
 Item = TypeVar("Item")
+
+_BRIEF_PAGES = 2
+"""A page of visible items and one to see whether more follow: as many are read at least."""
 
 
 class ReadPage(Protocol[Item]):
@@ -38,8 +42,10 @@ def visible_items(
     if actor.is_unlimited:
         return read(after=after, amount=amount)
     visible: list[Item] = []
-    has_more = True
+    has_more, pages = True, 0
     while has_more:
+        if pages == _BRIEF_PAGES:
+            about_to_take_long()
         page = read(after=after, amount=amount)
         for item in page.items:
             if not actor.may(needed(name(item))):
@@ -47,5 +53,5 @@ def visible_items(
             if len(visible) == amount:
                 return Page(visible, has_more=True, next_offset=name(visible[-1]))
             visible.append(item)
-        after, has_more = page.next_offset, page.has_more
+        after, has_more, pages = page.next_offset, page.has_more, pages + 1
     return Page(visible)

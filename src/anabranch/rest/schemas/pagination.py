@@ -6,10 +6,18 @@ from typing import Any
 
 import msgspec
 
+from anabranch.brevity import about_to_take_long
 from anabranch.model.page import DEFAULT_AMOUNT, MAX_AMOUNT, Page
 from anabranch.rest.protocol.parameters import Amount, InRepository
 
-__all__ = ["PageOf", "PageOfRepository", "Pagination", "page_amount", "to_pagination"]
+__all__ = [
+    "PageOf",
+    "PageOfRepository",
+    "Pagination",
+    "brief_page_amount",
+    "page_amount",
+    "to_pagination",
+]
 
 
 class Pagination(msgspec.Struct, frozen=True):
@@ -40,6 +48,13 @@ class PageOfRepository(InRepository, frozen=True, kw_only=True):
 def page_amount(amount: int) -> int:
     """Returns the maximum number of items of a page: the amount, or the default for 0 and -1."""
     return min(amount, MAX_AMOUNT) if amount > 0 else DEFAULT_AMOUNT
+
+
+def brief_page_amount(amount: int) -> int:
+    """Returns the same for a brief read, of which a longer page than the default takes long."""
+    if page_amount(amount) > DEFAULT_AMOUNT:
+        about_to_take_long()
+    return page_amount(amount)
 
 
 def to_pagination(page: Page[Any], *, max_per_page: int = MAX_AMOUNT) -> Pagination:

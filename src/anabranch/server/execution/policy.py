@@ -7,6 +7,9 @@ batched     local objects; small body                        batched
 any         streaming body that is not small                 streamed
 any         otherwise                                        pooled
 
+A brief read is executed as an inline operation, a brief change as a batched one, and again on the
+pool if that raises `TakesLong`; with an audit log both are pooled.
+
 Where the database is remote, an inline operation at a commit is tried on the event loop first:
 mostly it finds all that it needs in memory, and if it would wait, it is batched.
 
@@ -19,7 +22,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from anabranch.http.execution import BodyKind, Execution
+from anabranch.http.execution import BRIEF, BodyKind, Execution
 
 __all__ = [
     "MAX_SMALL_BODY",
@@ -38,8 +41,8 @@ class StoreCapabilities(NamedTuple):
 
     local_keyvalue: bool
     local_blocks: bool
-    may_try_inline: bool = True
-    """Whether a read may begin twice: an audit log would record the decision on it twice."""
+    may_begin_twice: bool = True
+    """Whether requests may be tried: an audit log would record the decision on them twice."""
 
     @property
     def local(self) -> bool:
@@ -79,7 +82,7 @@ def is_tried_inline(
     return (
         declared is Execution.INLINE
         and resolved is Execution.BATCHED
-        and stores.may_try_inline
+        and stores.may_begin_twice
         and _COMMIT.search(path) is not None
     )
 
@@ -97,6 +100,8 @@ def resolve(
     """
     if is_long and declared is not Execution.STREAMED:
         declared = Execution.POOLED
+    if declared in BRIEF:
+        declared = BRIEF[declared] if stores.may_begin_twice else Execution.POOLED
     if declared is Execution.INLINE and stores.local_keyvalue and stores.local_blocks:
         return Execution.INLINE
     is_small = length is not None and length <= MAX_SMALL_BODY

@@ -7,6 +7,7 @@ thread, or in a batch. Every request of every connection passes through `dispatc
 
     inline      the response is set when `dispatch` returns
     batched     `start`, when the small body is complete: a call on the batch thread
+    brief       inline or batched; if it takes long, from the beginning as a pooled one
     pooled      `start`: a call on a thread of the pool; or `serve` for a longer body
     streamed    `serve`: a thread that reads the body while it arrives
 """
@@ -21,10 +22,11 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import NamedTuple, Protocol
 
+from anabranch.brevity import TakesLong, brief
 from anabranch.catalog.usage import Usage
 from anabranch.errors import AnabranchError, Busy, Invalid, Truncated
 from anabranch.http.abandonment import reset_abandonment, set_abandonment
-from anabranch.http.execution import BodyKind, Execution
+from anabranch.http.execution import BRIEF, BodyKind, Execution
 from anabranch.http.gateway_request import GatewayRequest
 from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Response
@@ -152,13 +154,8 @@ class Dispatcher:
             *(request.execution, request.body, length, self._stores),
             is_long=may_name_far_ancestor(head.path, head.query),
         )
-        if exchange.execution is Execution.INLINE:
-            self._respond_inline(exchange)
+        if self._responds_at_once(exchange):
             return exchange
-        if is_tried_inline(request.execution, exchange.execution, head.path, self._stores):
-            with suppress(WouldWait), no_waiting():
-                self._respond_inline(exchange)
-                return exchange
         if exchange.execution is not Execution.BATCHED:
             exchange.caller = self._callers.of(head)
         exchange.takes_body_first = arrived
@@ -172,6 +169,25 @@ class Dispatcher:
             elif awaits_continue or exchange.execution is not Execution.BATCHED:
                 exchange.takes_body_first = False
         return exchange
+
+    def _responds_at_once(self, exchange: Exchange) -> bool:
+        """Executes an inline operation, or tries one; returns whether it has its response."""
+        request = exchange.request
+        if exchange.execution is Execution.INLINE:
+            if request.execution not in BRIEF:
+                self._respond_inline(exchange)
+                return True
+            with suppress(TakesLong), brief():
+                self._respond_inline(exchange)
+                return True
+            exchange.execution = Execution.POOLED
+        elif is_tried_inline(
+            request.execution, exchange.execution, exchange.head.path, self._stores
+        ):
+            with suppress(WouldWait), no_waiting():
+                self._respond_inline(exchange)
+                return True
+        return False
 
     def _respond_inline(self, exchange: Exchange) -> None:
         token = set_spent_time(exchange.spent)
@@ -207,17 +223,38 @@ class Dispatcher:
         request, spent = exchange.request, exchange.spent
         if spent.awaits_body_since is not None:
             spent.client += time.perf_counter() - spent.awaits_body_since
+            spent.awaits_body_since = None
         ended = partial(_finish, done)
         try:
             if exchange.length is not None:
                 require_length(len(body), exchange.length)
             if exchange.execution is Execution.BATCHED:
-                self.executors.batched.submit(performed(spent, request.respond), ((body,),), ended)
+                respond = request.respond
+                if request.execution in BRIEF:
+                    respond = partial(_respond_briefly, respond)
+                    ended = partial(self._end_brief, exchange, body, done)
+                self.executors.batched.submit(performed(spent, respond), ((body,),), ended)
             else:
                 work = performed(spent, partial(self._respond, exchange))
                 self.executors.pool.submit(work, ((body,),), ended, caller=exchange.caller)
         except (Busy, Truncated) as error:
             done(request.respond_to_error(error))
+
+    def _end_brief(
+        self,
+        exchange: Exchange,
+        body: bytes,
+        done: Done,
+        response: Response | None,
+        error: BaseException | None,
+    ) -> None:
+        """Passes a batched response on; an operation that would take long starts on the pool."""
+        if not isinstance(error, TakesLong):
+            _finish(done, response, error)
+            return
+        exchange.execution = Execution.POOLED
+        exchange.caller = self._callers.of(exchange.head)
+        self.start(exchange, body, done)
 
     def _respond(self, exchange: Exchange, content: Iterable[bytes]) -> Response:
         token = set_abandonment(exchange.is_abandoned)
@@ -339,6 +376,13 @@ async def _await_fields(body: RequestBody, is_enough: Callable[[bytes], bool]) -
         raise Truncated(
             f"the fields of the form did not come within {BEGIN_SECONDS} seconds", kind="idle"
         ) from None
+
+
+def _respond_briefly(
+    respond: Callable[[Iterable[bytes]], Response], content: Iterable[bytes]
+) -> Response:
+    with brief():
+        return respond(content)
 
 
 def _finish(done: Done, response: Response | None, error: BaseException | None) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
+from anabranch.brevity import about_to_take_long
 from anabranch.errors import Busy, CommitExpired, Conflict, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.page import upper_bound
@@ -107,6 +108,7 @@ class Pins:
         sweep_ids, unchanged = self._sweeps.running()
         expect: list[Expect] = [unchanged]
         if sweep_ids:
+            about_to_take_long()
             expect = [self._pin_reference(repository, commit_id) for commit_id in commit_ids]
         # after the record of sweeps was read: a sweep that begins later fails the condition
         for commit_id in commit_ids:

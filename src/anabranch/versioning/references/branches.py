@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from anabranch.brevity import about_to_take_long
 from anabranch.errors import AlreadyExists, Busy, Conflict, Denied, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.names import check_branch
@@ -233,12 +234,13 @@ class Branches:
         start = max(stem, keys.branch(after) + b"\x00") if after else stem
         end, limit = upper_bound(stem), amount + 1
         shown: list[Branch] = []
-        while len(shown) <= amount:
+        while True:
             rows = list(self._keyvalue.scan(repository.partition, start, end, limit=limit))
             branches = [references.branch_from(raw) for _, raw in rows]
             shown += branches if show_hidden else [each for each in branches if not each.hidden]
-            if len(rows) < limit:
+            if len(rows) < limit or len(shown) > amount:
                 break
+            about_to_take_long()
             start, limit = rows[-1][0] + b"\x00", _BRANCHES_AT_ONCE  # instead of hidden ones
         return take_page(shown, amount, lambda branch: branch.id)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import msgspec
 
+from anabranch.brevity import about_to_take_long
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.commits.commit import Commit
 from anabranch.model.references.expression import Expression, parse_expression
@@ -70,6 +71,8 @@ class References:
         if self._is_commit(repository, text):
             return Resolved(text)
         expression = _expression(text)
+        if expression.moment is not None or expression.modifiers:
+            about_to_take_long()
         if expression.moment is None:
             base = self._base(repository, expression.base)
         else:

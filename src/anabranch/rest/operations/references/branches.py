@@ -21,7 +21,7 @@ from anabranch.rest.protocol.parameters import Amount, AtBranch, InRepository
 from anabranch.rest.protocol.resources import on_branch, on_new_branch, on_repository
 from anabranch.rest.protocol.responses import TEXT, no_content
 from anabranch.rest.schemas.diffs import DiffList, IncludeSides, uncommitted_list
-from anabranch.rest.schemas.pagination import PageOfRepository, page_amount
+from anabranch.rest.schemas.pagination import PageOfRepository, brief_page_amount, page_amount
 from anabranch.rest.schemas.references import Ref, RefList, ref_list, to_ref
 
 __all__ = ["EXTENSIONS", "OPERATIONS"]
@@ -116,7 +116,7 @@ def list_branches(call: Call[ListBranches, None]) -> RefList:
         lambda branch: branch.id,
         lambda name: Permission(Action.READ_BRANCH, branch_arn(params.repository, name)),
         after=params.after,
-        amount=page_amount(params.amount),
+        amount=brief_page_amount(params.amount),
     )
     return ref_list(
         page, include_hidden=params.include_hidden, include_expiry=params.include_expiry
@@ -234,6 +234,7 @@ OPERATIONS = (
         permission=(Need(Action.LIST_BRANCHES, on_repository),),
         params=ListBranches,
         response=RefList,
+        execution=Execution.BRIEF_READ,
         handler=list_branches,
     ),
     Operation(
@@ -249,6 +250,7 @@ OPERATIONS = (
         response=Annotated[str, Meta(description="the id of the branch's commit")],
         media_type="text/plain",
         keyed=True,
+        execution=Execution.BRIEF_CHANGE,
         handler=create_branch,
     ),
     Operation(
@@ -273,6 +275,7 @@ OPERATIONS = (
         params=ChangeBranch,
         status=204,
         keyed=True,
+        execution=Execution.BRIEF_CHANGE,
         handler=delete_branch,
     ),
     Operation(

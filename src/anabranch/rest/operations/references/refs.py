@@ -11,6 +11,8 @@ from msgspec import UNSET, Meta, UnsetType
 from anabranch.access.actors.confined_actor import ConfinedActor
 from anabranch.access.actors.readable_records import ReadableRecords
 from anabranch.access.policies.permissions import Action
+from anabranch.brevity import about_to_take_long
+from anabranch.http.execution import Execution
 from anabranch.model.commits.row_difference import MatchedBy, RowDifference
 from anabranch.model.page import DEFAULT_AMOUNT
 from anabranch.rest.operations.commits.commits import Commit, to_commit
@@ -26,7 +28,12 @@ from anabranch.rest.protocol.resources import (
     on_repository,
 )
 from anabranch.rest.schemas.diffs import DiffList, IncludeSides, diff_list
-from anabranch.rest.schemas.pagination import Pagination, page_amount, to_pagination
+from anabranch.rest.schemas.pagination import (
+    Pagination,
+    brief_page_amount,
+    page_amount,
+    to_pagination,
+)
 from anabranch.tables.formats import FORMAT_NAMES
 
 __all__ = ["EXTENSIONS", "OPERATIONS"]
@@ -125,11 +132,13 @@ class DiffRows(InRepository, frozen=True, kw_only=True):
 def log_commits(call: Call[LogCommits, None]) -> CommitList:
     """Returns a page of history."""
     params = call.params
+    if params.after or params.objects or params.prefixes:
+        about_to_take_long()
     page = call.services.catalog.commits.log(
         params.repository,
         params.ref,
         after=params.after,
-        amount=page_amount(params.amount),
+        amount=brief_page_amount(params.amount),
         limit=params.limit,
         first_parent=params.first_parent,
         since=None if params.since is UNSET else params.since,
@@ -208,6 +217,7 @@ OPERATIONS = (
         ),
         params=LogCommits,
         response=CommitList,
+        execution=Execution.BRIEF_READ,
         handler=log_commits,
     ),
     Operation(

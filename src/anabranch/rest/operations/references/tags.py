@@ -13,7 +13,7 @@ from anabranch.rest.protocol.operation import Need, Operation
 from anabranch.rest.protocol.parameters import InRepository
 from anabranch.rest.protocol.resources import on_new_tag, on_repository, on_tag
 from anabranch.rest.protocol.responses import no_content
-from anabranch.rest.schemas.pagination import PageOfRepository, page_amount
+from anabranch.rest.schemas.pagination import PageOfRepository, brief_page_amount
 from anabranch.rest.schemas.references import Ref, RefList, ref_list, to_ref
 
 __all__ = ["OPERATIONS"]
@@ -48,7 +48,7 @@ def list_tags(call: Call[PageOfRepository, None]) -> RefList:
         lambda tag: tag.id,
         lambda name: Permission(Action.READ_TAG, tag_arn(params.repository, name)),
         after=params.after,
-        amount=page_amount(params.amount),
+        amount=brief_page_amount(params.amount),
     )
     return ref_list(page)
 
@@ -92,6 +92,7 @@ OPERATIONS = (
         permission=(Need(Action.LIST_TAGS, on_repository),),
         params=PageOfRepository,
         response=RefList,
+        execution=Execution.BRIEF_READ,
         handler=list_tags,
     ),
     Operation(
@@ -106,6 +107,7 @@ OPERATIONS = (
         status=201,
         response=Ref,
         keyed=True,
+        execution=Execution.BRIEF_CHANGE,
         handler=create_tag,
     ),
     Operation(
@@ -130,6 +132,7 @@ OPERATIONS = (
         params=DeleteTag,
         status=204,
         keyed=True,
+        execution=Execution.BRIEF_CHANGE,
         handler=delete_tag,
     ),
 )

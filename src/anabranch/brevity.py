@@ -1,0 +1,39 @@
+"""Calls that must be brief, since others wait for the same thread, but may turn out not to be.
+
+    with brief():
+        respond()          raises TakesLong where it finds that it would take long
+
+Code whose duration a client or its data choose, such as hooks or a walk through history, calls
+`about_to_take_long()` first. If that raises, the caller of `brief` does the work again on a thread
+of its own. So nothing may have been changed by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+__all__ = ["TakesLong", "about_to_take_long", "brief"]
+
+_must_be_brief: ContextVar[bool] = ContextVar("brief", default=False)
+
+
+class TakesLong(BaseException):
+    """Raised in place of long work. It is no error: nothing that handles errors may take it."""
+
+
+@contextmanager
+def brief() -> Iterator[None]:
+    """Within the context, this call raises TakesLong instead of doing what may take long."""
+    token = _must_be_brief.set(True)
+    try:
+        yield
+    finally:
+        _must_be_brief.reset(token)
+
+
+def about_to_take_long() -> None:
+    """Must be called before what may take long. Raises TakesLong where the call must be brief."""
+    if _must_be_brief.get():
+        raise TakesLong

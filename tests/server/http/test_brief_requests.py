@@ -1,0 +1,181 @@
+"""Brief requests take no thread of their own; those that turn out to be long are begun again there.
+
+The tests call the dispatcher of a server without sockets, and look where each request was executed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from base64 import b64encode
+
+import pytest
+
+from anabranch.http.execution import Execution
+from anabranch.http.request_head import RequestHead
+from anabranch.model.secret import Secret
+from anabranch.server.composition import Composition
+from anabranch.server.config.field import build
+
+KEY, SECRET = "AKIAJTESTTESTTESTTEQ", "a-secret-that-is-long-enough"
+BATCHED, INLINE, POOLED = Execution.BATCHED, Execution.INLINE, Execution.POOLED
+ACTION = b"""
+name: look
+on: {pre-create-branch: , pre-create-tag: , pre-delete-branch: }
+hooks: [{id: look, type: lua, properties: {script: 'print(action.event_type)'}}]
+"""
+
+
+class Application:
+    """A server's composition, and the client of an administrator."""
+
+    def __init__(self, folder, **settings):
+        values = {
+            "data": folder,
+            "database.type": "mem",
+            "blockstore.local.path": folder / "block",
+            "blockstore.signing.secret_key": Secret("another secret, long enough"),
+            "auth.encrypt.secret_key": Secret("a secret, long enough"),
+            "committed.local_cache.dir": folder / "cache",
+            "installation.user_name": "admin",
+            "installation.access_key_id": KEY,
+            "installation.secret_access_key": Secret(SECRET),
+            **settings,
+        }
+        self.composition = Composition(build(values))
+        self.composition.start()
+
+    def call(self, method, path, body=b"", **headers):
+        """Returns where a request was executed, its status and its body."""
+        return asyncio.run(self._call(method, path, body, headers))
+
+    async def _call(self, method, path, body, headers):
+        if not isinstance(body, bytes):
+            body, headers = json.dumps(body).encode(), {"content-type": "application/json"}
+        headers |= {
+            "host": "127.0.0.1",
+            "content-length": str(len(body)),
+            "authorization": "Basic " + b64encode(f"{KEY}:{SECRET}".encode()).decode(),
+        }
+        path, _, query = f"/api/v1/repositories{path}".partition("?")
+        head = RequestHead.sent(method, path, query, headers, scheme="http", client="127.0.0.1")
+        dispatcher = self.composition.dispatcher
+        exchange = dispatcher.dispatch(head, len(body))
+        response = exchange.response
+        if response is None:
+            done = asyncio.get_running_loop().create_future()
+            dispatcher.start(exchange, body, done.set_result)
+            response = await done
+        return exchange.execution, response.status, response.body
+
+    def made(self, method, path, body=b""):
+        """Makes a request that must succeed."""
+        _, status, content = self.call(method, path, body)
+        assert status < 300, content
+
+    def names(self, kind):
+        """Returns the names of branches or tags, and where they were listed."""
+        execution, status, content = self.call("GET", f"/sea/{kind}?amount=100")
+        assert status == 200
+        return execution, [each["id"] for each in json.loads(content)["results"]]
+
+
+def with_history(folder, **settings):
+    application = Application(folder, **settings)
+    application.made("POST", "", {"name": "sea", "storage_namespace": "local://sea"})
+    for number in range(3):
+        body = {"message": f"{number}", "allow_empty": True}
+        application.made("POST", "/sea/branches/main/commits", body)
+    return application
+
+
+@pytest.fixture(name="application")
+def _application(tmp_path):
+    application = with_history(tmp_path)
+    yield application
+    application.composition.close()
+
+
+@pytest.mark.parametrize(
+    ("source", "executed"),
+    [("main", BATCHED), ("main@", BATCHED), ("main~1", POOLED), ("main^", POOLED)],
+)
+def test_references_are_created_in_a_batch_unless_their_commit_is_searched(
+    application, source, executed
+):
+    branch = {"name": "new", "source": source}
+    assert application.call("POST", "/sea/branches", branch)[:2] == (executed, 201)
+    assert application.call("POST", "/sea/tags", {"id": "t", "ref": source})[:2] == (executed, 201)
+    assert application.names("branches") == (INLINE, ["main", "new"])
+    assert application.names("tags") == (INLINE, ["t"])
+    assert application.call("DELETE", "/sea/branches/new")[:2] == (BATCHED, 204)
+    assert application.call("DELETE", "/sea/tags/t")[:2] == (BATCHED, 204)
+
+
+def test_a_refusal_is_the_same_in_a_batch(application):
+    branch = {"name": "main", "source": "main"}
+    assert application.call("POST", "/sea/branches", branch)[:2] == (BATCHED, 409)
+    tag = {"id": "t", "ref": "nowhere"}
+    assert application.call("POST", "/sea/tags", tag)[:2] == (BATCHED, 404)
+
+
+def test_hooks_never_run_in_a_batch(application):
+    application.made("POST", "/sea/branches/main/objects?path=_lakefs_actions/a.yaml", ACTION)
+    application.made("POST", "/sea/branches/main/commits", {"message": "hooks"})
+    branch = {"name": "new", "source": "main"}
+    assert application.call("POST", "/sea/branches", branch)[:2] == (POOLED, 201)
+    assert application.call("POST", "/sea/tags", {"id": "t", "ref": "main"})[:2] == (POOLED, 201)
+    assert application.call("DELETE", "/sea/branches/new")[:2] == (POOLED, 204)
+    assert application.names("branches")[1] == ["main"]
+
+
+@pytest.mark.parametrize(
+    ("path", "executed"),
+    [
+        ("refs/main/commits", INLINE),
+        ("refs/main/commits?amount=100", INLINE),
+        ("refs/main/commits?amount=101", POOLED),
+        ("refs/main~1/commits", POOLED),
+        ("refs/main/commits?after=main~1", POOLED),
+        ("refs/main/commits?objects=a", POOLED),
+        ("refs/main/commits?prefixes=a", POOLED),
+        ("branches", INLINE),
+        ("branches?amount=101", POOLED),
+        ("tags", INLINE),
+        ("tags?amount=101", POOLED),
+    ],
+)
+def test_short_pages_are_read_inline(application, path, executed):
+    assert application.call("GET", f"/sea/{path}")[:2] == (executed, 200)
+
+
+def test_a_page_behind_hidden_branches_takes_a_thread(application):
+    for number in range(6):
+        body = {"name": f"hidden-{number}", "source": "main", "hidden": True}
+        application.made("POST", "/sea/branches", body)
+    execution, status, content = application.call("GET", "/sea/branches?amount=3")
+    assert (execution, status) == (POOLED, 200)
+    assert [each["id"] for each in json.loads(content)["results"]] == ["main"]
+
+
+def test_a_request_that_begins_again_is_recorded_once_by_its_key(application):
+    branch = json.dumps({"name": "new", "source": "main~1"}).encode()
+    answers = [
+        application.call(
+            "POST",
+            "/sea/branches",
+            branch,
+            **{"idempotency-key": "k", "content-type": "application/json"},
+        )
+        for _ in range(2)
+    ]
+    assert [status for _, status, _ in answers] == [201, 201]
+    assert answers[0][2] == answers[1][2]
+
+
+def test_with_an_audit_log_no_decision_is_made_twice(tmp_path):
+    application = with_history(tmp_path, **{"audit.file": str(tmp_path / "audit")})
+    branch = {"name": "new", "source": "main"}
+    assert application.call("POST", "/sea/branches", branch)[:2] == (POOLED, 201)
+    assert application.call("GET", "/sea/branches")[:2] == (POOLED, 200)
+    application.composition.close()
