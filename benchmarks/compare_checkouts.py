@@ -58,7 +58,7 @@ def main() -> None:
     with ExitStack() as stack:
         conditions = Conditions.prepare(stack, given.database, given.seconds)
         targets = [
-            stack.enter_context(our_server(temporary_folder(stack), conditions, source))
+            stack.enter_context(our_server(temporary_folder(stack), conditions, source=source))
             for source in map(source_of, (given.before, given.after))
         ]
         print(

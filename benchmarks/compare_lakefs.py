@@ -16,27 +16,39 @@ import json
 import os
 import statistics
 from contextlib import ExitStack
+from operator import truediv
 from pathlib import Path
 from typing import NamedTuple
 
 from compared_operations import Operation, Target, measure
 from compared_servers import Conditions, lakefs_server, our_server, temporary_folder
 
-FORM = "{:38} {:>11} {:>8} {:>13} {:>8} {:>6}  {}"
+FORM = "{:40} {:>9} {:>8} {:>10} {:>8} {:>6} {:>12} {:>6}"
 
 
 class Result(NamedTuple):
-    """Medians over the rounds of an operation, and the ratios of processor time, sorted."""
+    """The rounds of an operation: for each the processor time and the median wait, in seconds, here
+    and of lakeFS.
+    """
 
-    here: float
-    here_p50: float
-    lakefs: float
-    lakefs_p50: float
-    ratios: list[float]
+    rounds: list[tuple[float, float, float, float]]
 
-    @property
-    def ratio(self) -> float:
-        return statistics.median(self.ratios)
+    def cells(self) -> list[str]:
+        """Returns the medians, the median of the ratios of processor time, their quartiles, and the
+        ratio of the least of both, on which other programs have the least influence.
+        """
+        here, wait, lakefs, lakefs_wait = map(list, zip(*self.rounds, strict=True))
+        ratios = sorted(map(truediv, here, lakefs))
+        quarter = len(ratios) // 4
+        return [
+            f"{statistics.median(here) * 1e6:,.0f}",
+            f"{statistics.median(wait) * 1e3:.2f}",
+            f"{statistics.median(lakefs) * 1e6:,.0f}",
+            f"{statistics.median(lakefs_wait) * 1e3:.2f}",
+            f"{statistics.median(ratios):.2f}",
+            f"{ratios[quarter]:.2f} - {ratios[-1 - quarter]:.2f}",
+            f"{min(here) / min(lakefs):.2f}",
+        ]
 
 
 def compare(
@@ -48,29 +60,20 @@ def compare(
         order = (ours, theirs) if number % 2 else (theirs, ours)
         times = {side: measure(*side) for side in order}
         measured.append((*times[ours], *times[theirs]))
-    columns = list(zip(*measured[1:], strict=True))
-    ratios = sorted(here / there for here, there in zip(columns[0], columns[2], strict=True))
-    return Result(*map(statistics.median, columns), ratios)
+    return Result(measured[1:])
 
 
 def run(given: argparse.Namespace, ours: Target, theirs: Target) -> dict[str, Result]:
     """Prints a line for each operation; returns the results by their names."""
     results = {}
-    print(FORM.format("server CPU", "here us", "p50 ms", "lakeFS us", "p50 ms", "ratio", "range"))
+    heads = ("here us", "p50 ms", "lakeFS us", "p50 ms", "ratio", "quartiles", "least")
+    print(FORM.format("server CPU", *heads))
     for mine, other in zip(ours.operations(), theirs.operations(), strict=True):
         if given.only and not any(words in mine.name for words in given.only):
             continue
         result = compare((ours, mine), (theirs, other), given.rounds)
         results[mine.name] = result
-        cells = (
-            f"{result.here * 1e6:,.0f}",
-            f"{result.here_p50 * 1e3:.2f}",
-            f"{result.lakefs * 1e6:,.0f}",
-            f"{result.lakefs_p50 * 1e3:.2f}",
-            f"{result.ratio:.2f}",
-            f"{result.ratios[0]:.2f} - {result.ratios[-1]:.2f}",
-        )
-        print(FORM.format(mine.name, *cells), flush=True)
+        print(FORM.format(mine.name, *result.cells()), flush=True)
     return results
 
 

@@ -1,7 +1,8 @@
 """The operations that comparisons of two servers measure: on lakeFS, or on another checkout.
 
 `Target` makes the same repository on either server through its API, so that both have the same
-objects, commits and branches, and gives each operation as something that a turn repeats.
+objects, commits and branches, and gives each operation as something that a turn repeats. What few
+operations need is made before the first of them.
 """
 
 from __future__ import annotations
@@ -68,38 +69,49 @@ class Target:
         self._s3 = S3Requests(url, auth)
         self._api = ApiRequests(self._load, url, auth)
         self._numbers = count()
-        self._prepare(imported)
+        self._imported = imported
+        self._present: set[Callable[[], None]] = set()
+        self._prepare()
 
     def cpu_seconds(self) -> float:
         """Returns the processor time that the server and its database have used."""
         return sum(map(cpu_seconds, self._processes))
 
-    def _prepare(self, imported: Path) -> None:
-        """Creates the repository and commits the objects that are read."""
+    def _prepare(self) -> None:
+        """Creates the repository and commits the small objects that are read."""
         namespace = {"name": REPOSITORY, "storage_namespace": f"local://{REPOSITORY}"}
         self._api.call("POST", "/repositories", namespace)
-        for name in ("reads", "writes", "commits", "imported"):
+        for name in ("reads", "large", "writes", "commits", "imported"):
             self._api.call("POST", BRANCH, {"name": name, "source": "main"})
         self._run(self._objects("PUT", "reads", ONE_KIB), in_flight=8, count=OBJECTS)
-        for key in ("reads/large", "writes/large"):
-            status, answer = self._load.ask(self._s3.request("PUT", key, LARGE))
-            assert status in {200, 201}, answer
         self._stage("reads", LISTED)
         made = self._api.call("POST", f"{BRANCH}/reads/commits", {"message": "objects"})
         self._commit_id = str(made["id"])
+
+    def _large_object(self) -> None:
+        status, answer = self._load.ask(self._s3.request("PUT", "large/large", LARGE))
+        assert status in {200, 201}, answer
+        self._api.call("POST", f"{BRANCH}/large/commits", {"message": "large"})
+
+    def _long_log(self) -> None:
         body = {"message": "Empty", "allow_empty": True}
         commit = self._api.request("POST", f"{BRANCH}/commits/commits", body)
         self._run([commit], in_flight=1, count=LISTED)
+
+    def _many_branches(self) -> None:
         creations = [
             self._api.request("POST", BRANCH, {"name": f"listed-{number:04d}", "source": "main"})
             for number in range(BRANCHES)
         ]
         self._run(creations, in_flight=8, count=BRANCHES)
-        self._import(imported)
 
-    def _import(self, folder: Path) -> None:
-        """Imports the files of a folder, and waits until this has ended."""
-        path = {"path": f"local://{folder}", "destination": "files/", "type": "common_prefix"}
+    def _import(self) -> None:
+        """Imports the files of the folder, and waits until this has ended."""
+        path = {
+            "path": f"local://{self._imported}",
+            "destination": "files/",
+            "type": "common_prefix",
+        }
         where = f"{BRANCH}/imported/import"
         body = {"paths": [path], "commit": {"message": "Import"}}
         number = self._api.call("POST", where, body)["id"]
@@ -126,24 +138,24 @@ class Target:
             yield self._timed("stat", self._read(f"{objects}/stat"), in_flight=in_flight)
         yield self._timed("HEAD (REST)", self._read(objects, "HEAD"))
         yield self._timed("HEAD (S3)", self._objects("HEAD", "reads"))
-        imported = [f"imported/files/{name}" for name in map(imported_name, range(IMPORTED))]
-        yield self._timed(
-            "HEAD of an imported file (S3)", [s3.request("HEAD", k) for k in imported]
-        )
+        keys = [f"imported/files/{imported_name(number)}" for number in range(IMPORTED)]
+        heads = [s3.request("HEAD", key) for key in keys]
+        yield self._timed("HEAD of an imported file (S3)", heads, needs=self._import)
         yield self._timed("GET of 1 KiB (REST)", self._read(objects))
         yield self._timed("GET of 1 KiB (S3)", self._objects("GET", "reads"))
-        middle = f"{32 << 20}-{(32 << 20) + (64 << 10) - 1}"
-        part = api.request("GET", f"{objects}?path=large", part=middle)
-        yield self._timed("64 KiB of a larger object (REST)", [part])
-        yield self._timed(
-            "64 KiB of a larger object (S3)", [s3.request("GET", "reads/large", part=middle)]
-        )
         listing = api.request("GET", f"{objects}/ls?amount={LISTED}&prefix=listed%2F")
         yield self._timed("list of 1,000 (REST)", [listing], in_flight=1)
         listing = s3.request("GET", query=f"list-type=2&max-keys={LISTED}&prefix=reads%2Flisted%2F")
         yield self._timed("list of 1,000 (S3)", [listing], in_flight=1)
-        yield self._counted("GET of 64 MiB (REST)", [api.request("GET", f"{objects}?path=large")])
-        yield self._counted("GET of 64 MiB (S3)", [s3.request("GET", "reads/large")])
+        whole = f"{REFS}/large/objects?path=large"
+        part = f"{32 << 20}-{(32 << 20) + (64 << 10) - 1}"
+        for name, get in (
+            ("REST", lambda part="": api.request("GET", whole, part=part)),
+            ("S3", lambda part="": s3.request("GET", "large/large", part=part)),
+        ):
+            needs = self._large_object
+            yield self._timed(f"64 KiB of a larger object ({name})", [get(part)], needs=needs)
+            yield self._counted(f"GET of 64 MiB ({name})", [get()], needs=needs)
 
     def _writes(self) -> Iterator[Operation]:
         api, s3 = self._api, self._s3
@@ -163,9 +175,11 @@ class Target:
         api = self._api
         for amount in (1_000, 100):
             log = api.request("GET", f"{REFS}/commits/commits?amount={amount}")
-            yield self._timed(f"log of {amount:,}", [log], in_flight=1)
+            needs = self._long_log
+            yield self._timed(f"log of {amount:,}", [log], in_flight=1, needs=needs)
         branches = api.request("GET", f"{BRANCH}?amount=100&prefix=listed-")
-        yield self._timed("list of 100 branches", [branches], in_flight=4)
+        needs = self._many_branches
+        yield self._timed("list of 100 branches", [branches], in_flight=4, needs=needs)
         yield self._made("new branch", BRANCH, {"source": "main"}, "name")
         yield self._made("new tag", f"/repositories/{REPOSITORY}/tags", {"ref": "main"}, "id")
         yield self._timed("branch and its deletion, a request", self._branches(), in_flight=1)
@@ -219,7 +233,7 @@ class Target:
 
         def make() -> bytes:
             body = {
-                "physical_address": f"local://{REPOSITORY}/data/listed/{turn}",
+                "physical_address": f"local://{self._imported}/listed/{turn}",
                 "checksum": f"{turn:032x}",
                 "size_bytes": 1,
             }
@@ -291,15 +305,32 @@ class Target:
             took = [seconds for each in pool.map(ask, clients) for seconds in each]
         return Measured(sorted(took), time.perf_counter() - began)
 
-    def _timed(self, name: str, requests: list[bytes], *, in_flight: int = 16) -> Operation:
+    def _timed(
+        self,
+        name: str,
+        requests: list[bytes],
+        *,
+        in_flight: int = 16,
+        needs: Callable[[], None] | None = None,
+    ) -> Operation:
         make = cycle(requests)
         return Operation(
             f"{name}, {in_flight} in flight",
             lambda: self._load.run(make, in_flight=in_flight, seconds=self._seconds),
+            partial(self._make, needs),
         )
 
-    def _counted(self, name: str, requests: list[bytes]) -> Operation:
-        return Operation(name, lambda: self._run(requests, in_flight=1, count=8))
+    def _counted(
+        self, name: str, requests: list[bytes], *, needs: Callable[[], None] | None = None
+    ) -> Operation:
+        turn = partial(self._run, requests, in_flight=1, count=8)
+        return Operation(name, turn, partial(self._make, needs))
+
+    def _make(self, needed: Callable[[], None] | None) -> None:
+        """Makes what an operation needs, once."""
+        if needed is not None and needed not in self._present:
+            self._present.add(needed)
+            needed()
 
     def _run(self, requests: list[bytes], *, in_flight: int, count: int) -> Measured:
         return self._load.run(cycle(requests), in_flight=in_flight, count=count)

@@ -50,7 +50,7 @@ def temporary_folder(stack: ExitStack) -> Path:
 
 @contextmanager
 def our_server(
-    folder: Path, conditions: Conditions, source: Path | None = None
+    folder: Path, conditions: Conditions, *, source: Path | None = None, workers: int = 1
 ) -> Iterator[Target]:
     """Runs this checkout's server."""
     importing = {
@@ -65,7 +65,7 @@ def our_server(
             PostgresDatabase(url).migrate()
             processes.append(cluster.pid)
         server = stack.enter_context(
-            running_server(folder, database=url, env=importing, source=source)
+            running_server(folder, workers=workers, database=url, env=importing, source=source)
         )
         processes.append(server.pid)
         yield conditions.target(server.url, server.auth, processes)

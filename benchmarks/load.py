@@ -50,6 +50,8 @@ class Connection:
         while (end := received.find(_HEAD_END)) < 0:
             received += self._receive()
         head = received[:end].lower()
+        if b"transfer-encoding: chunked" in head:
+            return int(head[9:12]), self._chunks(received[end + 4 :])
         at = head.find(b"content-length:")
         length = 0 if at < 0 else int(head[at + 15 : (head + b"\r").index(b"\r", at)])
         body = [received[end + 4 :]]
@@ -61,6 +63,28 @@ class Connection:
             body.append(self._receive())
             missing -= len(body[-1])
         return int(head[9:12]), b"".join(body)
+
+    def _chunks(self, received: bytes) -> bytes:
+        """Returns a body that is sent in chunks, as lakeFS sends long ones."""
+        pieces = []
+        while True:
+            while (end := received.find(b"\r\n")) < 0:
+                received += self._receive()
+            length = int(received[:end], 16)
+            while len(received) < end + 4 + length:
+                received += self._receive()
+            pieces.append(received[end + 2 : end + 2 + length])
+            received = received[end + 4 + length :]
+            if not length:
+                return b"".join(pieces)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the server has closed the connection, as it does after some time."""
+        try:
+            return not self._socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
 
     def _pass_over(self, amount: int) -> None:
         buffer = bytearray(1 << 20)
@@ -91,6 +115,9 @@ class Load:
 
     def ask(self, request: bytes) -> tuple[int, bytes]:
         """Makes one request and returns the answer's status and body."""
+        if self._one.is_closed:
+            self._one.close()
+            self._one = Connection(self.address)
         return self._one.ask(request)
 
     def run(
