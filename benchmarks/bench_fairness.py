@@ -4,6 +4,9 @@
 
 Four uploads of 1 KiB and eight reads of properties are in flight, alone and together, on a server
 of this checkout. The clients are processes of their own. Each is to keep half of what it has alone.
+On a machine with other work, compare by requests for each second of the server's processor time: of
+that, both together have no more than one alone, and writers alone leave some unused while they wait
+for the disk, so that their share is understated.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import NamedTuple
 from api_requests import ApiRequests
 from dataset import REPOSITORY
 from load import Load
+from proc_stats import cpu_seconds
 
 from anabranch.testing.server import Server, running_server
 
@@ -54,18 +58,38 @@ def measure(url: str, auth: tuple[str, str], seconds: float, client: Client) -> 
     return done.count / done.whole, done.at(0.5) * 1e3
 
 
-def together(server: Server, seconds: float, clients: list[Client]) -> list[tuple[float, float]]:
-    """Returns what several clients measure at the same time."""
+class Rates(NamedTuple):
+    """Requests a second, and for each second of the server's processor time; the median wait in
+    milliseconds.
+    """
+
+    per_second: float
+    per_cpu: float
+    median: float
+
+    def show(self, label: str, alone: Rates | None = None) -> None:
+        """Prints a line, with the shares of what the clients have alone."""
+        line = f"{label:20} {self.per_second:8.0f} a second, {self.per_cpu:8.0f} a second of CPU"
+        if alone:
+            line += f", {self.per_second / alone.per_second:.0%} and "
+            line += f"{self.per_cpu / alone.per_cpu:.0%} of those"
+        print(f"{line}, median {self.median:.2f} ms", flush=True)
+
+
+def together(server: Server, seconds: float, *groups: list[Client]) -> list[Rates]:
+    """Returns what groups of clients measure at the same time."""
+    clients = [client for group in groups for client in group]
     with multiprocessing.Pool(len(clients)) as pool:
-        return pool.map(partial(measure, server.url, server.auth, seconds), clients, chunksize=1)
-
-
-def show(label: str, rates: list[tuple[float, float]], alone: float = 0.0) -> float:
-    """Prints the sum of the rates, and returns it."""
-    rate = sum(each for each, _ in rates)
-    share = f"{rate / alone:6.0%} of that" if alone else ""
-    print(f"{label:20} {rate:8.0f} a second, median {rates[0][1]:6.2f} ms {share}", flush=True)
-    return rate
+        before = cpu_seconds(server.pid)
+        run = partial(measure, server.url, server.auth, seconds)
+        measured = pool.map(run, clients, chunksize=1)
+        used = cpu_seconds(server.pid) - before
+    rates = []
+    for group in groups:
+        mine, measured = measured[: len(group)], measured[len(group) :]
+        rate = sum(each for each, _ in mine)
+        rates.append(Rates(rate, rate * seconds / used, mine[0][1]))
+    return rates
 
 
 def main() -> None:
@@ -80,11 +104,13 @@ def main() -> None:
             namespace = f"local://{REPOSITORY}"
             api.call("POST", "/repositories", {"name": REPOSITORY, "storage_namespace": namespace})
             api.call("POST", f"{OBJECTS}?path=read", b"x")
-            writes = show("writes alone", together(server, options.seconds, WRITING))
-            reads = show("reads alone", together(server, options.seconds, READING))
-            both = together(server, options.seconds, [*WRITING, *READING])
-            show("writes beside reads", both[:1], writes)
-            show("reads beside writes", both[1:], reads)
+            (writes,) = together(server, options.seconds, WRITING)
+            writes.show("writes alone")
+            (reads,) = together(server, options.seconds, READING)
+            reads.show("reads alone")
+            beside_reads, beside_writes = together(server, options.seconds, WRITING, READING)
+            beside_reads.show("writes beside reads", writes)
+            beside_writes.show("reads beside writes", reads)
 
 
 if __name__ == "__main__":
