@@ -9,7 +9,7 @@ behaves the same on any other thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import greenlet
@@ -108,9 +108,15 @@ class BatchScheduler:
         runner.switch((function, arguments, done))
 
     def flush(self) -> None:
+        """Performs each operation that calls wait for, as `steps` does."""
+        for _ in self.steps():
+            pass
+
+    def steps(self) -> Iterator[None]:
         """Performs each operation that calls wait for, once for all that wait for it by then, and
-        resumes them. The operation reached last is performed first: where calls pass through the
-        same operations in turn, those behind catch up with those in front.
+        resumes them; yields in between, when it was performed. The operation reached last is
+        performed first: where calls pass through the same operations in turn, those behind catch up
+        with those in front.
         """
         for call_many in [*reversed(self._suspended)]:
             waiting = self._suspended.pop(call_many)
@@ -120,6 +126,7 @@ class BatchScheduler:
                 outcomes = call_many([item for _, item in waiting])
             except BaseException as error:  # noqa: BLE001  raised in each of the calls
                 raised = error
+            yield
             for (runner, _), outcome in zip(waiting, outcomes, strict=True):
                 runner.resume(outcome, raised)
 

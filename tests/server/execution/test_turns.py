@@ -8,6 +8,7 @@ import threading
 import pytest
 from support.eventually import TIMEOUT_SECONDS
 
+from anabranch.batching.scheduler import batch
 from anabranch.server.execution.batch_thread import BatchThread
 from anabranch.server.execution.turns import Turns
 
@@ -66,6 +67,40 @@ def test_a_turn_that_waits_for_the_disk_is_not_waited_for(thread):
     thread.has_ended = False
     turns.end_inline(0.001)
     assert thread.waits[-2:] == [0.0, 0.001]
+
+
+def test_a_turn_ends_when_the_disk_has_answered_though_the_calls_go_on():
+    thread = BatchThread("batch", max_calls=10)
+    synced, goes_on = threading.Event(), threading.Event()
+    waited = threading.Event()
+
+    def sync(items):
+        waited.set()
+        assert synced.wait(TIMEOUT_SECONDS)
+        return items
+
+    def call():
+        batch(sync, None)
+        assert goes_on.wait(TIMEOUT_SECONDS)
+
+    async def run():
+        done = asyncio.get_running_loop().create_future()
+        thread.submit(call, (), lambda result, error: done.set_result((result, error)))
+        await asyncio.sleep(0)  # passes the call to the thread
+        assert waited.wait(TIMEOUT_SECONDS)
+        assert not thread.await_turn(0.001)
+        synced.set()
+        assert thread.await_turn(TIMEOUT_SECONDS)
+        assert not thread.await_turn(0.001)
+        goes_on.set()
+        assert await done == (None, None)
+
+    try:
+        asyncio.run(run())
+    finally:
+        synced.set()
+        goes_on.set()
+        thread.close()
 
 
 def test_turns_of_the_batch_thread_end():

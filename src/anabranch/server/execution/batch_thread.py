@@ -39,12 +39,14 @@ class BatchThread:
         return self._admitted > 0
 
     def await_turn(self, seconds: float) -> bool:
-        """Waits until the thread has performed once what its calls wait for, or for so long;
-        returns whether it has done so since the last call.
+        """Waits until the thread has performed an operation that its calls wait for, or has nothing
+        to do, or for so long; returns whether it has done so since the last call.
         """
         had_ended = self._turn_ended.is_set()
         self._turn_ended.clear()
-        return self._turn_ended.wait(seconds) or had_ended
+        has_ended = self._turn_ended.wait(seconds)
+        self._turn_ended.clear()
+        return has_ended or had_ended
 
     def submit(
         self, function: Callable[..., Any], arguments: tuple[Any, ...], done: DoneCallback
@@ -79,8 +81,8 @@ class BatchThread:
         more = True
         while more or scheduler.busy:
             more = more and self._start_all(scheduler)
-            if scheduler.busy:
-                scheduler.flush()
+            for _ in scheduler.steps():
+                self._turn_ended.set()  # it has mostly waited for the disk until now
             self._flush_to_loop()
             self._turn_ended.set()
         scheduler.close()

@@ -5,6 +5,9 @@ as around each system call, gets it back only when the event loop waits for its 
 about thirty such moments, so beside busy readers each took as long as thirty rounds of their reads.
 Therefore the event loop waits, too: after some inline operations for as long as they
 took, or until the batch thread has ended a turn. So each gets about half of the interpreter.
+
+A turn ends with each operation that calls wait for, not with all of a round: where a sync takes
+longer than a turn may, the loop stops waiting, and must learn when the thread goes on.
 """
 
 from __future__ import annotations
