@@ -52,7 +52,9 @@ def main() -> None:
     parser.add_argument("--after", type=Path, default=Path(), help="the checkout to judge")
     parser.add_argument("--seconds", type=float, default=1.0, help="for each turn")
     parser.add_argument("--rounds", type=int, default=7, help="turns of each checkout")
-    parser.add_argument("--only", default="", help="measure operations whose names hold this")
+    parser.add_argument(
+        "--only", nargs="+", help="measure operations whose names hold one of these"
+    )
     parser.add_argument("--database", choices=("sqlite", "postgres"), default="sqlite")
     given = parser.parse_args()
     with ExitStack() as stack:
@@ -65,7 +67,7 @@ def main() -> None:
             FORM.format("server CPU per operation", "before us", "after us", "ratio", "quartiles")
         )
         for pair in zip(*(target.operations() for target in targets), strict=True):
-            if given.only not in pair[0].name:
+            if given.only and not any(words in pair[0].name for words in given.only):
                 continue
             before, after = zip(targets, pair, strict=True)
             first, second, ratios = compare(before, after, given.rounds)

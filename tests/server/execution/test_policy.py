@@ -12,6 +12,7 @@ from anabranch.s3.table import OPERATIONS as S3_OPERATIONS
 from anabranch.server.execution.policy import (
     MAX_SMALL_BODY,
     StoreCapabilities,
+    asks_for_long_page,
     is_tried_inline,
     may_name_far_ancestor,
     resolve,
@@ -104,6 +105,24 @@ def test_addresses_that_may_name_a_far_ancestor_are_recognized(path, query, is_f
 def test_what_may_begin_twice_is_pooled_with_an_audit_log(declared, body):
     for stores in PLACES:
         assert resolve(declared, body, 0, stores._replace(may_begin_twice=False)) is POOLED
+
+
+@pytest.mark.parametrize(
+    ("query", "is_long"),
+    [
+        ("", False),
+        ("amount=100", False),
+        ("amount=100&after=a", False),
+        ("amount=-1", False),
+        ("amount=99", False),
+        ("amount=101", True),
+        ("after=a&amount=1000", True),
+        ("amount=0999", True),
+        ("counted_amount=500", False),
+    ],
+)
+def test_long_pages_are_recognized(query, is_long):
+    assert asks_for_long_page(query) is is_long
 
 
 COMMIT = "0123456789abcdef" * 4

@@ -27,6 +27,7 @@ from anabranch.http.execution import BRIEF, BodyKind, Execution
 __all__ = [
     "MAX_SMALL_BODY",
     "StoreCapabilities",
+    "asks_for_long_page",
     "is_tried_inline",
     "may_name_far_ancestor",
     "resolve",
@@ -68,6 +69,16 @@ def _names_far_ancestor(text: str) -> bool:
     # of most addresses, which have none of these, the expression need not be tried
     has_modifier = "~" in text or "^" in text or "%" in text
     return has_modifier and _FAR_BACK.search(text) is not None
+
+
+_LONG_PAGE = re.compile(r"(?:^|&)amount=(?!100(?:&|\Z))[0-9]{3}")
+
+
+def asks_for_long_page(query: str) -> bool:
+    """Returns whether a page of more than 100 items is asked for: a brief read would find that out
+    only after the caller was authenticated, and begin again.
+    """
+    return "amount=" in query and _LONG_PAGE.search(query) is not None
 
 
 _COMMIT = re.compile("/[0-9a-f]{64}(?:/|$)")

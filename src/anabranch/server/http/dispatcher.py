@@ -38,6 +38,7 @@ from anabranch.server.execution.callers import Callers
 from anabranch.server.execution.policy import (
     MAX_SMALL_BODY,
     StoreCapabilities,
+    asks_for_long_page,
     is_tried_inline,
     may_name_far_ancestor,
     resolve,
@@ -152,7 +153,7 @@ class Dispatcher:
             return exchange
         exchange.execution = resolve(
             *(request.execution, request.body, length, self._stores),
-            is_long=may_name_far_ancestor(head.path, head.query),
+            is_long=may_name_far_ancestor(head.path, head.query) or asks_for_long_page(head.query),
         )
         if self._responds_at_once(exchange):
             return exchange
