@@ -9,6 +9,7 @@ pub mod history;
 mod key_tree;
 mod prefetch;
 pub mod ranges;
+mod shared_prefix;
 pub mod table;
 pub mod text;
 pub mod tree;

@@ -1,7 +1,8 @@
 //! Builds a key tree, level by level from the leaves up.
 
-use super::node::{Span, put_node, shared_prefix};
+use super::node::{Span, put_node};
 use super::{FANOUT, KeyTree};
+use crate::shared_prefix::shared_prefix;
 
 /// A builder that takes keys in ascending order.
 #[derive(Default)]

@@ -1,5 +1,6 @@
 //! A node of a key tree: its spans and its keys, in the layout shown in the parent module.
 
+use crate::shared_prefix::shared_prefix;
 use crate::varint;
 
 /// Forms of spans.
@@ -190,12 +191,6 @@ fn first_eight(bytes: &[u8]) -> u64 {
             value.unbounded_shl(8 * (8 - bytes.len() as u32))
         }
     }
-}
-
-/// Returns how many first bytes two short strings have in common.
-#[inline]
-pub fn shared_prefix(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
 
 /// Appends a node of keys in ascending order.

@@ -11,6 +11,7 @@
 use super::KEY_TRAILER_LEN;
 use super::block_reader::Block;
 use crate::error::Fault;
+use crate::shared_prefix::shared_prefix;
 use crate::varint;
 
 /// The size, in bytes, at which a block ends.
@@ -173,20 +174,6 @@ pub fn cuts(size: usize, at_restart: bool, key_len: usize, value_len: usize) -> 
     size + key_len + value_len + restart + lengths > TARGET
 }
 
-/// Returns how many first bytes two keys have in common.
-#[inline]
-pub fn shared_prefix(a: &[u8], b: &[u8]) -> usize {
-    let mut shared = 0;
-    for (x, y) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
-        if x != y {
-            break;
-        }
-        shared += 8;
-    }
-    let rest = a[shared..].iter().zip(&b[shared..]);
-    shared + rest.take_while(|(x, y)| x == y).count()
-}
-
 /// Returns a key without its trailer.
 #[inline]
 pub fn user_key(internal: &[u8]) -> &[u8] {
@@ -197,7 +184,6 @@ pub fn user_key(internal: &[u8]) -> &[u8] {
 mod tests {
     use super::*;
     use crate::table::SET_TRAILER;
-    use proptest::prelude::*;
 
     #[test]
     fn an_empty_block_has_one_restart() {
@@ -222,17 +208,5 @@ mod tests {
         assert!(cuts(3688, false, 402, 0));
         assert!(cuts(3688, true, 398, 0));
         assert!(!cuts(3688, true, 397, 0));
-    }
-
-    proptest! {
-        #[test]
-        fn shared_prefix_is_what_it_says(stem: Vec<u8>, a: Vec<u8>, b: Vec<u8>) {
-            let a = [&stem[..], &a].concat();
-            let b = [&stem[..], &b].concat();
-            let shared = shared_prefix(&a, &b);
-            prop_assert!(shared >= stem.len());
-            prop_assert_eq!(&a[..shared], &b[..shared]);
-            prop_assert!(a.get(shared) != b.get(shared) || shared == a.len() || shared == b.len());
-        }
     }
 }

@@ -9,6 +9,7 @@ use super::block_writer::user_key;
 use super::snappy::Decompression;
 use super::stored_block::{RawBlock, SNAPPY};
 use crate::error::Fault;
+use crate::shared_prefix::shared_prefix;
 
 /// Bytes that are decompressed at a time.
 const STEP: usize = 512;
@@ -138,7 +139,7 @@ fn need(content: &mut Decompression<'_>, out: &mut [u8], end: usize) -> Result<(
 /// Compares short strings; returns how many first bytes they have in common as well.
 #[inline(always)]
 fn compare(a: &[u8], b: &[u8]) -> (Ordering, usize) {
-    let common = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let common = shared_prefix(a, b);
     (a.get(common).cmp(&b.get(common)), common)
 }
 

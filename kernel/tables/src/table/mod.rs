@@ -21,6 +21,7 @@ pub mod reader;
 pub mod separator;
 pub mod sigbus_safe_mmap;
 mod snappy;
+mod snappy_element;
 pub mod stored_block;
 pub mod verify;
 pub mod writer;

@@ -97,7 +97,11 @@ impl Table {
     #[inline]
     pub fn get<'s>(&'s self, key: &[u8], scratch: &'s mut Vec<u8>) -> Result<Option<&'s [u8]>> {
         match self.index.find(key) {
-            Some((_, handle)) => self.look_up(handle, |block| block.get(key, scratch)),
+            Some((_, handle)) => {
+                // more of its lines at once than the checksum asks for
+                self.prefetch(handle);
+                self.look_up(handle, |block| block.get(key, scratch))
+            }
             None => Ok(None),
         }
     }

@@ -1,7 +1,8 @@
 //! Short keys for the index: what stands between two blocks needs to be no key of either.
 
 use super::SET_TRAILER;
-use super::block_writer::{shared_prefix, user_key};
+use super::block_writer::user_key;
+use crate::shared_prefix::shared_prefix;
 
 /// Behind a shortened key: the highest sequence number, so that it sorts before records of the
 /// same key, and the kind "separator".

@@ -13,13 +13,12 @@
 //! Elements are copied 16 or 64 bytes at a time whatever their length, so the output has room
 //! behind its end.
 
+use super::snappy_element::{MALFORMED, WINDOW, is_long_literal, put, put_copy, put_short};
 use crate::error::Fault;
 use crate::varint;
 
 /// Room behind the end of the output, in bytes.
 const ROOM: usize = 64;
-
-const MALFORMED: Fault = "a block cannot be decompressed";
 
 /// The decompression of one block, which can be suspended between elements.
 pub struct Decompression<'a> {
@@ -82,23 +81,42 @@ impl<'a> Decompression<'a> {
         }
         let (mut position, mut written) = (self.position, self.written);
         while written < end {
-            let tag = *self.elements.get(position).ok_or(MALFORMED)?;
-            position += 1;
-            let taken = match tag & 3 {
-                0 => self.put_literal(out, tag, &mut position, written)?,
-                kind => {
-                    let (offset, length) = self.take_copy(kind, tag, &mut position)?;
-                    if offset.wrapping_sub(1) >= written || length > self.length - written {
+            let rest = self.elements.get(position..).ok_or(MALFORMED)?;
+            let length = match rest.first_chunk::<WINDOW>() {
+                Some(window) if !is_long_literal(window[0]) => {
+                    let (length, taken) = put_short(out, window, written)?;
+                    if length > self.length - written {
                         return Err(MALFORMED);
                     }
-                    put_copy(out, written, offset, length);
+                    position += taken;
                     length
                 }
+                _ => self.put_any(out, &mut position, written)?,
             };
-            written += taken;
+            written += length;
         }
         (self.position, self.written) = (position, written);
         Ok(())
+    }
+
+    /// Writes any element, also one near the end of the block; returns its length.
+    fn put_any(
+        &self,
+        out: &mut [u8],
+        position: &mut usize,
+        written: usize,
+    ) -> Result<usize, Fault> {
+        let tag = *self.elements.get(*position).ok_or(MALFORMED)?;
+        *position += 1;
+        if tag & 3 == 0 {
+            return self.put_literal(out, tag, position, written);
+        }
+        let (offset, length) = self.take_copy(tag & 3, tag, position)?;
+        if offset.wrapping_sub(1) >= written || length > self.length - written {
+            return Err(MALFORMED);
+        }
+        put_copy(out, written, offset, length);
+        Ok(length)
     }
 
     /// Writes all of the content, and checks that nothing follows it.
@@ -166,34 +184,6 @@ impl<'a> Decompression<'a> {
         };
         *position += bytes;
         Ok((offset, length))
-    }
-}
-
-/// Writes a whole chunk at the beginning of `target`, which has room for it.
-#[inline(always)]
-fn put<const N: usize>(target: &mut [u8], chunk: &[u8; N]) {
-    if let Some(target) = target.first_chunk_mut::<N>() {
-        *target = *chunk;
-    }
-}
-
-/// Repeats up to 64 bytes that lie `offset` before `written`.
-#[inline(always)]
-fn put_copy(out: &mut [u8], written: usize, offset: usize, length: usize) {
-    let start = written - offset;
-    if offset >= 16 {
-        out.copy_within(start..start + 16, written);
-        if length > 16 {
-            out.copy_within(start + 16..start + 32, written + 16);
-            if length > 32 {
-                out.copy_within(start + 32..start + 48, written + 32);
-                out.copy_within(start + 48..start + 64, written + 48);
-            }
-        }
-        return;
-    }
-    for at in written..written + length {
-        out[at] = out[at - offset];
     }
 }
 

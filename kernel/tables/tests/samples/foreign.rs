@@ -1,6 +1,5 @@
 //! Good tables that other writers might have made: the same records, other bytes.
 
-use anabranch_tables::table::block_writer::shared_prefix;
 use anabranch_tables::table::footer::{Footer, Handle};
 use anabranch_tables::table::index_writer::{IndexWriter, append_block};
 use anabranch_tables::table::properties::{self, Counted, rocksdb_properties};
@@ -115,4 +114,9 @@ fn put_length(out: &mut Vec<u8>, length: usize, long: bool) {
     } else {
         anabranch_tables::varint::put(out, length as u64);
     }
+}
+
+/// Returns how many first bytes two keys have in common.
+fn shared_prefix(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
