@@ -22,6 +22,7 @@ TEST, SYSTEMS = "not slow and not systems", "not slow and systems"
         ("tests/model", "def test_one(postgres_cluster): ...", [TEST, SYSTEMS]),
         ("tests/blocks", "from support.services.minio import running_minio", [TEST, SYSTEMS]),
         ("tests/cli", "def test_one(server): ...", [TEST, SYSTEMS]),
+        ("tests/model", "@pytest.mark.systems\ndef test_one(): ...", [TEST, SYSTEMS]),
     ],
 )
 def test_a_run_reads_files_that_may_have_tests_of_its_tier(tmp_path, folder, text, read_by):

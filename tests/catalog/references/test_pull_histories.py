@@ -149,6 +149,7 @@ def test_pull_requests_are_in_step_with_restored_branches(seed, part):
 
 
 @pytest.mark.systems
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("part", range(6))
 def test_three_hundred_histories(seed, part):
     for number in range(50):

@@ -172,6 +172,7 @@ def test_histories_of_deletion_and_restoration_are_as_the_model_says(seed, part)
 
 
 @pytest.mark.systems
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("part", range(20))
 def test_a_thousand_histories_of_deletion_and_restoration(seed, part):
     for number in range(50):

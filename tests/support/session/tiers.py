@@ -46,7 +46,7 @@ _SERVICES = {
     )
 }
 _SERVICE_WORDS = re.compile(
-    r"\b(s3|support\.services)\b|" + "|".join({*_FIXTURES, "postgres", "spark", "cluster", "minio"})
+    r"\b(s3|support\.services|mark\.systems)\b|" + "|".join({*_FIXTURES, "postgres", "spark", "cluster", "minio"})
 )
 _STARTS = re.compile(r"(running|spark)_\w+")
 
@@ -100,7 +100,7 @@ def holds_no_test(path: Path, expression: str) -> bool:
 
     For `not systems` that is a file in a folder of services without a test of wiring. For `systems`
     it is a file outside of those folders where neither it nor a `conftest.py` above it has a word
-    of a service: that more files have one does not matter.
+    of a service or the mark `systems`: that more files have one does not matter.
     """
     if not path.match("test_*.py"):
         return False

@@ -349,6 +349,7 @@ def test_histories_are_undone_and_restored_as_the_model_says(new_versions, seed,
 
 
 @pytest.mark.systems
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("part", range(20))
 def test_a_thousand_histories(new_versions, seed, part):
     first = seed + 1000 + part * 50
