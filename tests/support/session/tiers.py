@@ -46,7 +46,8 @@ _SERVICES = {
     )
 }
 _SERVICE_WORDS = re.compile(
-    r"\b(s3|support\.services|mark\.systems)\b|" + "|".join({*_FIXTURES, "postgres", "spark", "cluster", "minio"})
+    r"\b(s3|support\.services|mark\.systems)\b|"
+    + "|".join({*_FIXTURES, "postgres", "spark", "cluster", "minio"})
 )
 _STARTS = re.compile(r"(running|spark)_\w+")
 
