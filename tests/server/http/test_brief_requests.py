@@ -47,17 +47,17 @@ class Application:
 
     def call(self, method, path, body=b"", **headers):
         """Returns where a request was executed, its status and its body."""
-        return asyncio.run(self._call(method, path, body, headers))
+        return asyncio.run(self._call(method, f"/repositories{path}", body, headers))
 
-    async def _call(self, method, path, body, headers):
+    async def _call(self, method, path, body, headers, pair=(KEY, SECRET)):
         if not isinstance(body, bytes):
             body, headers = json.dumps(body).encode(), {"content-type": "application/json"}
         headers |= {
             "host": "127.0.0.1",
             "content-length": str(len(body)),
-            "authorization": "Basic " + b64encode(f"{KEY}:{SECRET}".encode()).decode(),
+            "authorization": "Basic " + b64encode(":".join(pair).encode()).decode(),
         }
-        path, _, query = f"/api/v1/repositories{path}".partition("?")
+        path, _, query = f"/api/v1{path}".partition("?")
         head = RequestHead.sent(method, path, query, headers, scheme="http", client="127.0.0.1")
         dispatcher = self.composition.dispatcher
         exchange = dispatcher.dispatch(head, len(body))
@@ -127,6 +127,12 @@ def test_hooks_never_run_in_a_batch(application):
     assert application.call("POST", "/sea/tags", {"id": "t", "ref": "main"})[:2] == (POOLED, 201)
     assert application.call("DELETE", "/sea/branches/new")[:2] == (POOLED, 204)
     assert application.names("branches")[1] == ["main"]
+
+
+@pytest.mark.parametrize("source", ["main~x", "main^^@", "main@{", "main" + "$" * 9])
+def test_references_with_steps_are_not_even_parsed_in_a_batch(application, source):
+    branch = {"name": "new", "source": source}
+    assert application.call("POST", "/sea/branches", branch)[:2] == (POOLED, 400)
 
 
 @pytest.mark.parametrize(

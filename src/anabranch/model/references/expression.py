@@ -19,7 +19,7 @@ import msgspec
 
 from anabranch.errors import Invalid
 
-__all__ = ["MAX_COUNT", "Expression", "Modifier", "View", "parse_expression"]
+__all__ = ["MAX_COUNT", "Expression", "Modifier", "View", "has_steps", "parse_expression"]
 
 View = Literal["", "@", "$"]
 
@@ -28,6 +28,7 @@ MAX_COUNT = 10**18
 digits to a number would be expensive.
 """
 
+_WITHOUT_STEPS = re.compile(r"[^~^@$]*[@$]?")
 _FIRST_SYMBOL = re.compile(r"[~^@$]")
 _MODIFIER = re.compile(r"([~^@$])([^~^@$]*)")
 _DIGITS = re.compile(r"[0-9]*")
@@ -79,6 +80,11 @@ def branch_of(reference: str) -> str:
     `main$`. Other expressions are returned as they are.
     """
     return reference[:-1] if reference.endswith(("@", "$")) else reference
+
+
+def has_steps(text: str) -> bool:
+    """Returns whether a text is more than a name or a view of it: it may be thousands of steps."""
+    return _WITHOUT_STEPS.fullmatch(text) is None
 
 
 @lru_cache(maxsize=256)

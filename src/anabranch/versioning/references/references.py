@@ -13,7 +13,7 @@ import msgspec
 from anabranch.brevity import about_to_take_long
 from anabranch.errors import Invalid, NotFound
 from anabranch.model.commits.commit import Commit
-from anabranch.model.references.expression import Expression, parse_expression
+from anabranch.model.references.expression import Expression, has_steps, parse_expression
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.history.commit_store import ID_LENGTH, Commits
 from anabranch.versioning.history.index import HistoryIndex
@@ -70,9 +70,9 @@ class References:
         """
         if self._is_commit(repository, text):
             return Resolved(text)
+        if has_steps(text):
+            about_to_take_long()  # already to parse it, if it has thousands of them
         expression = _expression(text)
-        if expression.moment is not None or expression.modifiers:
-            about_to_take_long()
         if expression.moment is None:
             base = self._base(repository, expression.base)
         else:
