@@ -10,13 +10,14 @@ length times the text's, for any pattern.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from typing import NoReturn, TypeAlias
 
+from anabranch.brevity import about_to_take_long
 from anabranch.errors import Invalid
 
-__all__ = ["MAX_PATTERN_CHARACTERS", "Glob", "glob"]
+__all__ = ["MAX_PATTERN_CHARACTERS", "Glob", "about_to_match", "glob"]
 
 Positions: TypeAlias = frozenset[int]
 Term: TypeAlias = Callable[[str, Positions], Positions]
@@ -29,6 +30,9 @@ pattern takes some hundred bytes for each.
 
 _MAX_DEPTH = 16
 _CACHED = 256
+_COMPILED_AS = 50
+_BRIEF_STEPS = 500_000
+"""Characters of patterns times those of texts: so many take up to 8 ms."""
 _SPECIAL = frozenset("?[]{}\\")
 """The special characters other than `*`."""
 
@@ -57,6 +61,14 @@ class Glob:
 def glob(pattern: str) -> Glob:
     """Returns the compiled pattern, from a cache. Raises Invalid."""
     return Glob(pattern)
+
+
+def about_to_match(patterns: Collection[str], text: str) -> None:
+    """Must be called before many patterns are matched: that may take long."""
+    characters = sum(map(len, patterns))
+    # patterns that are not cached are compiled, which takes about as long as matching a short text
+    if characters * (len(text) + _COMPILED_AS) > _BRIEF_STEPS:
+        about_to_take_long()
 
 
 def _has_runs(runs: Sequence[str], text: str) -> bool:

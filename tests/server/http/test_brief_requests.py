@@ -135,6 +135,20 @@ def test_references_with_steps_are_not_even_parsed_in_a_batch(application, sourc
     assert application.call("POST", "/sea/branches", branch)[:2] == (POOLED, 400)
 
 
+def test_many_rules_are_never_matched_in_a_batch(application):
+    ends = [{"pattern": f"{number:0100}*", "expires": "7d"} for number in range(100)]
+    approvals = [{"pattern": f"{number:010}*", "required_approvals": 1} for number in range(1_000)]
+    branch = {"name": "new", "source": "main"}
+    application.made("PUT", "/sea/settings/branch_ends", ends[:10])
+    assert application.call("POST", "/sea/branches", branch)[:2] == (BATCHED, 201)
+    application.made("PUT", "/sea/settings/branch_protection", approvals[:100])
+    assert application.call("DELETE", "/sea/branches/new")[:2] == (BATCHED, 204)
+    application.made("PUT", "/sea/settings/branch_ends", ends)
+    assert application.call("POST", "/sea/branches", branch)[:2] == (POOLED, 201)
+    application.made("PUT", "/sea/settings/branch_protection", approvals)
+    assert application.call("DELETE", "/sea/branches/new")[:2] == (POOLED, 204)
+
+
 @pytest.mark.parametrize(
     ("path", "executed"),
     [

@@ -11,7 +11,7 @@ import msgspec
 
 from anabranch.errors import Invalid
 from anabranch.model.references.lifetime import parse_lifetime
-from anabranch.patterns.glob import glob
+from anabranch.patterns.glob import about_to_match, glob
 
 __all__ = ["MAX_RULES", "NO_ENDS", "BranchEnd", "BranchEnds", "check_ends"]
 
@@ -43,6 +43,7 @@ class BranchEnds(msgspec.Struct, frozen=True):
 
     def of(self, branch: str) -> BranchEnd | None:
         """Returns the first rule that matches a branch, or None."""
+        about_to_match([each.pattern for each in self.rules], branch)
         return next((each for each in self.rules if glob(each.pattern).matches(branch)), None)
 
 

@@ -10,7 +10,7 @@ from enum import IntEnum
 
 import msgspec
 
-from anabranch.patterns.glob import glob
+from anabranch.patterns.glob import about_to_match, glob
 
 __all__ = ["MAX_REQUIRED_APPROVALS", "NO_RULES", "Blocked", "ProtectionRules"]
 
@@ -55,6 +55,7 @@ class ProtectionRules(msgspec.Struct, frozen=True):
 
         Raises Invalid for a malformed pattern.
         """
+        about_to_match(self.approvals, branch)
         matching = (
             number for pattern, number in self.approvals.items() if glob(pattern).matches(branch)
         )
