@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from anabranch.brevity import TakesLong, about_to_take_long, brief
+from anabranch.brevity import BRIEF_BYTES, TakesLong, about_to_take_long, brief, while_brief
 
 
 def test_only_the_context_and_its_thread_are_brief():
@@ -30,3 +30,21 @@ def test_what_handles_errors_does_not_take_it():
     with brief(), pytest.raises(TakesLong):
         work()
     assert work() == "done"
+
+
+def test_a_page_is_brief_as_long_as_its_items_are_small():
+    read = []
+
+    def items(*sizes):
+        for size in sizes:
+            read.append(size)
+            yield size
+
+    fit, too_many = (BRIEF_BYTES - 1, 1), (BRIEF_BYTES, 1, 2)
+    with brief():
+        assert list(while_brief(items(*fit), int)) == [*fit]
+        read.clear()
+        with pytest.raises(TakesLong):
+            list(while_brief(items(*too_many), int))
+        assert read == [*too_many[:2]]
+    assert list(while_brief(items(*too_many), int)) == [*too_many]

@@ -178,6 +178,19 @@ def test_a_page_behind_hidden_branches_takes_a_thread(application):
     assert [each["id"] for each in json.loads(content)["results"]] == ["main"]
 
 
+def test_a_page_of_large_records_takes_a_thread(application):
+    message = {"message": "m" * 400_000, "allow_empty": True}
+    for number in range(20):
+        application.made("POST", "/sea/tags", {"id": f"{number:060000}", "ref": "main"})
+        application.made("POST", "/sea/branches", {"name": f"b{number:060000}", "source": "main"})
+    for _ in range(3):
+        application.made("POST", "/sea/branches/main/commits", message)
+    for path in ("refs/main/commits", "branches", "tags"):
+        execution, status, content = application.call("GET", f"/sea/{path}")
+        assert (execution, status, len(content) > 1_000_000) == (POOLED, 200, True)
+        assert application.call("GET", f"/sea/{path}?amount=1")[:2] == (INLINE, 200)
+
+
 def test_a_request_that_begins_again_is_recorded_once_by_its_key(application):
     branch = json.dumps({"name": "new", "source": "main~1"}).encode()
     answers = [

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from anabranch import _kernel as kernel
+from anabranch.brevity import TakesLong, brief
 from anabranch.errors import Corrupt, NotFound
 from anabranch.model.references.expression import parse_expression
 from anabranch.testing.history_strategies import histories
@@ -128,3 +129,28 @@ def test_revisions_far_back_are_those_of_the_plain_walk(versions, text):
             outcomes.append((type(error), str(error), error.hint))
         assert index.is_loaded(versions.repository) == (most == 1 or text == "x~1999")
     assert outcomes[0] == outcomes[1]
+
+
+def test_thousands_of_parents_are_not_read_where_that_must_be_brief(versions):
+    core, repository, root = versions.core, versions.repository, versions.head("main")
+
+    def made(message, parents):
+        tree = root.metarange_id
+        return core.commits.make(
+            committer="ann", message=message, metarange_id=tree, metadata={}, parents=parents
+        )
+
+    parents = [made(str(number), [root]) for number in range(3_000)]
+    merge = made("all", parents)
+    writes = [core.commits.write(repository, each) for each in (*parents, merge)]
+    core.keyvalue.apply(writes)
+    reads = Reads(core.commits)
+    logs = CommitLog(reads, index_of(versions))
+    limits = Limits(first_parent=False, since=None, stop_at=None, after=None)
+    with brief():
+        assert log_page(logs.log(repository, parents[0], limits), 2).items == [parents[0], root]
+        reads.count = 0
+        with pytest.raises(TakesLong):
+            log_page(logs.log(repository, merge, limits), 2)
+    assert reads.count == 0
+    assert len(log_page(logs.log(repository, merge, limits), 100).items) == 100

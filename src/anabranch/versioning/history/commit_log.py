@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterator
 
 from anabranch import _kernel as kernel
+from anabranch.brevity import while_brief
 from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.history.commit_store import Commits
@@ -19,6 +20,8 @@ from anabranch.versioning.history.log import Limits, log, log_in_graph
 __all__ = ["CommitLog"]
 
 _MAX_REPEATED = 1_000
+_PARENT_BYTES = 500
+"""Counted for each parent of a commit: a record is mostly as long, and is read next."""
 
 
 class CommitLog:
@@ -37,7 +40,7 @@ class CommitLog:
         """Yields what `history.log.log` yields for these limits. Raises what that raises."""
         read, after = self._commits.reader(repository), limits["after"]
         if after is None:
-            return log(read, start, **limits)
+            return iter(while_brief(log(read, start, **limits), _size))
         if not self._index.is_loaded(repository):
             all_pages: Limits = {**limits, "after": None}
             commits = log(read, start, **all_pages)
@@ -59,3 +62,10 @@ class CommitLog:
             else:
                 return
         yield from log(read, start, **limits)
+
+
+def _size(commit: Commit) -> int:
+    """Returns about how many bytes a commit has, and the records of its parents, which follow."""
+    metadata = sum(len(key) + len(value) for key, value in commit.metadata.items())
+    texts = len(commit.message) + len(commit.committer) + metadata
+    return texts + _PARENT_BYTES * len(commit.parents)

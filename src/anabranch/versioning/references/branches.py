@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from anabranch.brevity import about_to_take_long
+from anabranch.brevity import about_to_take_long, while_brief
 from anabranch.errors import AlreadyExists, Busy, Conflict, Denied, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.names import check_branch
@@ -235,7 +235,8 @@ class Branches:
         end, limit = upper_bound(stem), amount + 1
         shown: list[Branch] = []
         while True:
-            rows = list(self._keyvalue.scan(repository.partition, start, end, limit=limit))
+            scanned = self._keyvalue.scan(repository.partition, start, end, limit=limit)
+            rows = list(while_brief(scanned, lambda row: len(row[1])))
             branches = [references.branch_from(raw) for _, raw in rows]
             shown += branches if show_hidden else [each for each in branches if not each.hidden]
             if len(rows) < limit or len(shown) > amount:

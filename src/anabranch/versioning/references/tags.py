@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from anabranch.brevity import while_brief
 from anabranch.errors import AlreadyExists, Conflict, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.model.names import check_tag
@@ -80,7 +81,7 @@ class Tags:
         stem = keys.tag(prefix)
         start = max(stem, keys.tag(after) + b"\x00") if after else stem
         rows = self._keyvalue.scan(repository.partition, start, upper_bound(stem), limit=amount + 1)
-        tags = [references.tag_from(raw) for _, raw in rows]
+        tags = [references.tag_from(raw) for _, raw in while_brief(rows, lambda row: len(row[1]))]
         if len(tags) <= amount:
             return Page(tags)
         return Page(tags[:amount], has_more=True, next_offset=tags[amount - 1].id)
