@@ -191,6 +191,25 @@ def test_a_page_of_large_records_takes_a_thread(application):
         assert application.call("GET", f"/sea/{path}?amount=1")[:2] == (INLINE, 200)
 
 
+def test_rights_to_many_paths_are_never_decided_on_the_event_loop(application):
+    async def logs_of_another_user():
+        for path, body in (("users", {"id": "ann"}), ("users/ann/credentials", b"")):
+            _, status, made = await application._call("POST", f"/auth/{path}", body, {})
+            assert status == 201
+        pair = json.loads(made)["access_key_id"], json.loads(made)["secret_access_key"]
+        allowed = {"effect": "allow", "action": ["fs:ReadBranch"], "resource": "*"}
+        policy = {"id": "ann", "statement": [allowed]}
+        await application._call("POST", "/auth/policies", policy, {})
+        await application._call("PUT", "/auth/users/ann/policies/ann", b"", {})
+        path = "/repositories/sea/refs/main/commits"
+        return [
+            (await application._call("GET", path + query, b"", {}, pair))[:2]
+            for query in ("", "?objects=a", "?prefixes=a")
+        ]
+
+    assert asyncio.run(logs_of_another_user()) == [(INLINE, 200), (POOLED, 401), (POOLED, 401)]
+
+
 def test_a_request_that_begins_again_is_recorded_once_by_its_key(application):
     branch = json.dumps({"name": "new", "source": "main~1"}).encode()
     answers = [

@@ -19,6 +19,7 @@ from anabranch.access.policies.permissions import (
     tag_arn,
     user_arn,
 )
+from anabranch.brevity import about_to_take_long
 from anabranch.errors import Invalid, NotFound
 from anabranch.patterns.path_patterns import path_pattern
 from anabranch.rest.protocol.call import Call
@@ -163,6 +164,8 @@ def triggered_branch(call: _Call) -> str:
 def on_logged_paths(call: _Call) -> list[str]:
     """The objects and prefixes to which a log is limited; empty for a log of all changes."""
     repository, params = call.params.repository, call.params
+    if params.objects or params.prefixes:
+        about_to_take_long()  # a client may name thousands, and the right to each is decided
     return [
         *(object_arn(repository, path) for path in params.objects),
         *(AllBelow(object_arn(repository, prefix)) for prefix in params.prefixes),
