@@ -196,7 +196,8 @@ class Dispatcher:
             exchange.response = exchange.request.respond(())
         finally:
             reset_spent_time(token)
-        self._turns.end_inline(time.perf_counter() - exchange.began)
+            # an attempt that is given up has taken its time, too
+            self._turns.end_inline(time.perf_counter() - exchange.began)
 
     def _route(self, head: RequestHead, request_id: str) -> GatewayRequest:
         """Returns the request as parsed by the gateway that serves it."""
