@@ -16,6 +16,7 @@ from collections.abc import Callable
 from itertools import islice
 
 from anabranch import _kernel as kernel
+from anabranch.brevity import about_to_take_long
 from anabranch.errors import CommitExpired
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.model.repositories.repository import Repository
@@ -87,6 +88,7 @@ class SweptTrees:
         """
         if not self.has(repository, metarange_id):
             return
+        about_to_take_long()
         missing = self._admission.missing_object(
             repository, self._stored_tree(repository), metarange_id, prefix
         )

@@ -7,6 +7,7 @@ import pytest
 from support.garbage import addresses
 from support.stepped_scenario import Scenario
 
+from anabranch.brevity import TakesLong, brief
 from anabranch.errors import CommitExpired, Conflict
 from anabranch.versioning.garbage.pins import PIN_SECONDS
 from anabranch.versioning.garbage.sweeps import CLOCK_SKEW_SECONDS
@@ -81,6 +82,16 @@ def test_refused_reference_leaves_no_pin(scenario):
         run.sweep()
     assert refused == [("commit_expired", False)]
     assert list(scenario.lake.keyvalue.scan("anabranch-pins")) == []
+
+
+def test_a_swept_commit_is_compared_with_what_is_stored_where_that_may_take_long(scenario):
+    scenario.sweep()
+    with brief():
+        scenario.lake.tags.create("sea", "v1", "main")
+        with pytest.raises(TakesLong):
+            scenario.lake.tags.create("sea", "v2", scenario.expired)
+    with pytest.raises(CommitExpired):
+        scenario.lake.tags.create("sea", "v2", scenario.expired)
 
 
 def test_references_to_one_commit_share_a_pin_and_renew_it(scenario):
