@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from support.eventually import eventually
 
-from anabranch.errors import Conflict, PreconditionFailed, ProtectedBranch
+from anabranch.brevity import TakesLong, brief
+from anabranch.errors import Conflict, Invalid, PreconditionFailed, ProtectedBranch
 
 
 def put(lake, branch, path, content="x"):
@@ -51,6 +52,18 @@ def test_merge_whose_result_has_two_actions_of_one_name_is_refused(lake, add_act
     commit(lake, "dev")
     with pytest.raises(PreconditionFailed, match="duplicate action name 'gate'"):
         lake.refs.merge("sea", "dev", "main", committer="ann")
+
+
+def test_a_folder_of_too_many_files_is_not_listed_where_that_must_be_brief(lake, monkeypatch):
+    hooks = "on: {pre-merge: }, hooks: [{id: look, type: lua, properties: {script: x = 1}}]"
+    for name in ("one", "two"):
+        put(lake, "main", f"_lakefs_actions/{name}.yaml", f"{{name: {name}, {hooks}}}")
+    commit(lake)
+    monkeypatch.setattr("anabranch.actions.files.stored_files._MAX_FILES", 1)
+    with brief(), pytest.raises(TakesLong):
+        lake.tags.create("sea", "v1", "main")
+    with pytest.raises(Invalid, match="more than 1 files"):
+        lake.tags.create("sea", "v1", "main")
 
 
 def test_uncommitted_action_file_of_the_source_guards_new_branches(lake, webhook, add_action):

@@ -22,6 +22,7 @@ from anabranch.actions.files.action_file import (
 )
 from anabranch.actions.files.yaml_document import MAX_BYTES
 from anabranch.blocks.contract import BlockStore
+from anabranch.brevity import about_to_take_long
 from anabranch.errors import Gone, Invalid
 from anabranch.model.names import decode_key, encode_path
 from anabranch.model.objects.entry import AddressType, Entry, physical_address
@@ -131,6 +132,7 @@ class StoredActionFiles:
         tree = self._core.objects.tree(repository, commit_id)
         if not self._core.trees.read(tree.contains_prefix, _START):
             return ()
+        about_to_take_long()  # all that is in the folder is listed, which may be too many files
         return self._list(repository, Resolved(commit_id))
 
     def _list(self, repository: Repository, place: Resolved) -> _Files:
