@@ -8,7 +8,8 @@ any         streaming body that is not small                 streamed
 any         otherwise                                        pooled
 
 A brief read is executed as an inline operation, a brief change as a batched one, and again on the
-pool if that raises `TakesLong`; with an audit log both are pooled.
+pool if that raises `TakesLong`. With an audit log or a remote database both are pooled: they scan
+ranges of keys, which is a round trip for each call, and on the batch thread one after another.
 
 Where the database is remote, an inline operation at a commit is tried on the event loop first:
 mostly it finds all that it needs in memory, and if it would wait, it is batched.
@@ -112,7 +113,8 @@ def resolve(
     if is_long and declared is not Execution.STREAMED:
         declared = Execution.POOLED
     if declared in BRIEF:
-        declared = BRIEF[declared] if stores.may_begin_twice else Execution.POOLED
+        is_tried = stores.may_begin_twice and stores.local_keyvalue
+        declared = BRIEF[declared] if is_tried else Execution.POOLED
     if declared is Execution.INLINE and stores.local_keyvalue and stores.local_blocks:
         return Execution.INLINE
     is_small = length is not None and length <= MAX_SMALL_BODY
