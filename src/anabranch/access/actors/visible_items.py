@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter
 from typing import Protocol, TypeVar
 
 from anabranch.access.actors.actor import Actor
@@ -16,6 +17,8 @@ Item = TypeVar("Item")
 
 _BRIEF_PAGES = 2
 """A page of visible items and one to see whether more follow: as many are read at least."""
+_BRIEF_SECONDS = 0.002
+"""A decision takes some microseconds, with thousands of statements some hundred."""
 
 
 class ReadPage(Protocol[Item]):
@@ -42,12 +45,14 @@ def visible_items(
     if actor.is_unlimited:
         return read(after=after, amount=amount)
     visible: list[Item] = []
-    has_more, pages = True, 0
+    has_more, pages, began = True, 0, perf_counter()
     while has_more:
         if pages == _BRIEF_PAGES:
             about_to_take_long()
         page = read(after=after, amount=amount)
         for item in page.items:
+            if perf_counter() - began > _BRIEF_SECONDS:
+                about_to_take_long()
             if not actor.may(needed(name(item))):
                 continue
             if len(visible) == amount:
