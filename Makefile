@@ -5,6 +5,12 @@ SHELL := bash
 # empty counts as not set: else every process would compile every module again
 export PYTHONDONTWRITEBYTECODE :=
 
+# CI compiles once: what would make the next time fast, and what debuggers read, costs a quarter
+ifdef CI
+export CARGO_INCREMENTAL := 0
+export CARGO_PROFILE_DEV_DEBUG := 0
+endif
+
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
