@@ -279,6 +279,22 @@ def test_merge_base_beyond_the_budget_is_found_by_the_index(versions):
     assert core.history_index.merge_base(versions.repository, *heads) == expected
 
 
+def test_where_the_index_is_loaded_it_finds_bases_that_are_not_near(versions):
+    versions.branch("side")
+    index, repository = versions.core.history_index, versions.repository
+    versions.commit("side", b="x")
+    base, side = versions.head("main").id, versions.head("side").id
+    loaded = index.graph(repository, base)
+    for number in range(20):
+        near = versions.commit("main", a=f"{number}").id
+    assert index.merge_base(repository, near, side) == base
+    assert near not in loaded
+    for number in range(40):
+        far = versions.commit("main", a=f"far {number}").id
+    assert index.merge_base(repository, far, side) == base
+    assert far in loaded
+
+
 def test_time_limit_is_given_to_the_graph_in_nanoseconds(versions):
     for word in "xyxy":
         versions.commit("main", a=word)

@@ -34,6 +34,8 @@ __all__ = ["Complete", "HistoryIndex"]
 _MAX_GRAPHS = 8
 _MAX_SINGLE_READS = 1_000
 """How many commits are read one by one before all of a repository are scanned."""
+_MAX_READS_WHEN_LOADED = 50
+"""How many are read one by one where all are in memory: to add those that are new has its cost."""
 _WRITE_BATCH = 64
 
 Complete = Callable[[Commit, Commit], None]
@@ -65,9 +67,11 @@ class HistoryIndex:
 
     def merge_base(self, repository: Repository, left: str, right: str) -> str | None:
         """Returns the id of the best common ancestor of two commits, None if there is none."""
-        read = self._commits.reader(repository)
+        read, most = self._commits.reader(repository), self._max_single_reads
+        if self.is_loaded(repository):
+            most = min(most, _MAX_READS_WHEN_LOADED)
         with suppress(_TooManyReadsError):
-            return merge_base.merge_base(_limit(read, self._max_single_reads), left, right)
+            return merge_base.merge_base(_limit(read, most), left, right)
         graph = self.graph(repository, left, right)
         if graph is not None:
             with suppress(kernel.KernelError):
