@@ -125,6 +125,9 @@ class FileCache:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             if not _is_at(descriptor, part):
                 return False  # the holder of the lock has completed the file, or failed
+            if self.find(name) is not None:
+                _remove(part)
+                return False  # it was completed after this caller had looked for it
             try:
                 os.ftruncate(descriptor, 0)
                 fill(descriptor)
