@@ -16,24 +16,17 @@ import statistics
 from contextlib import ExitStack
 from pathlib import Path
 
-from compared_operations import Operation, Target, measure
+from compared_operations import Round, alternating_rounds, chosen
 from compared_servers import Conditions, our_server, temporary_folder
 
 FORM = "{:34} {:>12} {:>12} {:>8} {:>16}"
 
 
-def compare(
-    before: tuple[Target, Operation], after: tuple[Target, Operation], rounds: int
-) -> tuple[float, float, list[float]]:
-    """Returns the median processor times and the ratio of each round; who goes first alternates."""
-    pairs = []
-    for number in range(rounds + 1):
-        order = (before, after) if number % 2 else (after, before)
-        times = {side: measure(*side)[0] for side in order}
-        pairs.append((times[before], times[after]))
-    pairs = pairs[1:]  # the first round warms both up
-    ratios = sorted(late / early if early else 1.0 for early, late in pairs)
-    first, second = (statistics.median(pair[side] for pair in pairs) for side in (0, 1))
+def summary(rounds: list[Round]) -> tuple[float, float, list[float]]:
+    """Returns the median processor times before and after, and the sorted ratios of the rounds."""
+    ratios = sorted(each.other_cpu / each.cpu if each.cpu else 1.0 for each in rounds)
+    first = statistics.median(each.cpu for each in rounds)
+    second = statistics.median(each.other_cpu for each in rounds)
     return first, second, ratios
 
 
@@ -59,22 +52,19 @@ def main() -> None:
     given = parser.parse_args()
     with ExitStack() as stack:
         conditions = Conditions.prepare(stack, given.database, given.seconds)
-        targets = [
+        before, after = (
             stack.enter_context(our_server(temporary_folder(stack), conditions, source=source))
             for source in map(source_of, (given.before, given.after))
-        ]
+        )
         print(
             FORM.format("server CPU per operation", "before us", "after us", "ratio", "quartiles")
         )
-        for pair in zip(*(target.operations() for target in targets), strict=True):
-            if given.only and not any(words in pair[0].name for words in given.only):
-                continue
-            before, after = zip(targets, pair, strict=True)
-            first, second, ratios = compare(before, after, given.rounds)
+        for one, other in chosen(before, after, given.only):
+            first, second, ratios = summary(alternating_rounds(one, other, given.rounds))
             quarter = len(ratios) // 4
             print(
                 FORM.format(
-                    pair[0].name,
+                    one[1].name,
                     f"{first * 1e6:,.0f}",
                     f"{second * 1e6:,.0f}",
                     f"{statistics.median(ratios):.3f}",

@@ -20,18 +20,16 @@ from operator import truediv
 from pathlib import Path
 from typing import NamedTuple
 
-from compared_operations import Operation, Target, measure
+from compared_operations import Round, Target, alternating_rounds, chosen
 from compared_servers import Conditions, lakefs_server, our_server, temporary_folder
 
 FORM = "{:40} {:>9} {:>8} {:>10} {:>8} {:>6} {:>12} {:>6}"
 
 
 class Result(NamedTuple):
-    """The rounds of an operation: for each the processor time and the median wait, in seconds, here
-    and of lakeFS.
-    """
+    """The rounds of an operation, here and of lakeFS."""
 
-    rounds: list[tuple[float, float, float, float]]
+    rounds: list[Round]
 
     def cells(self) -> list[str]:
         """Returns the medians, the median of the ratios of processor time, their quartiles, and the
@@ -51,29 +49,16 @@ class Result(NamedTuple):
         ]
 
 
-def compare(
-    ours: tuple[Target, Operation], theirs: tuple[Target, Operation], rounds: int
-) -> Result:
-    """Measures an operation on both, each first in every second round; the first warms them up."""
-    measured = []
-    for number in range(rounds + 1):
-        order = (ours, theirs) if number % 2 else (theirs, ours)
-        times = {side: measure(*side) for side in order}
-        measured.append((*times[ours], *times[theirs]))
-    return Result(measured[1:])
-
-
 def run(given: argparse.Namespace, ours: Target, theirs: Target) -> dict[str, Result]:
     """Prints a line for each operation; returns the results by their names."""
     results = {}
     heads = ("here us", "p50 ms", "lakeFS us", "p50 ms", "ratio", "quartiles", "least")
     print(FORM.format("server CPU", *heads))
-    for mine, other in zip(ours.operations(), theirs.operations(), strict=True):
-        if given.only and not any(words in mine.name for words in given.only):
-            continue
-        result = compare((ours, mine), (theirs, other), given.rounds)
-        results[mine.name] = result
-        print(FORM.format(mine.name, *result.cells()), flush=True)
+    for mine, other in chosen(ours, theirs, given.only):
+        result = Result(alternating_rounds(mine, other, given.rounds))
+        name = mine[1].name
+        results[name] = result
+        print(FORM.format(name, *result.cells()), flush=True)
     return results
 
 

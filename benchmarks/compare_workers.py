@@ -13,7 +13,7 @@ import argparse
 import statistics
 from contextlib import ExitStack
 
-from compared_operations import measure
+from compared_operations import alternating_rounds, chosen
 from compared_servers import Conditions, our_server, temporary_folder
 
 OPERATIONS = (
@@ -38,19 +38,14 @@ def main() -> None:
             for workers in (1, 2)
         )
         print(FORM.format("server CPU", "1: us", "2: us", "1: by CPU/s", "2: by CPU/s", "gain"))
-        for pair in zip(one.operations(), two.operations(), strict=True):
-            name = pair[0].name
-            if not name.startswith(OPERATIONS):
-                continue
-            rounds = [
-                [measure(target, each)[0] for target, each in zip((one, two), pair, strict=True)]
-                for _ in range(given.rounds + 1)
-            ][1:]
-            first, second = (statistics.median(each[side] for each in rounds) for side in (0, 1))
-            gain = statistics.median(2 * alone / both for alone, both in rounds)
+        for alone, both in chosen(one, two, OPERATIONS):
+            rounds = alternating_rounds(alone, both, given.rounds)
+            first = statistics.median(each.cpu for each in rounds)
+            second = statistics.median(each.other_cpu for each in rounds)
+            gain = statistics.median(2 * each.cpu / each.other_cpu for each in rounds)
             rates = f"{1 / first:,.0f}", f"{2 / second:,.0f}"
             cells = f"{first * 1e6:,.0f}", f"{second * 1e6:,.0f}", *rates, f"{gain:.2f}"
-            print(FORM.format(name, *cells), flush=True)
+            print(FORM.format(alone[1].name, *cells), flush=True)
 
 
 if __name__ == "__main__":

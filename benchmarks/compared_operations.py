@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from api_requests import ApiRequests
 from bench_agent_cycles import Cycle
@@ -23,7 +23,16 @@ from load import Connection, Load, Measured
 from proc_stats import cpu_seconds
 from s3_requests import S3Requests
 
-__all__ = ["IMPORTED", "Operation", "Target", "imported_name", "measure"]
+__all__ = [
+    "IMPORTED",
+    "Operation",
+    "Round",
+    "Side",
+    "Target",
+    "alternating_rounds",
+    "chosen",
+    "imported_name",
+]
 
 OBJECTS = 500
 LISTED = 1_000
@@ -341,10 +350,41 @@ def imported_name(number: int) -> str:
     return f"year=2026/month={number % 10:02d}/day={number // 50:02d}/part-{number:05d}"
 
 
-def measure(target: Target, operation: Operation) -> tuple[float, float]:
-    """Returns the server's processor time for one operation of a turn and the median wait for one,
-    in seconds.
+Side: TypeAlias = tuple[Target, Operation]
+"""A server, and an operation on it."""
+
+
+class Round(NamedTuple):
+    """For one operation of a turn, the server's processor time and the median wait, in seconds, on
+    each of two servers.
     """
+
+    cpu: float
+    wait: float
+    other_cpu: float
+    other_wait: float
+
+
+def chosen(one: Target, other: Target, only: Sequence[str] | None) -> Iterator[tuple[Side, Side]]:
+    """Yields each operation on both servers: those whose names hold one of the words, or all."""
+    for first, second in zip(one.operations(), other.operations(), strict=True):
+        if not only or any(words in first.name for words in only):
+            yield (one, first), (other, second)
+
+
+def alternating_rounds(one: Side, other: Side, rounds: int) -> list[Round]:
+    """Measures an operation on both servers, each first in every second round. One more round
+    before these warms them up.
+    """
+    measured = []
+    for number in range(rounds + 1):
+        order = (one, other) if number % 2 else (other, one)
+        times = {side: _measure(*side) for side in order}
+        measured.append(Round(*times[one], *times[other]))
+    return measured[1:]
+
+
+def _measure(target: Target, operation: Operation) -> tuple[float, float]:
     operation.prepare()
     before = target.cpu_seconds()
     turn = operation.turn()

@@ -1,4 +1,4 @@
-"""Shares of workers: every test of a run is run once, whoever collects it, also after a crash."""
+"""Each test of a run runs exactly once, whichever worker collects it, also if a worker crashes."""
 
 from __future__ import annotations
 
