@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import marshal
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from support.session.forked_python import forked_python, program_path
+
+from anabranch.testing.forked_programs import start_programs
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks programs")
 ECHO = "import os, sys; print(os.getcwd(), os.environ['A'], sys.argv[1:], sys.stdin.read())"
@@ -104,6 +108,25 @@ def test_a_program_ends_with_what_started_it(eventually):
         assert place.exists()
         process.kill()
     eventually(lambda: not place.exists())
+
+
+@pytest.mark.parametrize("sent", ["nothing", "a half", "all"])
+def test_programs_are_forked_after_one_whose_client_was_killed_while_it_asked(sent, tmp_path):
+    program = start_programs("support.session.forked_python", ["python"]) / "python"
+    request = marshal.dumps((["python", "-c", "input()"], dict(os.environ), str(tmp_path)))
+    reading, writing = os.pipe()
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(program.parent / "socket"))
+        client.shutdown(socket.SHUT_RD)  # nobody reads the answer
+        if sent != "nothing":
+            # its standard input is a pipe that does not end before the program does
+            head = len(request).to_bytes(8, "big")
+            socket.send_fds(client, [head], [reading, writing, writing])
+            client.sendall(request if sent == "all" else request[:9])
+    os.close(writing)
+    assert run("-c", "print(1)", python=program).stdout == "1\n"
+    with open(reading, "rb") as pipe:  # noqa: PTH123  a descriptor
+        assert pipe.read() == b""  # the program that nobody waits for was killed
 
 
 def test_a_shell_finds_the_command():

@@ -144,8 +144,14 @@ class ForkedPrograms:
         if sys.platform != "linux":
             raise NotImplementedError  # no other system has descriptors of processes
         connection, _ = self._listener.accept()
-        head, descriptors, _, _ = socket.recv_fds(connection, _HEAD, _STREAMS + 1)
-        content = _received(connection, int.from_bytes(head, "big"))
+        descriptors: list[int] = []
+        try:
+            head, descriptors, _, _ = socket.recv_fds(connection, _HEAD, _STREAMS + 1)
+            content = _received(connection, int.from_bytes(head, "big"))
+        except ConnectionError:
+            for each in (*descriptors, connection.detach()):
+                os.close(each)
+            return None
         pid = os.fork()
         if pid == 0:
             self._selector.close()
@@ -157,7 +163,7 @@ class ForkedPrograms:
             return _become(content, descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
-        connection.sendall(pid.to_bytes(_HEAD, "big"))
+        _send(connection, pid)
         process = os.pidfd_open(pid)
         self._running[process] = (pid, connection)
         self._selector.register(process, selectors.EVENT_READ, process)
@@ -178,8 +184,7 @@ class ForkedPrograms:
         os.close(process)
         if connection in self._selector.get_map():
             self._selector.unregister(connection)
-            with contextlib.suppress(BrokenPipeError):
-                connection.sendall(status.to_bytes(_HEAD, "big"))
+            _send(connection, status)
         connection.close()
 
     def _exit(self) -> None:
@@ -195,10 +200,20 @@ def _kill(process: int) -> None:
             signal.pidfd_send_signal(process, signal.SIGKILL)
 
 
+def _send(connection: socket.socket, number: int) -> None:
+    """Sends a number, unless the client was killed: that is seen when the connection is read."""
+    with contextlib.suppress(ConnectionError):
+        connection.sendall(number.to_bytes(_HEAD, "big"))
+
+
 def _received(connection: socket.socket, size: int) -> bytes:
+    """Returns a request of `size` bytes. Raises ConnectionError if the client was killed before."""
     content = b""
-    while len(content) < size:
-        content += connection.recv(size - len(content))
+    while not content or len(content) < size:
+        received = connection.recv(size - len(content))
+        if not received:
+            raise ConnectionResetError
+        content += received
     return content
 
 
