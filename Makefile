@@ -173,9 +173,14 @@ kernel-tests:
 kernel-lint:
 	cargo clippy --quiet --manifest-path kernel/Cargo.toml --workspace --all-targets -- -D warnings
 
+# `make test test-systems` is one run of pytest: nothing is collected twice, and services work while other
+# tests wait
+BOTH := $(and $(filter test,$(MAKECMDGOALS)),$(filter test-systems,$(MAKECMDGOALS)))
+MARKS := not slow$(if $(BOTH),, and not systems)
 .PHONY: test
 test: install components clients $(UNSYNCED) ## run what runs in process, on one server, and once with each client and store
-	@$(MAKE) --no-print-directory --jobs --keep-going $(if $(NODE),web-test) test-kernel test-package
+	@$(MAKE) --no-print-directory --jobs --keep-going MARKS='$(MARKS)' \
+	  $(if $(NODE),web-test) test-kernel test-package
 
 # Beside each other: those of the package wait for servers half of the time. Tests call make themselves,
 # and must not take part in this one's jobs.
@@ -183,14 +188,14 @@ test: install components clients $(UNSYNCED) ## run what runs in process, on one
 test-kernel:
 	@env $(WITHOUT_SYNC) cargo test --quiet --manifest-path kernel/Cargo.toml --workspace
 test-package:
-	@env -u MAKEFLAGS -u MFLAGS $(WITHOUT_SYNC) $(BIN)/pytest -n $(WORKERS) -m 'not slow and not systems' --junitxml=$(REPORT).xml
+	@env -u MAKEFLAGS -u MFLAGS $(WITHOUT_SYNC) $(BIN)/pytest -n $(WORKERS) -m '$(MARKS)' --junitxml=$(REPORT).xml
 
 $(VENV)/unsynced.so: tools/unsynced.c | $(VENV)/.libraries
 	cc -shared -fPIC -fno-builtin -o $@ $<
 
 .PHONY: test-systems
 test-systems: install components clients $(UNSYNCED) ## run the tests of services, clients, stores, pages and Spark
-	env $(WITHOUT_SYNC) $(BIN)/pytest -n $(WORKERS) -m 'not slow and systems' --junitxml=$(REPORT)-systems.xml
+	$(if $(BOTH),@rm -f $(REPORT)-systems.xml,env $(WITHOUT_SYNC) $(BIN)/pytest -n $(WORKERS) -m 'not slow and systems' --junitxml=$(REPORT)-systems.xml)
 
 .PHONY: test-changed
 test-changed: $(VENV)/.libraries ## run the tests that a change needs first, in half a minute; BASE=main compares with main

@@ -2,7 +2,8 @@
 
 To collect all of them takes each worker a tenth of its time. So each has a share: those that take
 longest, which are few, are common to all workers, and whichever is free runs them. Each other file
-is one worker's alone, which runs its own files first. A worker that replaces one that has ended
+is one worker's alone, which runs its own files first; so are those that run together and take a
+worker most of the run, as those do that need Spark. A worker that replaces one that has ended
 collects everything.
 """
 
@@ -23,6 +24,8 @@ __all__ = ["Shares", "give_share", "is_common", "is_of_another_worker", "shares"
 
 _COMMON_TIME = 0.4
 """How much of the recorded time is common, so that workers end together, however fast each is."""
+_LONG = 0.6
+"""The part of a worker's time from which on files that run together are begun first."""
 _OWN = ("tests/clients/", "tests/mcp/")
 """Folders whose libraries take a worker a second each to import."""
 _NUMBERED = re.compile(r"gw(\d+)")
@@ -44,18 +47,34 @@ def shares(files: Iterable[str], workers: int) -> Shares:
     for file in sorted(files):
         scopes[scope_of(file)].append(file)
     seconds = {scope: sum(map(recorded_seconds, held)) for scope, held in scopes.items()}
-    own_time = sum(seconds.values())
-    wanted = own_time * (1 - _COMMON_TIME)
+    whole = own_time = sum(seconds.values())
+    long = [
+        scope
+        for scope in scopes
+        if seconds[scope] > _LONG * whole / workers and not tests_are_apart(scope)
+    ]
     common = []
     for scope in sorted(seconds, key=lambda scope: (-seconds[scope] / len(scopes[scope]), scope)):
-        if (own_time > wanted or tests_are_apart(scope)) and not scope.startswith(_OWN):
+        if tests_are_apart(scope) or (
+            own_time > whole * (1 - _COMMON_TIME)
+            and scope not in long
+            and not scope.startswith(_OWN)
+        ):
             common.append(scope)
             own_time -= seconds[scope]
     own: list[list[str]] = [[] for _ in range(workers)]
-    passed = 0.0
-    for scope in sorted(scopes.keys() - common):
-        own[min(int(passed / own_time * workers), workers - 1)] += scopes[scope]
-        passed += seconds[scope]
+    times = [0.0] * workers
+    for scope in sorted(long, key=lambda scope: -seconds[scope]):
+        number = times.index(min(times))
+        own[number] += scopes[scope]
+        times[number] += seconds[scope]
+    left, number = own_time, 0
+    for scope in sorted(scopes.keys() - {*common, *long}):
+        while number < workers - 1 and times[number] >= left / (workers - number):
+            left -= times[number]
+            number += 1
+        own[number] += scopes[scope]
+        times[number] += seconds[scope]
     return Shares(sorted(file for scope in common for file in scopes[scope]), own)
 
 
