@@ -8,11 +8,13 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.histories.git_mirror import GitMirror
 
 from anabranch import _kernel as kernel
 from anabranch.brevity import TakesLong, brief
-from anabranch.errors import Corrupt, NotFound
+from anabranch.errors import Corrupt, Invalid, NotFound
 from anabranch.model.references.expression import parse_expression
+from anabranch.testing.histories import History
 from anabranch.testing.history_strategies import histories
 from anabranch.versioning.history.commit_log import CommitLog
 from anabranch.versioning.history.index import HistoryIndex
@@ -44,6 +46,9 @@ class Reads:
 
     def __init__(self, commits):
         self.commits, self.count = commits, 0
+
+    def get(self, repository, commit_id):
+        return self.reader(repository)(commit_id)
 
     def reader(self, repository):
         read = self.commits.reader(repository)
@@ -129,6 +134,34 @@ def test_revisions_far_back_are_those_of_the_plain_walk(versions, text):
             outcomes.append((type(error), str(error), error.hint))
         assert index.is_loaded(versions.repository) == (most == 1 or text == "x~1999")
     assert outcomes[0] == outcomes[1]
+
+
+FAR_BACK = ["~900", "~51", "~30^~401^2~30", "^2~60", "~949", "~950", "~60^3", "~" * 120, "~0"]
+
+
+def test_where_the_index_is_loaded_ancestors_far_back_take_few_reads(versions, tmp_path):
+    history = History("far back")
+    side = main = history.add()
+    for number in range(949):
+        side = history.add(side)
+        main = history.add(main, *([side] if number % 3 == 0 else []))
+    repository = versions.repository
+    records = [(keys.commit(each), references.commit_bytes(history[each])) for each in history.ids]
+    versions.store.apply([(repository.partition, *record) for record in records])
+    reads = Reads(versions.core.commits)
+    index = HistoryIndex(versions.keyvalue, reads, versions.core.trees)
+    assert index.graph(repository, main) is not None
+    expected = GitMirror(tmp_path / "git", [history]).resolve([(main, text) for text in FAR_BACK])
+    assert expected.count(None) == 2
+    for text, ancestor in zip(FAR_BACK, expected, strict=True):
+        reads.count = 0
+        modifiers = parse_expression(f"x{text}").modifiers
+        try:
+            found = index.revision(repository, history[main], modifiers).id
+        except (Invalid, NotFound):
+            found = None
+        assert found == ancestor, text
+        assert reads.count <= 50, text
 
 
 def test_thousands_of_parents_are_not_read_where_that_must_be_brief(versions):

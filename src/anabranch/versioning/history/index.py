@@ -67,11 +67,10 @@ class HistoryIndex:
 
     def merge_base(self, repository: Repository, left: str, right: str) -> str | None:
         """Returns the id of the best common ancestor of two commits, None if there is none."""
-        read, most = self._commits.reader(repository), self._max_single_reads
-        if self.is_loaded(repository):
-            most = min(most, _MAX_READS_WHEN_LOADED)
+        read = self._commits.reader(repository)
+        limited = _limit(read, self._most_single_reads(repository))
         with suppress(_TooManyReadsError):
-            return merge_base.merge_base(_limit(read, most), left, right)
+            return merge_base.merge_base(limited, left, right)
         graph = self.graph(repository, left, right)
         if graph is not None:
             with suppress(kernel.KernelError):
@@ -86,7 +85,8 @@ class HistoryIndex:
         way is walked in memory. Raises what that raises.
         """
         read = self._commits.reader(repository)
-        if sum(modifier.count for modifier in modifiers) <= self._max_single_reads:
+        steps = sum(modifier.count for modifier in modifiers)
+        if steps <= self._most_single_reads(repository):
             return walk_revisions(read, commit, modifiers)
         graph = self.graph(repository, commit.id)
         if graph is not None:
@@ -116,6 +116,10 @@ class HistoryIndex:
         except (AnabranchError, kernel.KernelError):
             return None
         return graph if all(commit_id in graph for commit_id in commit_ids) else None
+
+    def _most_single_reads(self, repository: Repository) -> int:
+        most = self._max_single_reads
+        return min(most, _MAX_READS_WHEN_LOADED) if self.is_loaded(repository) else most
 
     @contextmanager
     def completing(self, repository: Repository, graph: kernel.CommitGraph) -> Iterator[Complete]:
