@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from anabranch.errors import AnabranchError, Invalid
-from anabranch.model.names import check_branch, check_tag
+from anabranch.model.names import check_branch, check_new_branch, check_new_tag, check_tag
 from anabranch.model.references.expression import parse_expression
 from anabranch.model.references.moment import AtOperation, parse_moment
 from anabranch.model.uri import LakeUri, parse_uri
@@ -58,6 +58,14 @@ def test_branches(name, allowed):
 @pytest.mark.parametrize(("name", "allowed"), table("Tag", "Allowed"))
 def test_tags(name, allowed):
     assert is_allowed(check_tag, name) == allowed
+
+
+@pytest.mark.parametrize("check", [check_new_branch, check_new_tag])
+def test_new_names_have_the_greatest_length_that_the_page_says(check):
+    said = re.search(r"a name of at most ([0-9,]+) bytes", PAGE.read_text(encoding="utf-8"))
+    greatest = int(said[1].replace(",", ""))
+    assert is_allowed(check, "x" * greatest) == "yes"
+    assert is_allowed(check, "x" * (greatest + 1)) == "no"
 
 
 def is_allowed(check, name):

@@ -10,7 +10,10 @@ __all__ = [
     "MAX_NAMESPACE_BYTES",
     "MAX_NAMESPACE_FOLDERS",
     "MAX_PATH_BYTES",
+    "MAX_REFERENCE_BYTES",
     "check_branch",
+    "check_new_branch",
+    "check_new_tag",
     "check_path",
     "check_pull_request_id",
     "check_repository",
@@ -22,6 +25,11 @@ __all__ = [
 ]
 
 MAX_PATH_BYTES = 1024
+MAX_REFERENCE_BYTES = 1024
+"""The names of new branches and tags. A staged path's record has the branch in its key, and
+PostgreSQL indexes keys of up to 2,704 bytes: one of such a branch and the longest path still is.
+DynamoDB's sort key, which holds the name with lakeFS, has 1,024 bytes with the prefix.
+"""
 MAX_NAMESPACE_BYTES = 900
 """Keys of object stores have at most 1,024 bytes; keys below a namespace take up to 100."""
 MAX_NAMESPACE_FOLDERS = 64
@@ -46,7 +54,9 @@ def check_repository(name: str) -> None:
 
 
 def check_branch(name: str) -> None:
-    """Raises Invalid unless `name` is a valid name of a branch."""
+    """Raises Invalid unless `name` has the form of a branch's name. Any length is valid: lakeFS and
+    older versions set no limit.
+    """
     if not (_BRANCH.fullmatch(name) or _SCOPED_BRANCH.fullmatch(name)):
         raise Invalid(
             "argument branch: branch id: invalid value: validation error: branch id must consist "
@@ -57,8 +67,31 @@ def check_branch(name: str) -> None:
         )
 
 
+def check_new_branch(name: str) -> None:
+    """Raises Invalid unless `name` is a valid name of a new branch."""
+    check_branch(name)
+    _check_length(name, "branch: branch id", "invalid_branch_name")
+
+
+def check_new_tag(name: str) -> None:
+    """Raises Invalid unless `name` is a valid name of a new tag."""
+    check_tag(name)
+    _check_length(name, "tagID: tag id", "invalid_tag_name")
+
+
+def _check_length(name: str, what: str, kind: str) -> None:
+    length = len(name.encode("utf-8", "surrogatepass"))
+    if length > MAX_REFERENCE_BYTES:
+        raise Invalid(
+            f"argument {what}: invalid value: validation error: {length} is above maximum length "
+            f"({MAX_REFERENCE_BYTES})",
+            kind=kind,
+            hint=f"Choose a shorter name: it has at most {MAX_REFERENCE_BYTES:,} bytes of UTF-8.",
+        )
+
+
 def check_tag(name: str) -> None:
-    """Raises Invalid unless `name` is a valid name of a tag."""
+    """Raises Invalid unless `name` has the form of a tag's name, of any length."""
     if not name:
         raise Invalid("argument tagID: required value: validation error", kind="invalid_tag_name")
     if (

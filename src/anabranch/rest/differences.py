@@ -71,9 +71,11 @@ DIFFERENCES: Final = {
     "hardResetBranch": _differs(
         f"refuses a branch with uncommitted changes, which lakeFS leaves on it; {_KEYED}"
     ),
-    "createBranch": _extension(f"names may hold `:`; `expires` ends the branch; {_KEYED}"),
+    "createBranch": _differs(
+        f"names have at most 1,024 bytes and may hold `:`; `expires` ends the branch; {_KEYED}"
+    ),
     "deleteBranch": _extension(_KEYED),
-    "createTag": _extension(f"names may hold `:`; {_KEYED}"),
+    "createTag": _differs(f"names have at most 1,024 bytes and may hold `:`; {_KEYED}"),
     "deleteTag": _extension(_KEYED),
     "getCommit": _differs("a parent that does not exist is 400 or 404, not 500"),
     "createRepository": _differs("an invalid name of the default branch is 400"),

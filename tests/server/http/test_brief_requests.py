@@ -14,9 +14,13 @@ import pytest
 
 from anabranch.http.execution import Execution
 from anabranch.http.request_head import RequestHead
+from anabranch.keyvalue.contract import Write
+from anabranch.model.references.branch import Branch
+from anabranch.model.references.tag import Tag
 from anabranch.model.secret import Secret
 from anabranch.server.composition import Composition
 from anabranch.server.config.field import build
+from anabranch.versioning.records import keys, references
 
 KEY, SECRET = "AKIAJTESTTESTTESTTEQ", "a-secret-that-is-long-enough"
 BATCHED, INLINE, POOLED = Execution.BATCHED, Execution.INLINE, Execution.POOLED
@@ -181,9 +185,14 @@ def test_a_page_behind_hidden_branches_takes_a_thread(application):
 
 def test_a_page_of_large_records_takes_a_thread(application):
     message = {"message": "m" * 400_000, "allow_empty": True}
-    for number in range(20):
-        application.made("POST", "/sea/tags", {"id": f"{number:060000}", "ref": "main"})
-        application.made("POST", "/sea/branches", {"name": f"b{number:060000}", "source": "main"})
+    core = application.composition.lake.core
+    sea = core.repositories.get("sea")
+    head = core.branches.read(sea, "main").branch.commit_id
+    for number in range(20):  # whose names are of a time when they had no greatest length
+        tag = references.tag_bytes(Tag(id=f"{number:060000}", commit_id=head))
+        branch = Branch(id=f"b{number:060000}", commit_id=head, staging_token=f"{number}")
+        tag_write = Write(sea.partition, keys.tag(f"{number:060000}"), tag)
+        core.keyvalue.apply([tag_write, core.branches.write(sea, branch)])
     for _ in range(3):
         application.made("POST", "/sea/branches/main/commits", message)
     for path in ("refs/main/commits", "branches", "tags"):

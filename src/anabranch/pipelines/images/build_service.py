@@ -13,7 +13,7 @@ from anabranch.blocks.contract import BlockStore
 from anabranch.catalog.images.images import Images
 from anabranch.errors import AlreadyExists, Conflict, Gone, Invalid, NotFound
 from anabranch.model.image import Image, ImagePlan
-from anabranch.model.names import check_tag
+from anabranch.model.names import check_new_tag
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tasks.job import JobStatus
 from anabranch.pipelines.images.assemble import ImageRequest, plan_image
@@ -162,7 +162,7 @@ class Builds:
 
 def check_image_tag(tag: str) -> None:
     """Raises Invalid for an invalid tag of an image."""
-    check_tag(tag)
+    check_new_tag(tag)
     if tag.endswith(_RESERVED) or any(symbol in tag for symbol in "~@$"):
         raise Invalid(
             f"argument tag: {tag!r} is not a valid tag of an image",

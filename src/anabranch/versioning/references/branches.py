@@ -12,7 +12,7 @@ import msgspec
 from anabranch.brevity import about_to_take_long, while_brief
 from anabranch.errors import AlreadyExists, Busy, Conflict, Denied, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.model.names import check_branch
+from anabranch.model.names import check_new_branch
 from anabranch.model.page import Page, take_page, upper_bound
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
@@ -97,7 +97,7 @@ class Branches:
         Raises AlreadyExists if the branch exists, Conflict if a tag or a commit has this name, and
         Invalid if it would expire in the past.
         """
-        check_branch(name)
+        check_new_branch(name)
         self._require_future(expires_at)
         self._commits.require_no_id(repository, name)
         branch = Branch(

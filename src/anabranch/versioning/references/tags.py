@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from anabranch.brevity import while_brief
 from anabranch.errors import AlreadyExists, Conflict, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.model.names import check_tag
+from anabranch.model.names import check_new_tag
 from anabranch.model.page import Page, upper_bound
 from anabranch.model.references.tag import Tag
 from anabranch.model.repositories.repository import Repository
@@ -49,7 +49,7 @@ class Tags:
 
         Raises AlreadyExists if the tag exists, Conflict if a branch or a commit has this name.
         """
-        check_tag(name)
+        check_new_tag(name)
         self._commits.require_no_id(repository, name)
         tag = Tag(id=name, commit_id=commit_id)
         absent = [

@@ -85,3 +85,12 @@ def test_unmerged_branches(ana, lake):
     assert [row[0] for row in one] == ["large"]
     for wrong in (("--sort", "age"), ("--unmerged", "--expiring"), ("--unmerged", "--prefix", "a")):
         assert ana("branch", "list", lake.uri, *wrong).code == 2
+
+
+def test_a_name_that_is_too_long(ana, lake):
+    name = lake.at("n" * 1025)
+    for words in (("branch", "create", name, "-s", "main"), ("tag", "create", name, "main")):
+        ran = ana(*words)
+        assert ran.code == 1
+        assert "1025 is above maximum length (1024)" in ran.err
+        assert "hint:  Choose a shorter name: it has at most 1,024 bytes of UTF-8." in ran.err
