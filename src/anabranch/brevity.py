@@ -3,9 +3,13 @@
     with brief():
         respond()          raises TakesLong where it finds that it would take long
 
+    with deciding_briefly():
+        respond()          raises TakesLong where it finds that to decide on rights would take long
+
 Code whose duration a client or its data choose, such as hooks or a walk through history, calls
 `about_to_take_long()` first. If that raises, the caller of `brief` does the work again on a thread
-of its own. So nothing may have been changed by then.
+of its own. So nothing may have been changed by then. Rights are decided before anything else, so
+that requests that change something at once, or are recorded, can be given up there, too.
 """
 
 from __future__ import annotations
@@ -15,7 +19,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-__all__ = ["BRIEF_BYTES", "TakesLong", "about_to_take_long", "brief", "while_brief"]
+__all__ = [
+    "BRIEF_BYTES",
+    "TakesLong",
+    "about_to_decide_long",
+    "about_to_take_long",
+    "brief",
+    "deciding_briefly",
+    "while_brief",
+]
 
 BRIEF_BYTES = 1 << 20
 """How much is read and returned briefly: each MiB takes about two milliseconds."""
@@ -23,6 +35,7 @@ BRIEF_BYTES = 1 << 20
 Item = TypeVar("Item")
 
 _must_be_brief: ContextVar[bool] = ContextVar("brief", default=False)
+_must_decide_briefly: ContextVar[bool] = ContextVar("deciding briefly", default=False)
 
 
 class TakesLong(BaseException):
@@ -37,6 +50,24 @@ def brief() -> Iterator[None]:
         yield
     finally:
         _must_be_brief.reset(token)
+
+
+@contextmanager
+def deciding_briefly() -> Iterator[None]:
+    """Within the context, this call raises TakesLong where a decision on rights may take long."""
+    token = _must_decide_briefly.set(True)
+    try:
+        yield
+    finally:
+        _must_decide_briefly.reset(token)
+
+
+def about_to_decide_long() -> None:
+    """Must be called before decisions on rights that may take long, before anything is recorded.
+    Raises TakesLong where the call, or its decisions, must be brief.
+    """
+    if _must_decide_briefly.get() or _must_be_brief.get():
+        raise TakesLong
 
 
 def about_to_take_long() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import threading
 from base64 import b64encode
 
@@ -218,6 +219,86 @@ def test_rights_to_many_paths_are_never_decided_on_the_event_loop(application):
         ]
 
     assert asyncio.run(logs_of_another_user()) == [(INLINE, 200), (POOLED, 401), (POOLED, 401)]
+
+
+def allowing(count):
+    """Returns statements whose names no prefix can tell from another."""
+    return [
+        {"effect": "allow", "action": ["fs:*"], "resource": f"arn:lakefs:fs:::repository/s?a*{at}*"}
+        for at in range(count)
+    ]
+
+
+async def user_with(application, name, *policies):
+    """Creates a user who has these policies alone, and returns a pair of keys."""
+    for path, body in (("users", {"id": name}), (f"users/{name}/credentials", b"")):
+        _, status, made = await application._call("POST", f"/auth/{path}", body, {})
+        assert status == 201
+    for number, statements in enumerate(policies):
+        policy = {"id": f"{name}{number}", "statement": statements}
+        assert (await application._call("POST", "/auth/policies", policy, {}))[1] == 201
+        await application._call("PUT", f"/auth/users/{name}/policies/{name}{number}", b"", {})
+    return json.loads(made)["access_key_id"], json.loads(made)["secret_access_key"]
+
+
+READ_EVERYTHING = [{"effect": "allow", "action": ["fs:*"], "resource": "*"}]
+REQUESTS = [
+    ("GET", "/repositories/sea/branches/main", b"", 200, INLINE),
+    ("GET", "/repositories/sea/refs/main/objects?path=a", b"", 200, INLINE),
+    ("GET", "/repositories/sea/branches", b"", 200, INLINE),
+    ("POST", "/repositories/sea/branches", {"name": "new", "source": "main"}, 201, BATCHED),
+    ("POST", "/repositories/sea/branches/main/objects?path=b", b"2", 201, BATCHED),
+    ("DELETE", "/repositories/sea/branches/main/objects?path=b", b"", 204, BATCHED),
+]
+
+
+@pytest.mark.parametrize("audited", [False, True])
+def test_thousands_of_statements_are_never_compared_on_the_threads_that_others_wait_for(
+    tmp_path, audited
+):
+    settings = {"audit.file": str(tmp_path / "audit")} if audited else {}
+    application = with_history(tmp_path, **settings)
+    application.made("POST", "/sea/branches/main/objects?path=a", b"1")
+
+    async def requests(name, *policies):
+        pair = await user_with(application, name, *policies)
+        calls, executed = [], []
+        for method, path, body, status, _ in REQUESTS:
+            counted = 0
+
+            def count(_frame, event, _argument):
+                nonlocal counted
+                counted += event in {"call", "c_call"}
+
+            sys.setprofile(count)
+            try:
+                execution, answered, content = await application._call(method, path, body, {}, pair)
+            finally:
+                sys.setprofile(None)
+            assert answered == status, content
+            calls.append(counted)
+            executed.append(execution)
+        await application._call("DELETE", "/repositories/sea/branches/new", b"", {})
+        return calls, executed
+
+    few, executed = asyncio.run(requests("ann", READ_EVERYTHING))
+    if not audited:
+        assert executed == [expected for *_, expected in REQUESTS]
+    many = [*(allowing(600) for _ in range(5)), READ_EVERYTHING]
+    calls, executed = asyncio.run(requests("bob", *many))
+    assert executed == [POOLED] * len(REQUESTS)
+    # a user who was not found before has the statements decoded and counted
+    assert max(calls) < max(few) + 3 * sum(map(len, many))
+    assert sorted(calls)[2] < 2 * max(few)
+    application.composition.close()
+    if audited:
+        records = [json.loads(line) for line in (tmp_path / "audit").read_bytes().splitlines()]
+        decisions = [
+            (each["request_id"], each["action"], each["resource"])
+            for each in records
+            if each["event"] == "decision" and each["user"] == "bob"
+        ]
+        assert len(set(decisions)) == len(decisions) >= len(REQUESTS)
 
 
 def test_an_attempt_that_is_given_up_counts_as_time_of_the_event_loop(application):

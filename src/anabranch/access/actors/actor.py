@@ -146,6 +146,11 @@ class Actor:
         """Whether the credentials of the request may be exchanged for others of the user."""
         return True
 
+    @property
+    def decides_long(self) -> bool:
+        """Whether decisions may take long, because the user has many statements."""
+        return self.granted.take_long
+
     def reaches(self, repository: str, reference: str) -> bool:  # noqa: ARG002  for confined actors
         """Returns whether the credentials of the request reach a reference at all."""
         return True

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 from anabranch.access.actors.actor import Actor
 from anabranch.access.policies.permissions import Permission
+from anabranch.brevity import about_to_decide_long
 from anabranch.errors import Denied, Unauthenticated
 
 __all__ = ["authorize"]
@@ -18,10 +19,13 @@ def authorize(actor: Actor | None, permissions: Iterable[Permission]) -> None:
     """Raises Unauthenticated for an anonymous request, and Denied unless the actor has all
     permissions.
 
-    Without permissions to check, all authenticated users are authorized.
+    Without permissions to check, all authenticated users are authorized. For a user with many
+    statements, the first call of a request ends it where decisions must be brief.
     """
     if actor is None:
         raise Unauthenticated("error authenticating request")
+    if actor.decides_long:
+        about_to_decide_long()
     on_decision = actor.on_decision
     if actor.is_unlimited and on_decision is None:
         return

@@ -65,6 +65,11 @@ class LimitedActor(Actor):
         return super().is_conditional or any(each.is_conditional for each in self._others)
 
     @property
+    def decides_long(self) -> bool:
+        """Whether decisions may take long."""
+        return super().decides_long or any(each.decides_long for each in self._others)
+
+    @property
     def depends_on_branch(self) -> bool:
         """Whether permissions depend on the branch that an action changes."""
         return super().depends_on_branch or any(each.depends_on_branch for each in self._others)

@@ -1,12 +1,14 @@
 """Compiled statements: a user's statements, prepared so that permissions are decided quickly.
 
-Statements are sorted by the actions that they name when an action is first decided, and by their
-conditions, so that each condition is evaluated once. Results are those of `statements.allows`.
+Nothing is prepared before it is needed: statements are sorted by the actions that they name when an
+action is first decided, and by their conditions, so that each condition is evaluated once. Results
+are those of `statements.allows`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import NamedTuple
 
 from anabranch.access.policies.conditions import (
@@ -34,6 +36,8 @@ from anabranch.access.policies.statements import Effect, Statement, allows, matc
 __all__ = ["CompiledStatements"]
 
 _MAX_ACTIONS = 256
+_BRIEF_NAMES = 100
+"""How many patterns of resources are prepared briefly: each takes some ten microseconds."""
 
 
 class _Rules(NamedTuple):
@@ -47,34 +51,38 @@ class _Rules(NamedTuple):
 class CompiledStatements:
     """The statements of one user. Thread-safe."""
 
-    __slots__ = (
-        "_by_action",
-        "_statements",
-        "_username",
-        "conditional",
-        "deny_tables",
-        "depend_on_branch",
-        "unlimited",
-    )
-
     def __init__(self, statements: Iterable[Statement], username: str) -> None:
         self._statements = tuple(statements)
-        self.conditional = any(statement.condition for statement in self._statements)
-        """Whether permissions depend on the request."""
-        self.depend_on_branch = any(
-            names_branch(each.condition) or _may_name_branch(each, username)
-            for each in self._statements
-        )
-        """Whether permissions depend on the branch that an action changes."""
-        self.deny_tables = any(
-            statement.effect is Effect.DENY and _names_tables(statement, username)
-            for statement in self._statements
-        )
-        """Whether a statement denies anything on tables, views or their namespaces."""
-        self.unlimited = _allow_everything(self._statements)
-        """Whether every permission is granted, whatever the request is."""
         self._username = username
         self._by_action: dict[str, tuple[_Rules, ...]] = {}
+        self.take_long = sum(len(each.resources) for each in self._statements) > _BRIEF_NAMES
+        """Whether decisions may take long: the first on an action prepares its statements."""
+
+    @cached_property
+    def conditional(self) -> bool:
+        """Whether permissions depend on the request."""
+        return any(statement.condition for statement in self._statements)
+
+    @cached_property
+    def depend_on_branch(self) -> bool:
+        """Whether permissions depend on the branch that an action changes."""
+        return any(
+            names_branch(each.condition) or _may_name_branch(each, self._username)
+            for each in self._statements
+        )
+
+    @cached_property
+    def deny_tables(self) -> bool:
+        """Whether a statement denies anything on tables, views or their namespaces."""
+        return any(
+            statement.effect is Effect.DENY and _names_tables(statement, self._username)
+            for statement in self._statements
+        )
+
+    @cached_property
+    def unlimited(self) -> bool:
+        """Whether every permission is granted, whatever the request is."""
+        return _allow_everything(self._statements)
 
     def allow(self, permission: Permission, context: RequestContext = NO_CONTEXT) -> bool:
         """Returns whether the statements grant the permission, as `statements.allows`."""

@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from anabranch.brevity import TakesLong, brief
+from anabranch.brevity import TakesLong, brief, deciding_briefly
 from anabranch.catalog.usage import Usage
 from anabranch.errors import AnabranchError, Busy, Invalid, Truncated
 from anabranch.http.abandonment import reset_abandonment, set_abandonment
@@ -164,28 +164,34 @@ class Dispatcher:
             return exchange
         exchange.takes_body_first = length is not None and length <= MAX_SMALL_BODY
         exchange.spent.awaits_body_since = time.perf_counter()
-        if request.admits_first:
-            if self._stores.local:
-                exchange.response = request.admit()
-            elif awaits_continue or exchange.execution is not Execution.BATCHED:
-                exchange.takes_body_first = False
+        if request.admits_first and not self._admits_at_once(exchange):
+            may_wait = exchange.execution is Execution.BATCHED and not awaits_continue
+            exchange.takes_body_first = exchange.takes_body_first and may_wait
         return exchange
+
+    def _admits_at_once(self, exchange: Exchange) -> bool:
+        """Decides whether the caller may proceed; returns False if that belongs to a thread."""
+        if not self._stores.local:
+            return False
+        with suppress(TakesLong), deciding_briefly():
+            exchange.response = exchange.request.admit()
+            return True
+        exchange.execution = Execution.POOLED
+        return False
 
     def _responds_at_once(self, exchange: Exchange) -> bool:
         """Executes an inline operation, or tries one; returns whether it has its response."""
         request = exchange.request
         if exchange.execution is Execution.INLINE:
-            if request.execution not in BRIEF:
-                self._respond_inline(exchange)
-                return True
-            with suppress(TakesLong), brief():
+            attempt = brief if request.execution in BRIEF else deciding_briefly
+            with suppress(TakesLong), attempt():
                 self._respond_inline(exchange)
                 return True
             exchange.execution = Execution.POOLED
         elif is_tried_inline(
             request.execution, exchange.execution, exchange.head.path, self._stores
         ):
-            with suppress(WouldWait), no_waiting():
+            with suppress(WouldWait, TakesLong), no_waiting(), deciding_briefly():
                 self._respond_inline(exchange)
                 return True
         return False
@@ -231,10 +237,9 @@ class Dispatcher:
             if exchange.length is not None:
                 require_length(len(body), exchange.length)
             if exchange.execution is Execution.BATCHED:
-                respond = request.respond
-                if request.execution in BRIEF:
-                    respond = partial(_respond_briefly, respond)
-                    ended = partial(self._end_brief, exchange, body, done)
+                attempt = brief if request.execution in BRIEF else deciding_briefly
+                respond = partial(_respond_within, attempt, request.respond)
+                ended = partial(self._end_brief, exchange, body, done)
                 self.executors.batched.submit(performed(spent, respond), ((body,),), ended)
             else:
                 work = performed(spent, partial(self._respond, exchange))
@@ -303,8 +308,8 @@ class Dispatcher:
         """Returns the response that refuses the caller, before memory or a thread is used for the
         body; None for a caller that may proceed.
         """
-        if self._stores.local:
-            return exchange.request.admit()
+        if self._admits_at_once(exchange):
+            return exchange.response
         admit = performed(exchange.spent, exchange.request.admit)
         return await self.executors.pool.run(admit, caller=exchange.caller)
 
@@ -380,10 +385,12 @@ async def _await_fields(body: RequestBody, is_enough: Callable[[bytes], bool]) -
         ) from None
 
 
-def _respond_briefly(
-    respond: Callable[[Iterable[bytes]], Response], content: Iterable[bytes]
+def _respond_within(
+    attempt: Callable[[], AbstractContextManager[None]],
+    respond: Callable[[Iterable[bytes]], Response],
+    content: Iterable[bytes],
 ) -> Response:
-    with brief():
+    with attempt():
         return respond(content)
 
 
