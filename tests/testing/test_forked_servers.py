@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import httpx2
@@ -54,6 +55,31 @@ def test_exit_status_and_signals_are_those_of_the_process(tmp_path):
         assert second.poll() is None, "one that was forked beside it runs on"
         os.kill(second.pid, signal.SIGTERM)
         assert second.wait(60) == 0
+
+
+USER = """
+import os, sys
+from anabranch.testing.server import running_server
+with running_server(sys.argv[1]) as server:
+    print(server.pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_server_ends_when_the_process_that_uses_it_is_killed(tmp_path, eventually):
+    command = [sys.executable, "-c", USER, tmp_path]
+    environment = {**os.environ, "FORKED_TEST_SERVERS": "1"}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    ) as user:
+        pid = int(user.stdout.readline())
+        user.kill()
+        assert user.wait(60) == -signal.SIGKILL
+    try:
+        eventually(lambda: has_ended(pid))
+    finally:
+        if not has_ended(pid):
+            os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.slow

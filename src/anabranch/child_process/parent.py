@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import signal
 import sys
 import threading
 from typing import Any, cast
@@ -12,13 +11,12 @@ from typing import Any, cast
 import msgspec
 
 from anabranch import errors
+from anabranch.child_process.end_with_parent import end_with_parent
 from anabranch.child_process.standard_streams import take_standard_streams
 from anabranch.errors import AnabranchError
 
 __all__ = ["Parent"]
 
-_PR_SET_PDEATHSIG = 1
-"""See prctl(2). The signal is sent when the parent's thread that waits for this process ends."""
 _PR_SET_CHILD_SUBREAPER = 36
 """Descendants whose own parents end become children of this process, in place of init, so that
 `kill_descendants` finds them."""
@@ -32,10 +30,9 @@ class Parent:
     """
 
     def __init__(self) -> None:
+        end_with_parent()
         if sys.platform == "linux":
-            prctl = ctypes.CDLL(None).prctl
-            prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            prctl(_PR_SET_CHILD_SUBREAPER, 1)
+            ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
         self._lock = threading.RLock()
         self._input, self._output = take_standard_streams()
 

@@ -3,8 +3,8 @@ server, where `running_server` else starts an interpreter for each of them.
 
 A test run starts hundreds of servers, and most of what each one costs is the import of a thousand
 modules. The process that forks them opens nothing itself, has one thread, and ends with the process
-that uses it; a server that it forks has the environment, the working folder and the streams that
-it is given, and nothing of the servers before it.
+that uses it, however that ends, and its servers with it. A server that it forks has the
+environment, the working folder and the streams that it is given, and nothing of the servers before.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
+from anabranch.child_process.end_with_parent import end_with_parent
 from anabranch.testing.exits import exit_after
 from anabranch.testing.forked_libraries import share_libraries
 from anabranch.testing.forked_programs import prepare_to_fork
@@ -168,8 +169,10 @@ def _read_request(connection: socket.socket) -> list[str]:
             data, given, _, _ = socket.recv_fds(connection, 1, 4)
             if not data:
                 sys.exit()
+            parent = os.getpid()
             pid = os.fork()
             if pid == 0:
+                end_with_parent(parent)
                 selector.close()
                 connection.close()
                 _close(*statuses, *(status for _, status in statuses.values()))
