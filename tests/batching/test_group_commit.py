@@ -131,7 +131,7 @@ def test_calls_of_a_scheduler_share_a_commit(log, commits):
     for number in range(5):
         scheduler.start(commits.submit, (number,), lambda outcome, _: outcomes.append(outcome))
     assert log.groups == []
-    scheduler.flush()
+    list(scheduler.steps())
     scheduler.close()
     assert outcomes == [0, 10, 20, 30, 40]
     assert log.groups == [[0, 1, 2, 3, 4]]

@@ -34,7 +34,7 @@ def run(scheduler, *calls):
             lambda result, error, number=number: ends.update({number: (result, error)}),
         )
     while scheduler.busy:
-        scheduler.flush()
+        list(scheduler.steps())
     return [ends[number] for number in range(len(calls))]
 
 
@@ -66,9 +66,9 @@ def test_those_behind_catch_up_with_those_in_front(scheduler):
 
     ends = []
     scheduler.start(both, (1,), lambda result, _: ends.append(result))
-    scheduler.flush()  # the first has come to the second stage
+    list(scheduler.steps())  # the first has come to the second stage
     scheduler.start(both, (2,), lambda result, _: ends.append(result))
-    scheduler.flush()
+    list(scheduler.steps())
     assert ends == [100, 200]
     assert second.groups == [[10, 20]]
 
@@ -80,7 +80,7 @@ def test_everything_that_is_waited_for_is_done_each_time(scheduler):
     scheduler.start(batch, (late.tenfold, 1), lambda result, _: ends.append(result))
     for number in range(5):
         scheduler.start(batch, (early.tenfold, number), lambda *_: None)
-        scheduler.flush()
+        list(scheduler.steps())
         assert ends == [10]
 
 
@@ -134,7 +134,7 @@ def test_any_calls_in_any_order(programs, data):
                 lambda result, error, number=number: ends.update({number: (result, error)}),
             )
         else:
-            scheduler.flush()
+            list(scheduler.steps())
     scheduler.close()
     assert ends == {
         number: ((number + 1) * 10 ** len(program), None) for number, program in enumerate(programs)

@@ -88,7 +88,7 @@ _CallMany: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
 
 
 class BatchScheduler:
-    """Runs calls in turns on the thread that created it, which calls `start` and `flush`."""
+    """Runs calls in turns on the thread that created it, which calls `start` and `steps`."""
 
     def __init__(self) -> None:
         self._hub = greenlet.getcurrent()
@@ -106,11 +106,6 @@ class BatchScheduler:
         """Runs a call until it ends or suspends."""
         runner = self._parked.pop() if self._parked else _Runner(self)
         runner.switch((function, arguments, done))
-
-    def flush(self) -> None:
-        """Performs each operation that calls wait for, as `steps` does."""
-        for _ in self.steps():
-            pass
 
     def steps(self) -> Iterator[None]:
         """Performs each operation that calls wait for, once for all that wait for it by then, and
@@ -144,6 +139,6 @@ class BatchScheduler:
         return call
 
     def suspend(self, runner: _Runner, call_many: _CallMany, item: Any) -> None:
-        """Suspends a runner until `flush`."""
+        """Suspends a runner until `steps` has performed the operation."""
         self._suspended.setdefault(call_many, []).append((runner, item))
         self._hub.switch()
