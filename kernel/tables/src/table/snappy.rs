@@ -99,7 +99,9 @@ impl<'a> Decompression<'a> {
         Ok(())
     }
 
-    /// Writes any element, also one near the end of the block; returns its length.
+    /// Writes any element, also one near the end of the block; returns its length. The table of
+    /// [put_short] reads four bytes behind every tag of a copy: here they may be missing, and each kind
+    /// of copy takes as many as it has.
     fn put_any(
         &self,
         out: &mut [u8],
