@@ -236,6 +236,7 @@ def _become(content: bytes, descriptors: list[int]) -> list[str]:
     own = set(os.environ.get("PYTHONPATH", "").split(os.pathsep))
     os.environ.clear()
     os.environ.update(environment)
+    tempfile.tempdir = None  # what was found by the environment of the other process
     kept = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     sys.path[:] = [*filter(None, kept), *(each for each in sys.path if each not in own)]
     os.chdir(folder)

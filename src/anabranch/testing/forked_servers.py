@@ -20,6 +20,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -209,6 +210,7 @@ def _become(content: int, output: int, errors: int, status: int) -> list[str]:
     sys.stdout, sys.stderr = _text(1, "strict"), _text(2, "backslashreplace")
     os.environ.clear()
     os.environ.update(request["environment"])
+    tempfile.tempdir = None  # what was found by the environment of the other process
     os.chdir(request["folder"])
     words: list[str] = request["words"]
     return words
