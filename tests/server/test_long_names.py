@@ -80,6 +80,30 @@ def test_no_repository_has_a_default_branch_of_a_longer_name(server):
         assert api.get("/repositories/new").status_code == 404
 
 
+def test_a_dump_whose_default_branch_has_a_longer_name_is_restored(server):
+    with httpx2.Client(base_url=f"{server.api}", auth=server.auth) as api:
+        dump = api.put("/repositories/sea/refs/dump").json()
+        namespace = api.get("/repositories/sea").json()["storage_namespace"]
+        body = {"name": "copy", "storage_namespace": namespace, "default_branch": LONG_BRANCH}
+        copy = api.post("/repositories?bare=true", json=body)
+        assert copy.status_code == 201, copy.text
+        assert copy.json()["default_branch"] == LONG_BRANCH
+        restored = api.put("/repositories/copy/refs/restore", json=dump)
+        assert restored.status_code == 200, restored.text
+        path = f"/repositories/copy/refs/{LONG_BRANCH}/objects"
+        assert api.get(path, params={"path": "a"}).content == b"1"
+        wrong = body | {"name": "wrong", "default_branch": "-wrong"}
+        assert api.post("/repositories?bare=true", json=wrong).status_code == 400
+
+
+@pytest.mark.parametrize(("kind", "name"), [("branches", LONG_BRANCH), ("tags", LONG_TAG)])
+def test_what_has_a_longer_name_is_restored_after_its_deletion(api, kind, name):
+    assert api.delete(f"/{kind}/{name}").status_code == 204
+    assert name not in ids(api, kind)
+    assert api.post(f"/{kind}/{name}/restore").status_code == 200
+    assert name in ids(api, kind)
+
+
 @pytest.mark.parametrize("name", ["x" * 1024, "é" * 512])
 def test_the_longest_tag_is_made_read_and_deleted(api, name):
     assert api.post("/tags", json={"id": name, "ref": "main"}).status_code == 201

@@ -12,6 +12,7 @@ __all__ = [
     "MAX_PATH_BYTES",
     "MAX_REFERENCE_BYTES",
     "check_branch",
+    "check_default_branch",
     "check_new_branch",
     "check_new_tag",
     "check_path",
@@ -71,6 +72,13 @@ def check_new_branch(name: str) -> None:
     """Raises Invalid unless `name` is a valid name of a new branch."""
     check_branch(name)
     _check_length(name, "branch: branch id", "invalid_branch_name")
+
+
+def check_default_branch(name: str, *, bare: bool) -> None:
+    """Raises Invalid unless `name` is a valid name of the default branch of a new repository. With
+    a `bare` one no branch is created: a dump is restored there, which may have a longer name.
+    """
+    check_branch(name) if bare else check_new_branch(name)
 
 
 def check_new_tag(name: str) -> None:

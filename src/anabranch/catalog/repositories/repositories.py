@@ -19,7 +19,7 @@ from anabranch.errors import (
     NotFound,
     StoreRefused,
 )
-from anabranch.model.names import check_new_branch, check_repository, check_storage_namespace
+from anabranch.model.names import check_default_branch, check_repository, check_storage_namespace
 from anabranch.model.page import Page
 from anabranch.model.repositories.deleted_repository import DeletedRepository
 from anabranch.model.repositories.repository import Repository
@@ -59,7 +59,7 @@ class Repositories:
         that is in use or cannot be reached.
         """
         check_repository(name)
-        check_new_branch(default_branch)
+        check_default_branch(default_branch, bare=bare)
         if storage_namespace is None:
             storage_namespace = self._default_namespace(name)
         check_storage_namespace(storage_namespace)

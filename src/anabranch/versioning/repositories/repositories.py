@@ -12,7 +12,7 @@ from anabranch.errors import AlreadyExists, Busy, Gone, NotFound, ReadOnlyReposi
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
 from anabranch.keyvalue.recent_values import RecentReads, outlast_recent
 from anabranch.model.commits.commit import INITIAL_MESSAGE, Commit
-from anabranch.model.names import check_new_branch, check_repository
+from anabranch.model.names import check_default_branch, check_repository
 from anabranch.model.page import Page, take_page, upper_bound
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
@@ -113,7 +113,7 @@ class Repositories:
         creation_outdated) if one of the `conditions` does not hold.
         """
         check_repository(name)
-        check_new_branch(default_branch)
+        check_default_branch(default_branch, bare=bare)
         now = self._clock()
         repository = Repository(
             id=name,
