@@ -301,6 +301,40 @@ def test_thousands_of_statements_are_never_compared_on_the_threads_that_others_w
         assert len(set(decisions)) == len(decisions) >= len(REQUESTS)
 
 
+def reading(name="arn:lakefs:fs:::*", actions=("fs:Read*",), condition=None):
+    stated = {"effect": "allow", "action": list(actions), "resource": name}
+    return [stated | ({"condition": condition} if condition else {})]
+
+
+def addresses(count):
+    values = [f"10.0.{at // 250}.{at % 250}/32" for at in range(count)]
+    return {"IpAddress": {"SourceIp": values}}
+
+
+@pytest.mark.parametrize(
+    ("policies", "expected"),
+    [
+        ([reading(condition=addresses(100))], INLINE),
+        ([reading(condition=addresses(101))], POOLED),
+        ([reading(condition=addresses(60))] * 2, POOLED),
+        ([reading("arn:lakefs:fs:::repository/?" + "a*" * 5_000)], INLINE),
+        ([reading("arn:lakefs:fs:::repository/?" + "a*" * 10_000)], POOLED),
+        ([reading(actions=["fs:Read" + "*" * at for at in range(1, 200)])], POOLED),
+        ([allowing(99)], INLINE),
+        ([allowing(100)], POOLED),
+    ],
+)
+def test_policies_are_large_by_their_names_their_values_and_their_length(
+    application, policies, expected
+):
+    async def executed():
+        pair = await user_with(application, "ann", READ_EVERYTHING, *policies)
+        path = "/repositories/sea/branches/main"
+        return (await application._call("GET", path, b"", {}, pair))[:2]
+
+    assert asyncio.run(executed()) == (expected, 200)
+
+
 def test_an_attempt_that_is_given_up_counts_as_time_of_the_event_loop(application):
     turns = application.composition.dispatcher._turns
     assert application.call("GET", "/sea/refs/main/commits?after=main")[0] is POOLED

@@ -148,7 +148,7 @@ class Actor:
 
     @property
     def decides_long(self) -> bool:
-        """Whether decisions may take long, because the user has many statements."""
+        """Whether decisions may take long, because the user has many statements or long ones."""
         return self.granted.take_long
 
     def reaches(self, repository: str, reference: str) -> bool:  # noqa: ARG002  for confined actors

@@ -37,7 +37,13 @@ __all__ = ["CompiledStatements"]
 
 _MAX_ACTIONS = 256
 _BRIEF_NAMES = 100
-"""How many patterns of resources are prepared briefly: each takes some ten microseconds."""
+"""How many patterns of resources are prepared briefly: each takes some ten microseconds. As many
+values of conditions are compared briefly, by each decision anew.
+"""
+_BRIEF_CHARACTERS = 16 << 10
+"""How long all patterns and values may be together: to prepare one takes about a microsecond for
+each of its characters, up to six where every second one is a wildcard.
+"""
 
 
 class _Rules(NamedTuple):
@@ -55,7 +61,7 @@ class CompiledStatements:
         self._statements = tuple(statements)
         self._username = username
         self._by_action: dict[str, tuple[_Rules, ...]] = {}
-        self.take_long = sum(len(each.resources) for each in self._statements) > _BRIEF_NAMES
+        self.take_long = _take_long(self._statements)
         """Whether decisions may take long: the first on an action prepares its statements."""
 
     @cached_property
@@ -148,6 +154,20 @@ class CompiledStatements:
             for pattern in statement.resources
         )
         return ResourcePatterns(patterns, self._username)
+
+
+def _take_long(statements: Iterable[Statement]) -> bool:
+    names = values = characters = 0
+    for each in statements:
+        names += len(each.resources)
+        characters += sum(map(len, each.actions)) + sum(map(len, each.resources))
+        for fields in each.condition.values():
+            for compared in fields.values():
+                values += len(compared)
+                characters += sum(map(len, compared))
+        if max(names, values) > _BRIEF_NAMES or characters > _BRIEF_CHARACTERS:
+            return True
+    return False
 
 
 def _decide(rules: tuple[_Rules, ...], name: str, context: RequestContext) -> Effect | None:

@@ -14,8 +14,8 @@ ranges of keys, which is a round trip for each call, and on the batch thread one
 Where the database is remote, an inline operation at a commit is tried on the event loop first:
 mostly it finds all that it needs in memory, and if it would wait, it is batched.
 
-Requests of a user with many policy statements are pooled in any case: neither the event loop nor
-the batch thread prepares these statements and compares names with them.
+Requests of a user with many or long policy statements are pooled in any case: neither the event
+loop nor the batch thread prepares these statements and compares names with them.
 
 Where the address of a request may name an ancestor that is far back, which takes as long as the
 client wishes, neither the event loop nor the batch thread does it.
