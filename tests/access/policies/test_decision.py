@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import statistics
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from support.session.hypothesis_profiles import examples
 
 from anabranch.access.policies.decision import CompiledStatements
 from anabranch.access.policies.permissions import ANY, AllBelow, Permission, object_arn
+from anabranch.access.policies.resource_patterns import ResourcePatterns
 from anabranch.access.policies.statements import Effect, Statement, allows
 from tests.support.literal_policies import literally_allows
 
@@ -89,3 +92,26 @@ def test_decision_with_fifty_policies_takes_less_than_a_thousand_additions(patte
         additions.append((time.thread_time_ns() - decided) / 1000)
         decisions.append((decided - started) / 20)
     assert statistics.median(decisions) < 1000 * statistics.median(additions)
+
+
+def test_statements_are_prepared_once_for_all_threads():
+    names = tuple(f"arn:lakefs:fs:::repository/?{at}*prepared" for at in range(1000))
+    compiled = CompiledStatements([Statement(Effect.ALLOW, ("fs:*",), names)], "ada")
+    together, prepared = threading.Barrier(4), []
+
+    def count(frame, event, _):
+        if event == "call" and frame.f_code is ResourcePatterns.__init__.__code__:
+            prepared.append(frame)
+
+    def decide(at):
+        together.wait()
+        name = f"arn:lakefs:fs:::repository/x{at}-prepared"
+        return compiled.allow(Permission("fs:ReadObject", name))
+
+    threading.setprofile(count)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert list(pool.map(decide, range(4))) == [True] * 4
+    finally:
+        threading.setprofile(None)
+    assert len(prepared) == 2  # what is allowed, and what is denied

@@ -7,6 +7,7 @@ are those of `statements.allows`.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from functools import cached_property
 from typing import NamedTuple
@@ -61,6 +62,7 @@ class CompiledStatements:
         self._statements = tuple(statements)
         self._username = username
         self._by_action: dict[str, tuple[_Rules, ...]] = {}
+        self._compiling = threading.Lock()
         self.take_long = _take_long(self._statements)
         """Whether decisions may take long: the first on an action prepares its statements."""
 
@@ -107,7 +109,7 @@ class CompiledStatements:
             context = context.on_branch(permission.changed_branch)
         rules = self._by_action.get(action)
         if rules is None:
-            rules = self._compile(action)
+            rules = self._compile_once(action)
         if resource == ANY:
             return Effect.ALLOW if _allow_any(rules, context) else None
         if not resource.startswith(RESOURCE_HEADS):
@@ -128,6 +130,12 @@ class CompiledStatements:
             if matches_action(statement, action, self._username)
             and applies(statement.condition, context, denies=statement.effect is Effect.DENY)
         ]
+
+    def _compile_once(self, action: str) -> tuple[_Rules, ...]:
+        """Returns the rules on an action, compiled once for all threads that wait for them."""
+        with self._compiling:
+            rules = self._by_action.get(action)
+            return self._compile(action) if rules is None else rules
 
     def _compile(self, action: str) -> tuple[_Rules, ...]:
         by_condition: dict[object, list[Statement]] = {}
