@@ -115,3 +115,29 @@ def test_statements_are_prepared_once_for_all_threads():
     finally:
         threading.setprofile(None)
     assert len(prepared) == 2  # what is allowed, and what is denied
+
+
+class SlowCondition(dict):
+    """A condition that is not compared before a test allows it."""
+
+    asked, allowed = threading.Event(), threading.Event()
+
+    def __len__(self):
+        self.asked.set()
+        self.allowed.wait(60)
+        return 0
+
+
+def test_no_user_waits_for_what_is_prepared_for_another():
+    slow = CompiledStatements([Statement(Effect.ALLOW, ("*",), ("*",), SlowCondition())], "ada")
+    with ThreadPoolExecutor(2) as pool:
+        try:
+            first = pool.submit(lambda: slow.conditional)
+            assert SlowCondition.asked.wait(60)
+            other = CompiledStatements([Statement(Effect.ALLOW, ("*",), ("*",))], "bob")
+            second = pool.submit(lambda: (other.conditional, other.unlimited))
+            assert second.result(30) == (False, True)
+            assert not first.done()
+        finally:
+            SlowCondition.allowed.set()
+    assert slow.conditional is False

@@ -8,9 +8,8 @@ are those of `statements.allows`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Generic, NamedTuple, TypeVar
 
 from anabranch.access.policies.conditions import (
     NO_CONTEXT,
@@ -47,6 +46,26 @@ each of its characters, up to six where every second one is a wildcard.
 """
 
 
+Value = TypeVar("Value")
+
+
+class _Prepared(Generic[Value]):
+    """What is computed when it is first read, and is an attribute from then on.
+
+    Python 3.11's `cached_property` has a lock that all objects share: the event loop would wait for
+    what a thread computes for another user.
+    """
+
+    def __init__(self, compute: Callable[[CompiledStatements], Value]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __get__(self, instance: CompiledStatements, _owner: type[CompiledStatements]) -> Value:
+        value = self._compute(instance)
+        instance.__dict__[self._compute.__name__] = value
+        return value
+
+
 class _Rules(NamedTuple):
     """What the statements with one condition, empty for none, allow and deny."""
 
@@ -66,12 +85,12 @@ class CompiledStatements:
         self.take_long = _take_long(self._statements)
         """Whether decisions may take long: the first on an action prepares its statements."""
 
-    @cached_property
+    @_Prepared
     def conditional(self) -> bool:
         """Whether permissions depend on the request."""
         return any(statement.condition for statement in self._statements)
 
-    @cached_property
+    @_Prepared
     def depend_on_branch(self) -> bool:
         """Whether permissions depend on the branch that an action changes."""
         return any(
@@ -79,7 +98,7 @@ class CompiledStatements:
             for each in self._statements
         )
 
-    @cached_property
+    @_Prepared
     def deny_tables(self) -> bool:
         """Whether a statement denies anything on tables, views or their namespaces."""
         return any(
@@ -87,7 +106,7 @@ class CompiledStatements:
             for statement in self._statements
         )
 
-    @cached_property
+    @_Prepared
     def unlimited(self) -> bool:
         """Whether every permission is granted, whatever the request is."""
         return _allow_everything(self._statements)
