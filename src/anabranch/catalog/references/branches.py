@@ -23,7 +23,6 @@ from anabranch.errors import Denied, Invalid, NotFound
 from anabranch.model.commits.change import Change
 from anabranch.model.commits.commit import Commit, CommitFields
 from anabranch.model.commits.conflict import Resolution
-from anabranch.model.names import check_new_branch
 from anabranch.model.page import Page
 from anabranch.model.references.branch import Branch, ResetKind
 from anabranch.model.references.branch_ends import BranchEnd
@@ -72,7 +71,7 @@ class Branches:
         with self._core.prefetch(("branch at", repository, source)):
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
-            check_new_branch(name)
+            self._core.branches.require_valid(stored_repository, name)
             if expires_at and name == stored_repository.default_branch:
                 self._core.branches.require_free(stored_repository, name)
                 _require_no_end_of_default(stored_repository, name, expires_at)

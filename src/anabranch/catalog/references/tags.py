@@ -8,7 +8,6 @@ from anabranch.actions.change import Subject
 from anabranch.actions.changes import Changes
 from anabranch.catalog.error_messages import name_is_a_branch
 from anabranch.errors import Invalid, NotFound
-from anabranch.model.names import check_new_tag
 from anabranch.model.page import Page
 from anabranch.model.references.tag import Tag
 from anabranch.model.repositories.repository import Repository
@@ -42,7 +41,7 @@ class Tags:
         with self._core.prefetch(("tag at", repository, reference)):
             stored_repository = self._core.repositories.get(repository)
             check_writable(stored_repository, force=force)
-            check_new_tag(name)
+            self._core.tags.require_valid(stored_repository, name)
             try:
                 commit = self._core.references.commit(stored_repository, reference)
             except (NotFound, Invalid):

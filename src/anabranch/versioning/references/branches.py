@@ -12,7 +12,7 @@ import msgspec
 from anabranch.brevity import about_to_take_long, while_brief
 from anabranch.errors import AlreadyExists, Busy, Conflict, Denied, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.model.names import check_new_branch
+from anabranch.model.names import check_branch, check_new_branch
 from anabranch.model.page import Page, take_page, upper_bound
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
@@ -97,7 +97,7 @@ class Branches:
         Raises AlreadyExists if the branch exists, Conflict if a tag or a commit has this name, and
         Invalid if it would expire in the past.
         """
-        check_new_branch(name)
+        self.require_valid(repository, name)
         self._require_future(expires_at)
         self._commits.require_no_id(repository, name)
         branch = Branch(
@@ -118,6 +118,17 @@ class Branches:
             if self._keyvalue.apply(writes, [*absent, *expect]):
                 return branch
             self._require_absent(repository, name)
+
+    def require_valid(self, repository: Repository, name: str) -> None:
+        """Raises Invalid for a name that no new branch may have; what `create` raises for a name in
+        use, if only its length is wrong: a client that asks for what exists learns that it does.
+        """
+        check_branch(name)
+        try:
+            check_new_branch(name)
+        except Invalid:
+            self.require_free(repository, name)
+            raise
 
     def require_free(self, repository: Repository, name: str) -> None:
         """Raises what `create` raises for a name that is in use."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from anabranch.brevity import while_brief
-from anabranch.errors import AlreadyExists, Conflict, NotFound
+from anabranch.errors import AlreadyExists, Conflict, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.model.names import check_new_tag
+from anabranch.model.names import check_new_tag, check_tag
 from anabranch.model.page import Page, upper_bound
 from anabranch.model.references.tag import Tag
 from anabranch.model.repositories.repository import Repository
@@ -49,7 +49,7 @@ class Tags:
 
         Raises AlreadyExists if the tag exists, Conflict if a branch or a commit has this name.
         """
-        check_new_tag(name)
+        self.require_valid(repository, name)
         self._commits.require_no_id(repository, name)
         tag = Tag(id=name, commit_id=commit_id)
         absent = [
@@ -62,6 +62,17 @@ class Tags:
             if self._keyvalue.apply([write, *extra], [*absent, *expected]):
                 return tag
             self._require_absent(repository, name)
+
+    def require_valid(self, repository: Repository, name: str) -> None:
+        """Raises Invalid for a name that no new tag may have; what `create` raises for a name in
+        use, if only its length is wrong: a client that asks for what exists learns that it does.
+        """
+        check_tag(name)
+        try:
+            check_new_tag(name)
+        except Invalid:
+            self.require_free(repository, name)
+            raise
 
     def require_free(self, repository: Repository, name: str) -> None:
         """Raises what `create` raises for a name that is in use."""
