@@ -33,7 +33,7 @@ def run_batched(store: KeyValueStore, group: list[Apply]) -> list[bool]:
             lambda result, error, number=number: outcomes.update({number: result or error}),
         )
     while scheduler.busy:
-        scheduler.flush()
+        list(scheduler.steps())
     scheduler.close()
     return [outcomes[number] is True for number in range(len(group))]
 
@@ -139,7 +139,7 @@ def test_batched_reads_are_one_request(postgres, monkeypatch):
             ("p" if number % 2 else "q", b"%d" % number),
             lambda value, error, number=number: values.update({number: value or error}),
         )
-    scheduler.flush()
+    list(scheduler.steps())
     scheduler.close()
     assert len(requests) == 1
     assert values == {n: b"v%d" % n if n % 2 and n < 8 else None for n in range(10)}

@@ -42,7 +42,7 @@ def run_all(calls):
     for function, argument in calls:
         scheduler.start(function, (argument,), lambda *outcome: ended.append(outcome))
     while scheduler.busy:
-        scheduler.flush()
+        list(scheduler.steps())
     scheduler.close()
     return [error or result for result, error in ended]
 

@@ -335,7 +335,7 @@ def test_batched_blocks_share_a_sync(journal, root, monkeypatch):
     for number in range(10):
         scheduler.start(append, (journal, root, f"{number}"), lambda held, _: kept.append(held))
     assert not syncs
-    scheduler.flush()
+    list(scheduler.steps())
     scheduler.close()
     assert kept == [True] * 10
     assert len(syncs) == 1
