@@ -66,6 +66,7 @@ class CommitLog:
 
 def _size(commit: Commit) -> int:
     """Returns about how many bytes a commit has, and the records of its parents, which follow."""
-    metadata = sum(len(key) + len(value) for key, value in commit.metadata.items())
-    texts = len(commit.message) + len(commit.committer) + metadata
-    return texts + _PARENT_BYTES * len(commit.parents)
+    size = len(commit.message) + len(commit.committer) + _PARENT_BYTES * len(commit.parents)
+    if commit.metadata:  # a generator for each commit would be half of the work of a short log
+        size += sum(len(key) + len(value) for key, value in commit.metadata.items())
+    return size

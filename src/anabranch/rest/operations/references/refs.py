@@ -13,9 +13,11 @@ from anabranch.access.actors.readable_records import ReadableRecords
 from anabranch.access.policies.permissions import Action
 from anabranch.brevity import about_to_take_long
 from anabranch.http.execution import Execution
+from anabranch.http.response import Response
 from anabranch.model.commits.row_difference import MatchedBy, RowDifference
 from anabranch.model.page import DEFAULT_AMOUNT
-from anabranch.rest.operations.commits.commits import Commit, to_commit
+from anabranch.rest.operations.commits.commit_rows import CommitRows
+from anabranch.rest.operations.commits.commits import Commit
 from anabranch.rest.operations.commits.merges import MERGE_PATH, MergeRefs
 from anabranch.rest.operations.queries.table_needs import of_compared_table
 from anabranch.rest.protocol.call import Call
@@ -27,6 +29,7 @@ from anabranch.rest.protocol.resources import (
     on_ref,
     on_repository,
 )
+from anabranch.rest.protocol.responses import JSON, encode
 from anabranch.rest.schemas.diffs import DiffList, IncludeSides, diff_list
 from anabranch.rest.schemas.pagination import (
     Pagination,
@@ -37,6 +40,8 @@ from anabranch.rest.schemas.pagination import (
 from anabranch.tables.formats import FORMAT_NAMES
 
 __all__ = ["EXTENSIONS", "OPERATIONS"]
+
+_rows = CommitRows()
 
 
 class CommitList(msgspec.Struct, frozen=True):
@@ -129,8 +134,8 @@ class DiffRows(InRepository, frozen=True, kw_only=True):
     type: Literal["two_dot", "three_dot"] = "three_dot"
 
 
-def log_commits(call: Call[LogCommits, None]) -> CommitList:
-    """Returns a page of history."""
+def log_commits(call: Call[LogCommits, None]) -> Response:
+    """Returns a page of history: a `CommitList` as JSON."""
     params = call.params
     if params.after or params.objects or params.prefixes:
         about_to_take_long()
@@ -146,9 +151,8 @@ def log_commits(call: Call[LogCommits, None]) -> CommitList:
         objects=params.objects,
         prefixes=params.prefixes,
     )
-    return CommitList(
-        pagination=to_pagination(page), results=[to_commit(commit) for commit in page.items]
-    )
+    before = b'{"pagination":%b,"results":' % encode(to_pagination(page))
+    return Response(200, _rows.join(page.items, before, b"}\n"), content_type=JSON)
 
 
 def diff_refs(call: Call[DiffRefs, None]) -> DiffList:
