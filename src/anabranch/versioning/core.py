@@ -5,9 +5,9 @@
 
 Each part depends only on parts before it in this order: identifiers, operation log and retention,
 repositories, protection, commits, branches, tags, pulls, reviews, staging, trees, history index,
-references, sealed trees, objects, diff, sweeps, record admission, changes, uploads, rules,
-restored, swept trees, pins, proposals, reset, committer, staged commits, commit records, dumps of
-references, transfers, merger, reverter, rebaser.
+references, sealed trees, objects, read points, diff, sweeps, record admission, changes, uploads,
+rules, restored, swept trees, pins, proposals, reset, committer, staged commits, commit records,
+dumps of references, transfers, merger, reverter, rebaser.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from anabranch.errors import Invalid
 from anabranch.keyvalue.caching.prefetching import PrefetchingStore
 from anabranch.keyvalue.contract import KeyValueStore
 from anabranch.keyvalue.recent_values import recent_reads
+from anabranch.keyvalue.versioned_reads import versioned_reads
 from anabranch.model.references.operation import DEFAULT_UNDO_DAYS
 from anabranch.outbound.address_guard import AddressGuard
 from anabranch.versioning.commits.change_admission import ChangeAdmission
@@ -54,6 +55,7 @@ from anabranch.versioning.notifications.outbox import Outbox
 from anabranch.versioning.objects.changes import Changes
 from anabranch.versioning.objects.diff import Differ
 from anabranch.versioning.objects.objects import Objects
+from anabranch.versioning.objects.read_points import ReadPoints
 from anabranch.versioning.objects.reset import Reset
 from anabranch.versioning.objects.restored import RestoredObjects
 from anabranch.versioning.objects.sealed_trees import SealedTrees
@@ -118,7 +120,11 @@ class Core:
         undo_days: int = DEFAULT_UNDO_DAYS,
     ) -> None:
         self._prefetching = keyvalue if isinstance(keyvalue, PrefetchingStore) else None
-        keyvalue, recent = LoggingStore(keyvalue, clock), recent_reads(keyvalue)
+        keyvalue, recent, versions = (
+            LoggingStore(keyvalue, clock),
+            recent_reads(keyvalue),
+            versioned_reads(keyvalue),
+        )
         self.keyvalue, self.clock, self.default_committer = keyvalue, clock, default_committer
         self.identifiers = identifiers or Identifiers(clock)
         self.operation_log = log = OperationLog(keyvalue, clock)
@@ -148,8 +154,14 @@ class Core:
         self.objects = Objects(
             self.references, self.commits, self.staging, self.trees, self.sealed_trees
         )
-        self.differ = Differ(self.commits, self.staging, self.trees, self.sealed_trees)
-        self.row_differ = RowDiffer(tables.store, TableProcesses(table_limits))
+        self.read_points = ReadPoints(
+            *(versions, self.repositories, self.references, self.commits),
+            *(self.staging, self.trees, self.objects),
+        )
+        self.differ, self.row_differ = (
+            Differ(self.commits, self.staging, self.trees, self.sealed_trees),
+            RowDiffer(tables.store, TableProcesses(table_limits)),
+        )
         self.sweeps = SweepRecords(keyvalue, clock)
         self.record_admission = RecordAdmission(
             *(keyvalue, self.sweeps, tables.store, self.trees),

@@ -72,8 +72,7 @@ class Objects:
     def stat(self, repository: str, reference: str, path: str) -> Stat:
         """Returns the properties of the object at a path. Raises NotFound."""
         with self._core.prefetch((repository, reference), encode_path(path)):
-            stored_repository = self._core.repositories.get_for_reading(repository, reference)
-            entry = self._core.objects.get(stored_repository, reference, path)
+            stored_repository, entry = self._core.read_points.entry(repository, reference, path)
         return object_stat(self._blocks, stored_repository.storage_namespace, path, entry)
 
     def resolve(self, repository: str, reference: str) -> Resolved:
@@ -93,8 +92,9 @@ class Objects:
         before. Raises NotFound.
         """
         with self._core.prefetch((repository, reference), encode_path(path)):
-            stored_repository = self._core.repositories.get_for_reading(repository, reference)
-            entry = self._core.objects.get(stored_repository, reference, path, at=at)
+            stored_repository, entry = self._core.read_points.entry(
+                repository, reference, path, at=at
+            )
         return OpenObject(stored_repository, entry, self._blocks)
 
     def read_many(

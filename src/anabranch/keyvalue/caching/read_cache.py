@@ -103,6 +103,14 @@ class ReadCache:
             self._keep(counter, now, location, value)
         return value
 
+    def version(self) -> object | None:
+        """Returns the counter and its number; None while a commit is running, and where the counter
+        cannot be relied on.
+        """
+        counter = self._changes.shared
+        now = counter.number[0]
+        return None if now & 1 or not counter.is_current_inode() else (counter, now)
+
     def page(self, partition: str, start: bytes, end: bytes | None, limit: int) -> Sequence[Row]:
         """Returns the first pairs with start <= key < end that the database has now, at most
         `limit`, which is positive.

@@ -120,6 +120,10 @@ class SQLiteStore:
         """Returns the value, or None."""
         return self._cache.get(partition, key)
 
+    def version(self) -> object | None:
+        """Returns the database's version; None while it is not known. See `VersionedReads`."""
+        return self._cache.version()
+
     @timed("keyvalue")
     def get_many(self, partition: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Returns the values of several keys, in their order, from one snapshot."""

@@ -61,6 +61,10 @@ class Commits:
         self.remember(repository, commit)
         return commit
 
+    def is_cached(self, repository: Repository, commit_id: str) -> bool:
+        """Returns whether a stored commit is in the cache, under its full id."""
+        return (repository.partition, commit_id) in self._cache
+
     @contextmanager
     def assuming(self, repository: Repository, commits: Iterable[Commit]) -> Iterator[None]:
         """Within the context, this thread finds commits also if they are still being written."""
@@ -118,7 +122,7 @@ class Commits:
 
     def is_made(self, repository: Repository, commit_id: str) -> bool:
         """Returns whether a commit exists that is not only a proposal."""
-        if (repository.partition, commit_id) in self._cache:
+        if self.is_cached(repository, commit_id):
             return True
         return self._keyvalue.get(repository.partition, keys.commit(commit_id)) is not None
 
