@@ -182,9 +182,11 @@ class Connection(LimitedConnection):
 
     def _send(self, exchange: Exchange, head: bytes, body: bytes) -> None:
         exchange.is_begun = True
-        self.transport.write(head)
         if body:
-            self.transport.write(body)
+            # two writes would be two packets, and the first would wake the client too early
+            self.transport.writelines((head, body))
+        else:
+            self.transport.write(head)
 
     async def send_more(self, body: bytes) -> None:
         """Sends more of the body, once the write buffer has drained."""
