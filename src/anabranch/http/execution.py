@@ -28,6 +28,9 @@ class Execution(Enum):
     BRIEF_CHANGE = "brief change"
     """Batched if it is brief, as most are; pooled if it then raises `TakesLong`."""
 
+    __hash__ = object.__hash__
+    """Each request looks one up, and the hash of `Enum` is a function of Python."""
+
 
 BRIEF = {Execution.BRIEF_READ: Execution.INLINE, Execution.BRIEF_CHANGE: Execution.BATCHED}
 """How operations are executed that are tried first, and done again on a thread if that takes long.

@@ -45,6 +45,9 @@ __all__ = ["PREFLIGHT", "S3Gateway", "S3Request"]
 PREFLIGHT = "OPTIONS"
 """The method by which browsers ask whether a page may send a request."""
 
+_READING = frozenset({"GET", "HEAD"})
+"""The methods of operations that change nothing, so that none needs to know its caller."""
+
 _LONGEST_HEADERS = 16 * 1024
 """The longest values of all headers together, in bytes; S3 accepts 8 KB."""
 
@@ -271,7 +274,7 @@ class S3Request:
         """Returns the response; never raises. `content` is the body, if the operation has one."""
         response = self._respond(content)
         audit = self._audit
-        if audit is not None and audit.user and self.request.method not in {"GET", "HEAD"}:
+        if audit is not None and audit.user and self.request.method not in _READING:
             audit.changed(response.status)
         return response
 
@@ -282,9 +285,12 @@ class S3Request:
         if not self.form:
             self._call.content = content
         try:
-            caller = self._call.actor.as_caller(self.choice.operation.id, self._request_id)
-            with acting_as(caller):
+            if self.request.method in _READING:
                 response = self.choice.operation.handler(self._call)
+            else:
+                caller = self._call.actor.as_caller(self.choice.operation.id, self._request_id)
+                with acting_as(caller):
+                    response = self.choice.operation.handler(self._call)
         except Exception as error:  # noqa: BLE001  as above
             return self.respond_to_error(self._to_error(error))
         note_reads(self.choice.operation, self._call)
@@ -350,7 +356,7 @@ class S3Request:
                 bucket=bucket,
             )
         address = parse_address(request.path, bucket)
-        query = parse_parameters(request.query)
+        query = parse_parameters(request.query) if request.query else {}
         carried = with_presigned_headers(request)
         try:
             choice = choose(carried, address, query)

@@ -28,6 +28,9 @@ class Level(Enum):
     BUCKET = "bucket"
     OBJECT = "object"
 
+    __hash__ = object.__hash__
+    """Each request looks one up, and the hash of `Enum` is a function of Python."""
+
 
 class Need(NamedTuple):
     """A permission that an operation needs: an action on the resource that `resource` returns."""

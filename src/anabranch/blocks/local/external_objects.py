@@ -23,6 +23,7 @@ from anabranch.errors import Busy, Denied, Invalid, NotFound
 
 __all__ = ["LocalExternalObjects"]
 
+_ABSOLUTE = f"{SCHEME}/"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 
 
@@ -146,8 +147,11 @@ class LocalExternalObjects:
     def _status(self, address: str) -> os.stat_result:
         root, below = self._split_address(address)
         folder, _, name = below.rpartition("/")
-        with _open_folder(root, folder) as descriptor:
+        descriptor = _open(root, folder)
+        try:
             return os.stat(name or ".", dir_fd=descriptor, follow_symlinks=False)
+        finally:
+            os.close(descriptor)
 
     def _split_address(self, address: str) -> tuple[str, str]:
         """Returns the prefix that an address is below, and its path relative to that."""
@@ -172,26 +176,43 @@ class LocalExternalObjects:
         return any(f"{path}/".startswith(f"{alias}/") for alias in self._aliases)
 
     def _prefix(self, address: str) -> str | None:
+        if not address.startswith(_ABSOLUTE):
+            return None
         path = address[len(SCHEME) :]
-        if not address.startswith(f"{SCHEME}/") or not is_plain(path[1:].removesuffix("/")):
+        if not is_plain(path[1:].removesuffix("/")) or (self._aliases and self._is_alias(path)):
             return None
-        if self._is_alias(path):
-            return None
-        return next((each for each in self._prefixes if path.startswith(f"{each}/")), None)
+        # no generator: each read of an imported object asks
+        for prefix in self._prefixes:
+            if path.startswith(f"{prefix}/"):
+                return prefix
+        return None
 
 
 @contextmanager
 def _open_folder(root: str, folder: str) -> Iterator[int]:
-    """Gives a descriptor of a folder below `root`, opened without following links."""
-    at_once = kernel.open_folder_beneath(root or "/", folder)
-    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY) if at_once is None else at_once
+    """Gives a descriptor of a folder, as `_open` returns it."""
+    descriptor = _open(root, folder)
     try:
-        for name in filter(None, folder.split("/") if at_once is None else ()):
-            above, descriptor = descriptor, os.open(name, _FOLDER, dir_fd=descriptor)
-            os.close(above)
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _open(root: str, folder: str) -> int:
+    """Returns a descriptor of a folder below `root`, opened without following links, which the
+    caller closes.
+    """
+    at_once = kernel.open_folder_beneath(root or "/", folder)
+    if at_once is not None:
+        return at_once
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    for name in filter(None, folder.split("/")):
+        above = descriptor
+        try:
+            descriptor = os.open(name, _FOLDER, dir_fd=above)
+        finally:
+            os.close(above)
+    return descriptor
 
 
 def _walk(top: int, base: str, start: str) -> Iterator[ExternalObject]:

@@ -9,7 +9,7 @@ signed like any other header and is otherwise ignored.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 import msgspec
@@ -58,8 +58,9 @@ def verify_header(
     `now` is in seconds since 1970. Raises S3Error: AuthorizationHeaderMalformed, AccessDenied,
     RequestTimeTooSkewed, InvalidAccessKeyId, SignatureDoesNotMatch, InvalidRequest.
     """
-    credential, signed_headers, signature = _parse_components(request.headers["authorization"])
-    access_key_id, scope = parse_credential(credential, _format_error)
+    access_key_id, scope, signed_headers, signature = _parse_components(
+        request.headers["authorization"]
+    )
     timestamp, time = _parse_timestamp(request)
     if scope.date != timestamp[:8]:
         raise _format_error(
@@ -96,8 +97,11 @@ def check_authorization(
         raise S3Error("InvalidAccessKeyId", AWSAccessKeyId=authorization.access_key_id)
     cached_key = keys.find(secret, authorization.scope)
     key = cached_key or derive(secret, authorization.scope)
-    if not _matches(key, authorization, request) and not _matches(
-        key, authorization, request, as_sent=True
+    signed = authorization.signed_headers, authorization.payload
+    signature = authorization.signature, key, authorization.timestamp, authorization.scope
+    if not (
+        is_signature(*signature, request, *signed)
+        or is_signature(*signature, request, *signed, as_sent=True)
     ):
         canonical = canonical_request(request, authorization.signed_headers, authorization.payload)
         raise S3Error(
@@ -115,21 +119,6 @@ def check_authorization(
         seed=ChunkSeed(
             key, authorization.timestamp, authorization.scope.text, authorization.signature
         ),
-    )
-
-
-def _matches(
-    key: bytes, authorization: ParsedAuthorization, request: Request, *, as_sent: bool = False
-) -> bool:
-    return is_signature(
-        authorization.signature,
-        key,
-        authorization.timestamp,
-        authorization.scope,
-        request,
-        authorization.signed_headers,
-        authorization.payload,
-        as_sent=as_sent,
     )
 
 
@@ -165,21 +154,25 @@ def _unsigned_headers(signed_headers: str, names: tuple[str, ...]) -> tuple[str,
     )
 
 
-def _parse_components(authorization: str) -> tuple[str, str, str]:
-    """Returns the credential, the names of the signed headers and the signature."""
+def _parse_components(authorization: str) -> tuple[str, Scope, str, str]:
+    """Returns the access key, the scope, the names of the signed headers and the signature."""
     # the text before the signature, which is last, repeats in many requests and is cached
     terms, _, last = authorization.rpartition(",")
     name, _, signature = last.strip().partition("=")
     if name == "Signature" and signature:
         return *_parse_terms(terms), signature
     components = _parse_fields(authorization, _COMPONENTS)
-    return components["Credential"], components["SignedHeaders"], components["Signature"]
+    return *_parse_signer(components), components["Signature"]
 
 
 @lru_cache(maxsize=256)
-def _parse_terms(text: str) -> tuple[str, str]:
-    components = _parse_fields(text, _COMPONENTS[:2])
-    return components["Credential"], components["SignedHeaders"]
+def _parse_terms(text: str) -> tuple[str, Scope, str]:
+    return _parse_signer(_parse_fields(text, _COMPONENTS[:2]))
+
+
+def _parse_signer(components: Mapping[str, str]) -> tuple[str, Scope, str]:
+    access_key_id, scope = parse_credential(components["Credential"], _format_error)
+    return access_key_id, scope, components["SignedHeaders"]
 
 
 def _parse_fields(text: str, names: tuple[str, ...]) -> dict[str, str]:

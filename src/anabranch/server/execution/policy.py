@@ -66,12 +66,9 @@ def may_name_far_ancestor(path: str, query: str) -> bool:
     """Returns whether a reference in an address may be hundreds of commits back, as `main~200` is.
     A path of an object that looks so is taken for one.
     """
-    return _names_far_ancestor(path) or (query != "" and _names_far_ancestor(query))
-
-
-def _names_far_ancestor(text: str) -> bool:
+    text = f"{path}?{query}" if query else path
     # of most addresses, which have none of these, the expression need not be tried
-    has_modifier = "~" in text or "^" in text or "%" in text
+    has_modifier = "~" in text or "^" in text or "%7" in text or "%5" in text
     return has_modifier and _FAR_BACK.search(text) is not None
 
 
