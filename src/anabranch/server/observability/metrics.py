@@ -21,6 +21,7 @@ from prometheus_client.process_collector import ProcessCollector
 from anabranch.files.work_folders import WorkFolder, hold
 from anabranch.server.observability.count_log import CountLog
 from anabranch.server.observability.store_metrics import StoreCounters
+from anabranch.server.observability.tallied_histogram import TalliedHistogram
 
 __all__ = [
     "CONTENT_TYPE",
@@ -61,7 +62,7 @@ class Metrics:
         self._registry = CollectorRegistry()
         self.stores = StoreCounters(self._registry)
         """Counts of requests to stores on other machines."""
-        self._durations: dict[Service, Histogram] = {
+        self._durations: dict[Service, Histogram | TalliedHistogram] = {
             "api": self._histogram(_API, "Seconds that requests of the API took"),
             "gateway": self._histogram(_GATEWAY, "Seconds that requests of S3 took"),
         }
@@ -98,7 +99,7 @@ class Metrics:
         ProcessCollector(registry=self._registry)
 
     def completed(self, service: Service, operation: str, status: int, took: float) -> None:
-        """Records a request that took so many seconds."""
+        """Records a request that took so many seconds; called by the event loop alone."""
         key = service, operation, status
         observe = self._observers.get(key)
         if observe is None:
@@ -163,9 +164,10 @@ class Metrics:
             family.add_metric(labels_of, count)
         return family
 
-    def _histogram(self, name: str, meaning: str) -> Histogram:
+    def _histogram(self, name: str, meaning: str) -> Histogram | TalliedHistogram:
+        kind = Histogram if _FOLDER in os.environ else TalliedHistogram
         labels = ["operation", "code"]
-        return Histogram(name, meaning, labels, buckets=_BUCKETS, registry=self._registry)
+        return kind(name, meaning, labels, buckets=_BUCKETS, registry=self._registry)
 
 
 @contextmanager
