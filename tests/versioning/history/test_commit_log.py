@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from support.histories.git_mirror import GitMirror
 
 from anabranch import _kernel as kernel
-from anabranch.brevity import TakesLong, brief
+from anabranch.brevity import BRIEF_BYTES, TakesLong, brief
 from anabranch.errors import Corrupt, Invalid, NotFound
+from anabranch.model.commits.commit import CommitFields
 from anabranch.model.references.expression import parse_expression
 from anabranch.testing.histories import History
 from anabranch.testing.history_strategies import histories
@@ -187,3 +188,20 @@ def test_thousands_of_parents_are_not_read_where_that_must_be_brief(versions):
             log_page(logs.log(repository, merge, limits), 2)
     assert reads.count == 0
     assert len(log_page(logs.log(repository, merge, limits), 100).items) == 100
+
+
+@pytest.mark.parametrize("field", ["message", "metadata"])
+def test_long_commits_are_not_returned_where_that_must_be_brief(versions, field):
+    text = "x" * (BRIEF_BYTES // 4)
+    fields = {"message": text} if field == "message" else {"metadata": {text: "v"}}
+    for _ in range(5):
+        fields_of_commit = CommitFields(**{"committer": "ann", "message": "m", **fields})
+        head = versions.commit_staged("main", fields=fields_of_commit, allow_empty=True)
+    logs = CommitLog(versions.core.commits, index_of(versions))
+    limits = Limits(first_parent=False, since=None, stop_at=None, after=None)
+    whole = list(logs.log(versions.repository, head, limits))
+    assert len(whole) == 6
+    with brief():
+        assert log_page(logs.log(versions.repository, head, limits), 2).items == whole[:2]
+        with pytest.raises(TakesLong):
+            log_page(logs.log(versions.repository, head, limits), 5)

@@ -112,7 +112,7 @@ def test_reads_find_what_plain_reads_find_after_each_change_of_any_process(proce
         references = ("main", "side", "other", "main@", "main~1", random.choice(commits), "none")
         for process in processes:
             for reference in random.sample(references, 3):
-                for path in random.choices(PATHS, k=random.choice((1, MANY))):
+                for path in random.choices((*PATHS, ""), k=random.choice((1, MANY))):
                     assert process.read(reference, path) == process.read_plainly(reference, path)
 
 

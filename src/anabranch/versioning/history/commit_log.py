@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterator
 
 from anabranch import _kernel as kernel
-from anabranch.brevity import while_brief
+from anabranch.brevity import BRIEF_BYTES, about_to_take_long, must_be_brief
 from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.history.commit_store import Commits
@@ -40,7 +40,8 @@ class CommitLog:
         """Yields what `history.log.log` yields for these limits. Raises what that raises."""
         read, after = self._commits.reader(repository), limits["after"]
         if after is None:
-            return iter(while_brief(log(read, start, **limits), _size))
+            commits = log(read, start, **limits)
+            return _while_brief(commits) if must_be_brief() else commits
         if not self._index.is_loaded(repository):
             all_pages: Limits = {**limits, "after": None}
             commits = log(read, start, **all_pages)
@@ -64,9 +65,15 @@ class CommitLog:
         yield from log(read, start, **limits)
 
 
-def _size(commit: Commit) -> int:
-    """Returns about how many bytes a commit has, and the records of its parents, which follow."""
-    size = len(commit.message) + len(commit.committer) + _PARENT_BYTES * len(commit.parents)
-    if commit.metadata:  # a generator for each commit would be half of the work of a short log
-        size += sum(len(key) + len(value) for key, value in commit.metadata.items())
-    return size
+def _while_brief(commits: Iterator[Commit]) -> Iterator[Commit]:
+    """Yields what `brevity.while_brief` does for commits, of which each counts with the records of
+    its parents, which follow. A call for each commit would take as long as the walk to it.
+    """
+    left = BRIEF_BYTES
+    for commit in commits:
+        left -= len(commit.message) + len(commit.committer) + _PARENT_BYTES * len(commit.parents)
+        if commit.metadata:
+            left -= sum(len(key) + len(value) for key, value in commit.metadata.items())
+        if left < 0:
+            about_to_take_long()
+        yield commit

@@ -94,6 +94,7 @@ class ReadPoints:
         point = kept.points.get((repository, reference)) if kept.version == version else None
         if point is None:
             found = self._repositories.get_for_reading(repository, reference)
+            check_path(path)  # an error that comes before those of the reference
             resolved = self._references.resolve(found, reference)
             point = self._keep(version, found, reference, resolved)
             if point is None:
