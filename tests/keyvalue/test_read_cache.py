@@ -325,3 +325,28 @@ def test_number_of_empty_ranges_is_bounded(stored):
         stored.cache.page("p", b"l%d" % number, b"m", 1)
     assert len(stored.cache._cached.ranges) <= 8192
     assert len(stored.cache._cached.ranges["p"]) <= 4
+
+
+def test_a_version_lasts_until_any_process_commits(tmp_path):
+    here, there = Database(tmp_path / "db"), Database(tmp_path / "db")
+    for writer in (here, there):
+        version = here.cache.version()
+        assert version is not None
+        assert here.cache.version() == version
+        writer.set(b"two", written=[("p", b"k")])
+        assert here.cache.version() not in {None, version}
+
+
+def test_there_is_no_version_while_a_commit_runs_or_has_failed(stored):
+    stored.cache.begin_commit()
+    assert stored.cache.version() is None
+
+
+def test_there_is_no_version_without_the_counter_that_others_see(stored, tmp_path):
+    (tmp_path / "db-changes").unlink()
+    assert stored.cache.version() is None
+
+
+def test_a_closed_cache_has_no_version(stored):
+    stored.cache.close()
+    assert stored.cache.version() is None

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from anabranch import _kernel as kernel
-from anabranch.blocks.local.paths import TEMPORARY, Place, parse_address, parse_prefix
+from anabranch.blocks.local.paths import TEMPORARY, Place, is_plain, parse_address, parse_prefix
 from anabranch.errors import Invalid
 
 ROOT = "/srv/blocks"
@@ -190,3 +190,9 @@ def test_addresses_of_objects_are_ordinary():
     address = "local://sea/data/g8sf0r3dc5gc73f0k8pg/cq1vd3rdc5gc73f0k8q0"
     folder, _, name = address.removeprefix("local://").rpartition("/")
     assert kernel.ordinary_place(address) == (folder, name)
+
+
+@given(st.text("ab./\0", max_size=8))
+def test_plain_paths_have_names_alone(path):
+    names = path.split("/")
+    assert is_plain(path) == ("\0" not in path and {"", ".", ".."}.isdisjoint(names))

@@ -216,3 +216,35 @@ def test_a_request_of_a_client_that_half_closes_may_be_abandoned():
     dispatcher = Patient(0)
     assert run(dispatcher, Finished(REQUEST)).startswith(b"HTTP/1.1 200")
     assert dispatcher.completed_with == [200]
+
+
+class Writes(asyncio.Transport):
+    """Records each write, which is a system call where the socket takes it."""
+
+    def __init__(self):
+        super().__init__()
+        self.written = []
+
+    def write(self, data):
+        self.written.append(data)
+
+    def writelines(self, list_of_data):
+        self.written.append(b"".join(list_of_data))
+
+    def is_closing(self):
+        return False
+
+
+@pytest.mark.parametrize("size", [0, 1_000, 100_000])
+def test_a_response_is_one_write(size):
+    async def respond():
+        config = uvicorn.Config("none", lifespan="off", log_config=None)
+        dispatcher = Dispatcher(response=Response(200, bytes(size)))
+        connection, writes = Connection(config, ServerState(), {}, dispatcher=dispatcher), Writes()
+        connection.connection_made(writes)
+        connection.data_received(REQUEST)
+        connection.connection_lost(None)
+        return writes.written
+
+    [written] = asyncio.run(respond())
+    assert written == b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % size + bytes(size)
