@@ -184,13 +184,10 @@ class Dispatcher:
         request = exchange.request
         if exchange.execution is Execution.INLINE:
             attempt = brief if request.execution in BRIEF else deciding_briefly
-            try:
-                with attempt():
-                    self._respond_inline(exchange)
-            except TakesLong:
-                exchange.execution = Execution.POOLED
-            else:
+            with suppress(TakesLong), attempt():
+                self._respond_inline(exchange)
                 return True
+            exchange.execution = Execution.POOLED
         elif is_tried_inline(
             request.execution, exchange.execution, exchange.head.path, self._stores
         ):
