@@ -54,7 +54,7 @@ class Dispatcher:
         self.completed_with.append(status)
 
 
-def run(dispatcher, client):
+def run(dispatcher, client, kind=Connection):
     """Runs a client, which gets the two streams of a connection to the dispatcher."""
 
     async def both():
@@ -64,7 +64,7 @@ def run(dispatcher, client):
         limits = ConnectionLimits(head_timeout=KEEP_ALIVE)  # the timer of a new connection
         loop = asyncio.get_running_loop()
         listening = await loop.create_server(
-            lambda: Connection(config, ServerState(), {}, dispatcher=dispatcher, limits=limits),
+            lambda: kind(config, ServerState(), {}, dispatcher=dispatcher, limits=limits),
             "127.0.0.1",
             0,
         )
@@ -228,9 +228,6 @@ class Writes(asyncio.Transport):
     def write(self, data):
         self.written.append(data)
 
-    def writelines(self, list_of_data):
-        self.written.append(b"".join(list_of_data))
-
     def is_closing(self):
         return False
 
@@ -248,3 +245,29 @@ def test_a_response_is_one_write(size):
 
     [written] = asyncio.run(respond())
     assert written == b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % size + bytes(size)
+
+
+def test_no_more_than_a_buffer_is_kept_for_a_client_that_does_not_read():
+    """On the Pythons of CVE-2024-12254, all responses were, if they were longer than 16 KiB."""
+    paused, requests = asyncio.Event(), 150
+    dispatcher = Dispatcher(response=Response(200, b"x" * 100_000))
+
+    class Observed(Connection):
+        def pause_writing(self):
+            super().pause_writing()
+            paused.set()
+
+    async def client(reader, writer):
+        writer.transport.pause_reading()
+        writer.write(requests * REQUEST)
+        while not paused.is_set() and len(dispatcher.completed_with) < requests:
+            await asyncio.sleep(0.01)
+        answered = len(dispatcher.completed_with)
+        writer.transport.resume_reading()
+        for _ in range(requests):
+            await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(100_000)
+        return answered
+
+    assert run(dispatcher, client, Observed) < requests
+    assert paused.is_set()

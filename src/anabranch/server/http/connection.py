@@ -182,11 +182,10 @@ class Connection(LimitedConnection):
 
     def _send(self, exchange: Exchange, head: bytes, body: bytes) -> None:
         exchange.is_begun = True
-        if body:
-            # two writes would be two packets, and the first would wake the client too early
-            self.transport.writelines((head, body))
-        else:
-            self.transport.write(head)
+        # Two writes would be two packets, and the first would wake the client too early. Not by
+        # `writelines`: asyncio's before Python 3.12.9 and 3.13.2 buffers without a bound for a
+        # client that does not read (CVE-2024-12254), and fails after the client has left.
+        self.transport.write(head + body if body else head)
 
     async def send_more(self, body: bytes) -> None:
         """Sends more of the body, once the write buffer has drained."""
