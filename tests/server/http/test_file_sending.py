@@ -7,6 +7,7 @@ import errno
 import os
 import random
 import socket
+import struct
 import threading
 import time
 from pathlib import Path
@@ -61,11 +62,12 @@ class Dispatcher:
         self._reader = reader
         self._pool = ThreadPool("test", threads=1, waiting=100)
         self.requests = 0
+        self.exchange = None
         self.completed_with = []
 
     def dispatch(self, head, length, **_):
         self.requests += 1
-        exchange = Exchange(head, Request(), length, "", 0.0)
+        self.exchange = exchange = Exchange(head, Request(), length, "", 0.0)
         start, size = map(int, head.raw_path[1:].split("-"))
         pieces = DeferredPieces(lambda: self._reader(str(self._path), "a", start, size))
         exchange.response = Response(200, pieces=pieces, length=size)
@@ -206,6 +208,31 @@ def test_clients_that_close_before_the_transport_has_sent_all_are_no_error(file,
     dispatcher = Dispatcher(file)
     run(loop, dispatcher, client, buffer=65536)
     assert dispatcher.completed_with == [None, None]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_client_that_leaves_before_the_first_piece_is_read_is_no_error(file, loop):
+    begun, gone = threading.Event(), threading.Event()
+
+    class Slow(RangeReader):
+        def __next__(self):
+            begun.set()
+            assert gone.wait(DEADLINE), "the client has not left"
+            return super().__next__()
+
+    async def client(*address):
+        _, writer = await asyncio.open_connection(*address)
+        writer.write(get(0, MIB))
+        await until(begun.is_set)
+        reset = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+        writer.transport.abort()
+        await until(lambda: dispatcher.exchange.is_cut_off)
+        gone.set()
+
+    dispatcher = Dispatcher(file, Slow)
+    run(loop, dispatcher, client)
+    assert dispatcher.completed_with == [None]
 
 
 @pytest.mark.parametrize("loop", LOOPS)

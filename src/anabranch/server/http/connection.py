@@ -152,10 +152,12 @@ class Connection(LimitedConnection):
             self._exchange.keep_alive = False
 
     def send_first(self, exchange: Exchange, response: Response, body: bytes) -> None:
-        """Sends the head of a response and the available part of its body. Raises ValueError for a
-        header of more than one line.
+        """Sends the head of a response and the available part of its body, unless the client has
+        left. Raises ValueError for a header of more than one line.
         """
-        self._send(exchange, *self._serialize(exchange, response, body))
+        head, body = self._serialize(exchange, response, body)
+        if not (exchange.is_cut_off or self.transport.is_closing()):  # uvloop's would raise
+            self._send(exchange, head, body)
 
     def _serialize(
         self, exchange: Exchange, response: Response, body: bytes
