@@ -12,10 +12,12 @@ from anabranch import _kernel as kernel
 from anabranch.blocks.cache.table_cache import TableCache
 from anabranch.blocks.memory import MemoryBlocks
 from anabranch.errors import AnabranchError, Gone, NotFound
+from anabranch.keyvalue.contract import Write
 from anabranch.keyvalue.sqlite.store import SQLiteStore
 from anabranch.testing.lake import Clock
 from anabranch.testing.stores import FaultyStore
 from anabranch.versioning.core import Core
+from anabranch.versioning.records import keys
 from tests.versioning.conftest import Versions
 
 PATHS = ("a", "b", "c")
@@ -154,3 +156,16 @@ def test_a_commit_that_is_only_examined_is_found_by_its_own_thread_alone(here):
             assert entry.metadata == {"word": "one"}
     with pytest.raises(NotFound):
         here.core.read_points.entry("sea", examined.id, "a")
+
+
+def test_what_is_staged_is_found_where_the_commit_of_the_branch_is_lost(processes):
+    here, there = processes
+    head = here.commit("main", a="one")
+    here.put("main", b="two")
+    lost = Write(here.repository.partition, keys.commit(head.id), None)
+    there.store.apply([lost])
+    for path in ("b", "a", ""):
+        for _ in range(MANY):
+            assert there.read("main", path) == there.read_plainly("main", path)
+    _, entry = there.core.read_points.entry("sea", "main", "b")
+    assert entry.metadata == {"word": "two"}

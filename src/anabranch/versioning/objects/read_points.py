@@ -34,16 +34,15 @@ _READS_BEFORE_SCAN = 8
 
 
 class _ReadPoint:
-    """What a reference of a repository names; `metarange_id` is its commit's tree."""
+    """What a reference of a repository names."""
 
-    __slots__ = ("is_unstaged", "metarange_id", "reads", "repository", "resolved")
+    __slots__ = ("metarange_id", "reads", "repository", "resolved")
 
-    def __init__(self, repository: Repository, resolved: Resolved, metarange_id: str) -> None:
+    def __init__(self, repository: Repository, resolved: Resolved) -> None:
         self.repository = repository
         self.resolved = resolved
-        self.metarange_id = metarange_id
-        self.is_unstaged = not resolved.tokens
-        """Whether it is known that no change is staged."""
+        self.metarange_id: str | None = None
+        """The commit's tree, once it is known that no change is staged."""
         self.reads = 0
 
 
@@ -102,13 +101,17 @@ class ReadPoints:
         return point.repository, self._entry(point, path)
 
     def _entry(self, point: _ReadPoint, path: str) -> Entry:
-        if not point.is_unstaged:
-            point.reads += 1
-            if point.reads == _READS_BEFORE_SCAN:
-                point.is_unstaged = self._staging.is_empty(point.resolved.tokens)
-            return self._objects.get(point.repository, "", path, at=point.resolved)
         check_path(path)
-        tree = self._trees.open(point.repository, point.metarange_id)
+        metarange_id = point.metarange_id
+        if metarange_id is None:
+            point.reads += 1
+            tokens = point.resolved.tokens
+            if not tokens or (point.reads == _READS_BEFORE_SCAN and self._staging.is_empty(tokens)):
+                # not before: a staged change is found also if the commit is lost
+                commit = self._commits.get(point.repository, point.resolved.commit_id)
+                point.metarange_id = commit.metarange_id
+            return self._objects.get(point.repository, "", path, at=point.resolved)
+        tree = self._trees.open(point.repository, metarange_id)
         value = self._trees.read(tree.get, encode_path(path))
         if value is None:
             raise NotFound("not found", kind="object_not_found", hint=f"No object at {path!r}.")
@@ -129,8 +132,7 @@ class ReadPoints:
             is_kept = resolved.branch.branch.id == reference
         if not is_kept:
             return None
-        commit = self._commits.get(repository, resolved.commit_id)
-        point = _ReadPoint(repository, resolved, commit.metarange_id)
+        point = _ReadPoint(repository, resolved)
         kept = self._kept
         if kept.version != version or len(kept.points) >= _MAX_POINTS:
             kept = self._kept = _Kept(version, {})
