@@ -260,7 +260,7 @@ def test_no_more_than_a_buffer_is_kept_for_a_client_that_does_not_read():
     async def client(reader, writer):
         writer.transport.pause_reading()
         writer.write(requests * REQUEST)
-        while not paused.is_set() and len(dispatcher.completed_with) < requests:
+        while not paused.is_set() and len(dispatcher.completed_with) < requests:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         answered = len(dispatcher.completed_with)
         writer.transport.resume_reading()
