@@ -247,10 +247,11 @@ def test_a_response_is_one_write(size):
     assert written == b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n" % size + bytes(size)
 
 
-def test_no_more_than_a_buffer_is_kept_for_a_client_that_does_not_read():
-    """On the Pythons of CVE-2024-12254, all responses were, if they were longer than 16 KiB."""
-    paused, requests = asyncio.Event(), 150
-    dispatcher = Dispatcher(response=Response(200, b"x" * 100_000))
+@pytest.mark.parametrize("size", [100_000, 1_000_000])
+def test_no_more_than_a_buffer_is_kept_for_a_client_that_does_not_read(size):
+    """On the Pythons of CVE-2024-12254, `writelines` keeps all responses."""
+    paused, requests = asyncio.Event(), 15_000_000 // size
+    dispatcher = Dispatcher(response=Response(200, b"x" * size))
 
     class Observed(Connection):
         def pause_writing(self):
@@ -266,7 +267,7 @@ def test_no_more_than_a_buffer_is_kept_for_a_client_that_does_not_read():
         writer.transport.resume_reading()
         for _ in range(requests):
             await reader.readuntil(b"\r\n\r\n")
-            await reader.readexactly(100_000)
+            await reader.readexactly(size)
         return answered
 
     assert run(dispatcher, client, Observed) < requests

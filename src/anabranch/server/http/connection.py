@@ -32,6 +32,8 @@ __all__ = ["Connection"]
 
 _MAX_COPIED_BODY = 16 << 10
 """Maximum size, in bytes, of a body that is copied into one buffer with its response's head."""
+_MAX_JOINED_BODY = 512 << 10
+"""The same of one that is joined to the head here. To copy a MiB takes longer than a packet."""
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _CLOSE = ("connection", "close")
 _REASONS = {408: "slow_head", 431: "head_too_large"}
@@ -187,7 +189,10 @@ class Connection(LimitedConnection):
         # Two writes would be two packets, and the first would wake the client too early. Not by
         # `writelines`: asyncio's before Python 3.12.9 and 3.13.2 buffers without a bound for a
         # client that does not read (CVE-2024-12254), and fails after the client has left.
-        self.transport.write(head + body if body else head)
+        is_joined = len(body) <= _MAX_JOINED_BODY
+        self.transport.write(head + body if body and is_joined else head)
+        if not is_joined:
+            self.transport.write(body)
 
     async def send_more(self, body: bytes) -> None:
         """Sends more of the body, once the write buffer has drained."""
