@@ -282,7 +282,7 @@ python-lint: $(VENV)/.libraries
 python-types: $(VENV)/.libraries
 	@$(BIN)/mypy
 python-layers: $(VENV)/.libraries
-	@$(BIN)/lint-imports
+	@PYTHONPATH=src $(BIN)/lint-imports
 spelling: $(VENV)/.libraries
 	@$(BIN)/typos
 
