@@ -44,15 +44,19 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def local(root: Path) -> LocalBlocks:
-    return LocalBlocks(root)
+def local(root: Path) -> Iterator[LocalBlocks]:
+    store = LocalBlocks(root)
+    yield store
+    store.close()
 
 
 @pytest.fixture
-def named_local(root: Path, monkeypatch: pytest.MonkeyPatch) -> LocalBlocks:
+def named_local(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalBlocks]:
     """A local store on a system without unnamed temporary files (`O_TMPFILE`)."""
     monkeypatch.delattr("os.O_TMPFILE", raising=False)
-    return LocalBlocks(root)
+    store = LocalBlocks(root)
+    yield store
+    store.close()
 
 
 class JournaledBlocks(LocalBlocks):

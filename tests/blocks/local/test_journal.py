@@ -62,13 +62,22 @@ def open_below(root: Path) -> list[str]:
     return [target for target in links if target.startswith(f"{root}/")]
 
 
-def synced_files(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Returns a list to which each file is added when it is synced."""
+def file_of(descriptor: int) -> str:
+    """Returns the path of an open file."""
+    return str(Path(f"/proc/self/fd/{descriptor}").readlink())
+
+
+def synced_files(monkeypatch: pytest.MonkeyPatch, root: Path) -> list[str]:
+    """Returns a list to which each file in a folder is added when it is synced. The journal of an
+    earlier test may still be at work in another.
+    """
     synced: list[str] = []
     sync = os.fsync
 
     def noting(descriptor: int) -> None:
-        synced.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+        path = file_of(descriptor)
+        if path.startswith(f"{root}/"):
+            synced.append(path)
         sync(descriptor)
 
     monkeypatch.setattr("os.fsync", noting)
@@ -144,7 +153,7 @@ class TestCheckpoint:
     def test_files_are_synced_before_the_segment_is_reused(self, journal, root, monkeypatch):
         assert append(journal, root, "a")
         assert append(journal, root, "b")
-        synced = synced_files(monkeypatch)
+        synced = synced_files(monkeypatch, root)
         restart = Segment.restart
 
         def noting_restart(file: Segment) -> None:
@@ -199,7 +208,7 @@ class TestCheckpoint:
         assert append(journal, root, "a")
         (root / "space/a").write_bytes(b"")  # as if the page cache had lost the bytes
         monkeypatch.setattr("anabranch.blocks.local.journal.journal.sync_files", failing)
-        synced = synced_files(monkeypatch)
+        synced = synced_files(monkeypatch, root)
         assert journal.checkpoint()
         assert (root / "space/a").read_bytes() == b"a"
         assert f"{root}/space/a" in synced
@@ -291,7 +300,7 @@ class TestFaults:
     def test_without_a_journal_each_block_is_synced(self, local, root, monkeypatch, caplog):
         (root / TEMPORARY / "journals").write_bytes(b"in the way")
         local.put("local://space/z", [b"x"])
-        synced = synced_files(monkeypatch)
+        synced = synced_files(monkeypatch, root)
         local.put("local://space/a", [b"x"], unique_address=True)
         assert synced[-2:] == [str(root / "space/a"), str(root / "space")]
         local.put("local://space/b", [b"x"], unique_address=True)
@@ -331,7 +340,12 @@ class TestFaults:
 def test_batched_blocks_share_a_sync(journal, root, monkeypatch):
     syncs, scheduler, kept = [], BatchScheduler(), []
     append(journal, root, "first")  # it makes the journal
-    monkeypatch.setattr(os, "fdatasync", syncs.append)
+
+    def sync(descriptor: int) -> None:
+        if file_of(descriptor).startswith(f"{root}/"):  # not of an earlier test
+            syncs.append(descriptor)
+
+    monkeypatch.setattr(os, "fdatasync", sync)
     for number in range(10):
         scheduler.start(append, (journal, root, f"{number}"), lambda held, _: kept.append(held))
     assert not syncs
