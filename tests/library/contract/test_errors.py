@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from anabranch.errors import AnabranchError, NotSupported
 
 from .lakes import WaitingLake
+
+_numbers = itertools.count(1)
 
 
 def prepare(lake, name):
@@ -130,7 +134,7 @@ CASES = {
 @pytest.fixture(scope="module")
 def pairs(lake, folder_lake):
     """A lake, and that of a folder, with equal repositories."""
-    name = f"errors-{type(lake).__name__.lower()}"
+    name = f"errors-{next(_numbers)}"
     prepare(folder_lake, name)
     if lake is not folder_lake:
         prepare(lake, name)

@@ -15,6 +15,7 @@ import msgspec
 from anabranch import _kernel as kernel
 from anabranch.access.actors.actor import Actor
 from anabranch.blocks.cache.table_cache import TableCache
+from anabranch.http.response import Response
 from anabranch.library import Lake
 from anabranch.pipelines.garbage.installations.served import ServedInstallation
 from anabranch.rest.routes import ROUTES
@@ -70,7 +71,10 @@ class CatalogRequests:
                 call: Any = SimpleNamespace(
                     params=params, body=sent, services=self._services, actor=self._actor
                 )
-                return msgspec.to_builtins(operation.handler(call))
+                made = operation.handler(call)
+                if isinstance(made, Response):
+                    return json.loads(made.body)
+                return msgspec.to_builtins(made)
         raise AssertionError(f"no operation has {method} {segments}")
 
 
