@@ -272,7 +272,7 @@ fuzz-kernel: ## run libFuzzer on the table reader for a minute, if cargo-fuzz is
 
 PYTHON_CHECKS := python-format python-lint python-types python-layers spelling
 .PHONY: check-python $(PYTHON_CHECKS)
-check-python: ## check formatting, lint, types and layers of Python, all at once
+check-python: $(VENV)/.libraries ## check formatting, lint, types and layers of Python, all at once
 	@$(MAKE) --no-print-directory --jobs --output-sync=target --keep-going $(PYTHON_CHECKS)
 
 python-format: $(VENV)/.libraries

@@ -55,7 +55,6 @@ from anabranch.versioning.notifications.outbox import Outbox
 from anabranch.versioning.objects.changes import Changes
 from anabranch.versioning.objects.diff import Differ
 from anabranch.versioning.objects.objects import Objects
-from anabranch.versioning.objects.read_points import ReadPoints
 from anabranch.versioning.objects.reset import Reset
 from anabranch.versioning.objects.restored import RestoredObjects
 from anabranch.versioning.objects.sealed_trees import SealedTrees
@@ -78,6 +77,7 @@ from anabranch.versioning.references.protection import Protection
 from anabranch.versioning.references.references import References
 from anabranch.versioning.references.tags import Tags
 from anabranch.versioning.references.workspaces import Workspaces
+from anabranch.versioning.repositories.read_points import ReadPoints
 from anabranch.versioning.repositories.refs_dump import RefsDumper
 from anabranch.versioning.repositories.refs_dump_reader import RefsDumpReader
 from anabranch.versioning.repositories.refs_restore import RefsRestorer
