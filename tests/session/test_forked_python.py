@@ -117,7 +117,7 @@ def test_programs_are_forked_after_one_whose_client_was_killed_while_it_asked(se
     reading, writing = os.pipe()
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(str(program.parent / "socket"))
-        client.shutdown(socket.SHUT_RD)  # nobody reads the answer
+        client.shutdown(socket.SHUT_RD)  # it does not read the response
         if sent != "nothing":
             # its standard input is a pipe that does not end before the program does
             head = len(request).to_bytes(8, "big")
@@ -126,7 +126,7 @@ def test_programs_are_forked_after_one_whose_client_was_killed_while_it_asked(se
     os.close(writing)
     assert run("-c", "print(1)", python=program).stdout == "1\n"
     with open(reading, "rb") as pipe:  # noqa: PTH123  a descriptor
-        assert pipe.read() == b""  # the program that nobody waits for was killed
+        assert pipe.read() == b""  # the program of the killed client has ended
 
 
 def test_a_shell_finds_the_command():

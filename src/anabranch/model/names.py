@@ -23,6 +23,7 @@ __all__ = [
     "decode_key",
     "encode_path",
     "is_prefix",
+    "is_too_long",
 ]
 
 MAX_PATH_BYTES = 1024
@@ -87,15 +88,23 @@ def check_new_tag(name: str) -> None:
     _check_length(name, "tagID: tag id", "invalid_tag_name")
 
 
+def is_too_long(name: str) -> bool:
+    """Returns whether a name that has the form of a branch's or tag's is too long for a new one."""
+    return _size(name) > MAX_REFERENCE_BYTES
+
+
 def _check_length(name: str, what: str, kind: str) -> None:
-    length = len(name.encode("utf-8", "surrogatepass"))
-    if length > MAX_REFERENCE_BYTES:
+    if is_too_long(name):
         raise Invalid(
-            f"argument {what}: invalid value: validation error: {length} is above maximum length "
-            f"({MAX_REFERENCE_BYTES})",
+            f"argument {what}: invalid value: validation error: {_size(name)} is above maximum "
+            f"length ({MAX_REFERENCE_BYTES})",
             kind=kind,
             hint=f"Choose a shorter name: it has at most {MAX_REFERENCE_BYTES:,} bytes of UTF-8.",
         )
+
+
+def _size(name: str) -> int:
+    return len(name.encode("utf-8", "surrogatepass"))
 
 
 def check_tag(name: str) -> None:

@@ -29,6 +29,7 @@ from anabranch.versioning.core import Core
 from anabranch.versioning.merging.content_rights import ContentRights
 from anabranch.versioning.merging.merge import Merge
 from anabranch.versioning.merging.row_listing import RowListing
+from anabranch.versioning.objects.objects import no_object
 from anabranch.versioning.pulls.merged_pulls import RecordMergedPulls
 from anabranch.versioning.records import keys
 from anabranch.versioning.references.references import STAGING, Resolved
@@ -142,7 +143,7 @@ class Refs:
                 of_catalog=of_catalog,
             )
             if found is None:
-                raise NotFound("not found", kind="object_not_found", hint=f"No object at {path!r}.")
+                raise no_object(path)
             return found
         return core.row_differ.compare(
             *(stored_repository, path, old, new),

@@ -15,7 +15,6 @@ from anabranch.errors import (
     AnabranchError,
     Conflict,
     Invalid,
-    NotFound,
     PreconditionFailed,
 )
 from anabranch.keyvalue.contract import Expect, Write
@@ -25,7 +24,7 @@ from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
 from anabranch.model.tables.table_record import is_record_path
 from anabranch.versioning.garbage.record_admission import RecordAdmission, RecordChange
-from anabranch.versioning.objects.objects import Objects
+from anabranch.versioning.objects.objects import Objects, no_object
 from anabranch.versioning.objects.sealed_trees import SealedTrees
 from anabranch.versioning.records.entries import entry_from, entry_value
 from anabranch.versioning.references.branches import Branches, StoredBranch
@@ -181,9 +180,7 @@ class Changes:
             expect = [self._staging.unchanged(token, key) for key in (old, new)]
             value = self._objects.value(repository, view, source)
             if value is None:
-                raise NotFound(
-                    "not found", kind="object_not_found", hint=f"No object at {source!r}."
-                )
+                raise no_object(source)
             if not force and self._objects.value(repository, view, destination) is not None:
                 raise destination_exists(destination)
             if not is_record_path(source):

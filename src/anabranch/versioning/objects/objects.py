@@ -17,7 +17,12 @@ from anabranch.versioning.references.references import References, Resolved
 from anabranch.versioning.staging.area import Row, Staging
 from anabranch.versioning.trees.trees import Trees
 
-__all__ = ["Objects"]
+__all__ = ["Objects", "no_object"]
+
+
+def no_object(path: str) -> NotFound:
+    """Returns the error of a path without an object."""
+    return NotFound("not found", kind="object_not_found", hint=f"No object at {path!r}.")
 
 
 class Objects:
@@ -47,7 +52,7 @@ class Objects:
         resolved = at or self._references.resolve(repository, reference)
         value = self.value(repository, resolved, path)
         if value is None:
-            raise NotFound("not found", kind="object_not_found", hint=f"No object at {path!r}.")
+            raise no_object(path)
         return entry_from(value)
 
     def value(self, repository: Repository, resolved: Resolved, path: str) -> Value | None:

@@ -12,7 +12,7 @@ import msgspec
 from anabranch.brevity import about_to_take_long, while_brief
 from anabranch.errors import AlreadyExists, Busy, Conflict, Denied, Invalid, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.model.names import check_branch, check_new_branch
+from anabranch.model.names import check_branch, check_new_branch, is_too_long
 from anabranch.model.page import Page, take_page, upper_bound
 from anabranch.model.references.branch import Branch
 from anabranch.model.repositories.repository import Repository
@@ -124,11 +124,9 @@ class Branches:
         use, if only its length is wrong: a client that asks for what exists learns that it does.
         """
         check_branch(name)
-        try:
-            check_new_branch(name)
-        except Invalid:
+        if is_too_long(name):
             self.require_free(repository, name)
-            raise
+            check_new_branch(name)
 
     def require_free(self, repository: Repository, name: str) -> None:
         """Raises what `create` raises for a name that is in use."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from anabranch.brevity import while_brief
-from anabranch.errors import AlreadyExists, Conflict, Invalid, NotFound
+from anabranch.errors import AlreadyExists, Conflict, NotFound
 from anabranch.keyvalue.contract import Expect, KeyValueStore, Write
-from anabranch.model.names import check_new_tag, check_tag
+from anabranch.model.names import check_new_tag, check_tag, is_too_long
 from anabranch.model.page import Page, upper_bound
 from anabranch.model.references.tag import Tag
 from anabranch.model.repositories.repository import Repository
@@ -68,11 +68,9 @@ class Tags:
         use, if only its length is wrong: a client that asks for what exists learns that it does.
         """
         check_tag(name)
-        try:
-            check_new_tag(name)
-        except Invalid:
+        if is_too_long(name):
             self.require_free(repository, name)
-            raise
+            check_new_tag(name)
 
     def require_free(self, repository: Repository, name: str) -> None:
         """Raises what `create` raises for a name that is in use."""

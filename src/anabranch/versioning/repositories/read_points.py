@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from anabranch.errors import NotFound
 from anabranch.keyvalue.versioned_reads import VersionedReads
 from anabranch.model.names import check_path, encode_path
 from anabranch.model.objects.entry import Entry
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.history.commit_store import Commits
-from anabranch.versioning.objects.objects import Objects
+from anabranch.versioning.objects.objects import Objects, no_object
 from anabranch.versioning.records.entries import entry_from
 from anabranch.versioning.references.references import References, Resolved
 from anabranch.versioning.repositories.repositories import Repositories
@@ -114,7 +113,7 @@ class ReadPoints:
         tree = self._trees.open(point.repository, metarange_id)
         value = self._trees.read(tree.get, encode_path(path))
         if value is None:
-            raise NotFound("not found", kind="object_not_found", hint=f"No object at {path!r}.")
+            raise no_object(path)
         return entry_from(value)
 
     def _keep(
