@@ -10,7 +10,6 @@ import itertools
 from collections.abc import Iterator
 
 from anabranch import _kernel as kernel
-from anabranch.brevity import BRIEF_BYTES, about_to_take_long, must_be_brief
 from anabranch.model.commits.commit import Commit
 from anabranch.model.repositories.repository import Repository
 from anabranch.versioning.history.commit_store import Commits
@@ -20,8 +19,6 @@ from anabranch.versioning.history.log import Limits, log, log_in_graph
 __all__ = ["CommitLog"]
 
 _MAX_REPEATED = 1_000
-_PARENT_BYTES = 500
-"""Counted for each parent of a commit: a record is mostly as long, and is read next."""
 
 
 class CommitLog:
@@ -37,11 +34,12 @@ class CommitLog:
         self._max_repeated = max_repeated
 
     def log(self, repository: Repository, start: Commit, limits: Limits) -> Iterator[Commit]:
-        """Yields what `history.log.log` yields for these limits. Raises what that raises."""
-        read, after = self._commits.reader(repository), limits["after"]
+        """Yields what `history.log.log` yields for these limits. Raises what that raises, and
+        TakesLong where the call must be brief and the records to read are long.
+        """
+        read, after = self._commits.brief_reader(repository), limits["after"]
         if after is None:
-            commits = log(read, start, **limits)
-            return _while_brief(commits) if must_be_brief() else commits
+            return log(read, start, **limits)
         if not self._index.is_loaded(repository):
             all_pages: Limits = {**limits, "after": None}
             commits = log(read, start, **all_pages)
@@ -63,17 +61,3 @@ class CommitLog:
             else:
                 return
         yield from log(read, start, **limits)
-
-
-def _while_brief(commits: Iterator[Commit]) -> Iterator[Commit]:
-    """Yields what `brevity.while_brief` does for commits, of which each counts with the records of
-    its parents, which follow. A call for each commit would take as long as the walk to it.
-    """
-    left = BRIEF_BYTES
-    for commit in commits:
-        left -= len(commit.message) + len(commit.committer) + _PARENT_BYTES * len(commit.parents)
-        if commit.metadata:
-            left -= sum(len(key) + len(value) for key, value in commit.metadata.items())
-        if left < 0:
-            about_to_take_long()
-        yield commit

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from anabranch import _kernel as kernel
+from anabranch.brevity import BRIEF_BYTES, about_to_take_long
 from anabranch.errors import Conflict, NotFound
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.model.commits.commit import Commit, CommitFields
@@ -97,6 +98,25 @@ class Commits:
 
         return read
 
+    def brief_reader(self, repository: Repository) -> Callable[[str], Commit]:
+        """Returns the same, for walks that may have to be brief: then it raises TakesLong once it
+        has read more than BRIEF_BYTES that were not in memory.
+        """
+        partition, cache, left = repository.partition, self._cache, BRIEF_BYTES
+
+        def read(commit_id: str) -> Commit:
+            nonlocal left
+            cached = cache.get((partition, commit_id))
+            if cached is not None:
+                return cached
+            commit = self.get(repository, commit_id)
+            left -= _text_length(commit)
+            if left < 0:
+                about_to_take_long()
+            return commit
+
+        return read
+
     def with_prefix(self, repository: Repository, prefix: str) -> Commit | None:
         """Returns the only commit whose id has this prefix; None if there is none or several."""
         if not prefix or len(prefix) > ID_LENGTH or not _HEX.issuperset(prefix):
@@ -172,3 +192,9 @@ class Commits:
     def write(self, repository: Repository, commit: Commit) -> Write:
         """Returns the write that adds a commit."""
         return Write(repository.partition, keys.commit(commit.id), references.commit_bytes(commit))
+
+
+def _text_length(commit: Commit) -> int:
+    """Returns about how long the record of a commit is: the texts that clients choose."""
+    metadata = sum(len(key) + len(value) for key, value in commit.metadata.items())
+    return len(commit.message) + len(commit.committer) + metadata

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypedDict
 
+from anabranch.brevity import about_to_take_long
 from anabranch.errors import Invalid
 from anabranch.model.commits.commit import Commit
 from anabranch.model.page import Page
@@ -44,6 +45,9 @@ class Limits(TypedDict):
     after: str | None
 
 
+_MAX_BRIEF_READS = 2_000
+"""A commit has as many parents as clients wish, and all are read before the next one is known."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -64,7 +68,8 @@ def log(
     `after` omits everything up to and including that commit; if it is not in the log, the result is
     empty.
 
-    Raises Invalid (kind invalid_time), and during iteration what `read` raises.
+    Raises Invalid (kind invalid_time), and during iteration what `read` raises, and TakesLong where
+    the call must be brief and thousands of parents would be read.
     """
     commits = _walk_newest_first(read, start, first_parent, since, stop_at)
     if after is not None:
@@ -144,7 +149,7 @@ def _walk_newest_first(
         yield commit
         # in a line of commits the next one is the only one: most of a long log needs no queue
         while not queue and len(commit.parents) == 1 and commit.id != stop_at:
-            parent = commit.parents[0]
+            (parent,) = commit.parents
             if parent in seen:
                 return
             seen.add(parent)
@@ -154,10 +159,19 @@ def _walk_newest_first(
             yield commit
         if commit.id == stop_at:
             return
-        for parent in commit.parents[:1] if first_parent else commit.parents:
-            if parent not in seen:
-                seen.add(parent)
-                push(read(parent))
+        for parent in _unseen(commit.parents[:1] if first_parent else commit.parents, seen):
+            push(read(parent))
+
+
+def _unseen(parents: Sequence[str], seen: set[str]) -> list[str]:
+    """Returns the parents that are not in `seen`, and adds them. Raises TakesLong where the call
+    must be brief and all of them are too many to read.
+    """
+    unseen = [parent for parent in dict.fromkeys(parents) if parent not in seen]
+    seen.update(unseen)
+    if len(seen) > _MAX_BRIEF_READS:
+        about_to_take_long()
+    return unseen
 
 
 def filter_changed(

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from anabranch.brevity import BRIEF_BYTES, TakesLong, brief
 from anabranch.model.commits.commit import Commit
 from anabranch.rest.operations.commits.commit_rows import CommitRows
 from anabranch.rest.operations.commits.commits import to_commit
@@ -71,3 +73,15 @@ def test_no_more_than_the_bound_is_kept_of_long_rows():
     rows = CommitRows(max_bytes=100)
     rows.join([commit(1, "x" * 100)])
     assert rows.kept_bytes == 0
+
+
+def test_long_rows_are_not_made_where_that_must_be_brief():
+    rows = CommitRows()
+    short = [commit(number) for number in range(1_000)]
+    long = [commit(2_000 + number, "x" * (BRIEF_BYTES // 4)) for number in range(5)]
+    with brief():
+        assert rows.join(short) == encode([to_commit(each) for each in short])
+        assert rows.join([*short, *long[:3]]) == encode([to_commit(e) for e in [*short, *long[:3]]])
+        with pytest.raises(TakesLong):
+            rows.join(long)
+    assert rows.join(long) == encode([to_commit(each) for each in long])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
+from anabranch.brevity import BRIEF_BYTES, about_to_take_long
 from anabranch.model.commits.commit import Commit
 from anabranch.rest.operations.commits.commits import to_commit
 from anabranch.rest.protocol.responses import encode
@@ -34,13 +35,20 @@ class CommitRows:
 
     def join(self, commits: Iterable[Commit], before: bytes = b"", after: bytes = b"") -> bytes:
         """Returns the commits as a JSON list, between other bytes: a log of a thousand is long, and
-        to copy it again takes as long as to find its commits.
+        to copy it again takes as long as to find its commits. Raises TakesLong where the call must
+        be brief and the rows to make are long.
         """
-        find, make = self._kept.get, self._make
+        find, left = self._kept.get, BRIEF_BYTES
         rows = []
         for commit in commits:
             kept = find(commit.id)
-            rows.append(kept[1] if kept is not None and kept[0] is commit else make(commit))
+            if kept is not None and kept[0] is commit:
+                rows.append(kept[1])
+                continue
+            rows.append(self._make(commit))
+            left -= len(rows[-1])
+            if left < 0:
+                about_to_take_long()
         if not rows:
             return before + b"[]" + after
         rows[0] = b"%b[%b" % (before, rows[0])
