@@ -156,6 +156,8 @@ def test_longer_names_that_exist_are_listed_read_written_and_deleted(server, api
     assert api.delete(f"/tags/{LONG_TAG}").status_code == 204
     assert LONG_BRANCH not in ids(api, "branches")
     assert LONG_TAG not in ids(api, "tags")
+    for place in (f"branches/{LONG_BRANCH}", f"tags/{LONG_TAG}"):  # other tests use them
+        assert api.post(f"/{place}/restore").status_code == 200
 
 
 @pytest.mark.parametrize("method", ["get_object", "put_object", "delete_object"])

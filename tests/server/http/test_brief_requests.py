@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-import threading
 from base64 import b64encode
 
 import pytest
@@ -333,25 +332,6 @@ def test_policies_are_large_by_their_names_their_values_and_their_length(
         return (await application._call("GET", path, b"", {}, pair))[:2]
 
     assert asyncio.run(executed()) == (expected, 200)
-
-
-def test_an_attempt_that_is_given_up_counts_as_time_of_the_event_loop(application):
-    turns = application.composition.dispatcher._turns
-    assert application.call("GET", "/sea/refs/main/commits?after=main")[0] is POOLED
-    assert (turns._used, turns._waited) == (0, 0)
-
-    async def beside_the_batch_thread():
-        release, ended = threading.Event(), asyncio.get_running_loop().create_future()
-        batched = application.composition.dispatcher.executors.batched
-        batched.submit(release.wait, (), lambda *_: ended.set_result(None))
-        call = application._call("GET", "/repositories/sea/refs/main/commits?after=main", b"", {})
-        execution, *_ = await call
-        release.set()
-        await ended
-        return execution
-
-    assert asyncio.run(beside_the_batch_thread()) is POOLED
-    assert turns._used + turns._waited > 0
 
 
 def test_a_request_that_begins_again_is_recorded_once_by_its_key(application):

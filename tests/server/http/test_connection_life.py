@@ -13,6 +13,8 @@ from support.stalls import repeated_after_stalls
 from uvicorn.server import ServerState
 
 from anabranch.http.response import Response
+from anabranch.server.execution.batch_thread import BatchThread
+from anabranch.server.execution.turns import Turns
 from anabranch.server.http.connection import Connection
 from anabranch.server.http.connection_limits import ConnectionLimits
 from anabranch.server.http.exchange import Exchange
@@ -39,6 +41,7 @@ class Dispatcher:
         self._seconds = seconds
         self._response = response or Response(200)
         self.completed_with = []
+        self.turns = Turns(BatchThread("batch", max_calls=1))
 
     def dispatch(self, head, length, **_):
         exchange = Exchange(head, Request(), length, "", 0.0)

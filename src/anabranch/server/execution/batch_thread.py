@@ -7,7 +7,9 @@ results are passed back together.
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -26,6 +28,10 @@ class BatchThread:
         self._name = name
         self._max_calls = max_calls
         self._admitted = 0
+        self._performed = 0
+        self._responded = 0
+        self._clock: int | None = None
+        self._waited = 0.0
         self._submitted: list[Call] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._queue: SimpleQueue[list[Call] | None] = SimpleQueue()
@@ -35,13 +41,20 @@ class BatchThread:
 
     @property
     def is_busy(self) -> bool:
-        """Whether calls are pending. For the event loop."""
-        return self._admitted > 0
+        """Whether it has calls to perform. For the event loop."""
+        return self._admitted > self._performed
+
+    def used_seconds(self) -> float:
+        """Returns the processor time of the thread so far, in seconds; where the system does not
+        tell it, for how long the event loop has waited for turns.
+        """
+        return self._waited if self._clock is None else time.clock_gettime(self._clock)
 
     def await_turn(self, seconds: float) -> bool:
         """Waits until the thread has performed an operation that its calls wait for, or has nothing
         to do, or for so long; returns whether it has done so since the last call.
         """
+        self._waited += seconds
         had_ended = self._turn_ended.is_set()
         self._turn_ended.clear()
         has_ended = self._turn_ended.wait(seconds)
@@ -54,7 +67,7 @@ class BatchThread:
         """Runs a function on the thread; `done` receives its result on the event loop. Must be
         called on the running event loop. Raises Busy if too many calls are pending.
         """
-        if self._admitted >= self._max_calls:
+        if self._admitted - self._responded >= self._max_calls:
             raise too_many_calls()
         self._admitted += 1
         if not self._submitted:
@@ -74,6 +87,8 @@ class BatchThread:
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             self._thread.start()
+            if sys.platform == "linux" and self._thread.ident is not None:
+                self._clock = time.pthread_getcpuclockid(self._thread.ident)
 
     def _work(self) -> None:
         """Main loop of the thread."""
@@ -108,12 +123,13 @@ class BatchThread:
         if not self._ended or self._loop is None:
             return
         all_ended, self._ended = self._ended, []
+        self._performed += len(all_ended)
         with suppress(RuntimeError):  # the loop is closed, so no caller waits for the results
             self._loop.call_soon_threadsafe(self._run_callbacks, all_ended)
 
     def _run_callbacks(
         self, all_ended: list[tuple[DoneCallback, Any, BaseException | None]]
     ) -> None:
-        self._admitted -= len(all_ended)
+        self._responded += len(all_ended)
         for done, result, error in all_ended:
             done(result, error)

@@ -19,6 +19,7 @@ from uvicorn.server import ServerState
 
 from anabranch import _kernel as kernel
 from anabranch.errors import Truncated
+from anabranch.http.execution import Execution
 from anabranch.http.request_head import RequestHead
 from anabranch.http.response import Response
 from anabranch.server.http.connection_limits import ConnectionLimits
@@ -342,6 +343,7 @@ class Connection(LimitedConnection):
             if not (exchange.is_cut_off or self.transport.is_closing()):
                 self._send(exchange, head, body)
             self._end_exchange(exchange)
+            self._dispatcher.turns.end(for_thread=exchange.execution is Execution.BATCHED)
 
     async def _send_pieces(self, exchange: Exchange, response: Response) -> None:
         try:

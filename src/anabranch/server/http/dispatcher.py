@@ -119,7 +119,7 @@ class Dispatcher:
         self._s3 = s3
         self._pages = pages
         self.executors = executors
-        self._turns = Turns(executors.batched)
+        self.turns = Turns(executors.batched)
         self._callers = Callers()
         self._stores = stores
         self._metrics = metrics
@@ -202,8 +202,6 @@ class Dispatcher:
             exchange.response = exchange.request.respond(())
         finally:
             reset_spent_time(token)
-            # an attempt that is given up has taken its time, too
-            self._turns.end_inline(time.perf_counter() - exchange.began)
 
     def _route(self, head: RequestHead, request_id: str) -> GatewayRequest:
         """Returns the request as parsed by the gateway that serves it."""
@@ -241,6 +239,7 @@ class Dispatcher:
                 respond = partial(_respond_within, attempt, request.respond)
                 ended = partial(self._end_brief, exchange, body, done)
                 self.executors.batched.submit(performed(spent, respond), ((body,),), ended)
+                self.turns.end(for_thread=True)
             else:
                 work = performed(spent, partial(self._respond, exchange))
                 self.executors.pool.submit(work, ((body,),), ended, caller=exchange.caller)
