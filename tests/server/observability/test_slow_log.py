@@ -186,6 +186,15 @@ def slowed(url, fixed):
         proxy.close()
 
 
+def delay_next(proxy):
+    """Lets the proxy delay what comes next, which it does after a pause."""
+    proxy.delay(PAUSE)
+    passed = None
+    while passed != proxy.passed:  # a busy server has not ended yet what follows its answer
+        passed = proxy.passed
+        time.sleep(PAUSE * 1.2)
+
+
 def test_a_request_that_waits_for_slow_postgresql_says_so(postgres_database, tmp_path):
     with (
         slowed(postgres_database, 5432) as (proxy, url),
@@ -193,8 +202,7 @@ def test_a_request_that_waits_for_slow_postgresql_says_so(postgres_database, tmp
         api_of(server) as api,
     ):
         assert api.post("/repositories", json=REPOSITORY).status_code == 201
-        proxy.delay(PAUSE)
-        time.sleep(PAUSE * 1.2)  # the proxy delays what comes after a pause
+        delay_next(proxy)
         headers = {"X-Request-ID": "slow-1"}
         stat = "/repositories/sea/refs/main/objects/stat"
         assert api.get(stat, params={"path": "none"}, headers=headers).status_code == 404
@@ -216,8 +224,7 @@ def test_a_request_that_waits_for_slow_s3_says_so(s3, tmp_path):
         body = {"name": "sea", "storage_namespace": namespace}
         assert api.post("/repositories", json=body).status_code == 201
         assert api.post(OBJECTS, params={"path": "a"}, content=b"x" * 100).is_success
-        proxy.delay(PAUSE)
-        time.sleep(PAUSE * 1.2)  # the proxy delays what comes after a pause
+        delay_next(proxy)
         headers = {"X-Request-ID": "slow-1"}
         got = api.get("/repositories/sea/refs/main/objects", params={"path": "a"}, headers=headers)
         assert got.content == b"x" * 100
